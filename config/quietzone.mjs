@@ -1,0 +1,75 @@
+#!/usr/bin/env node
+/**
+ * The `quietzone` command. Any Node from 20 on may start it; the service itself runs on the Node 22
+ * that came as a dependency, or on the one at hand where that is new enough and no binary came along.
+ *
+ * Plain JavaScript: this file runs before there is a Node that reads TypeScript. Started by the right
+ * Node already, it becomes the service; else it stays as the parent: standard streams are shared,
+ * signals are passed on, the exit code comes back.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Runs TypeScript files without a flag from here on. */
+const oldestMajor = 22;
+const oldestMinor = 18;
+const packageName = `node-${process.platform}-${process.arch}`;
+
+const main = new URL('../src/main.ts', import.meta.url);
+const node = findNode();
+if (node === undefined) {
+  process.stderr.write(
+    `Cannot start: this is Node.js ${process.versions.node} and ${packageName} is not installed, ` +
+      `expected Node.js ${oldestMajor}.${oldestMinor} or later, or \`npm install\` to bring it\n`,
+  );
+  process.exitCode = 1;
+} else if (node === realpathSync(process.execPath)) {
+  await import(main.href);
+} else {
+  runChild(node);
+}
+
+/** The dependency's binary, else this process's own where it is new enough. */
+function findNode() {
+  try {
+    const manifest = createRequire(import.meta.url).resolve(`${packageName}/package.json`);
+    const binary = join(
+      dirname(manifest),
+      'bin',
+      process.platform === 'win32' ? 'node.exe' : 'node',
+    );
+    if (existsSync(binary)) return realpathSync(binary);
+  } catch {
+    // Not published, or not installed, for this platform.
+  }
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isNew = major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
+  return isNew ? realpathSync(process.execPath) : undefined;
+}
+
+/** Runs the service on `binary` and ends as it ends. */
+function runChild(binary) {
+  const child = spawn(binary, [fileURLToPath(main), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  // Keys at a terminal (Ctrl-C, Ctrl-\) signal the child too, and twice means "at once" to many
+  // programs: those two are passed on only where no terminal can have sent them.
+  const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']) {
+    const fromKeys = signal === 'SIGINT' || signal === 'SIGQUIT';
+    process.on(signal, () => (fromKeys && hasTerminal ? undefined : child.kill(signal)));
+  }
+  child.on('error', (error) => {
+    process.stderr.write(
+      `Cannot start ${binary}: ${error.message}, expected a program that runs\n`,
+    );
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+  });
+}
