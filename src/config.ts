@@ -1,0 +1,249 @@
+/**
+ * Every setting and every limit, in one schema, units in the names.
+ *
+ * Three layers, later ones win: `config/default.json`, the file named by `--config` or `QZ_CONFIG`,
+ * environment variables (`QZ_` + the path in upper snake case; lists are comma-separated).
+ * An unknown key or a bad value is named with its source; the caller exits with 2.
+ */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { z } from 'zod';
+
+const port = z.number().int().min(1).max(65_535);
+const url = z
+  .url({ protocol: /^https?$/ })
+  .refine((text) => !text.endsWith('/'), 'must not end with "/"');
+const count = (min: number, max: number) => z.number().int().min(min).max(max);
+const path = z.string().min(1).max(4_096);
+
+const schema = z.strictObject({
+  /** Where everything durable lives: LMDB environments, journals, the signing secret. */
+  dataDir: path,
+  /** Public address of short links, without a trailing slash: it is what gets printed. */
+  shortUrlBase: url,
+  /** Public address of images; empty = `api.publicUrl` + `/i`. */
+  cdnBase: z.union([z.literal(''), url]),
+  /** `relaxed` answers before the journal, `process` after the write, `power` after the disk sync. */
+  durability: z.enum(['relaxed', 'process', 'power']),
+  /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
+  trustedProxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).max(256),
+  api: z.strictObject({
+    host: z.string().min(1).max(255),
+    port,
+    /** Public address of the management API and dashboard, without `/v1`. */
+    publicUrl: url,
+    /** A request body above this is refused with 413 while it arrives. */
+    bodyBytesMax: count(1_024, 16_777_216),
+    /** A body that has not arrived by then is refused with 408. */
+    bodyTimeoutMs: count(100, 120_000),
+    /** Requests in flight; one more is answered 503. Bounds memory, with `bodyBytesMax`. */
+    inFlightMax: count(1, 100_000),
+  }),
+  redirect: z.strictObject({
+    host: z.string().min(1).max(255),
+    port,
+    /** Redirect threads; 0 = by cores. Each owns a journal. */
+    threads: count(0, 64),
+    tlsCertFile: z.string().max(4_096),
+    tlsKeyFile: z.string().max(4_096),
+    /** Unknown codes a client address may ask for in a minute before it gets 429; 0 = no throttle. */
+    unknownPerMinuteMax: count(0, 1_000_000),
+    /** Longest wait for open connections on shutdown. */
+    drainMsMax: count(0, 15_000),
+  }),
+  links: z.strictObject({
+    /** Address space (not memory) reserved for link entries; the upper bound of their growth. */
+    arenaBytesMax: count(16_777_216, 34_359_738_368),
+    /** Address space reserved for the hash slots: 16 bytes a code at the worst moment of growth. */
+    slotBytesMax: count(1_048_576, 8_589_934_592),
+  }),
+  scans: z.strictObject({
+    /** Shard threads; 0 = by cores. Each owns its share of the 64 partitions. */
+    shards: count(0, 64),
+    /** A window closes this long after the last one: numbers are older by at most this plus a commit. */
+    windowMs: count(10, 200),
+    /** Journal bytes one window reads at most: bounds memory and commit time when catching up. */
+    windowBytesMax: count(65_536, 67_108_864),
+    /** A journal segment is closed above this size; consumed segments are deleted whole. */
+    segmentBytesMax: count(65_536, 1_073_741_824),
+    /** fdatasync of the journals at least this often. */
+    syncIntervalMs: count(10, 10_000),
+    /** Scans a redirect thread keeps in memory while its journal cannot be written. */
+    backlogBytesMax: count(65_536, 1_073_741_824),
+    /** Days raw scans are kept; 0 = only as long as their events need. */
+    rawRetentionDays: count(0, 3_650),
+    /** Actors a shard keeps in memory; the idle ones are put to rest beyond it. */
+    actorsMax: count(100, 10_000_000),
+    /** Cities, and referer hosts, counted by name per code and day; the rest is `other`. */
+    namesPerDayMax: count(1, 1_000),
+  }),
+  geo: z.strictObject({
+    /** mmdb files; `bundled` = the databases shipped with Quietzone, empty = none (`ZZ`). */
+    countryFile: z.string().max(4_096),
+    cityFileV4: z.string().max(4_096),
+    cityFileV6: z.string().max(4_096),
+  }),
+  images: z.strictObject({
+    /** Pool threads that draw; 0 = by cores. */
+    threads: count(0, 64),
+    /** Drawings that wait; one more is answered 503. */
+    queueMax: count(1, 100_000),
+    /** Drawn images kept in memory. */
+    cacheBytesMax: count(0, 4_294_967_296),
+  }),
+  metrics: z.strictObject({
+    /** Listen address of /metrics; port 0 = on the API's listener, for loopback peers only. */
+    host: z.string().min(1).max(255),
+    port: z.union([z.literal(0), port]),
+  }),
+  webhooks: z.strictObject({
+    /** Networks (CIDR) webhooks may reach although the guard denies them. */
+    allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
+  }),
+  log: z.strictObject({
+    level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+  }),
+  bootstrap: z.strictObject({
+    /** E-mail of the first owner. */
+    email: z.email().max(254),
+    /** Password of the first owner; empty = one is generated and printed once. */
+    password: z.string().max(256),
+    plan: z.enum(['free', 'starter', 'pro', 'business', 'enterprise']),
+  }),
+});
+
+export type Config = z.infer<typeof schema>;
+
+/** Bad configuration: every fault with its source, ready to print. The process exits with 2. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export interface Environment {
+  readonly [name: string]: string | undefined;
+}
+
+/** The process's environment: read here and nowhere else. */
+export const processEnvironment: Environment = process.env;
+
+type Json = { [key: string]: unknown };
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const defaultFile = new URL('../config/default.json', import.meta.url);
+
+/**
+ * Reads and validates the configuration.
+ * @param file path of the operator's file; wins over `QZ_CONFIG`
+ * @throws ConfigError naming every fault with its source
+ */
+export function loadConfig(
+  file: string | undefined,
+  environment: Environment = processEnvironment,
+): Config {
+  const defaults = readJson(defaultFile, 'config/default.json');
+  const named = file ?? environment.QZ_CONFIG;
+  const own = named === undefined || named === '' ? {} : readJson(named, named);
+  const merged = merge(defaults, own);
+  const sources = applyEnvironment(merged, environment);
+  const result = schema.safeParse(merged);
+  if (result.success) return checkTogether(result.data);
+  const lines = result.error.issues.map((issue) => {
+    const at = issue.path.join('.');
+    const keys = issue.code === 'unrecognized_keys' ? ` ${issue.keys.join(', ')}` : '';
+    const from = sources.get(at) ?? (named === undefined ? 'config' : named);
+    return `  ${from}: ${at === '' ? '' : `${at}: `}${keys === '' ? issue.message : `unknown key${keys}`}`;
+  });
+  throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
+}
+
+function checkTogether(config: Config): Config {
+  if ((config.redirect.tlsCertFile === '') !== (config.redirect.tlsKeyFile === '')) {
+    throw new ConfigError(
+      'Cannot start: redirect.tlsCertFile and redirect.tlsKeyFile go together, only one is set',
+    );
+  }
+  return config;
+}
+
+function readJson(file: string | URL, name: string): Json {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(
+      `Cannot read configuration ${name}: ${(error as NodeJS.ErrnoException).code}, expected a JSON file`,
+    );
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch (error) {
+    throw new ConfigError(`Cannot parse configuration ${name}: ${(error as Error).message}`);
+  }
+  throw new ConfigError(`Cannot parse configuration ${name}: expected a JSON object`);
+}
+
+function merge(base: Json, over: Json): Json {
+  const result: Json = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
+  }
+  return result;
+}
+
+/** `webhooks.allowNetworks` -> `QZ_WEBHOOKS_ALLOW_NETWORKS`. */
+export function environmentName(path: readonly string[]): string {
+  return `QZ_${path.map((part) => part.replace(/[A-Z]/g, '_$&').toUpperCase()).join('_')}`;
+}
+
+/** Overlays `QZ_*` variables on `target` in place; returns which path came from which variable. */
+function applyEnvironment(target: Json, environment: Environment): Map<string, string> {
+  const sources = new Map<string, string>();
+  const known = new Set(['QZ_CONFIG']);
+  const walk = (node: Json, trail: readonly string[]): void => {
+    for (const [key, value] of Object.entries(node)) {
+      const path = [...trail, key];
+      if (isObject(value)) {
+        walk(value, path);
+        continue;
+      }
+      const name = environmentName(path);
+      known.add(name);
+      const text = environment[name];
+      if (text === undefined) continue;
+      sources.set(path.join('.'), name);
+      node[key] = parseVariable(text, value);
+    }
+  };
+  walk(target, []);
+  const unknown = Object.keys(environment).filter((n) => n.startsWith('QZ_') && !known.has(n));
+  if (unknown.length > 0) {
+    throw new ConfigError(`Cannot start: unknown environment variable ${unknown.join(', ')}`);
+  }
+  return sources;
+}
+
+/** Reads a variable as the kind of value its default has; what does not parse fails in the schema. */
+function parseVariable(text: string, likeValue: unknown): unknown {
+  if (Array.isArray(likeValue)) {
+    return text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  }
+  if (typeof likeValue === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  return text;
+}
+
+/** Thread counts with 0 resolved by the machine's cores, smallest machine first: 2 cores = 1 + 1 + 1. */
+export function threadCounts(config: Config): { redirect: number; shards: number; pool: number } {
+  const cores = availableParallelism();
+  const quarter = Math.max(1, Math.floor(cores / 4));
+  return {
+    redirect: config.redirect.threads || Math.max(1, Math.floor(cores / 2)),
+    shards: config.scans.shards || quarter,
+    pool: config.images.threads || quarter,
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * The clock. Time is a parameter everywhere: rooms are handed a `Clock`, tests hand in their own.
+ * Wall time names moments (createdAt, UTC days); monotonic time measures spans (windows, timeouts)
+ * and never steps.
+ */
+export interface Clock {
+  /** Wall clock, whole milliseconds since the Unix epoch, UTC. */
+  now(): number;
+  /** Monotonic milliseconds with a fraction, from an arbitrary origin. */
+  monotonicMs(): number;
+}

@@ -1,0 +1,96 @@
+/**
+ * The QR code: its record, its short code, and the partition its scans belong to.
+ *
+ * A generated short code is 8 characters of upper-case Crockford base 32 (40 bits): it fits the
+ * alphanumeric mode of the symbol and has no look-alikes. A custom slug keeps the letters it was
+ * written with; both are looked up folded to upper case.
+ */
+import { base32Alphabet, type RandomBytes } from './ids.ts';
+
+export const codeTypes = ['url', 'text', 'email', 'phone', 'sms', 'wifi', 'vcard', 'geo'] as const;
+export type CodeType = (typeof codeTypes)[number];
+
+export interface QrCodeRecord {
+  readonly id: string;
+  /** Dense, from 1, below 2^32: what scans, actors and rollups carry. */
+  readonly no: number;
+  readonly workspaceId: string;
+  readonly workspaceNo: number;
+  readonly type: CodeType;
+  /** Normalised; for `url` the WHATWG href. */
+  readonly target: string;
+  readonly dynamic: boolean;
+  /** As generated, or as the custom slug was written; dynamic codes only. */
+  readonly shortCode?: string;
+  readonly name?: string;
+  readonly tags: readonly string[];
+  readonly expiresAtMs?: number;
+  readonly scanLimit?: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly externalId?: string;
+  readonly campaignId?: string;
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  /** User id. */
+  readonly createdBy: string;
+  /** Set on a deleted code, whose record stays for its analytics. */
+  readonly deletedAtMs?: number;
+}
+
+export const shortCodeLength = 8;
+/** Partitions a shard owns whole; the number is in the data, so it never changes. */
+export const partitionCount = 64;
+
+const shortCodeAlphabet = base32Alphabet.toUpperCase();
+const lookAlikeShape = /^[0-9A-Z]{8}$/;
+
+/** Paths of the short-link host that must never become a code, folded. */
+export const reservedShortCodes: ReadonlySet<string> = new Set([
+  'ADMIN',
+  'API',
+  'APP',
+  'ASSETS',
+  'DASHBOARD',
+  'DOCS',
+  'FAVICON',
+  'HEALTH',
+  'LOGIN',
+  'LOGOUT',
+  'METRICS',
+  'OPENAPI',
+  'ROBOTS',
+  'SIGNIN',
+  'SIGNUP',
+  'STATIC',
+  'WELL-KNOWN',
+  'WWW',
+]);
+
+/** A fresh code from `randomBytes`; 256 is a multiple of 32, so every character is equally likely. */
+export function generateShortCode(randomBytes: RandomBytes): string {
+  let code = '';
+  for (const byte of randomBytes(new Uint8Array(shortCodeLength))) {
+    code += shortCodeAlphabet.charAt(byte & 31);
+  }
+  return code;
+}
+
+/** The form short codes are stored and looked up in. */
+export function foldShortCode(text: string): string {
+  return text.toUpperCase();
+}
+
+/** Second try of a look-up that found nothing: I and L read as 1, O as 0, where a code has the generated shape. */
+export function foldLookAlikes(text: string): string {
+  const folded = foldShortCode(text);
+  if (!lookAlikeShape.test(folded)) return folded;
+  return folded.replace(/[IL]/g, '1').replace(/O/g, '0');
+}
+
+/** The partition, 0–63, of a code's scans: an integer mix (Murmur3's finaliser), so neighbours spread. */
+export function partitionOf(codeNo: number): number {
+  let mixed = codeNo | 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) & (partitionCount - 1);
+}

@@ -1,0 +1,30 @@
+/**
+ * Days and times: UTC throughout. A day is its number since 1970-01-01, so that ranges are integers.
+ */
+export const dayMs = 86_400_000;
+/** 9999-12-31: later days have no four-digit year. */
+const dayMax = 2_932_896;
+const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+export function dayOf(timeMs: number): number {
+  return Math.floor(timeMs / dayMs);
+}
+
+/** The day of `YYYY-MM-DD` from 1970 on; undefined for another form or a date no calendar has. */
+export function parseDay(text: string): number | undefined {
+  const match = dayPattern.exec(text);
+  if (match === null) return undefined;
+  const [year, month, date] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const timeMs = Date.UTC(year, month - 1, date);
+  const day = dayOf(timeMs);
+  return day >= 0 && day <= dayMax && formatDay(day) === text ? day : undefined;
+}
+
+export function formatDay(day: number): string {
+  return isoTime(day * dayMs).slice(0, 10);
+}
+
+/** ISO 8601 UTC with milliseconds and `Z`. */
+export function isoTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

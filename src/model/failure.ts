@@ -1,0 +1,52 @@
+/**
+ * Expected failures: one closed set, thrown by the domain rooms and mapped to HTTP in `api/problem.ts`.
+ * Anything else that is thrown is a defect: logged, answered 500, never described to the client.
+ */
+export type FailureCode =
+  | 'bad_request'
+  | 'invalid_json'
+  | 'unauthorized'
+  | 'plan_required'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'conflict'
+  | 'slug_taken'
+  | 'static_code'
+  | 'idempotency_conflict'
+  | 'gone'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'validation_failed'
+  | 'unscannable'
+  | 'rate_limited'
+  | 'daily_cap_reached'
+  | 'overloaded'
+  | 'storage_full';
+
+/** One fault of a request: where (`target`, `tags.3`), a stable code, and a sentence for a person. */
+export interface Fault {
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly code: FailureCode;
+  readonly faults: readonly Fault[];
+  /** Seconds after which a retry may succeed; becomes `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: FailureCode,
+    detail: string,
+    more: { readonly faults?: readonly Fault[]; readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(detail);
+    this.code = code;
+    this.faults = more.faults ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}

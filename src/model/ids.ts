@@ -1,0 +1,142 @@
+/**
+ * Ids: a prefix that names the entity, and 20 characters of lower-case Crockford base 32 = 100 bits:
+ *
+ *   qr_ ttttttttt t uuuuuuuuuu        48 bits  milliseconds since the Unix epoch
+ *       |---- 100 bits ------|        52 bits  random, or the position in a journal
+ *
+ * The most significant bits come first, so the text order of ids is their time order. Ids of one
+ * source strictly increase while its clock does not step back by more than `stepBackMsMax`; after a
+ * larger step they follow the clock, for otherwise a wrong year would stay in every id until restart.
+ * Random ids cannot be guessed from their neighbours: within one millisecond the step is random too.
+ */
+import type { Clock } from './clock.ts';
+
+export type IdPrefix =
+  | 'qr'
+  | 'cmp'
+  | 'usr'
+  | 'ws'
+  | 'key'
+  | 'evt'
+  | 'whk'
+  | 'dlv'
+  | 'inv'
+  | 'chk'
+  | 'scn'
+  | 'req';
+
+/** Fills `bytes` with cryptographically strong random bytes. */
+export type RandomBytes = (bytes: Uint8Array) => Uint8Array;
+
+export interface IdSource {
+  newId(prefix: IdPrefix): string;
+}
+
+/** Crockford's base 32 without i, l, o, u, in lower case. */
+export const base32Alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+const bodyLength = 20;
+const bodyPattern = /^[0-9a-hjkmnp-tv-z]{20}$/;
+const timeBits = 48n;
+const tailBits = 52n;
+const timeMsMax = 2 ** 48 - 1;
+const tailMax = (1n << tailBits) - 1n;
+/** A clock correction up to this keeps ids increasing; a larger one is a new time. */
+const stepBackMsMax = 60_000;
+/** Bits of randomness between two ids of one millisecond: 2^12 ids in it before the tail could run out. */
+const stepBytes = 5;
+const tailBytes = 7;
+/** Randomness is fetched in one piece for about 80 ids: asking for 7 bytes costs as much as for 512. */
+const poolBytes = 512;
+
+/** Makes ids from a clock and a source of randomness; one per process. */
+export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource {
+  let lastMs = -1;
+  let lastTail = 0n;
+  const pool = new Uint8Array(poolBytes);
+  let used = poolBytes;
+  const random = (bytes: number): bigint => {
+    if (used + bytes > poolBytes) {
+      randomBytes(pool);
+      used = 0;
+    }
+    let value = 0n;
+    for (const end = used + bytes; used < end; used++)
+      value = (value << 8n) | BigInt(pool[used] ?? 0);
+    return value;
+  };
+  // The top bit stays 0: room for 2^11 steps at least within the millisecond.
+  const freshTail = (): bigint => random(tailBytes) & (tailMax >> 1n);
+  return {
+    newId(prefix) {
+      const nowMs = Math.min(Math.max(0, Math.trunc(clock.now())), timeMsMax);
+      if (nowMs > lastMs || nowMs < lastMs - stepBackMsMax) {
+        lastMs = nowMs;
+        lastTail = freshTail();
+      } else {
+        lastTail += 1n + random(stepBytes);
+        if (lastTail > tailMax) {
+          lastMs += 1;
+          lastTail = freshTail();
+        }
+      }
+      return formatId(prefix, lastMs, lastTail);
+    },
+  };
+}
+
+/**
+ * The id of what a journal record causes: the same record gives the same id, however often it is read.
+ * @param journal 0–4095 @param position 0 to 2^40 − 1
+ */
+export function positionId(
+  prefix: IdPrefix,
+  timeMs: number,
+  journal: number,
+  position: number,
+): string {
+  if (!Number.isInteger(journal) || journal < 0 || journal > 4_095) {
+    throw new Error(`Cannot make an id: journal ${journal}, expected 0 to 4095`);
+  }
+  if (!Number.isInteger(position) || position < 0 || position >= 2 ** 40) {
+    throw new Error(`Cannot make an id: position ${position}, expected 0 to 2^40 - 1`);
+  }
+  // Two halves of 50 bits each fit a double: 48 + 2 bits of the tail, then its other 50.
+  const high = Math.trunc(timeMs) * 4 + (journal >> 10);
+  const low = (journal & 1_023) * 2 ** 40 + position;
+  return `${prefix}_${half(high)}${half(low)}`;
+}
+
+/** The id when `text` is one of this prefix, else undefined. */
+export function parseId(prefix: IdPrefix, text: string): string | undefined {
+  if (text.length !== prefix.length + 1 + bodyLength) return undefined;
+  if (!text.startsWith(prefix) || text[prefix.length] !== '_') return undefined;
+  return bodyPattern.test(text.slice(prefix.length + 1)) ? text : undefined;
+}
+
+/** Milliseconds since the epoch that the id carries. */
+export function idTimeMs(id: string): number {
+  const start = id.length - bodyLength;
+  let high = 0;
+  for (let at = start; at < start + 10; at++) {
+    high = high * 32 + base32Alphabet.indexOf(id[at] ?? '');
+  }
+  return Math.floor(high / 4);
+}
+
+function formatId(prefix: IdPrefix, timeMs: number, tail: bigint): string {
+  const bits = (BigInt(timeMs) << tailBits) | tail;
+  const halfBits = (timeBits + tailBits) / 2n;
+  return `${prefix}_${half(Number(bits >> halfBits))}${half(Number(bits & ((1n << halfBits) - 1n)))}`;
+}
+
+/** 50 bits as ten characters. */
+function half(bits: number): string {
+  let text = '';
+  let rest = bits;
+  for (let digit = 0; digit < 10; digit++) {
+    text = base32Alphabet.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}

@@ -1,0 +1,181 @@
+/**
+ * The pieces of a sketch: sorted lists of hash prefixes, and registers; in memory and as stored bytes.
+ * `sketch.ts` draws both, and puts them together.
+ */
+import { impossible, levelOf, union } from './ultra-log-log.ts';
+
+/** An entry: the first 48 bits of a hash, of which register and level use 46. */
+export const entryBytes = 6;
+export const chunkRegisters = 1_024;
+/** As many entries as stay below the size of a dense chunk. */
+export const sparseVisitorsMax = 170;
+export const formSparse = 1;
+export const formDense = 2;
+
+/** A sorted list of distinct entries, 6 bytes each, that grows by doubling. */
+export class Entries {
+  bytes: Uint8Array;
+  count: number;
+
+  constructor(bytes: Uint8Array, count: number) {
+    this.bytes = bytes;
+    this.count = count;
+  }
+
+  high(at: number): number {
+    const bytes = this.bytes;
+    const byte = at * entryBytes;
+    return (
+      ((bytes[byte]! << 24) |
+        (bytes[byte + 1]! << 16) |
+        (bytes[byte + 2]! << 8) |
+        bytes[byte + 3]!) >>>
+      0
+    );
+  }
+
+  low(at: number): number {
+    return (this.bytes[at * entryBytes + 4]! << 8) | this.bytes[at * entryBytes + 5]!;
+  }
+
+  /** Place of an entry, or −1 − the place where it belongs. */
+  find(hi: number, lo16: number): number {
+    let from = 0;
+    let to = this.count;
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      const high = this.high(middle);
+      if (high < hi) from = middle + 1;
+      else if (high > hi) to = middle;
+      else {
+        const low = this.low(middle);
+        if (low === lo16) return middle;
+        if (low < lo16) from = middle + 1;
+        else to = middle;
+      }
+    }
+    return -1 - from;
+  }
+
+  insert(place: number, hi: number, lo16: number): void {
+    const used = this.count * entryBytes;
+    if (used + entryBytes > this.bytes.length) {
+      const grown = new Uint8Array(Math.max(4 * entryBytes, this.bytes.length * 2));
+      grown.set(this.bytes.subarray(0, used));
+      this.bytes = grown;
+    }
+    const bytes = this.bytes;
+    const byte = place * entryBytes;
+    bytes.copyWithin(byte + entryBytes, byte, used);
+    bytes[byte] = hi >>> 24;
+    bytes[byte + 1] = hi >>> 16;
+    bytes[byte + 2] = hi >>> 8;
+    bytes[byte + 3] = hi;
+    bytes[byte + 4] = lo16 >>> 8;
+    bytes[byte + 5] = lo16;
+    this.count++;
+  }
+
+  used(): Uint8Array {
+    return this.bytes.subarray(0, this.count * entryBytes);
+  }
+}
+
+/** A dense chunk in its stored layout, placed so that its registers can be walked four at a time. */
+export class Registers {
+  /** [0] = form, registers from [1]. */
+  readonly bytes: Uint8Array;
+  /** The registers alone, in the machine's byte order: only ever paired with another's words. */
+  readonly words: Int32Array;
+
+  constructor() {
+    const buffer = new ArrayBuffer(4 + chunkRegisters);
+    this.bytes = new Uint8Array(buffer, 3);
+    this.words = new Int32Array(buffer, 4);
+    this.bytes[0] = formDense;
+  }
+
+  add(hi: number, lo16: number): boolean {
+    const at = 1 + ((hi >>> 18) & (chunkRegisters - 1));
+    const level = levelOf((hi << 14) | (lo16 >>> 2));
+    const before = this.bytes[at]!;
+    const after = union[(before << 8) | (level << 2)]!;
+    if (after === before) return false;
+    this.bytes[at] = after;
+    return true;
+  }
+
+  addAll(entries: Entries): void {
+    for (let at = 0; at < entries.count; at++) this.add(entries.high(at), entries.low(at));
+  }
+
+  /** Register-wise union, by words: 1.5 ns a register instead of 2.1 by bytes. */
+  unite(others: Int32Array): boolean {
+    const words = this.words;
+    let changed = 0;
+    for (let at = 0; at < chunkRegisters / 4; at++) {
+      const own = words[at]!;
+      const other = others[at]!;
+      if (own === other) continue;
+      const after =
+        union[((own << 8) & 0xff00) | (other & 0xff)]! |
+        (union[(own & 0xff00) | ((other >>> 8) & 0xff)]! << 8) |
+        (union[((own >>> 8) & 0xff00) | ((other >>> 16) & 0xff)]! << 16) |
+        (union[((own >>> 16) & 0xff00) | (other >>> 24)]! << 24);
+      words[at] = after;
+      changed |= own ^ after;
+    }
+    return changed !== 0;
+  }
+}
+
+export type Chunk = Entries | Registers;
+
+export function corrupt(what: string, expected: string): Error {
+  return new Error(`Cannot read sketch: ${what}, expected ${expected}`);
+}
+
+/** Copies a stored list, and proves it sorted, distinct and (for chunk ≥ 0) in its chunk. */
+export function parseEntries(bytes: Uint8Array, visitorsMax: number, chunk: number): Entries {
+  const count = bytes.length / entryBytes;
+  if (!Number.isInteger(count) || count > visitorsMax) {
+    throw corrupt(
+      `${bytes.length} bytes of entries`,
+      `up to ${visitorsMax} of ${entryBytes} bytes`,
+    );
+  }
+  const entries = new Entries(bytes.slice(), count);
+  for (let at = 0; at < count; at++) {
+    const high = entries.high(at);
+    if (chunk >= 0 && high >>> 28 !== chunk) throw corrupt('an entry of another chunk', `${chunk}`);
+    if (at === 0) continue;
+    const before = entries.high(at - 1);
+    if (before > high || (before === high && entries.low(at - 1) >= entries.low(at))) {
+      throw corrupt('unsorted entries', 'strictly ascending ones');
+    }
+  }
+  return entries;
+}
+
+export function parseSparse(bytes: Uint8Array, index: number): Entries {
+  const entries = parseEntries(bytes.subarray(1), sparseVisitorsMax, index);
+  if (entries.count === 0) throw corrupt('an empty chunk', 'none or one with entries');
+  return entries;
+}
+
+export function checkDense(bytes: Uint8Array): void {
+  if (bytes.length === 1 + chunkRegisters) return;
+  throw corrupt(`a dense chunk of ${bytes.length} bytes`, `${1 + chunkRegisters}`);
+}
+
+export function parseChunk(bytes: Uint8Array, index: number): Chunk {
+  if (bytes[0] === formSparse) return parseSparse(bytes, index);
+  if (bytes[0] !== formDense) throw corrupt(`a chunk of form ${bytes[0]}`, 'sparse or dense');
+  checkDense(bytes);
+  let faults = 0;
+  for (let at = 1; at <= chunkRegisters; at++) faults += impossible[bytes[at]!]!;
+  if (faults > 0) throw corrupt(`${faults} impossible registers`, 'none');
+  const registers = new Registers();
+  registers.bytes.set(bytes);
+  return registers;
+}

@@ -1,0 +1,85 @@
+/**
+ * Workspaces: plans with their limits, roles, and the actor that a request acts as.
+ * The numbers of the plans are the specification's; they stand here once.
+ */
+
+/** From the most powerful down. */
+export const roles = ['owner', 'admin', 'editor', 'viewer'] as const;
+export type Role = (typeof roles)[number];
+
+export const plans = ['free', 'starter', 'pro', 'business', 'enterprise'] as const;
+export type Plan = (typeof plans)[number];
+
+/** Requests of one workspace per UTC minute and UTC day; `perDay` undefined = no daily cap. */
+export interface PlanLimits {
+  readonly perMinute: number;
+  readonly perDay: number | undefined;
+}
+
+export const planLimits: Readonly<Record<Plan, PlanLimits>> = {
+  free: { perMinute: 20, perDay: 1_000 },
+  starter: { perMinute: 60, perDay: 10_000 },
+  pro: { perMinute: 120, perDay: 50_000 },
+  business: { perMinute: 300, perDay: 200_000 },
+  enterprise: { perMinute: 600, perDay: undefined },
+};
+
+/** Who makes a request, and where. */
+export interface Actor {
+  readonly userId: string;
+  readonly workspaceId: string;
+  readonly workspaceNo: number;
+  readonly role: Role;
+  readonly keyId: string;
+}
+
+export interface WorkspaceRecord {
+  readonly no: number;
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  /** Replaces the plan's limits (Enterprise). */
+  readonly limits?: PlanLimits;
+  readonly createdAtMs: number;
+}
+
+export interface UserRecord {
+  readonly id: string;
+  /** As written; looked up folded. */
+  readonly email: string;
+  readonly name: string;
+  /** `scrypt$log2N$r$p$salt$hash`; absent for a user who cannot sign in by password. */
+  readonly passwordHash?: string;
+  readonly createdAtMs: number;
+}
+
+export interface MembershipRecord {
+  readonly role: Role;
+  readonly joinedAtMs: number;
+}
+
+export interface ApiKeyRecord {
+  readonly id: string;
+  readonly workspaceNo: number;
+  readonly userId: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAtMs: number;
+  readonly expiresAtMs?: number;
+  readonly revokedAtMs?: number;
+}
+
+/** Whether `role` may do what `least` may. */
+export function roleAtLeast(role: Role, least: Role): boolean {
+  return roles.indexOf(role) <= roles.indexOf(least);
+}
+
+/** The less powerful of the two. */
+export function lesserRole(one: Role, other: Role): Role {
+  return roleAtLeast(one, other) ? other : one;
+}
+
+/** The limits that hold for a workspace now. */
+export function limitsOf(workspace: WorkspaceRecord): PlanLimits {
+  return workspace.limits ?? planLimits[workspace.plan];
+}
