@@ -1,0 +1,81 @@
+/**
+ * Keys of the list's index. Every property a list can be filtered by is a term; a code stands in the
+ * index once per term it has, in the order of the list:
+ *
+ *   code_terms   | workspaceNo u32 | kind u8 | length u8 | text | createdAtMs u48 | codeNo u32 |
+ *   term_counts  | workspaceNo u32 | kind u8 | length u8 | text |
+ *
+ * all big-endian, so the byte order is workspace, term, time, number. The length before the text
+ * keeps one term from being the beginning of another.
+ */
+export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version';
+
+export interface Term {
+  readonly kind: TermKind;
+  /** At most 255 bytes of UTF-8. */
+  readonly text: string;
+}
+
+/** Where a code stands in a list. */
+export interface ListPosition {
+  readonly createdAtMs: number;
+  readonly no: number;
+}
+
+/** Values never change: they are in the data. */
+const kindBytes: Readonly<Record<TermKind, number>> = {
+  all: 1,
+  form: 2,
+  tag: 3,
+  campaign: 4,
+  version: 5,
+};
+const headBytes = 6;
+const positionBytes = 10;
+const textBytesMax = 255;
+const timeMsMax = 2 ** 48 - 1;
+const numberMax = 2 ** 32 - 1;
+
+export function termCountKey(workspaceNo: number, term: Term): Buffer {
+  return termBuffer(workspaceNo, term, 0);
+}
+
+export function termKey(workspaceNo: number, term: Term, position: ListPosition): Buffer {
+  const key = termBuffer(workspaceNo, term, positionBytes);
+  const at = key.length - positionBytes;
+  key.writeUIntBE(Math.min(Math.max(0, position.createdAtMs), timeMsMax), at, 6);
+  key.writeUInt32BE(position.no, at + 6);
+  return key;
+}
+
+/** The position that a term key carries. */
+export function positionOf(key: Uint8Array): ListPosition {
+  const view = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  const at = view.length - positionBytes;
+  return { createdAtMs: view.readUIntBE(at, 6), no: view.readUInt32BE(at + 6) };
+}
+
+/** The newest position before (older than) `position`. */
+export function before(position: ListPosition): ListPosition {
+  return position.no > 0
+    ? { createdAtMs: position.createdAtMs, no: position.no - 1 }
+    : { createdAtMs: position.createdAtMs - 1, no: numberMax };
+}
+
+/** The last position of a moment: nothing of that millisecond is newer. */
+export function endOf(timeMs: number): ListPosition {
+  return { createdAtMs: Math.min(timeMs, timeMsMax), no: numberMax };
+}
+
+function termBuffer(workspaceNo: number, term: Term, tailBytes: number): Buffer {
+  const textBytes = Buffer.byteLength(term.text);
+  if (textBytes > textBytesMax) {
+    throw new Error(`Cannot make a key: term of ${textBytes} bytes, expected ${textBytesMax}`);
+  }
+  const key = Buffer.allocUnsafe(headBytes + textBytes + tailBytes);
+  key.writeUInt32BE(workspaceNo, 0);
+  key[4] = kindBytes[term.kind];
+  key[5] = textBytes;
+  key.write(term.text, headBytes);
+  return key;
+}

@@ -1,0 +1,155 @@
+/**
+ * One LMDB environment: a file with its own writer lock, opened by any number of threads and processes.
+ *
+ * Every change goes through a transaction: its writes become visible together or not at all. A commit
+ * survives the death of the process at once and the loss of power after `flush()`.
+ * A full disk rejects with `Failure('storage_full')`; committed data stays intact (lmdb-js fires an
+ * extra rejection per failed commit, `commitError`, which is silenced here and nowhere else).
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { open, type Database, type Key, type RootDatabase } from 'lmdb';
+import { Failure } from '../model/failure.ts';
+
+/** Commit without waiting for the disk; lmdb's TransactionFlags.NO_SYNC_FLUSH. */
+const noSyncFlush = 0x10000;
+/** Undo the writes when the work throws; lmdb's TransactionFlags.ABORTABLE. */
+const abortable = 1;
+
+export type TableKey = Key;
+export type KeyEncoding = 'ordered-binary' | 'uint32' | 'binary';
+export type ValueEncoding = 'msgpack' | 'binary' | 'string' | 'ordered-binary';
+
+/** `start` included, `end` excluded; with `reverse` the walk goes from `start` down to above `end`. */
+export interface Range<K> {
+  readonly start?: K;
+  readonly end?: K;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/** A named table. `put` and `remove` are only lawful inside a transaction of its environment. */
+export interface Table<K extends TableKey, V> {
+  get(key: K): V | undefined;
+  has(key: K): boolean;
+  put(key: K, value: V): void;
+  remove(key: K): void;
+  range(range: Range<K>): Iterable<{ key: K; value: V }>;
+  keys(range: Range<K>): Iterable<K>;
+  count(range: Range<K>): number;
+}
+
+export interface EnvironmentStats {
+  /** Bytes of the data file in use (pages that were ever allocated). */
+  readonly bytes: number;
+}
+
+export class StoreEnvironment {
+  readonly #root: RootDatabase;
+  readonly path: string;
+
+  /** @param path the data file, created with its folder when absent */
+  constructor(path: string) {
+    mkdirSync(dirname(path), { recursive: true });
+    this.path = path;
+    this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
+  }
+
+  table<K extends TableKey, V>(
+    name: string,
+    encodings: { readonly key?: KeyEncoding; readonly value?: ValueEncoding } = {},
+  ): Table<K, V> {
+    const database = this.#root.openDB<V, K>({
+      name,
+      keyEncoding: encodings.key ?? 'ordered-binary',
+      encoding: encodings.value ?? 'msgpack',
+    });
+    return new LmdbTable(database);
+  }
+
+  /**
+   * Runs `work` in a write transaction, batched with others that wait; resolves once committed.
+   * `work` is synchronous and must not touch anything but this environment before it returns.
+   */
+  async transaction<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#root.transaction(work);
+    } catch (error) {
+      throw storageFailure(error);
+    }
+  }
+
+  /** The same, on this thread, now: for threads whose only work is to write. */
+  transactionSync<T>(work: () => T): T {
+    try {
+      return this.#root.transactionSync(work, abortable | noSyncFlush);
+    } catch (error) {
+      throw storageFailure(error);
+    }
+  }
+
+  /** Resolves when everything committed so far has reached the disk. */
+  async flush(): Promise<void> {
+    await this.#root.flushed;
+  }
+
+  /** Makes the next read of this thread see the newest commit of other threads and processes. */
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  stats(): EnvironmentStats {
+    const stats = this.#root.getStats() as {
+      mapSize?: number;
+      lastPageNumber?: number;
+      pageSize?: number;
+    };
+    return { bytes: (stats.lastPageNumber ?? 0) * (stats.pageSize ?? 4_096) };
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+}
+
+class LmdbTable<K extends TableKey, V> implements Table<K, V> {
+  readonly #database: Database<V, K>;
+
+  constructor(database: Database<V, K>) {
+    this.#database = database;
+  }
+  get(key: K): V | undefined {
+    return this.#database.get(key);
+  }
+  has(key: K): boolean {
+    return this.#database.doesExist(key);
+  }
+  put(key: K, value: V): void {
+    this.#database.putSync(key, value);
+  }
+  remove(key: K): void {
+    this.#database.removeSync(key);
+  }
+  range(range: Range<K>): Iterable<{ key: K; value: V }> {
+    return this.#database.getRange(range as object);
+  }
+  keys(range: Range<K>): Iterable<K> {
+    return this.#database.getKeys(range as object);
+  }
+  count(range: Range<K>): number {
+    return this.#database.getKeysCount(range as object);
+  }
+}
+
+function storageFailure(error: unknown): unknown {
+  if (error instanceof Failure) return error;
+  const commitError = (error as { commitError?: Promise<unknown> }).commitError;
+  if (commitError instanceof Promise) commitError.catch(() => undefined);
+  const text = error instanceof Error ? error.message : String(error);
+  const full =
+    commitError !== undefined || /no space|ENOSPC|MAP_FULL|Commit failed|Input\/output/i.test(text);
+  return full
+    ? new Failure('storage_full', 'The data folder has no space left; nothing was changed')
+    : error;
+}

@@ -1,0 +1,159 @@
+/**
+ * Metrics in Prometheus' text format, through prom-client: escaping, `# TYPE` lines and the numbers of
+ * the process itself (CPU, memory, event-loop delay, garbage collection) are its business.
+ *
+ * Two ways in. What this thread counts is counted here (`counter`, `histogram`). What lives elsewhere
+ * (other threads' shared memory, the store) is only looked at when somebody asks: a `gauge` or a
+ * `total` brings a `collect` function that runs once a scrape. A collect that throws spoils its own
+ * metric for one scrape, not the others.
+ *
+ * Labels are for closed sets (route, status, reason): a label with client input grows without bound.
+ */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Labels = Readonly<Record<string, string | number>>;
+
+/** One value of a collected metric. */
+export interface Sample {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+export type Collect = () => number | Iterable<Sample>;
+
+export interface CounterHandle {
+  add(amount: number, labels?: Labels): void;
+}
+
+export interface HistogramHandle {
+  /** @param value in the unit that the metric's name ends in */
+  observe(value: number, labels?: Labels): void;
+}
+
+/** A distribution measured elsewhere: quantiles by their number (0.5, 0.99), with count and sum. */
+export interface SummarySample {
+  readonly labels?: Labels;
+  readonly quantiles: Readonly<Record<string, number>>;
+  readonly count: number;
+  readonly sum: number;
+}
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #onFault: (metric: string, error: unknown) => void;
+
+  /** @param onFault told when a collect function throws */
+  constructor(onFault: (metric: string, error: unknown) => void) {
+    this.#onFault = onFault;
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** A count kept here. @param name ends in `_total` */
+  counter(name: string, help: string, labelNames: readonly string[] = []): CounterHandle {
+    const counter = new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+    });
+    return { add: (amount, labels = {}) => counter.inc(labels, amount) };
+  }
+
+  /** A distribution kept here. @param buckets upper bounds in the metric's unit, ascending */
+  histogram(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    labelNames: readonly string[] = [],
+  ): HistogramHandle {
+    const histogram = new Histogram({
+      name,
+      help,
+      buckets: [...buckets],
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+    });
+    return { observe: (value, labels = {}) => histogram.observe(labels, value) };
+  }
+
+  /** A value that goes up and down, asked for at each scrape. */
+  gauge(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
+    this.#collected(name, collect, (run) => {
+      const gauge = new Gauge({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [this.#registry],
+        collect: () =>
+          run(
+            () => gauge.reset(),
+            (sample) => gauge.set(sample.labels ?? {}, sample.value),
+          ),
+      });
+    });
+  }
+
+  /** A count kept elsewhere that only grows, asked for at each scrape. @param name ends in `_total` */
+  total(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
+    this.#collected(name, collect, (run) => {
+      const counter = new Counter({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [this.#registry],
+        collect: () =>
+          run(
+            () => counter.reset(),
+            (sample) => counter.inc(sample.labels ?? {}, sample.value),
+          ),
+      });
+    });
+  }
+
+  /** A distribution measured elsewhere (a histogram in shared memory), written as quantiles. */
+  summary(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    collect: () => Iterable<SummarySample>,
+  ): void {
+    const flatten = function* (part: 'quantiles' | 'count' | 'sum'): Generator<Sample> {
+      for (const sample of collect()) {
+        const labels = sample.labels ?? {};
+        if (part !== 'quantiles') yield { labels, value: sample[part] };
+        else
+          for (const [quantile, value] of Object.entries(sample.quantiles))
+            yield { labels: { ...labels, quantile }, value };
+      }
+    };
+    this.gauge(name, help, [...labelNames, 'quantile'], () => flatten('quantiles'));
+    this.total(`${name}_count`, `${help}: how many`, labelNames, () => flatten('count'));
+    this.total(`${name}_sum`, `${help}: their sum`, labelNames, () => flatten('sum'));
+  }
+
+  /** Everything, collected now. */
+  async text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  #collected(
+    name: string,
+    collect: Collect,
+    register: (run: (reset: () => void, set: (sample: Sample) => void) => void) => void,
+  ): void {
+    register((reset, set) => {
+      reset();
+      try {
+        const values = collect();
+        if (typeof values === 'number') set({ value: values });
+        else for (const sample of values) set(sample);
+      } catch (error) {
+        this.#onFault(name, error);
+      }
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * The thread side of a pool: makes a worker file's default export out of a plain function.
+ *
+ * Exceptions do not survive the way between threads (structured clone drops their class), so they
+ * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text and stack.
+ */
+import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
+
+export type Outcome<Result> =
+  | { readonly kind: 'done'; readonly value: Result }
+  | {
+      readonly kind: 'failed';
+      readonly code: FailureCode;
+      readonly detail: string;
+      readonly faults: readonly Fault[];
+      readonly retryAfterSeconds: number | undefined;
+    }
+  | { readonly kind: 'broken'; readonly message: string; readonly stack: string | undefined };
+
+/** `export default threadEntry(work)` is the whole of a worker file. */
+export function threadEntry<Task, Result>(
+  work: (task: Task) => Result | Promise<Result>,
+): (task: Task) => Promise<Outcome<Result>> {
+  return async (task) => {
+    try {
+      return { kind: 'done', value: await work(task) };
+    } catch (error) {
+      if (error instanceof Failure) {
+        const { code, message, faults, retryAfterSeconds } = error;
+        return { kind: 'failed', code, detail: message, faults, retryAfterSeconds };
+      }
+      const known = error instanceof Error ? error : new Error(String(error));
+      return { kind: 'broken', message: known.message, stack: known.stack };
+    }
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * A pool of threads for work that must not hold up the thread that asks: drawing, signing, posting.
+ * Piscina lives here alone.
+ *
+ *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads ] --> result
+ *                   one more: Failure('overloaded')     the thread dies: WorkerDied, outcome unknown
+ *
+ * The worker file's default export is made by `threadEntry` (entry.ts), so whatever the work throws
+ * comes back as data. A rejection of Piscina itself therefore means one thing: the thread is gone, and
+ * the task may or may not have had its effect. Callers whose task is repeatable run it once more.
+ *
+ * One thread is always kept: Piscina hands tasks that wait to a new thread only when it starts one,
+ * and without a minimum nobody would start it after a death. It costs about 10 MB.
+ */
+import { Piscina } from 'piscina';
+import { Failure } from '../model/failure.ts';
+import type { Outcome } from './entry.ts';
+
+/** A thread above the first that had nothing to do for this long ends and gives its memory back. */
+const idleTimeoutMs = 60_000;
+/** `close` waits this long for tasks that run; later they are cut off. Below the drain of a stop (15 s). */
+const closeTimeoutMs = 5_000;
+
+export interface PoolOptions {
+  /** The worker file: `new URL('./x.worker.ts', import.meta.url)`. */
+  readonly file: URL;
+  /** Threads at most, ≥ 1. */
+  readonly threads: number;
+  /** Tasks that wait for a thread at most; 0 = none waits. */
+  readonly queueMax: number;
+}
+
+export interface PoolStats {
+  readonly threads: number;
+  readonly running: number;
+  readonly waiting: number;
+  /** Running ÷ threads, 0 to 1, now. */
+  readonly utilisation: number;
+  readonly completed: number;
+  /** Threads that died with or without a task since the pool was opened. */
+  readonly deaths: number;
+}
+
+export interface Pool<Task, Result> {
+  /**
+   * Runs `task` (structured-cloned) on a thread.
+   * @throws Failure('overloaded') when the queue is full; a Failure of the work; WorkerDied;
+   *   Error with the text of any other exception of the work
+   */
+  run(task: Task): Promise<Result>;
+  stats(): PoolStats;
+  /** Lets running tasks end, then ends the threads. A task given afterwards rejects. */
+  close(): Promise<void>;
+}
+
+/** The thread ended before it answered: whether the task had its effect is unknown. */
+export class WorkerDied extends Error {
+  override readonly name = 'WorkerDied';
+}
+
+/** Opens the pool and starts its first thread. */
+export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
+  const { threads, queueMax } = options;
+  if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
+  const piscina = new Piscina<Task, Outcome<Result>>({
+    filename: options.file.href,
+    minThreads: 1,
+    maxThreads: threads,
+    idleTimeout: idleTimeoutMs,
+    closeTimeout: closeTimeoutMs,
+    // Work may keep sockets open between tasks; a thread asleep in Atomics.wait could not serve them.
+    atomics: 'disabled',
+    recordTiming: false,
+  });
+  let deaths = 0;
+  // Fired for a thread that dies with nothing to do; without a listener it would end the process.
+  piscina.on('error', () => (deaths += 1));
+
+  let inFlight = 0;
+  let completed = 0;
+  let closing: Promise<void> | undefined;
+
+  const run = async (task: Task): Promise<Result> => {
+    if (closing !== undefined) throw new Error('Cannot run a task: the pool is closed');
+    if (inFlight >= threads + queueMax) {
+      throw new Failure('overloaded', 'Too much work is waiting, try again shortly', {
+        retryAfterSeconds: 1,
+      });
+    }
+    inFlight += 1;
+    try {
+      return unwrap(
+        await piscina.run(task).catch((error: unknown) => {
+          deaths += 1;
+          throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
+        }),
+      );
+    } finally {
+      inFlight -= 1;
+      completed += 1;
+    }
+  };
+
+  return {
+    run,
+    stats: () => {
+      const running = Math.min(inFlight, threads);
+      const waiting = inFlight - running;
+      return { threads, running, waiting, utilisation: running / threads, completed, deaths };
+    },
+    close: () => (closing ??= piscina.close()),
+  };
+}
+
+function unwrap<Result>(outcome: Outcome<Result>): Result {
+  if (outcome.kind === 'done') return outcome.value;
+  if (outcome.kind === 'failed') {
+    const { code, detail, faults, retryAfterSeconds } = outcome;
+    throw new Failure(code, detail, {
+      faults,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    });
+  }
+  const error = new Error(outcome.message);
+  if (outcome.stack !== undefined) error.stack = outcome.stack;
+  throw error;
+}
