@@ -1,0 +1,145 @@
+/**
+ * Finds a key's entry: the part of a look-up that reader and writer share, and the hot path of a
+ * redirect. It touches two cache lines: the slot line, and the entry's (header and key together);
+ * a missing key touches only slots, because the 32-bit tag keeps it away from entries.
+ *
+ * Memory order. The writer completes entry and tag, then stores the slot's offset with
+ * `Atomics.store`; a finder loads the offset with `Atomics.load` and only then reads tag and entry:
+ * a non-zero offset implies the rest. Tags never change, offsets only from one entry of the key to
+ * the next, slots are never emptied.
+ *
+ * While the table grows, the newest generation is searched first, then the one before it, which
+ * stays complete for its keys until the move is over: a key that moves meanwhile is found in one of
+ * them. Every look-up loads the generations word, so one that begins after a change has returned
+ * sees that change.
+ */
+import { FoldedKey } from './key.ts';
+import {
+  CHUNK_UNIT_BITS,
+  CHUNK_UNIT_MASK,
+  CONTROL,
+  ENTRY,
+  type LinkTableMemory,
+  SHAPE,
+  viewArena,
+  viewGeneration,
+} from './layout.ts';
+
+export class Finder {
+  readonly #memory: LinkTableMemory;
+  readonly #control: Int32Array;
+  readonly #firstBits: number;
+  readonly #key: FoldedKey;
+  /** The generations word the slot views were made for. */
+  #generations = -1;
+  #newest: Int32Array;
+  #older: Int32Array | undefined;
+  #chunks: Int32Array[] = [];
+  #arenaUnits = 0;
+
+  constructor(memory: LinkTableMemory) {
+    this.#memory = memory;
+    this.#control = new Int32Array(memory.control);
+    this.#firstBits = this.#control[CONTROL.firstGenerationBits]!;
+    this.#key = new FoldedKey(
+      this.#control[CONTROL.hashSeedLow]!,
+      this.#control[CONTROL.hashSeedHigh]!,
+    );
+    this.#newest = viewGeneration(memory.slots, this.#firstBits, 0);
+    this.#openArena();
+  }
+
+  /** The key folded last, by `find` or by `findKey`. */
+  get key(): FoldedKey {
+    return this.#key;
+  }
+
+  /** The entry of the code that `path` holds from `from` to its end, look-alikes tried second; 0 = none. */
+  find(path: string, from: number): number {
+    const key = this.#key;
+    if (!key.fold(path, from)) return 0;
+    const handle = this.#search();
+    if (handle !== 0 || !key.mayBeMisread) return handle;
+    key.foldMisread(path, from);
+    return this.#search();
+  }
+
+  /** The entry of exactly this key, any case; 0 = none. Throws when it cannot be a key. */
+  findKey(key: string): number {
+    if (!this.#key.fold(key, 0)) {
+      throw new Error(
+        `Cannot look up a link: key of ${key.length} characters, expected 1 to 64 of A-Z 0-9 - _`,
+      );
+    }
+    return this.#search();
+  }
+
+  /** The GiB of the arena that holds an entry; its words begin at `wordOf(handle)`. */
+  chunkOf(handle: number): Int32Array {
+    if (handle >>> 0 >= this.#arenaUnits) this.#openArena();
+    const chunk = this.#chunks[handle >>> CHUNK_UNIT_BITS];
+    if (chunk === undefined)
+      throw new Error(`Cannot read a link: handle ${handle}, expected one that find returned`);
+    return chunk;
+  }
+
+  #search(): number {
+    const generations = Atomics.load(this.#control, CONTROL.generations);
+    if (generations !== this.#generations) this.#openSlots(generations);
+    const handle = this.#probe(this.#newest);
+    if (handle !== 0 || this.#older === undefined) return handle;
+    return this.#probe(this.#older);
+  }
+
+  #probe(slots: Int32Array): number {
+    const tag = this.#key.tag;
+    const lineMask = (slots.length >>> 4) - 1;
+    const start = tag >>> 29;
+    let line = tag & lineMask;
+    for (;;) {
+      const base = line << 4;
+      for (let i = start; i < start + 8; i += 1) {
+        const at = base | ((i & 7) << 1);
+        const offset = Atomics.load(slots, at + 1);
+        if (offset === 0) return 0;
+        if (slots[at] === tag && this.#holdsKey(offset)) return offset >>> 0;
+      }
+      line = (line + 1) & lineMask;
+    }
+  }
+
+  #holdsKey(offset: number): boolean {
+    if (offset >>> 0 >= this.#arenaUnits) this.#openArena();
+    const words = this.#chunks[offset >>> CHUNK_UNIT_BITS]!;
+    const at = wordOf(offset);
+    const key = this.#key;
+    const length = key.length;
+    if ((words[at + ENTRY.shape]! & SHAPE.keyBytesMask) !== length) return false;
+    const keyWords = key.words;
+    const count = (length + 3) >>> 2;
+    for (let i = 0; i < count; i += 1) {
+      if (words[at + ENTRY.key + i] !== keyWords[i]) return false;
+    }
+    return true;
+  }
+
+  #openSlots(generations: number): void {
+    const { slots } = this.#memory;
+    const newest = generations >>> 1;
+    this.#newest = viewGeneration(slots, this.#firstBits, newest);
+    this.#older =
+      (generations & 1) === 0 ? undefined : viewGeneration(slots, this.#firstBits, newest - 1);
+    this.#generations = generations;
+  }
+
+  #openArena(): void {
+    const { chunks, units } = viewArena(this.#memory.arena, this.#chunks);
+    this.#chunks = chunks;
+    this.#arenaUnits = units;
+  }
+}
+
+/** Index of an entry's first word in its chunk. */
+export function wordOf(handle: number): number {
+  return (handle & CHUNK_UNIT_MASK) << 1;
+}

@@ -1,0 +1,172 @@
+/**
+ * A short code on its way into or through the table: checked, folded to upper case, packed into
+ * words and hashed straight from the string's character codes. One object is used over and over:
+ * a look-up allocates nothing.
+ *
+ * The hash is HalfSipHash-1-3 (Aumasson and Bernstein, SipHash, 2012; the Linux kernel's hsiphash),
+ * keyed by a random 64-bit seed: users choose slugs, and unkeyed or merely seeded mixers (FNV,
+ * Murmur) have collisions that can be built without knowing the seed. Six rounds for 8 characters.
+ */
+import { KEY_BYTES_MAX } from './layout.ts';
+
+const UPPER_MASK = 0x7f;
+/** I, L or O: a person may have read 1 or 0. */
+const LOOK_ALIKE = 0x100;
+/** U, `-`, `_`: never in a generated code, so its look-alikes are not tried. */
+const NEVER_GENERATED = 0x200;
+const CODE_MAX = 'z'.charCodeAt(0);
+/** Only generated codes have look-alikes, and those are this long. */
+const GENERATED_LENGTH = 8;
+
+/** By character code: 0 = not allowed in a code, else the upper-case character and its flags. */
+function foldTable(replace: (character: string) => string): Uint16Array {
+  const table = new Uint16Array(CODE_MAX + 1);
+  for (const character of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_') {
+    const flags =
+      ('ILO'.includes(character) ? LOOK_ALIKE : 0) |
+      ('U-_'.includes(character) ? NEVER_GENERATED : 0);
+    const value = replace(character).charCodeAt(0) | flags;
+    table[character.charCodeAt(0)] = value;
+    table[character.toLowerCase().charCodeAt(0)] = value;
+  }
+  return table;
+}
+
+const asWritten = foldTable((character) => character);
+const asReadWrongly = foldTable(
+  (character) => ({ I: '1', L: '1', O: '0' })[character] ?? character,
+);
+
+export class FoldedKey {
+  /** The folded characters, four a word, padded with zeros. */
+  readonly words = new Int32Array(KEY_BYTES_MAX / 4);
+  /** Characters of the key that was folded last. */
+  length = 0;
+  /** Its keyed 32-bit hash. */
+  tag = 0;
+  #flags = 0;
+  readonly #seedLow: number;
+  readonly #seedHigh: number;
+
+  constructor(seedLow: number, seedHigh: number) {
+    this.#seedLow = seedLow;
+    this.#seedHigh = seedHigh;
+  }
+
+  /** Folds `text` from `from` to its end; false when that cannot be a code. */
+  fold(text: string, from: number): boolean {
+    return this.#pack(text, from, asWritten);
+  }
+
+  /** Whether the code just folded could be a generated one with an I, L or O read into it. */
+  get mayBeMisread(): boolean {
+    return (
+      this.length === GENERATED_LENGTH &&
+      (this.#flags & (LOOK_ALIKE | NEVER_GENERATED)) === LOOK_ALIKE
+    );
+  }
+
+  /** As `fold`, with I and L as 1 and O as 0. */
+  foldMisread(text: string, from: number): boolean {
+    return this.#pack(text, from, asReadWrongly);
+  }
+
+  #pack(text: string, from: number, table: Uint16Array): boolean {
+    const length = text.length - from;
+    if (length < 1 || length > KEY_BYTES_MAX) return false;
+    const words = this.words;
+    let flags = 0;
+    let word = 0;
+    for (let i = 0; i < length; i += 1) {
+      const code = text.charCodeAt(from + i);
+      if (code > CODE_MAX) return false;
+      const folded = table[code]!;
+      if (folded === 0) return false;
+      flags |= folded;
+      word |= (folded & UPPER_MASK) << ((i & 3) << 3);
+      if ((i & 3) === 3) {
+        words[i >>> 2] = word;
+        word = 0;
+      }
+    }
+    if ((length & 3) !== 0) words[length >>> 2] = word;
+    this.length = length;
+    this.#flags = flags;
+    this.tag = this.#hash(length, word);
+    return true;
+  }
+
+  /**
+   * One round for each whole word, one for the rest and the length, three to finish; written out,
+   * because one loop over all rounds costs 10 ns more a look-up.
+   * @param rest the characters behind the last whole word
+   */
+  #hash(length: number, rest: number): number {
+    const words = this.words;
+    const whole = length >>> 2;
+    let v0 = this.#seedLow;
+    let v1 = this.#seedHigh;
+    let v2 = this.#seedLow ^ 0x6c796765;
+    let v3 = this.#seedHigh ^ 0x74656462;
+    for (let i = 0; i < whole; i += 1) {
+      const message = words[i]!;
+      v3 ^= message;
+      v0 = (v0 + v1) | 0;
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+      v0 = (v0 + v3) | 0;
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+      v2 = (v2 + v1) | 0;
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= message;
+    }
+    const last = rest | (length << 24);
+    v3 ^= last;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 ^= last;
+    v2 ^= 0xff;
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    v0 = (v0 + v1) | 0;
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
+    v0 = (v0 << 16) | (v0 >>> 16);
+    v2 = (v2 + v3) | 0;
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
+    v0 = (v0 + v3) | 0;
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
+    v2 = (v2 + v1) | 0;
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
+    v2 = (v2 << 16) | (v2 >>> 16);
+    return v1 ^ v3;
+  }
+}

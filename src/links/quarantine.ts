@@ -1,0 +1,97 @@
+/**
+ * Where freed blocks wait until no reader can be looking at them (quiescent-state-based reclamation;
+ * Hart, McKenney, Brown, Walpole, "Performance of memory reclamation for lockless synchronization",
+ * 2007).
+ *
+ * A block enters after the slot that showed it was swapped, marked with the current epoch; later the
+ * epoch advances. A reader publishes the epoch it begins its turn in. Who publishes a later epoch
+ * than a block's mark loaded that epoch after the swap, and can't have found the block. Who published
+ * nothing when we looked will load slots after we looked, hence after the swap: all these accesses
+ * are `Atomics`, one total order. So a block is free when every reader is idle or in a later epoch.
+ * A reader that publishes a stale epoch, because it was interrupted in `enter`, only delays us.
+ *
+ * Epochs wrap; differences are taken modulo 2^32 and stay small, because the epoch advances only when
+ * something entered since, and at most 65,536 blocks wait. Beyond that the writer waits for readers,
+ * then refuses: a reader is stuck in its turn, and supervision restarts it.
+ */
+import { CONTROL, readerWord } from './layout.ts';
+
+/** 3 words each, 768 KiB; one turn of a redirect thread lasts far less than so many changes. */
+const WAITING_MAX = 65_536;
+const RING_MASK = WAITING_MAX - 1;
+
+export class Quarantine {
+  readonly #control: Int32Array;
+  readonly #readersMax: number;
+  readonly #blocks = new Int32Array(WAITING_MAX);
+  readonly #units = new Int32Array(WAITING_MAX);
+  readonly #epochs = new Int32Array(WAITING_MAX);
+  #head = 0;
+  #size = 0;
+  #waitingUnits = 0;
+
+  constructor(control: Int32Array) {
+    this.#control = control;
+    this.#readersMax = control[CONTROL.readersMax]!;
+  }
+
+  /** Units that wait. */
+  get waitingUnits(): number {
+    return this.#waitingUnits;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  hasRoomFor(blocks: number): boolean {
+    return this.#size + blocks <= WAITING_MAX;
+  }
+
+  /** Takes a block that no slot shows any more. */
+  add(block: number, units: number): void {
+    if (this.#size === WAITING_MAX)
+      throw new Error('Cannot quarantine a block: no room, expected a check before');
+    const at = (this.#head + this.#size) & RING_MASK;
+    this.#blocks[at] = block;
+    this.#units[at] = units;
+    this.#epochs[at] = this.#control[CONTROL.epoch]!;
+    this.#size += 1;
+    this.#waitingUnits += units;
+  }
+
+  /** Hands every block that no reader can see to `release`, oldest first. */
+  drain(release: (block: number, units: number) => void): void {
+    if (this.#size === 0) return;
+    const epoch = this.#advance();
+    const behind = this.#behind(epoch);
+    while (this.#size > 0) {
+      const at = this.#head;
+      if (((epoch - this.#epochs[at]!) | 0) <= behind) return;
+      this.#head = (at + 1) & RING_MASK;
+      this.#size -= 1;
+      this.#waitingUnits -= this.#units[at]!;
+      release(this.#blocks[at]! >>> 0, this.#units[at]!);
+    }
+  }
+
+  /** Starts a new epoch if a block entered in this one; 0 is skipped, it means idle. */
+  #advance(): number {
+    const epoch = this.#control[CONTROL.epoch]!;
+    const newest = (this.#head + this.#size - 1) & RING_MASK;
+    if (this.#epochs[newest] !== epoch) return epoch;
+    const next = epoch === -1 ? 1 : (epoch + 1) | 0;
+    Atomics.store(this.#control, CONTROL.epoch, next);
+    return next;
+  }
+
+  /** How many epochs the reader that is farthest back is behind; -1 when all are idle. */
+  #behind(epoch: number): number {
+    let behind = -1;
+    for (let reader = 0; reader < this.#readersMax; reader += 1) {
+      const entered = Atomics.load(this.#control, readerWord(reader));
+      if (entered !== 0) behind = Math.max(behind, (epoch - entered) | 0);
+    }
+    return behind;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The writer's side of the slots: inserts, swaps, and growth that never stops anybody.
+ *
+ * A generation that is 3/4 full gets a successor of twice its size. Each write then moves 64 slots
+ * (a few microseconds; 10 million at once would stall the control thread for half a second), so the
+ * move ends long before the successor fills: after 1/64 as many writes as there are slots.
+ *
+ * While moving: a new key goes to the newest generation only; a changed key is swapped in the newest
+ * first and then in the older one, so no slot anywhere shows an entry that was freed, and a reader
+ * that found the new entry never finds the old one again. The older generation is left as it is when
+ * the move is over: a reader may still be in it, and its region is not used again.
+ */
+import { Failure } from '../model/failure.ts';
+import {
+  CONTROL,
+  generationEndBytes,
+  type LinkTableMemory,
+  SLOT_LOAD_GROW,
+  SLOT_LOAD_MAX,
+  viewGeneration,
+} from './layout.ts';
+
+const MOVE_SLOTS_PER_WRITE = 64;
+
+export class Slots {
+  readonly #control: Int32Array;
+  readonly #buffer: SharedArrayBuffer;
+  readonly #firstBits: number;
+  #generation = 0;
+  #newest: Int32Array;
+  #older: Int32Array | undefined;
+  /** Next slot of the older generation to move. */
+  #cursor = 0;
+  #used = 0;
+  #growAt: number;
+
+  constructor(memory: LinkTableMemory, control: Int32Array) {
+    this.#control = control;
+    this.#buffer = memory.slots;
+    this.#firstBits = control[CONTROL.firstGenerationBits]!;
+    this.#newest = viewGeneration(this.#buffer, this.#firstBits, 0);
+    this.#growAt = this.#slotCount * SLOT_LOAD_GROW;
+  }
+
+  /** Keys that hold a slot, tombstones included. */
+  get used(): number {
+    return this.#used;
+  }
+
+  get isMoving(): boolean {
+    return this.#older !== undefined;
+  }
+
+  get #slotCount(): number {
+    return this.#newest.length / 2;
+  }
+
+  /**
+   * Makes sure that one more key fits, before anything is changed for it.
+   * @throws Failure `storage_full` when the last generation that fits into its bound is full
+   */
+  reserve(): void {
+    if (this.#used + 1 <= this.#growAt) return;
+    if (this.#older !== undefined) this.move(this.#older.length / 2);
+    if (this.#startGeneration()) return;
+    if (this.#used + 1 <= this.#slotCount * SLOT_LOAD_MAX) return;
+    throw new Failure(
+      'storage_full',
+      `Cannot add a link: all ${this.#slotCount} slots for links are in use`,
+    );
+  }
+
+  /** Shows a new key's entry to every reader. Call `reserve` first. */
+  insert(tag: number, entry: number): void {
+    place(this.#newest, tag, entry);
+    this.#used += 1;
+  }
+
+  /** Shows `after` in place of `before` to every reader. */
+  swap(tag: number, before: number, after: number): void {
+    const inNewest = exchange(this.#newest, tag, before, after);
+    const inOlder = this.#older !== undefined && exchange(this.#older, tag, before, after);
+    if (!inNewest && !inOlder) throw new Error(`Cannot swap entry ${before}: no slot shows it`);
+  }
+
+  /** A write's share of the move. */
+  moveSome(): void {
+    if (this.#older !== undefined) this.move(MOVE_SLOTS_PER_WRITE);
+  }
+
+  /** Moves up to so many slots of the older generation to the newest. */
+  move(slotsMax: number): void {
+    const older = this.#older;
+    if (older === undefined) return;
+    const end = Math.min(this.#cursor + slotsMax, older.length / 2);
+    for (let slot = this.#cursor; slot < end; slot += 1) {
+      const entry = older[slot * 2 + 1]!;
+      if (entry !== 0) place(this.#newest, older[slot * 2]!, entry);
+    }
+    this.#cursor = end;
+    if (end < older.length / 2) return;
+    this.#older = undefined;
+    Atomics.store(this.#control, CONTROL.generations, this.#generation * 2);
+  }
+
+  #startGeneration(): boolean {
+    const next = this.#generation + 1;
+    const bytes = generationEndBytes(this.#firstBits, next);
+    if (bytes > this.#buffer.maxByteLength) return false;
+    try {
+      this.#buffer.grow(bytes);
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
+    }
+    this.#older = this.#newest;
+    this.#newest = viewGeneration(this.#buffer, this.#firstBits, next);
+    this.#generation = next;
+    this.#cursor = 0;
+    this.#growAt = this.#slotCount * SLOT_LOAD_GROW;
+    Atomics.store(this.#control, CONTROL.generations, next * 2 + 1);
+    return true;
+  }
+}
+
+/** Walks a key's slots in the readers' order until `visit` says stop, then returns that slot's word. */
+function firstSlot(slots: Int32Array, tag: number, entry: number): number {
+  const lineMask = (slots.length >>> 4) - 1;
+  const start = tag >>> 29;
+  let line = tag & lineMask;
+  for (;;) {
+    for (let i = start; i < start + 8; i += 1) {
+      const at = (line << 4) | ((i & 7) << 1);
+      const held = slots[at + 1]!;
+      if (held === entry || held === 0) return at;
+    }
+    line = (line + 1) & lineMask;
+  }
+}
+
+function place(slots: Int32Array, tag: number, entry: number): void {
+  const at = firstSlot(slots, tag, 0);
+  slots[at] = tag;
+  Atomics.store(slots, at + 1, entry);
+}
+
+function exchange(slots: Int32Array, tag: number, before: number, after: number): boolean {
+  const at = firstSlot(slots, tag, before | 0);
+  if (slots[at + 1] === 0) return false;
+  Atomics.store(slots, at + 1, after);
+  return true;
+}

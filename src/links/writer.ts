@@ -1,0 +1,329 @@
+/**
+ * The write side of the link table: one, on the control thread. Every change is complete and visible
+ * to every reader when its method returns; a method that throws has changed nothing.
+ *
+ *   put      allocate -> write entry -> swap or fill the slot -> quarantine the old entry
+ *   retire   set the gone bit -> quarantine the target's bytes and the counter cell
+ *
+ * `retire` needs no memory, so a deletion works when the arena is full. The order inside it matters:
+ * after the bit no reader that looks serves the target; one that looked before keeps its bytes until
+ * its turn ends.
+ *
+ * A limited code's scans are counted down in a cell of their own that all entries of the code point
+ * at: re-targeting it (`KEEP_SCANS_LEFT`) copies no number and so loses none that is taken meanwhile,
+ * and a changed limit is an addition (`addScans`).
+ */
+import { Failure } from '../model/failure.ts';
+import { Arena } from './arena.ts';
+import { Finder, wordOf } from './finder.ts';
+import {
+  CONTROL,
+  ENTRY,
+  expiryWord,
+  goneUnits,
+  KEEP_SCANS_LEFT,
+  type Link,
+  type LinkTableMemory,
+  limitWord,
+  liveUnits,
+  readerWord,
+  SHAPE,
+  TARGET_BYTES_MAX,
+  targetWord,
+  UNIT_BYTES,
+} from './layout.ts';
+import { Quarantine } from './quarantine.ts';
+import { Slots } from './slots.ts';
+
+/** Blocks that enter quarantine before it is looked through again. */
+const DRAIN_EVERY = 64;
+/** The most blocks one change sets free: an entry and a counter cell. */
+const BLOCKS_PER_CHANGE = 2;
+/** A change waits this long for readers when quarantine is full; a turn lasts about a millisecond. */
+const WAIT_MS = 1;
+const WAITS_MAX = 20;
+/** Slots that one `reclaim` moves: about a millisecond. */
+const RECLAIM_SLOTS = 16_384;
+const WORD_MAX = 2 ** 32;
+const SCANS_LEFT_MAX = 2 ** 31 - 1;
+
+export class LinkWriter {
+  readonly #memory: LinkTableMemory;
+  readonly #control: Int32Array;
+  readonly #finder: Finder;
+  readonly #arena: Arena;
+  readonly #slots: Slots;
+  readonly #quarantine: Quarantine;
+  readonly #release: (block: number, units: number) => void;
+  readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
+  #live = 0;
+  #lostUnits = 0;
+  /** Quarantine is looked through when it holds so many blocks. */
+  #drainAt = DRAIN_EVERY;
+
+  constructor(memory: LinkTableMemory) {
+    this.#memory = memory;
+    this.#control = new Int32Array(memory.control);
+    if (Atomics.exchange(this.#control, CONTROL.writerAttached, 1) !== 0) {
+      throw new Error('Cannot write links: the table has a writer, expected none');
+    }
+    this.#finder = new Finder(memory);
+    this.#arena = new Arena(memory.arena);
+    this.#slots = new Slots(memory, this.#control);
+    this.#quarantine = new Quarantine(this.#control);
+    this.#release = (block, units) => this.#arena.release(block, units);
+  }
+
+  /** Links that are live. */
+  get count(): number {
+    return this.#live;
+  }
+
+  /** Keys that are gone for ever. */
+  get goneCount(): number {
+    return this.#slots.used - this.#live;
+  }
+
+  /** Shared memory the table has committed, all regions. */
+  get bytesUsed(): number {
+    return (
+      this.#memory.control.byteLength + this.#memory.slots.byteLength + this.#arena.committedBytes
+    );
+  }
+
+  /** Of `bytesUsed`: entries can take these without growth. */
+  get bytesFree(): number {
+    return this.#arena.freeBytes;
+  }
+
+  /** Of `bytesUsed`: waits for readers to leave. */
+  get bytesWaiting(): number {
+    return this.#quarantine.waitingUnits * UNIT_BYTES;
+  }
+
+  /** Of `bytesUsed`: given up by deletions while a stuck reader kept quarantine full. */
+  get bytesLost(): number {
+    return this.#lostUnits * UNIT_BYTES;
+  }
+
+  /**
+   * Adds a link, or replaces the one of this key; every reader sees it before this returns.
+   * @throws Failure `storage_full` at the bound of slots or arena, `overloaded` when a reader has
+   *   been in one turn for so many changes that nothing can be freed; nothing is changed then
+   */
+  put(link: Link): void {
+    if (link.state === 'gone') {
+      this.#putGone(link);
+      return;
+    }
+    checkLink(link);
+    this.#slots.moveSome();
+    this.#makeRoom();
+    const before = this.#finder.findKey(link.key);
+    if (before === 0) this.#slots.reserve();
+    const cellBefore = before === 0 ? 0 : this.#cellOf(before);
+    const cell = this.#cellFor(link.scansLeft, cellBefore);
+    const entry = this.#writeEntry(link, cell, cell === cellBefore ? 0 : cell);
+    if (cell !== 0 && link.scansLeft >= 0) this.#setCell(cell, link.scansLeft);
+    this.#show(before, entry);
+    if (cellBefore !== 0 && cellBefore !== cell) this.#quarantine.add(cellBefore, 1);
+    this.#drainSometimes();
+  }
+
+  /**
+   * Ends a link for ever: readers see it as gone, only its tombstone stays. A key that is unknown
+   * gets a tombstone too. Needs no memory for a known key.
+   */
+  retire(key: string): void {
+    this.#slots.moveSome();
+    const entry = this.#finder.findKey(key);
+    if (entry === 0) {
+      this.#putGone({ ...tombstone, key });
+      return;
+    }
+    const words = this.#arena.chunkOf(entry);
+    const at = wordOf(entry);
+    const shape = words[at + ENTRY.shape]!;
+    if ((shape & SHAPE.gone) !== 0) return;
+    const cell = this.#cellOf(entry);
+    Atomics.store(words, at + ENTRY.shape, shape | SHAPE.gone);
+    this.#live -= 1;
+    const kept = goneUnits(shape);
+    this.#discard(entry + kept, liveUnits(shape) - kept);
+    if (cell !== 0) this.#discard(cell, 1);
+    this.#drainSometimes();
+  }
+
+  /** Scans left of a live, limited link; undefined when it has no limit, is gone or unknown. */
+  scansLeft(key: string): number | undefined {
+    const entry = this.#finder.findKey(key);
+    const cell = entry === 0 ? 0 : this.#cellOf(entry);
+    if (cell === 0) return undefined;
+    return Math.max(0, Atomics.load(this.#arena.chunkOf(cell), wordOf(cell)));
+  }
+
+  /** Raises or lowers (negative) the scans left of a limited link, exactly, while readers take some. */
+  addScans(key: string, scans: number): void {
+    const entry = this.#finder.findKey(key);
+    const cell = entry === 0 ? 0 : this.#cellOf(entry);
+    if (cell === 0) throw new Error('Cannot add scans: the link has no limit, expected one');
+    Atomics.add(this.#arena.chunkOf(cell), wordOf(cell), scans);
+  }
+
+  /** Frees what no reader can see any more and goes on with a move: call it now and then when idle. */
+  reclaim(): void {
+    this.#slots.move(RECLAIM_SLOTS);
+    this.#drain();
+  }
+
+  /** Ends the turn a dead thread was in, which would keep memory from being freed. */
+  forgetReader(readerIndex: number): void {
+    Atomics.store(this.#control, readerWord(readerIndex), 0);
+  }
+
+  #putGone(link: Link): void {
+    this.#makeRoom();
+    if (this.#finder.findKey(link.key) !== 0) {
+      this.retire(link.key);
+      return;
+    }
+    this.#slots.moveSome();
+    this.#slots.reserve();
+    const entry = this.#writeEntry({ ...link, target: '', expiresAtMs: 0 }, 0, 0);
+    this.#slots.insert(this.#finder.key.tag, entry);
+  }
+
+  /** Swaps a known key's slot to `entry` or fills one for a new key. */
+  #show(before: number, entry: number): void {
+    const tag = this.#finder.key.tag;
+    if (before === 0) {
+      this.#slots.insert(tag, entry);
+      this.#live += 1;
+      return;
+    }
+    this.#slots.swap(tag, before, entry);
+    const shape = this.#arena.chunkOf(before)[wordOf(before) + ENTRY.shape]!;
+    const wasGone = (shape & SHAPE.gone) !== 0;
+    if (wasGone) this.#live += 1;
+    this.#quarantine.add(before, wasGone ? goneUnits(shape) : liveUnits(shape));
+  }
+
+  /** The counter cell of a live, limited entry; 0 = none. */
+  #cellOf(entry: number): number {
+    const words = this.#arena.chunkOf(entry);
+    const at = wordOf(entry);
+    const shape = words[at + ENTRY.shape]!;
+    if ((shape & (SHAPE.limited | SHAPE.gone)) !== SHAPE.limited) return 0;
+    return words[at + limitWord(shape)]! >>> 0;
+  }
+
+  #cellFor(scansLeft: number, before: number): number {
+    if (scansLeft === KEEP_SCANS_LEFT) return before;
+    if (scansLeft < 0) return 0;
+    return before === 0 ? this.#arena.allocate(1) : before;
+  }
+
+  #setCell(cell: number, scansLeft: number): void {
+    Atomics.store(this.#arena.chunkOf(cell), wordOf(cell), scansLeft);
+  }
+
+  /** Writes the entry of the key folded last. @param newCell given back when there is no room */
+  #writeEntry(link: Link, cell: number, newCell: number): number {
+    const key = this.#finder.key;
+    const shape =
+      key.length |
+      (link.target.length << SHAPE.targetShift) |
+      (link.expiresAtMs === 0 ? 0 : SHAPE.expires) |
+      (cell === 0 ? 0 : SHAPE.limited) |
+      (link.state === 'gone' ? SHAPE.gone : 0);
+    let entry: number;
+    try {
+      entry = this.#arena.allocate(liveUnits(shape));
+    } catch (error) {
+      if (newCell !== 0) this.#arena.release(newCell, 1);
+      throw error;
+    }
+    const words = this.#arena.chunkOf(entry);
+    const at = wordOf(entry);
+    words[at + ENTRY.codeNo] = link.codeNo;
+    words[at + ENTRY.workspaceNo] = link.workspaceNo;
+    words[at + ENTRY.shape] = shape;
+    const keyWords = targetWord(shape) - ENTRY.key;
+    for (let i = 0; i < keyWords; i += 1) words[at + ENTRY.key + i] = key.words[i]!;
+    this.#arena.writeAscii(entry, targetWord(shape), link.target);
+    if (link.expiresAtMs !== 0) {
+      const low = at + expiryWord(shape);
+      words[low] = link.expiresAtMs % WORD_MAX;
+      words[low + 1] = Math.floor(link.expiresAtMs / WORD_MAX);
+    }
+    if (cell !== 0) words[at + limitWord(shape)] = cell;
+    return entry;
+  }
+
+  #discard(block: number, units: number): void {
+    if (units === 0) return;
+    if (!this.#quarantine.hasRoomFor(1)) this.#drain();
+    if (this.#quarantine.hasRoomFor(1)) this.#quarantine.add(block, units);
+    else this.#lostUnits += units;
+  }
+
+  #makeRoom(): void {
+    for (let waits = 0; !this.#quarantine.hasRoomFor(BLOCKS_PER_CHANGE); waits += 1) {
+      this.#drain();
+      if (this.#quarantine.hasRoomFor(BLOCKS_PER_CHANGE)) return;
+      if (waits === WAITS_MAX) {
+        throw new Failure(
+          'overloaded',
+          'Cannot change the link: a redirect thread does not answer',
+          {
+            retryAfterSeconds: 1,
+          },
+        );
+      }
+      Atomics.wait(this.#sleep, 0, 0, WAIT_MS);
+    }
+  }
+
+  #drainSometimes(): void {
+    if (this.#quarantine.size >= this.#drainAt) this.#drain();
+  }
+
+  #drain(): void {
+    this.#quarantine.drain(this.#release);
+    this.#drainAt = this.#quarantine.size + DRAIN_EVERY;
+  }
+}
+
+const tombstone: Link = {
+  key: '',
+  codeNo: 0,
+  workspaceNo: 0,
+  target: '',
+  expiresAtMs: 0,
+  scansLeft: -1,
+  state: 'gone',
+};
+
+/** What a `Location` header may hold: nothing that could end it. */
+const printableAscii = /^[!-~]+$/;
+
+/** Domain rooms validate; what arrives wrong here is a defect. */
+function checkLink(link: Link): void {
+  const { target, expiresAtMs, scansLeft } = link;
+  if (target.length < 1 || target.length > TARGET_BYTES_MAX) {
+    throw new Error(
+      `Cannot put a link: target of ${target.length} bytes, expected 1 to ${TARGET_BYTES_MAX}`,
+    );
+  }
+  if (!printableAscii.test(target)) {
+    throw new Error('Cannot put a link: target holds other characters, expected printable ASCII');
+  }
+  if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs < 0) {
+    throw new Error(
+      `Cannot put a link: expires at ${expiresAtMs}, expected epoch milliseconds or 0`,
+    );
+  }
+  if (!Number.isInteger(scansLeft) || scansLeft < KEEP_SCANS_LEFT || scansLeft > SCANS_LEFT_MAX) {
+    throw new Error(`Cannot put a link: ${scansLeft} scans left, expected -2 to ${SCANS_LEFT_MAX}`);
+  }
+}
