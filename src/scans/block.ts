@@ -1,0 +1,183 @@
+/**
+ * A block: one window of one shard, as stored. It is three things at once: the raw scans, the outbox of
+ * `qr.scanned`, and the write-ahead log of the rollups, which are applied FROM it, live and on recovery,
+ * by the same code. So a scan costs one sequential write, and rollups go to disk every few seconds.
+ *
+ *    0  version u8 | shard u8 | zero u16     16  newestMs f64
+ *    4  groups  u32                          24  stringsAt u32
+ *    8  sequence f64                         28  strings   u32
+ *   32  groups, ascending by code, 24 bytes each:
+ *         codeNo u32 | workspaceNo u32 | first u32 | count u32 | previous f64
+ *       entries of the groups in order, 40 bytes each:
+ *         timeMs f64 | position f64 | visitor u32 u32 | journal u16 | country u16 |
+ *         city u32 | referer u32 | device+platform u8 | os u8 | browser u8 | bot u8
+ *       strings: length u16 | UTF-8, number 0 is the empty one and is not stored
+ *
+ * `previous` is the sequence of the block that holds the code's scans before these: a chain from the
+ * code's head back through time, which saves an index entry per code and window.
+ * A city is stored with its country, "Chicago, US", as rollups name it.
+ */
+import { Dimension, type Rollup, countryCode } from './rollup.ts';
+import type { Sketch } from '../model/sketch.ts';
+
+export const blockVersion = 1;
+export const blockHeaderBytes = 32;
+export const groupBytes = 24;
+export const entryBytes = 40;
+const hourMs = 3_600_000;
+/** ", US" at the end of a city's string. */
+const countrySuffixLength = 4;
+
+export class ScanBlock {
+  readonly #view: DataView;
+  readonly #bytes: Buffer;
+  readonly groups: number;
+  readonly #entriesAt: number;
+  readonly #strings: (string | undefined)[] = [''];
+  #stringOffsets: Uint32Array | undefined;
+  readonly #hosts = new Map<number, string>();
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (this.#view.getUint8(0) !== blockVersion) {
+      throw new Error(`Cannot read block: version ${this.#view.getUint8(0)}, expected ${blockVersion}`);
+    }
+    this.groups = this.#view.getUint32(4, true);
+    this.#entriesAt = blockHeaderBytes + this.groups * groupBytes;
+  }
+
+  get sequence(): number {
+    return this.#view.getFloat64(8, true);
+  }
+  /** Time of the newest scan: retention goes by it. */
+  get newestMs(): number {
+    return this.#view.getFloat64(16, true);
+  }
+
+  codeNo(group: number): number {
+    return this.#view.getUint32(blockHeaderBytes + group * groupBytes, true);
+  }
+  workspaceNo(group: number): number {
+    return this.#view.getUint32(blockHeaderBytes + group * groupBytes + 4, true);
+  }
+  first(group: number): number {
+    return this.#view.getUint32(blockHeaderBytes + group * groupBytes + 8, true);
+  }
+  count(group: number): number {
+    return this.#view.getUint32(blockHeaderBytes + group * groupBytes + 12, true);
+  }
+  /** Sequence of the block with the code's scans before these; 0 = none. */
+  previous(group: number): number {
+    return this.#view.getFloat64(blockHeaderBytes + group * groupBytes + 16, true);
+  }
+
+  /** The group of a code, or -1: binary search. */
+  find(codeNo: number): number {
+    let low = 0;
+    let high = this.groups - 1;
+    while (low <= high) {
+      const middle = (low + high) >>> 1;
+      const found = this.codeNo(middle);
+      if (found === codeNo) return middle;
+      if (found < codeNo) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+
+  timeMs(entry: number): number {
+    return this.#view.getFloat64(this.#at(entry), true);
+  }
+  position(entry: number): number {
+    return this.#view.getFloat64(this.#at(entry) + 8, true);
+  }
+  journal(entry: number): number {
+    return this.#view.getUint16(this.#at(entry) + 24, true);
+  }
+  country(entry: number): string {
+    return countryCode(this.#view.getUint16(this.#at(entry) + 26, true));
+  }
+  city(entry: number): string {
+    const named = this.#string(this.#view.getUint32(this.#at(entry) + 28, true));
+    return named === '' ? '' : named.slice(0, -countrySuffixLength);
+  }
+  referer(entry: number): string {
+    return this.#string(this.#view.getUint32(this.#at(entry) + 32, true));
+  }
+  device(entry: number): number {
+    return this.#view.getUint8(this.#at(entry) + 36) & 0xf;
+  }
+  os(entry: number): number {
+    return this.#view.getUint8(this.#at(entry) + 37);
+  }
+  bot(entry: number): number {
+    return this.#view.getUint8(this.#at(entry) + 39);
+  }
+
+  /** Counts one entry: the only way a scan becomes a number. Returns whether it is a person's scan. */
+  countInto(entry: number, rollup: Rollup, sketch: Sketch): boolean {
+    const view = this.#view;
+    const at = this.#at(entry);
+    const bot = view.getUint8(at + 39);
+    if (bot !== 0) {
+      rollup.count(Dimension.bot, bot);
+      return false;
+    }
+    const shape = view.getUint8(at + 36);
+    rollup.scans++;
+    rollup.count(Dimension.platform, shape >>> 4);
+    rollup.count(Dimension.device, shape & 0xf);
+    rollup.count(Dimension.os, view.getUint8(at + 37));
+    rollup.count(Dimension.browser, view.getUint8(at + 38));
+    rollup.count(Dimension.country, view.getUint16(at + 26, true));
+    rollup.count(Dimension.hour, Math.floor(view.getFloat64(at, true) / hourMs) % 24);
+    rollup.countName(Dimension.city, this.#string(view.getUint32(at + 28, true)));
+    rollup.countName(Dimension.referer, this.#host(view.getUint32(at + 32, true)));
+    sketch.add(view.getUint32(at + 16, true), view.getUint32(at + 20, true));
+    return true;
+  }
+
+  #at(entry: number): number {
+    return this.#entriesAt + entry * entryBytes;
+  }
+
+  #string(number: number): string {
+    const known = this.#strings[number];
+    if (known !== undefined) return known;
+    const at = this.#offsets()[number]!;
+    const text = this.#bytes.toString('utf8', at + 2, at + 2 + this.#view.getUint16(at, true));
+    this.#strings[number] = text;
+    return text;
+  }
+
+  #offsets(): Uint32Array {
+    if (this.#stringOffsets !== undefined) return this.#stringOffsets;
+    const offsets = new Uint32Array(this.#view.getUint32(28, true) + 1);
+    let at = this.#view.getUint32(24, true);
+    for (let number = 1; number < offsets.length; number++) {
+      offsets[number] = at;
+      at += 2 + this.#view.getUint16(at, true);
+    }
+    this.#stringOffsets = offsets;
+    return offsets;
+  }
+
+  #host(number: number): string {
+    if (number === 0) return '';
+    let host = this.#hosts.get(number);
+    if (host === undefined) {
+      host = refererHost(this.#string(number));
+      this.#hosts.set(number, host);
+    }
+    return host;
+  }
+}
+
+/** Host of a referer without `www.`; the empty name when it is none. At most 100 characters. */
+export function refererHost(referer: string): string {
+  if (!URL.canParse(referer)) return '';
+  const url = new URL(referer);
+  const host = url.host === '' ? url.protocol.slice(0, -1) : url.host;
+  return host.replace(/^www\./, '').slice(0, 100);
+}

@@ -1,0 +1,97 @@
+/**
+ * Writing and reading small binary values: variable-length integers (LEB128, up to 2^53), texts, bytes.
+ * The writer reuses one buffer; `take` copies out exactly what was written.
+ */
+export class ByteWriter {
+  #bytes = Buffer.allocUnsafeSlow(4_096);
+  #end = 0;
+
+  /** Starts a value, dropping what an aborted one may have left. */
+  begin(format: number): void {
+    this.#end = 0;
+    this.byte(format);
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#end++] = value;
+  }
+
+  /** @param value a whole number from 0 to 2^53 - 1 */
+  integer(value: number): void {
+    this.#reserve(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#bytes[this.#end++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#bytes[this.#end++] = rest;
+  }
+
+  text(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.integer(length);
+    this.#reserve(length);
+    this.#bytes.write(value, this.#end, 'utf8');
+    this.#end += length;
+  }
+
+  bytes(value: Uint8Array): void {
+    this.integer(value.length);
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#end);
+    this.#end += value.length;
+  }
+
+  take(): Buffer {
+    const copy = Buffer.from(this.#bytes.subarray(0, this.#end));
+    this.#end = 0;
+    return copy;
+  }
+
+  #reserve(more: number): void {
+    if (this.#end + more <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#end + more));
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+  }
+}
+
+export class ByteReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  byte(): number {
+    const value = this.#bytes[this.#at++];
+    if (value === undefined) throw new Error('Cannot read stored value: it ends early');
+    return value;
+  }
+
+  integer(): number {
+    let value = 0;
+    let scale = 1;
+    for (;;) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 0x80;
+    }
+  }
+
+  text(): string {
+    const bytes = this.bytes();
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  }
+
+  bytes(): Uint8Array {
+    const length = this.integer();
+    const from = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw new Error('Cannot read stored value: it ends early');
+    return this.#bytes.subarray(from, this.#at);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The journal on disk: `<folder>/<journal>/<start>.log`, one folder per redirect thread.
+ *
+ * A position is a byte offset in the journal's whole life; it only grows and is never reused, for ids
+ * and watermarks name scans by it. A segment is named by the position of its first byte, so a reader
+ * finds its place by names alone. The newest segment is never deleted: it keeps the position.
+ */
+import {
+  closeSync,
+  ftruncateSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { frameHeaderBytes, framePayloadBytes, isFrameHeader, isFramePayloadSound } from '../record.ts';
+
+const nameDigits = 16;
+
+export const journalFolder = (root: string, journal: number): string => join(root, String(journal));
+export const segmentFile = (folder: string, start: number): string =>
+  join(folder, `${String(start).padStart(nameDigits, '0')}.log`);
+
+/** Numbers of the journals that exist, ascending: also those of threads that are no longer configured. */
+export function listJournals(root: string): number[] {
+  mkdirSync(root, { recursive: true });
+  return readdirSync(root)
+    .filter((name) => /^\d{1,4}$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+/** Start positions of a journal's segments, ascending. */
+export function listSegments(folder: string): number[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{16}\.log$/.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .sort((a, b) => a - b);
+}
+
+export interface Recovered {
+  /** Where the next frame goes. */
+  readonly position: number;
+  /** Bytes cut off the end: a write that the process or the power did not finish. */
+  readonly tornBytes: number;
+}
+
+/**
+ * Makes a journal ready for its writer: cuts a torn tail off the newest segment.
+ * Only what follows the last sound frame is cut; a damaged frame in the middle stays for the reader
+ * to skip and report.
+ * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
+ */
+export function recoverJournal(folder: string, atLeast: number): Recovered {
+  mkdirSync(folder, { recursive: true });
+  const start = listSegments(folder).at(-1);
+  if (start === undefined) return { position: atLeast, tornBytes: 0 };
+  const file = segmentFile(folder, start);
+  const bytes = readFileSync(file);
+  const sound = endOfLastSoundFrame(bytes);
+  if (sound < bytes.length) {
+    const descriptor = openSync(file, 'r+');
+    ftruncateSync(descriptor, sound);
+    fdatasyncSync(descriptor);
+    closeSync(descriptor);
+  }
+  return { position: Math.max(start + sound, atLeast), tornBytes: bytes.length - sound };
+}
+
+function endOfLastSoundFrame(bytes: Buffer): number {
+  let at = 0;
+  let sound = 0;
+  while (at + frameHeaderBytes <= bytes.length) {
+    if (!isFrameHeader(bytes, at)) {
+      at = findFrameHeader(bytes, at + 1);
+      continue;
+    }
+    const next = at + frameHeaderBytes + framePayloadBytes(bytes, at);
+    if (isFramePayloadSound(bytes, at)) sound = next;
+    at = next;
+  }
+  return sound;
+}
+
+/** Offset of the next sound frame header at or after `from`; `bytes.length` when there is none. */
+export function findFrameHeader(bytes: Buffer, from: number): number {
+  let at = bytes.indexOf('QZJ1', from, 'latin1');
+  while (at !== -1) {
+    if (isFrameHeader(bytes, at)) return at;
+    at = bytes.indexOf('QZJ1', at + 1, 'latin1');
+  }
+  return bytes.length;
+}
+
+/** Deletes segments that end at or below `position`; returns how many. */
+export function trimJournal(folder: string, position: number): number {
+  const starts = listSegments(folder);
+  let deleted = 0;
+  for (let i = 0; i + 1 < starts.length && starts[i + 1]! <= position; i++) {
+    rmSync(segmentFile(folder, starts[i]!));
+    deleted++;
+  }
+  return deleted;
+}

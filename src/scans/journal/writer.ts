@@ -1,0 +1,185 @@
+/**
+ * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop turn, before the
+ * turn's answers leave: an answered scan is a journaled scan.
+ *
+ * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and go out
+ * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
+ * not depend on a disk. Writes name their offset, so a half-written frame is simply written over.
+ */
+import { closeSync, fdatasync, openSync, writeSync } from 'node:fs';
+import { segmentFile } from './segments.ts';
+import type { JournalTails } from './tails.ts';
+
+/** The file calls of a journal; tests hand in a disk that fills up. */
+export interface JournalDisk {
+  open(file: string): number;
+  /** Returns the bytes written, throws like `fs.writeSync`. */
+  write(descriptor: number, bytes: Uint8Array, offset: number): number;
+  sync(descriptor: number, done: (error: Error | null) => void): void;
+  close(descriptor: number): void;
+}
+
+export const systemDisk: JournalDisk = {
+  open: (file) => openSync(file, 'w', 0o600),
+  write: (descriptor, bytes, offset) => writeSync(descriptor, bytes, 0, bytes.length, offset),
+  sync: (descriptor, done) => fdatasync(descriptor, done),
+  close: (descriptor) => closeSync(descriptor),
+};
+
+export interface JournalWriterOptions {
+  readonly folder: string;
+  readonly journal: number;
+  /** Where `recoverJournal` says the next frame goes. */
+  readonly position: number;
+  readonly segmentBytesMax: number;
+  readonly backlogBytesMax: number;
+  readonly tails: JournalTails;
+  readonly disk?: JournalDisk;
+}
+
+interface WaitingFrame {
+  readonly bytes: Uint8Array;
+  readonly scans: number;
+}
+
+interface SyncWaiter {
+  readonly position: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class JournalWriter {
+  readonly #options: JournalWriterOptions;
+  readonly #disk: JournalDisk;
+  #descriptor = -1;
+  #segmentStart = 0;
+  #position: number;
+  #retired: number[] = [];
+  #waiting: WaitingFrame[] = [];
+  #waitingBytes = 0;
+  #syncedPosition: number;
+  #isSyncing = false;
+  #waiters: SyncWaiter[] = [];
+  /** Scans that wait in memory because the disk refuses them. */
+  waitingScans = 0;
+  /** Scans given up: the disk refused and the backlog was full. */
+  droppedScans = 0;
+  /** Why the last write failed, while it does. */
+  fault: string | undefined;
+
+  constructor(options: JournalWriterOptions) {
+    this.#options = options;
+    this.#disk = options.disk ?? systemDisk;
+    this.#position = options.position;
+    this.#syncedPosition = options.position;
+    options.tails.publish(options.journal, options.position);
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Writes a sealed frame, or keeps a copy of it while the disk refuses. */
+  append(frame: Uint8Array, scans: number): void {
+    if (this.#waiting.length === 0 && this.#write(frame)) return;
+    if (this.#waitingBytes + frame.length > this.#options.backlogBytesMax) {
+      this.droppedScans += scans;
+      return;
+    }
+    this.#waiting.push({ bytes: Uint8Array.prototype.slice.call(frame), scans });
+    this.#waitingBytes += frame.length;
+    this.waitingScans += scans;
+  }
+
+  /** Writes what waits, oldest first, until the disk refuses again. Called by a timer. */
+  retry(): void {
+    let written = 0;
+    for (const frame of this.#waiting) {
+      if (!this.#write(frame.bytes)) break;
+      written++;
+      this.#waitingBytes -= frame.bytes.length;
+      this.waitingScans -= frame.scans;
+    }
+    if (written > 0) this.#waiting = this.#waiting.slice(written);
+  }
+
+  /**
+   * Resolves once everything appended before the call is on the disk; calls during a sync share the next.
+   * Rejects when the disk refuses or frames still wait.
+   */
+  sync(): Promise<void> {
+    if (this.#waiting.length > 0) return Promise.reject(new Error(this.fault ?? 'journal is behind'));
+    if (this.#syncedPosition >= this.#position) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ position: this.#position, resolve, reject });
+      if (!this.#isSyncing) this.#syncNext();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.retry();
+    await this.sync().catch(() => undefined);
+    if (this.#descriptor !== -1) this.#disk.close(this.#descriptor);
+    this.#descriptor = -1;
+  }
+
+  /** One sync covers all that was written when it began; whoever came later waits for the next. */
+  #syncNext(): void {
+    this.#isSyncing = true;
+    const covered = this.#position;
+    const retired = this.#retired;
+    this.#retired = [];
+    this.#syncAll([...retired, this.#descriptor]).then(
+      () => {
+        for (const descriptor of retired) this.#disk.close(descriptor);
+        this.#syncedPosition = covered;
+        const done = this.#waiters.filter((waiter) => waiter.position <= covered);
+        this.#waiters = this.#waiters.filter((waiter) => waiter.position > covered);
+        this.#isSyncing = false;
+        for (const waiter of done) waiter.resolve();
+        if (this.#waiters.length > 0) this.#syncNext();
+      },
+      (error: unknown) => {
+        this.#retired = [...retired, ...this.#retired];
+        const failed = this.#waiters;
+        this.#waiters = [];
+        this.#isSyncing = false;
+        for (const waiter of failed) waiter.reject(error as Error);
+      },
+    );
+  }
+
+  async #syncAll(descriptors: readonly number[]): Promise<void> {
+    for (const descriptor of descriptors) {
+      await new Promise<void>((resolve, reject) => {
+        this.#disk.sync(descriptor, (error) => (error === null ? resolve() : reject(error)));
+      });
+    }
+  }
+
+  #write(frame: Uint8Array): boolean {
+    try {
+      if (this.#descriptor === -1 || this.#segmentBytes() >= this.#options.segmentBytesMax) this.#roll();
+      const written = this.#disk.write(this.#descriptor, frame, this.#segmentBytes());
+      if (written !== frame.length) throw new Error(`wrote ${written} of ${frame.length} bytes`);
+    } catch (error) {
+      this.fault = (error as Error).message;
+      return false;
+    }
+    this.fault = undefined;
+    this.#position += frame.length;
+    this.#options.tails.publish(this.#options.journal, this.#position);
+    return true;
+  }
+
+  #segmentBytes(): number {
+    return this.#position - this.#segmentStart;
+  }
+
+  #roll(): void {
+    const descriptor = this.#disk.open(segmentFile(this.#options.folder, this.#position));
+    if (this.#descriptor !== -1) this.#retired.push(this.#descriptor);
+    this.#descriptor = descriptor;
+    this.#segmentStart = this.#position;
+  }
+}

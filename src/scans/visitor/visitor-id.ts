@@ -1,0 +1,70 @@
+/**
+ * Who counts as one scanner: a keyed 64-bit hash of the client's address and its user agent. Addresses
+ * leave the journal only in this form: without the key nobody can try addresses against it.
+ *
+ *     agent hash    SipHash(agent key, user agent bytes)            once per agent, kept with its class
+ *     visitor hash  SipHash(visitor key, 8 address bytes ‖ agent hash)            once per scan
+ *
+ * IPv4 counts whole, as the last 8 bytes of its mapped form (00 00 ff ff a b c d); IPv6 counts by
+ * its /64, as the first 8: one household or phone, whose lower half changes by the day. The two never
+ * meet, because 0::/32 is not routed. Both keys derive from the installation's one.
+ */
+import { SipHash } from './sip-hash.ts';
+
+/** Whether the 16 bytes at `at` are an IPv4 address, ::ffff:a.b.c.d. */
+export function isMappedIpv4(bytes: Uint8Array, at: number): boolean {
+  for (let index = 0; index < 10; index++) if (bytes[at + index] !== 0) return false;
+  return bytes[at + 10] === 0xff && bytes[at + 11] === 0xff;
+}
+
+const word = (bytes: Uint8Array, at: number): number =>
+  bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+
+/** A key for one purpose: two hashes of its label under the installation's key. */
+function deriveKey(key: Uint8Array, label: string): Uint8Array {
+  const parent = new SipHash(key);
+  const words = new Uint32Array(4);
+  for (const half of [0, 1]) {
+    const text = new TextEncoder().encode(`${label} ${half}`);
+    parent.hash(text, 0, text.length);
+    words[half * 2] = parent.lo;
+    words[half * 2 + 1] = parent.hi;
+  }
+  return new Uint8Array(words.buffer);
+}
+
+/** Makes visitor hashes; one for each thread. `hi` and `lo` hold the last result. */
+export class VisitorIds {
+  readonly #agents: SipHash;
+  readonly #visitors: SipHash;
+
+  /** @param key 16 secret bytes, the same for as long as uniques are to be comparable */
+  constructor(key: Uint8Array) {
+    this.#agents = new SipHash(deriveKey(key, 'agent'));
+    this.#visitors = new SipHash(deriveKey(key, 'visitor'));
+  }
+
+  get hi(): number {
+    return this.#visitors.hi;
+  }
+
+  get lo(): number {
+    return this.#visitors.lo;
+  }
+
+  /** Keyed hash of a whole user agent, as [upper, lower] half. Allocates: keep the result. */
+  hashAgent(userAgent: string): readonly [hi: number, lo: number] {
+    const bytes = Buffer.from(userAgent, 'utf8');
+    this.#agents.hash(bytes, 0, bytes.length);
+    return [this.#agents.hi, this.#agents.lo];
+  }
+
+  /**
+   * Hashes a visitor into `hi` and `lo`.
+   * @param address holds 16 bytes at `at`, IPv4 as ::ffff:a.b.c.d
+   */
+  hashVisitor(address: Uint8Array, at: number, agentHi: number, agentLo: number): void {
+    const from = isMappedIpv4(address, at) ? at + 8 : at;
+    this.#visitors.hashWords(word(address, from), word(address, from + 4), agentLo, agentHi);
+  }
+}
