@@ -172,14 +172,16 @@ function readJson(file: string | URL, name: string): Json {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `Cannot read configuration ${name}: ${(error as NodeJS.ErrnoException).code}, expected a JSON file`,
+      `Cannot read configuration ${name}: ${error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'}, expected a JSON file`,
     );
   }
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch (error) {
-    throw new ConfigError(`Cannot parse configuration ${name}: ${(error as Error).message}`);
+    throw new ConfigError(
+      `Cannot parse configuration ${name}: ${error instanceof Error ? error.message : 'not JSON'}`,
+    );
   }
   throw new ConfigError(`Cannot parse configuration ${name}: expected a JSON object`);
 }

@@ -64,7 +64,7 @@ export class Arena {
   /** Writes ASCII from the block's word `word` on: half the cost of packing characters into words. */
   writeAscii(block: number, word: number, text: string): void {
     const bytes = this.#chunkBytes[block >>> CHUNK_UNIT_BITS];
-    bytes?.latin1Write(text, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, text.length);
+    bytes?.write(text, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, text.length, 'latin1');
   }
 
   /**

@@ -41,7 +41,9 @@ export class ScanBlock {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (this.#view.getUint8(0) !== blockVersion) {
-      throw new Error(`Cannot read block: version ${this.#view.getUint8(0)}, expected ${blockVersion}`);
+      throw new Error(
+        `Cannot read block: version ${this.#view.getUint8(0)}, expected ${blockVersion}`,
+      );
     }
     this.groups = this.#view.getUint32(4, true);
     this.#entriesAt = blockHeaderBytes + this.groups * groupBytes;

@@ -154,7 +154,9 @@ export class RecordCursor {
     this.#at = this.#next;
     const bytes = this.#view.getUint16(this.#at, true);
     if (bytes < recordHeaderBytes || this.#at + bytes > this.#end) {
-      throw new Error('Cannot read scan record: its length leaves the frame, expected a sealed frame');
+      throw new Error(
+        'Cannot read scan record: its length leaves the frame, expected a sealed frame',
+      );
     }
     this.#next = this.#at + bytes;
     return true;

@@ -6,21 +6,15 @@
  * parts never overlap and never miss one another. The cost depends on the months in the range, not on
  * the number of scans.
  */
-import { partitionCount, partitionOf } from '../model/code.ts';
+import { partitionOf } from '../model/code.ts';
 import { dayMs, dayOf, isoTime } from '../model/day.ts';
 import type { EventEnvelope } from '../model/event.ts';
 import { positionId } from '../model/ids.ts';
-import {
-  botReasonNames,
-  browserNames,
-  deviceNames,
-  osNames,
-  Platform,
-} from '../model/scan.ts';
+import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../model/scan.ts';
 import { Sketch } from '../model/sketch.ts';
-import { spanKey, spanOf, type ScanStore } from '../store/scans.ts';
+import { readCheckpoints, spanKey, spanOf, type ScanStore } from '../store/scans.ts';
 import { ScanBlock } from './block.ts';
-import { countryCode, Dimension, Rollup, type NamedDimension } from './rollup.ts';
+import { countryCode, Dimension, Rollup } from './rollup.ts';
 import { firstDayOf, monthOf, Summaries } from './summaries.ts';
 
 /** Countries that `topCountries` lists. */
@@ -63,23 +57,13 @@ export interface ReportOptions {
   readonly codeIdOf: (codeNo: number) => string | undefined;
 }
 
-const dimensions: Readonly<Record<BreakdownBy, Dimension>> = {
-  country: Dimension.country,
-  city: Dimension.city,
-  os: Dimension.os,
-  browser: Dimension.browser,
-  device: Dimension.device,
-  referer: Dimension.referer,
-  hour: Dimension.hour,
-  bot: Dimension.bot,
-};
-
 export class ScanReport {
   readonly #store: ScanStore;
   readonly #options: ReportOptions;
   readonly #summaries: Summaries;
   /** Blocks since the oldest checkpoint, by sequence: immutable, so each is read once. */
   readonly #recent = new Map<number, ScanBlock>();
+  #checkpoints: Float64Array = new Float64Array();
   #recentFrom = 0;
   #recentTo = 0;
 
@@ -130,9 +114,10 @@ export class ScanReport {
     const counts = new Float64Array(Math.max(0, toDay - fromDay + 1) * perDay);
     this.#eachDay(codeNo, fromDay, toDay, (day, rollup) => {
       if (perDay === 1) counts[day - fromDay]! += rollup.scans;
-      else for (let hour = 0; hour < 24; hour++) {
-        counts[(day - fromDay) * 24 + hour]! += rollup.get(Dimension.hour, hour);
-      }
+      else
+        for (let hour = 0; hour < 24; hour++) {
+          counts[(day - fromDay) * 24 + hour]! += rollup.get(Dimension.hour, hour);
+        }
     });
     return Array.from(counts, (scans, index) => ({
       start: isoTime(fromDay * dayMs + index * stepMs),
@@ -149,10 +134,7 @@ export class ScanReport {
       const first = firstDayOf(month);
       const last = firstDayOf(month + 1) - 1;
       if (fromDay <= first && last <= toDay) {
-        const whole = this.#summaries.month(codeNo, month);
-        if (whole === undefined) continue;
-        rollup.merge(whole.rollup);
-        sketch.merge(whole.sketch);
+        this.#summaries.addMonth(codeNo, month, rollup, sketch);
       } else {
         this.#mergeDays(codeNo, Math.max(first, fromDay), Math.min(last, toDay), rollup, sketch);
       }
@@ -213,10 +195,7 @@ export class ScanReport {
   #mergeDays(codeNo: number, from: number, to: number, rollup: Rollup, sketch: Sketch): void {
     const range = { start: spanKey(codeNo, from), end: spanKey(codeNo, to + 1) };
     for (const key of this.#store.days.keys(range)) {
-      const day = this.#summaries.closedDay(codeNo, spanOf(key));
-      if (day === undefined) continue;
-      rollup.merge(day.rollup);
-      sketch.merge(day.sketch);
+      this.#summaries.addDay(codeNo, spanOf(key), rollup, sketch);
     }
   }
 
@@ -250,10 +229,8 @@ export class ScanReport {
   /** Sees the newest commit, and takes up the blocks that came since. */
   #snapshot(): void {
     this.#store.environment.refresh();
-    let from = Number.MAX_SAFE_INTEGER;
-    for (let partition = 0; partition < partitionCount; partition++) {
-      from = Math.min(from, this.#store.checkpoints.get(partition) ?? 0);
-    }
+    this.#checkpoints = readCheckpoints(this.#store);
+    const from = Math.min(...this.#checkpoints);
     if (from > this.#recentFrom) {
       for (const sequence of this.#recent.keys()) {
         if (sequence <= from) this.#recent.delete(sequence);
@@ -268,7 +245,7 @@ export class ScanReport {
   }
 
   #eachRecent(codeNo: number, visit: (block: ScanBlock, entry: number) => void): void {
-    const checkpoint = this.#store.checkpoints.get(partitionOf(codeNo)) ?? 0;
+    const checkpoint = this.#checkpoints[partitionOf(codeNo)]!;
     for (const [sequence, block] of this.#recent) {
       if (sequence <= checkpoint) continue;
       const group = block.find(codeNo);
@@ -282,19 +259,18 @@ export class ScanReport {
 const isWithin = (day: number, from: number, to: number): boolean => day >= from && day <= to;
 
 function rowsOf(rollup: Rollup, by: BreakdownBy): BreakdownRow[] {
-  const dimension = dimensions[by];
-  const rows =
-    by === 'city' || by === 'referer'
-      ? Array.from(rollup.names(dimension as NamedDimension), ({ name, count }) => ({
-          key: name,
-          scans: count,
-        }))
-      : Array.from(rollup.values(dimension), ({ value, count }) => ({
-          key: nameOf(by, value),
-          scans: count,
-        }));
+  const rows = by === 'city' || by === 'referer' ? namedRows(rollup, by) : valueRows(rollup, by);
   return rows.sort((a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1));
 }
+
+const namedRows = (rollup: Rollup, by: 'city' | 'referer'): BreakdownRow[] =>
+  Array.from(rollup.names(Dimension[by]), ({ name, count }) => ({ key: name, scans: count }));
+
+const valueRows = (rollup: Rollup, by: BreakdownBy): BreakdownRow[] =>
+  Array.from(rollup.values(Dimension[by]), ({ value, count }) => ({
+    key: nameOf(by, value),
+    scans: count,
+  }));
 
 function nameOf(by: BreakdownBy, value: number): string {
   switch (by) {

@@ -67,7 +67,7 @@ export class Rollup {
       this.#counts.set(key, (this.#counts.get(key) ?? 0) + count * times);
     }
     for (const [key, count] of other.#names) {
-      this.countName(key.charCodeAt(0) as NamedDimension, key.slice(1), count * times);
+      this.countName(namedDimension(key), key.slice(1), count * times);
     }
   }
 
@@ -113,14 +113,19 @@ export class Rollup {
     }
     for (let left = from.integer(); left > 0; left--) {
       const key = from.text();
-      const dimension = key.charCodeAt(0) as NamedDimension;
       rollup.#names.set(key, from.integer());
-      rollup.#namesUsed[dimension]++;
+      rollup.#namesUsed[namedDimension(key)]++;
     }
     return rollup;
   }
 }
 
 /** Two capital letters as one number, for the country dimension. */
-export const countryValue = (code: string): number => (code.charCodeAt(0) << 8) | code.charCodeAt(1);
-export const countryCode = (value: number): string => String.fromCharCode(value >>> 8, value & 0xff);
+export const countryValue = (code: string): number =>
+  (code.charCodeAt(0) << 8) | code.charCodeAt(1);
+export const countryCode = (value: number): string =>
+  String.fromCharCode(value >>> 8, value & 0xff);
+
+/** A name's key begins with its dimension. */
+const namedDimension = (key: string): NamedDimension =>
+  key.charCodeAt(0) === Dimension.city ? Dimension.city : Dimension.referer;

@@ -15,7 +15,13 @@ import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { BotReason } from '../model/scan.ts';
-import { highestWatermark, type ScanStore } from '../store/scans.ts';
+import {
+  highestWatermark,
+  newestSequence,
+  putCheckpoints,
+  readCheckpoints,
+  type ScanStore,
+} from '../store/scans.ts';
 import { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { JournalReader } from './journal/reader.ts';
@@ -83,7 +89,9 @@ export class Shard {
   #waitingBlock: Buffer | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
-  #newestSequence = 0;
+  /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
+  #checkpoint = 0;
+  #idleTurns = 0;
   #readTimeMs = 0;
   readonly #figures = { scans: 0, bots: 0, lagMs: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
@@ -116,14 +124,16 @@ export class Shard {
 
   /** One window: read, commit, apply, and now and then a checkpoint. Returns whether more waits. */
   turn(): boolean {
-    const startedMs = this.#options.clock.monotonicMs();
+    const { clock, store } = this.#options;
+    const startedMs = clock.monotonicMs();
+    store.environment.refresh();
     if (this.#waitingBlock === undefined) this.#readJournals();
     if (this.#waitingBlock !== undefined) {
       this.#commit(this.#waitingBlock);
       this.#waitingBlock = undefined;
       this.#sinceCheckpoint++;
-      this.#figures.windowMs = this.#options.clock.monotonicMs() - startedMs;
-    } else if (this.#sinceCheckpoint > 0) {
+      this.#figures.windowMs = clock.monotonicMs() - startedMs;
+    } else if (this.#sinceCheckpoint > 0 || this.#isLeftBehind()) {
       this.checkpoint();
     }
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
@@ -137,9 +147,8 @@ export class Shard {
     const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
     store.environment.transactionSync(() => {
       for (const actor of dirty) actor.save();
-      for (const partition of this.#partitions) {
-        store.checkpoints.put(partition, this.#newestSequence);
-      }
+      this.#checkpoint = newestSequence(store);
+      putCheckpoints(store, this.#partitions, this.#checkpoint);
       if (this.#options.shard === 0) this.#trimBlocks();
     });
     for (const actor of dirty) actor.settle();
@@ -177,6 +186,13 @@ export class Shard {
   close(): void {
     if (this.#sinceCheckpoint > 0) this.checkpoint();
     for (const inbox of this.#inboxes) inbox.reader.close();
+  }
+
+  /** Without scans of its own a shard still moves its checkpoint: readers go back to the oldest one. */
+  #isLeftBehind(): boolean {
+    this.#idleTurns = (this.#idleTurns + 1) % checkpointWindows;
+    if (this.#idleTurns !== 0) return false;
+    return newestSequence(this.#options.store) - this.#checkpoint >= checkpointWindows;
   }
 
   #tail(inbox: Inbox): number {
@@ -246,7 +262,8 @@ export class Shard {
       scan.platform = visitor.platform;
       scan.os = visitor.os;
       scan.browser = visitor.browser;
-      scan.bot = visitor.bot === BotReason.none && cursor.isPrefetch ? BotReason.prefetch : visitor.bot;
+      scan.bot =
+        visitor.bot === BotReason.none && cursor.isPrefetch ? BotReason.prefetch : visitor.bot;
       if (scan.bot === BotReason.none) this.#figures.scans++;
       else this.#figures.bots++;
       this.#window.add(scan);
@@ -258,22 +275,20 @@ export class Shard {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
     const isEmpty = this.#window.scans === 0;
-    const sequence = store.environment.transactionSync(() => {
+    store.environment.transactionSync(() => {
       for (const inbox of this.#inboxes) {
         for (const partition of this.#partitions) {
           const mark = Math.max(inbox.position, inbox.watermarks[partition]!);
           store.watermarks.put(inbox.journal * partitionCount + partition, mark);
         }
       }
-      if (isEmpty) return this.#newestSequence;
-      const next = (store.meta.get('sequence') ?? 0) + 1;
+      if (isEmpty) return;
+      const next = newestSequence(store) + 1;
       setBlockSequence(bytes, next);
       store.blocks.put(next, bytes);
       store.meta.put('sequence', next);
-      return next;
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
-    this.#newestSequence = sequence;
     this.#window.clear();
     if (!isEmpty) this.#apply(new ScanBlock(bytes));
   }
@@ -298,16 +313,16 @@ export class Shard {
   /** Recovery: blocks that were committed but whose numbers were not yet in heads and days. */
   #applyBlocksSinceCheckpoint(): void {
     const { store, shard, shards } = this.#options;
-    const checkpoints = this.#partitions.map((partition) => store.checkpoints.get(partition) ?? 0);
-    const from = Math.min(Number.MAX_SAFE_INTEGER, ...checkpoints);
-    this.#newestSequence = store.meta.get('sequence') ?? 0;
+    const checkpoints = readCheckpoints(store);
+    const from = Math.min(...this.#partitions.map((partition) => checkpoints[partition]!));
+    this.#checkpoint = from;
     for (const { key, value } of store.blocks.range({ start: from + 1 })) {
       const block = new ScanBlock(value);
       for (let group = 0; group < block.groups; group++) {
         const codeNo = block.codeNo(group);
         const partition = partitionOf(codeNo);
         if (partition % shards !== shard) continue;
-        if (key <= (store.checkpoints.get(partition) ?? 0)) continue;
+        if (key <= checkpoints[partition]!) continue;
         this.#actor(codeNo).take(block, group);
         this.#sinceCheckpoint++;
       }
@@ -320,10 +335,7 @@ export class Shard {
     const { store, clock, rawRetentionDays } = this.#options;
     const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
     const expiredMs = clock.now() - keptMs;
-    let oldestNeeded = Number.MAX_SAFE_INTEGER;
-    for (let partition = 0; partition < partitionCount; partition++) {
-      oldestNeeded = Math.min(oldestNeeded, store.checkpoints.get(partition) ?? 0);
-    }
+    const oldestNeeded = Math.min(...readCheckpoints(store));
     const expired: number[] = [];
     for (const { key, value } of store.blocks.range({ limit: trimBlocksMax })) {
       if (key > oldestNeeded || new ScanBlock(value).newestMs >= expiredMs) break;

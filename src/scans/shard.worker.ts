@@ -2,10 +2,10 @@
  * Thread entry of a shard: runs its turns and reports to the control thread.
  * A turn that fails is tried again after `retryMs`; what is not readable is a defect and ends the thread.
  */
-import { parentPort, workerData } from 'node:worker_threads';
 import { Failure } from '../model/failure.ts';
 import { openScanStore } from '../store/scans.ts';
 import { systemClock } from '../system-clock.ts';
+import { openThreadLine } from '../workers/thread-setup.ts';
 import { JournalTails } from './journal/tails.ts';
 import { Shard } from './shard.ts';
 import type { ShardReport, ShardRequest, ShardThread } from './shard-thread.ts';
@@ -15,9 +15,8 @@ import { openVisitor } from './visitor/visitor.ts';
 const retryMs = 500;
 const reportMs = 1_000;
 
-const setup = workerData as ShardThread;
-const port = parentPort!;
-const send = (report: ShardReport): void => port.postMessage(report);
+const line = openThreadLine<ShardThread, ShardReport, ShardRequest>();
+const { setup, send } = line;
 
 const store = openScanStore(setup.storeFile);
 const shard = new Shard({
@@ -74,7 +73,7 @@ function report(): void {
     });
 }
 
-port.on('message', (_request: ShardRequest) => {
+line.onRequest(() => {
   isStopping = true;
   clearTimeout(timer);
   turn();

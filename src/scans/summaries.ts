@@ -11,7 +11,7 @@
  * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
  */
 import { dayMs } from '../model/day.ts';
-import { Sketch } from '../model/sketch.ts';
+import { Sketch, type ChunkSource } from '../model/sketch.ts';
 import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
@@ -97,6 +97,21 @@ export class Summaries {
     return { mask, rollup, sketch: this.#readSketch(reader, codeNo, monthSpan(month)) };
   }
 
+  /** Adds a closed day to what is gathered for a range, its sketch straight from the stored bytes. */
+  addDay(codeNo: number, day: number, rollup: Rollup, sketch: Sketch): void {
+    const bytes = this.#store.days.get(spanKey(codeNo, day));
+    if (bytes !== undefined) this.#add(open(bytes), codeNo, day, rollup, sketch);
+  }
+
+  /** The same for a month's closed days together. */
+  addMonth(codeNo: number, month: number, rollup: Rollup, sketch: Sketch): void {
+    const bytes = this.#store.months.get(spanKey(codeNo, month));
+    if (bytes === undefined) return;
+    const reader = open(bytes);
+    reader.integer();
+    this.#add(reader, codeNo, monthSpan(month), rollup, sketch);
+  }
+
   putHead(codeNo: number, head: Head): void {
     writer.begin(format);
     writer.integer(head.total);
@@ -130,6 +145,12 @@ export class Summaries {
     this.#store.months.put(spanKey(codeNo, monthNumber), writer.take());
   }
 
+  #add(reader: ByteReader, codeNo: number, span: number, rollup: Rollup, sketch: Sketch): void {
+    rollup.merge(Rollup.read(reader, Number.MAX_SAFE_INTEGER));
+    const hasChunks = reader.byte() === 1;
+    sketch.mergeParts(reader.bytes(), this.#chunkSource(hasChunks, codeNo, span));
+  }
+
   #readDay(reader: ByteReader, codeNo: number, day: number): Day {
     const rollup = Rollup.read(reader, this.namesMax);
     return { day, rollup, sketch: this.#readSketch(reader, codeNo, day) };
@@ -138,9 +159,12 @@ export class Summaries {
   #readSketch(reader: ByteReader, codeNo: number, span: number): Sketch {
     const hasChunks = reader.byte() === 1;
     const inline = reader.bytes();
-    return Sketch.fromParts(inline, (index) =>
-      hasChunks ? this.#store.chunks.get(chunkKey(codeNo, span, index)) : undefined,
-    );
+    return Sketch.fromParts(inline, this.#chunkSource(hasChunks, codeNo, span));
+  }
+
+  #chunkSource(hasChunks: boolean, codeNo: number, span: number): ChunkSource {
+    if (!hasChunks) return () => undefined;
+    return (index) => this.#store.chunks.get(chunkKey(codeNo, span, index));
   }
 
   #writeDay(codeNo: number, day: Day): void {

@@ -7,7 +7,7 @@
  *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0x8000 + month
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
- *   checkpoints  partition                     sequence up to which blocks are in heads and days
+ *   checkpoints  0                             64 f64: sequence up to which a partition's blocks are in heads
  *   meta         name                          sequence, schemaVersion
  *
  * Keys are big-endian, so a code's records stand together in time order.
@@ -25,7 +25,7 @@ export interface ScanStore {
   readonly chunks: Table<Uint8Array, Uint8Array>;
   readonly blocks: Table<number, Uint8Array>;
   readonly watermarks: Table<number, number>;
-  readonly checkpoints: Table<number, number>;
+  readonly checkpoints: Table<number, Uint8Array>;
   readonly meta: Table<string, number>;
 }
 
@@ -41,7 +41,7 @@ export function openScanStore(path: string): ScanStore {
     chunks: environment.table('chunks', binary),
     blocks: environment.table('blocks', { value: 'binary' }),
     watermarks: environment.table('watermarks', { key: 'uint32' }),
-    checkpoints: environment.table('checkpoints', { key: 'uint32' }),
+    checkpoints: environment.table('checkpoints', { key: 'uint32', value: 'binary' }),
     meta: environment.table('meta'),
   };
   const found = store.meta.get('schemaVersion');
@@ -91,3 +91,31 @@ export function highestWatermark(store: ScanStore, journal: number): number {
   }
   return highest;
 }
+
+const checkpointsKey = 0;
+
+/** By partition: the sequence up to which its blocks are in heads, days and months. */
+export function readCheckpoints(store: ScanStore): Float64Array {
+  const checkpoints = new Float64Array(partitionCount);
+  const stored = store.checkpoints.get(checkpointsKey);
+  if (stored === undefined) return checkpoints;
+  const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
+  for (let at = 0; at < partitionCount; at++) checkpoints[at] = view.getFloat64(at * 8, true);
+  return checkpoints;
+}
+
+/** Moves some partitions' checkpoints; inside the transaction that saves their numbers. */
+export function putCheckpoints(
+  store: ScanStore,
+  partitions: readonly number[],
+  sequence: number,
+): void {
+  const checkpoints = readCheckpoints(store);
+  for (const partition of partitions) checkpoints[partition] = sequence;
+  const bytes = Buffer.alloc(partitionCount * 8);
+  checkpoints.forEach((checkpoint, at) => bytes.writeDoubleLE(checkpoint, at * 8));
+  store.checkpoints.put(checkpointsKey, bytes);
+}
+
+/** Sequence of the newest block, 0 when there is none. */
+export const newestSequence = (store: ScanStore): number => store.meta.get('sequence') ?? 0;

@@ -16,7 +16,12 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { frameHeaderBytes, framePayloadBytes, isFrameHeader, isFramePayloadSound } from '../record.ts';
+import {
+  frameHeaderBytes,
+  framePayloadBytes,
+  isFrameHeader,
+  isFramePayloadSound,
+} from '../record.ts';
 
 const nameDigits = 16;
 

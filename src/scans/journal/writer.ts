@@ -108,7 +108,8 @@ export class JournalWriter {
    * Rejects when the disk refuses or frames still wait.
    */
   sync(): Promise<void> {
-    if (this.#waiting.length > 0) return Promise.reject(new Error(this.fault ?? 'journal is behind'));
+    if (this.#waiting.length > 0)
+      return Promise.reject(new Error(this.fault ?? 'journal is behind'));
     if (this.#syncedPosition >= this.#position) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#waiters.push({ position: this.#position, resolve, reject });
@@ -129,24 +130,27 @@ export class JournalWriter {
     const covered = this.#position;
     const retired = this.#retired;
     this.#retired = [];
-    this.#syncAll([...retired, this.#descriptor]).then(
-      () => {
-        for (const descriptor of retired) this.#disk.close(descriptor);
-        this.#syncedPosition = covered;
-        const done = this.#waiters.filter((waiter) => waiter.position <= covered);
-        this.#waiters = this.#waiters.filter((waiter) => waiter.position > covered);
-        this.#isSyncing = false;
-        for (const waiter of done) waiter.resolve();
-        if (this.#waiters.length > 0) this.#syncNext();
-      },
-      (error: unknown) => {
-        this.#retired = [...retired, ...this.#retired];
-        const failed = this.#waiters;
-        this.#waiters = [];
-        this.#isSyncing = false;
-        for (const waiter of failed) waiter.reject(error as Error);
-      },
-    );
+    void this.#syncCovering(covered, retired);
+  }
+
+  async #syncCovering(covered: number, retired: readonly number[]): Promise<void> {
+    try {
+      await this.#syncAll([...retired, this.#descriptor]);
+    } catch (error) {
+      this.#retired = [...retired, ...this.#retired];
+      const failed = this.#waiters;
+      this.#waiters = [];
+      this.#isSyncing = false;
+      for (const waiter of failed) waiter.reject(asError(error));
+      return;
+    }
+    for (const descriptor of retired) this.#disk.close(descriptor);
+    this.#syncedPosition = covered;
+    const done = this.#waiters.filter((waiter) => waiter.position <= covered);
+    this.#waiters = this.#waiters.filter((waiter) => waiter.position > covered);
+    this.#isSyncing = false;
+    for (const waiter of done) waiter.resolve();
+    if (this.#waiters.length > 0) this.#syncNext();
   }
 
   async #syncAll(descriptors: readonly number[]): Promise<void> {
@@ -159,11 +163,12 @@ export class JournalWriter {
 
   #write(frame: Uint8Array): boolean {
     try {
-      if (this.#descriptor === -1 || this.#segmentBytes() >= this.#options.segmentBytesMax) this.#roll();
+      if (this.#descriptor === -1 || this.#segmentBytes() >= this.#options.segmentBytesMax)
+        this.#roll();
       const written = this.#disk.write(this.#descriptor, frame, this.#segmentBytes());
       if (written !== frame.length) throw new Error(`wrote ${written} of ${frame.length} bytes`);
     } catch (error) {
-      this.fault = (error as Error).message;
+      this.fault = asError(error).message;
       return false;
     }
     this.fault = undefined;
@@ -183,3 +188,6 @@ export class JournalWriter {
     this.#segmentStart = this.#position;
   }
 }
+
+const asError = (error: unknown): Error =>
+  error instanceof Error ? error : new Error(String(error));

@@ -1,0 +1,73 @@
+/**
+ * Request headers: kept by name, checked for the shapes that request smuggling is made of.
+ *
+ * uWS already refuses bad lengths, bad chunks and Content-Length beside Transfer-Encoding, but takes
+ * the first of two Content-Length and waits for ever on `Transfer-Encoding: gzip` (both measured).
+ * A proxy in front may take the last one: the two would disagree where the request ends. So whatever
+ * is not framed in exactly one way is refused, and its connection closed.
+ */
+import { Failure } from '../model/failure.ts';
+import { keptHeaders, type KeptHeader } from './request.ts';
+
+/** Headers that mean one thing only: two of them are a fault, not a list. */
+const singleHeaders: ReadonlySet<string> = new Set<KeptHeader>([
+  'authorization',
+  'content-length',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'transfer-encoding',
+]);
+const kept: ReadonlySet<string> = new Set(keptHeaders);
+/** A Content-Length beyond 15 digits is not a safe integer. */
+const lengthPattern = /^\d{1,15}$/;
+
+export class Headers {
+  readonly #values = new Map<string, string>();
+  #repeated: string | undefined;
+
+  add(name: string, value: string): void {
+    if (!kept.has(name)) return;
+    const before = this.#values.get(name);
+    if (before === undefined) {
+      this.#values.set(name, value);
+      return;
+    }
+    if (singleHeaders.has(name)) this.#repeated ??= name;
+    else this.#values.set(name, `${before}, ${value}`);
+  }
+
+  get(name: KeptHeader): string | undefined {
+    return this.#values.get(name);
+  }
+
+  /** Bytes of the body that follows: declared, `chunked` when only the end will tell, else 0. */
+  get bodyBytes(): number | 'chunked' {
+    if (this.#values.has('transfer-encoding')) return 'chunked';
+    const text = this.#values.get('content-length');
+    return text === undefined || !lengthPattern.test(text) ? 0 : Number(text);
+  }
+
+  /** What makes this request's framing or identity ambiguous, if anything. */
+  fault(): Failure | undefined {
+    if (this.#repeated !== undefined) {
+      return badRequest(`header ${this.#repeated} is given more than once, expected it once`);
+    }
+    const encoding = this.#values.get('transfer-encoding');
+    const length = this.#values.get('content-length');
+    if (encoding !== undefined && length !== undefined) {
+      return badRequest('Content-Length and Transfer-Encoding are both given, expected one');
+    }
+    if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
+      return badRequest('the Transfer-Encoding is not supported, expected chunked');
+    }
+    if (length !== undefined && !lengthPattern.test(length)) {
+      return badRequest('the Content-Length is not a number, expected the bytes of the body');
+    }
+    return undefined;
+  }
+}
+
+function badRequest(reason: string): Failure {
+  return new Failure('bad_request', `Cannot read the request: ${reason}`);
+}

@@ -1,0 +1,46 @@
+/** What the control thread and a redirect thread tell each other. */
+import type { LinkTableMemory } from '../links/layout.ts';
+
+export interface RedirectThread {
+  /** Also the number of its journal and its place among the link table's readers. */
+  readonly thread: number;
+  readonly host: string;
+  readonly port: number;
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+  readonly links: LinkTableMemory;
+  readonly misses: SharedArrayBuffer;
+  readonly missSeed: number;
+  readonly unknownPerMinuteMax: number;
+  readonly trustedProxies: readonly string[];
+  readonly durability: 'relaxed' | 'process' | 'power';
+  readonly journalFolder: string;
+  readonly journalPosition: number;
+  readonly tails: SharedArrayBuffer;
+  readonly segmentBytesMax: number;
+  readonly backlogBytesMax: number;
+  readonly syncIntervalMs: number;
+  readonly drainMsMax: number;
+}
+
+export type RedirectRequest = { readonly kind: 'drain' };
+
+export interface RedirectFigures {
+  readonly redirects: number;
+  readonly refused: Readonly<Record<'unknown' | 'gone' | 'throttled' | 'method', number>>;
+  readonly connections: number;
+  /** Scans answered that wait in memory for a journal that cannot be written. */
+  readonly waitingScans: number;
+  /** Scans answered and given up. */
+  readonly droppedScans: number;
+  readonly journalPosition: number;
+  readonly journalFault: string | undefined;
+  /** Latencies since the last report, compressed by hdr-histogram. */
+  readonly latency: string;
+}
+
+export type RedirectReport =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'cannot-listen'; readonly reason: string }
+  | { readonly kind: 'figures'; readonly figures: RedirectFigures }
+  | { readonly kind: 'stopped'; readonly figures: RedirectFigures };

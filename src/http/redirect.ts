@@ -1,0 +1,176 @@
+/**
+ * The redirect: from a request for a short code to its 302. This is the hot path, on one screen.
+ *
+ *   resolve   the link table in shared memory, no lock, no allocation
+ *   record    the scan, into the turn's batch
+ *   journal   at the end of the event-loop turn, one write for all of them
+ *   answer    then all replies of the turn
+ *
+ * So an answered scan is a journaled scan, and the write costs each request its share of one system call.
+ * `relaxed` answers first; `power` waits for the disk, on another thread, while further turns go on.
+ * Nothing here awaits, logs, or parses a schema; what is not a redirect leaves by `Refusals`.
+ */
+import type { Histogram } from 'hdr-histogram-js';
+import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { LinkReader } from '../links/reader.ts';
+import type { Clock } from '../model/clock.ts';
+import { partitionOf } from '../model/code.ts';
+import { BotReason } from '../model/scan.ts';
+import type { JournalWriter } from '../scans/journal/writer.ts';
+import { flagPrefetch, ScanBatch } from '../scans/record.ts';
+import type { BotReasons } from '../scans/visitor/bot.ts';
+import type { Refusals } from './refusals.ts';
+import type { ScannerAddresses } from './scanner-address.ts';
+import { Turn } from './turn.ts';
+
+export interface RedirectOptions {
+  readonly links: LinkReader;
+  readonly journal: JournalWriter;
+  readonly durability: 'relaxed' | 'process' | 'power';
+  readonly addresses: ScannerAddresses;
+  readonly botReasons: BotReasons;
+  readonly refusals: Refusals;
+  readonly clock: Clock;
+  /** Microseconds from the turn's first request to its last answer, once per redirect. */
+  readonly latency: Histogram;
+}
+
+const unlimited = -1;
+const microseconds = 1_000;
+
+export class Redirect {
+  readonly #options: RedirectOptions;
+  readonly #batch = new ScanBatch();
+  readonly #spareTurns: Turn[] = [];
+  #turn = new Turn();
+  #isTurnOpen = false;
+  #turnTimeMs = 0;
+  #turnStartMs = 0;
+  /** Answers close their connections: the thread is about to stop. */
+  isDraining = false;
+  /** Redirects answered. */
+  redirects = 0;
+
+  constructor(options: RedirectOptions) {
+    this.#options = options;
+  }
+
+  attach(app: TemplatedApp): void {
+    const { addresses, refusals } = this.#options;
+    app.filter((response, change) => addresses.connection(response, change));
+    app.get('/*', this.#get);
+    app.head('/*', this.#head);
+    app.any('/*', (response, request) => refusals.method(response, request, this.isDraining));
+  }
+
+  readonly #get = (response: HttpResponse, request: HttpRequest): void => {
+    if (!this.#isTurnOpen) this.#beginTurn();
+    const { links, addresses, refusals } = this.#options;
+    const link = links.find(request.getUrl(), 1);
+    if (link === 0) return refusals.unknown(response, request, this.#turnTimeMs, this.isDraining);
+    if (this.#isOver(link)) return refusals.gone(response, request, this.isDraining);
+    const agent = request.getHeader('user-agent');
+    const flags = isPrefetch(request) ? flagPrefetch : 0;
+    if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
+      return refusals.gone(response, request, this.isDraining);
+    }
+    const codeNo = links.codeNo(link);
+    this.#batch.add(
+      partitionOf(codeNo),
+      codeNo,
+      links.workspaceNo(link),
+      flags,
+      addresses.of(response, request),
+      agent,
+      request.getHeader('referer'),
+    );
+    this.#turn.add(response, this.#location(link));
+    if (this.#turn.isFull || this.#batch.isFull) this.#flush();
+  };
+
+  readonly #head = (response: HttpResponse, request: HttpRequest): void => {
+    if (!this.#isTurnOpen) this.#beginTurn();
+    const { links, refusals } = this.#options;
+    const link = links.find(request.getUrl(), 1);
+    if (link === 0) return refusals.unknown(response, request, this.#turnTimeMs, this.isDraining);
+    if (this.#isOver(link) || links.scansLeft(link) === 0) {
+      return refusals.gone(response, request, this.isDraining);
+    }
+    response.writeStatus('302 Found');
+    response.writeHeader('Location', links.location(link));
+    response.writeHeader('Cache-Control', 'private, no-store');
+    response.endWithoutBody(0, this.isDraining);
+  };
+
+  #beginTurn(): void {
+    const { links, clock } = this.#options;
+    this.#isTurnOpen = true;
+    this.#turnTimeMs = clock.now();
+    this.#turnStartMs = clock.monotonicMs();
+    links.enter();
+    setImmediate(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    if (this.#turn.count > 0) this.#flush();
+    this.#options.links.leave();
+    this.#isTurnOpen = false;
+  };
+
+  /** Journals the turn so far and answers it, in the order that the durability asks for. */
+  #flush(): void {
+    const { journal, durability } = this.#options;
+    const turn = this.#turn;
+    const scans = this.#batch.scans;
+    const frame = this.#batch.seal(this.#turnTimeMs);
+    if (durability === 'power') {
+      const startMs = this.#turnStartMs;
+      this.#turn = this.#spareTurns.pop() ?? new Turn();
+      journal.append(frame, scans);
+      const answer = (): void => {
+        this.#answer(turn, startMs);
+        this.#spareTurns.push(turn);
+      };
+      journal.sync().then(answer, answer);
+      return;
+    }
+    if (durability === 'process') journal.append(frame, scans);
+    this.#answer(turn, this.#turnStartMs);
+    if (durability === 'relaxed') journal.append(frame, scans);
+  }
+
+  #answer(turn: Turn, startMs: number): void {
+    const { clock, latency } = this.#options;
+    const count = turn.count;
+    turn.answer(this.isDraining);
+    this.redirects += count;
+    latency.recordValueWithCount(Math.round((clock.monotonicMs() - startMs) * microseconds), count);
+  }
+
+  #isOver(link: number): boolean {
+    const { links } = this.#options;
+    if (links.state(link) === 'gone') return true;
+    const expiresAtMs = links.expiresAtMs(link);
+    return expiresAtMs !== 0 && expiresAtMs <= this.#turnTimeMs;
+  }
+
+  /** Bots follow a limited link while it lasts and use none of its scans. */
+  #takeLimited(link: number, agent: string, flags: number): boolean {
+    const { links, botReasons } = this.#options;
+    const isPerson = flags === 0 && botReasons.get(agent) === BotReason.none;
+    return isPerson ? links.takeScan(link) : links.scansLeft(link) > 0;
+  }
+
+  /** With `power` the answer outlives the turn, and the table may reuse the entry: take a copy. */
+  #location(link: number): Uint8Array {
+    const location = this.#options.links.location(link);
+    return this.#options.durability === 'power' ? Uint8Array.from(location) : location;
+  }
+}
+
+/** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */
+function isPrefetch(request: HttpRequest): boolean {
+  const purpose =
+    request.getHeader('sec-purpose') || request.getHeader('purpose') || request.getHeader('x-moz');
+  return purpose !== '' && /prefetch|prerender|preview/i.test(purpose);
+}

@@ -1,0 +1,114 @@
+/**
+ * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens.
+ * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections); the
+ * control thread has made sure that nobody else does.
+ *
+ * Drain: stop listening, answer what still comes with `Connection: close`, stop when nobody is left or
+ * after `drainMsMax`; then the journal is on the disk before the thread ends.
+ */
+import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import * as uWS from 'uWebSockets.js';
+import { LinkReader } from '../links/reader.ts';
+import { JournalTails } from '../scans/journal/tails.ts';
+import { JournalWriter } from '../scans/journal/writer.ts';
+import { BotReasons } from '../scans/visitor/bot.ts';
+import { systemClock } from '../system-clock.ts';
+import { openThreadLine } from '../workers/thread-setup.ts';
+import { ClientAddresses } from './client-address.ts';
+import { MissThrottle } from './miss-throttle.ts';
+import { Redirect } from './redirect.ts';
+import type { RedirectReport, RedirectRequest, RedirectThread } from './redirect-thread.ts';
+import { Refusals } from './refusals.ts';
+import { ScannerAddresses } from './scanner-address.ts';
+
+const reportMs = 1_000;
+const drainPollMs = 25;
+/** A minute: a latency above it counts as one. */
+const latencyMicrosecondsMax = 60_000_000;
+
+const line = openThreadLine<RedirectThread, RedirectReport, RedirectRequest>();
+const { setup, send } = line;
+
+const addresses = new ScannerAddresses(new ClientAddresses(setup.trustedProxies));
+const throttle = new MissThrottle(setup.unknownPerMinuteMax, setup.missSeed, setup.misses);
+const refusals = new Refusals(addresses, throttle);
+const journal = new JournalWriter({
+  folder: setup.journalFolder,
+  journal: setup.thread,
+  position: setup.journalPosition,
+  segmentBytesMax: setup.segmentBytesMax,
+  backlogBytesMax: setup.backlogBytesMax,
+  tails: new JournalTails(setup.tails),
+});
+const latency = build({
+  lowestDiscernibleValue: 1,
+  highestTrackableValue: latencyMicrosecondsMax,
+  numberOfSignificantValueDigits: 2,
+});
+const redirect = new Redirect({
+  links: new LinkReader(setup.links, setup.thread),
+  journal,
+  durability: setup.durability,
+  addresses,
+  botReasons: new BotReasons(),
+  refusals,
+  clock: systemClock,
+  latency,
+});
+
+function figures(): RedirectReport & { kind: 'figures' } {
+  const encoded = latency.totalCount === 0 ? '' : encodeIntoCompressedBase64(latency);
+  latency.reset();
+  return {
+    kind: 'figures',
+    figures: {
+      redirects: redirect.redirects,
+      refused: { ...refusals.counts },
+      connections: addresses.open,
+      waitingScans: journal.waitingScans,
+      droppedScans: journal.droppedScans,
+      journalPosition: journal.position,
+      journalFault: journal.fault,
+      latency: encoded,
+    },
+  };
+}
+
+const secure = setup.tlsCertFile !== '';
+const app = secure
+  ? uWS.SSLApp({ cert_file_name: setup.tlsCertFile, key_file_name: setup.tlsKeyFile })
+  : uWS.App();
+redirect.attach(app);
+
+let listenSocket: uWS.us_listen_socket | undefined;
+app.listen(setup.host, setup.port, (socket) => {
+  if (socket === false) {
+    const reason = secure ? 'the port or the TLS files cannot be used' : 'the port cannot be used';
+    send({ kind: 'cannot-listen', reason });
+    return;
+  }
+  listenSocket = socket;
+  send({ kind: 'listening', port: uWS.us_socket_local_port(socket) });
+});
+
+const syncTimer = setInterval(() => {
+  if (journal.waitingScans > 0) journal.retry();
+  journal.sync().catch(() => undefined);
+}, setup.syncIntervalMs);
+const reportTimer = setInterval(() => send(figures()), reportMs);
+
+async function drain(): Promise<void> {
+  if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket);
+  redirect.isDraining = true;
+  for (let waited = 0; waited < setup.drainMsMax && addresses.open > 0; waited += drainPollMs) {
+    await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+  }
+  app.close();
+  clearInterval(syncTimer);
+  clearInterval(reportTimer);
+  await journal.close();
+  send({ ...figures(), kind: 'stopped' });
+  process.exit(0);
+}
+
+line.onRequest(() => void drain());

@@ -1,0 +1,74 @@
+/**
+ * What a request on the short-link port gets when it is no redirect: the pages of `pages.ts`, as HTML for
+ * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { MissThrottle } from './miss-throttle.ts';
+import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
+import type { ScannerAddresses } from './scanner-address.ts';
+
+const reasons: Readonly<Record<number, string>> = {
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  410: '410 Gone',
+  429: '429 Too Many Requests',
+};
+/** A code has no dot and no further slash: such requests (favicon.ico, …) tell an enumerator nothing. */
+const codeShaped = /^\/[A-Za-z0-9_-]{3,64}$/;
+
+export class Refusals {
+  readonly #addresses: ScannerAddresses;
+  readonly #throttle: MissThrottle;
+  readonly counts: Record<ErrorPageKind, number> = { unknown: 0, gone: 0, throttled: 0, method: 0 };
+
+  constructor(addresses: ScannerAddresses, throttle: MissThrottle) {
+    this.#addresses = addresses;
+    this.#throttle = throttle;
+  }
+
+  unknown(response: HttpResponse, request: HttpRequest, nowMs: number, closes: boolean): void {
+    const isCode = codeShaped.test(request.getUrl());
+    if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
+      this.#send('throttled', response, request, closes, this.#throttle.retryAfterSeconds(nowMs));
+    } else {
+      this.#send('unknown', response, request, closes);
+    }
+  }
+
+  gone(response: HttpResponse, request: HttpRequest, closes: boolean): void {
+    this.#send('gone', response, request, closes);
+  }
+
+  method(response: HttpResponse, request: HttpRequest, closes: boolean): void {
+    this.#send('method', response, request, closes);
+  }
+
+  #send(
+    kind: ErrorPageKind,
+    response: HttpResponse,
+    request: HttpRequest,
+    closes: boolean,
+    retryAfterSeconds?: number,
+  ): void {
+    this.counts[kind]++;
+    const page: ErrorPage = errorPage(kind);
+    const wantsJson = /\bapplication\/(?:[\w.+-]*\+)?json\b/i.test(request.getHeader('accept'));
+    response.writeStatus(reasons[page.status]!);
+    response.writeHeader('Cache-Control', 'no-store');
+    response.writeHeader('X-Content-Type-Options', 'nosniff');
+    response.writeHeader('Vary', 'Accept');
+    if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
+    if (retryAfterSeconds !== undefined) {
+      response.writeHeader('Retry-After', String(retryAfterSeconds));
+    }
+    if (wantsJson) {
+      response.writeHeader('Content-Type', 'application/problem+json');
+    } else {
+      response.writeHeader('Content-Type', 'text/html; charset=utf-8');
+      response.writeHeader('Content-Security-Policy', errorPagePolicy);
+    }
+    const body = wantsJson ? page.json : page.html;
+    if (request.getMethod() === 'head') response.endWithoutBody(Buffer.byteLength(body), closes);
+    else response.end(body, closes);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * A request as the rooms above see it: plain values copied out of uWebSockets.js while its `HttpRequest`
+ * is still valid (it dies when the handler returns), and a body that may still be arriving.
+ *
+ * Headers are kept by name from a fixed list: nothing above can depend on a header that is not read
+ * here, and a client cannot make us hold more than uWS's own 4 KB / 100 headers.
+ */
+import type { Failure } from '../model/failure.ts';
+
+export interface Request {
+  /** `req_…`, sent back as X-Request-Id. */
+  readonly id: string;
+  /** Upper case. */
+  readonly method: string;
+  /** As sent, percent-encoding included, without the query. */
+  readonly path: string;
+  /** As sent, without `?`; empty when there is none. */
+  readonly query: string;
+  /** A kept header by its lower-case name, or undefined. */
+  header(name: KeptHeader): string | undefined;
+  /** The client: the peer, or whom a trusted proxy names. */
+  readonly clientAddress: string;
+  /** The other end of the socket. */
+  readonly peerAddress: string;
+  /**
+   * The whole body.
+   * @throws Failure body_too_large, request_timeout
+   */
+  body(): Promise<Uint8Array>;
+  /** True once the client has gone: an answer would reach nobody. */
+  readonly aborted: boolean;
+}
+
+/** Every header that anything in the service looks at. */
+export const keptHeaders = [
+  'accept',
+  'authorization',
+  'content-length',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'if-none-match',
+  'transfer-encoding',
+  'user-agent',
+  'x-forwarded-for',
+] as const;
+export type KeptHeader = (typeof keptHeaders)[number];
+
+/** What answers requests. Neither may throw; `refuse` answers what is turned away at the door. */
+export interface Handler {
+  handle(request: Request): Promise<Reply>;
+  refuse(request: Request, failure: Failure): Reply;
+}
+
+/** An answer. The server adds X-Request-Id and the framing; header values hold no control characters. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent for 304. HEAD requests get its length only. */
+  readonly body?: string | Uint8Array;
+}

@@ -1,0 +1,262 @@
+/**
+ * The one door to uWebSockets.js for everything but redirects: each request becomes a `Request`, each
+ * `Reply` is written in one corked turn.
+ *
+ *   uWS any('/*') -> framing check -> in-flight cap -> Handler.handle -> rest of the body -> cork + send
+ *
+ * Invariants: onAborted and onData are registered before the handler returns (uWS ends the process
+ * otherwise); nothing is written to an aborted response; nothing thrown escapes.
+ *
+ * What is refused for its framing is answered one turn later. While a response is pending, uWS cuts a
+ * connection that brings another request; answered at once, it would go on and serve what the rest of
+ * the bytes look like, `Connection: close` or not (measured). So a smuggled request is never parsed out
+ * of a refused one, and the price is that pipelining clients are cut off when an answer takes its time.
+ * Bound of memory: `inFlightMax` requests of at most `bodyBytesMax`.
+ */
+import { STATUS_CODES } from 'node:http';
+import * as uWS from 'uWebSockets.js';
+import { Failure } from '../model/failure.ts';
+import { Body } from './body.ts';
+import type { ClientAddresses } from './client-address.ts';
+import { Headers } from './headers.ts';
+import { assertPortFree, ListenError } from './port.ts';
+import type { Handler, Reply, Request } from './request.ts';
+
+declare module 'uWebSockets.js' {
+  interface TemplatedApp {
+    listen(
+      host: string,
+      port: number,
+      options: number,
+      callback: (socket: uWS.us_listen_socket | false) => void,
+    ): TemplatedApp;
+  }
+}
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: no SO_REUSEPORT, so that two services never share the port. */
+const exclusivePort = 1;
+/** An early answer waits this long for the rest of its request's body before it closes. */
+const lingerMs = 500;
+/** A drain ends when no request has come for this long, even if idle connections stay open. */
+const quietMs = 500;
+/** How often a drain looks. */
+const drainPollMs = 20;
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  readonly bodyBytesMax: number;
+  readonly bodyTimeoutMs: number;
+  readonly inFlightMax: number;
+  readonly addresses: ClientAddresses;
+  readonly newRequestId: () => string;
+  readonly handler: Handler;
+  /** Told of what was thrown where nothing may throw. */
+  readonly onDefect: (error: unknown, requestId: string) => void;
+}
+
+export class HttpServer {
+  readonly #app = uWS.App();
+  readonly #options: HttpServerOptions;
+  #listenSocket: uWS.us_listen_socket | undefined;
+  #port = 0;
+  #inFlight = 0;
+  #connections = 0;
+  #isDraining = false;
+  /** Requests since the last look of the drain. */
+  #arrivals = 0;
+
+  private constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#app.filter((_res, change) => {
+      this.#connections += change;
+    });
+    this.#app.any('/*', (res, req) => this.#accept(res, req));
+  }
+
+  /** @throws ListenError with the reason when the address cannot be listened on */
+  static async open(options: HttpServerOptions): Promise<HttpServer> {
+    const { host, port } = options;
+    if (port !== 0) await assertPortFree(host, port);
+    const server = new HttpServer(options);
+    await new Promise<void>((resolve, reject) => {
+      server.#app.listen(host, port, exclusivePort, (socket) => {
+        if (socket === false) {
+          reject(new ListenError(`Cannot listen on ${host}:${port}: expected a free port`));
+          return;
+        }
+        server.#listenSocket = socket;
+        server.#port = uWS.us_socket_local_port(socket);
+        resolve();
+      });
+    });
+    return server;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /**
+   * Stops listening, answers what still comes on open connections with `Connection: close`, and closes
+   * when all are gone, when nothing came for half a second, or after `msMax`.
+   */
+  async drain(msMax: number): Promise<void> {
+    this.#isDraining = true;
+    this.#stopListening();
+    let quiet = 0;
+    for (let waited = 0; waited < msMax && this.#connections > 0; waited += drainPollMs) {
+      quiet = this.#inFlight > 0 || this.#arrivals > 0 ? 0 : quiet + drainPollMs;
+      this.#arrivals = 0;
+      if (quiet >= quietMs) break;
+      await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+    }
+    this.close();
+  }
+
+  /** Closes every connection now. */
+  close(): void {
+    this.#isDraining = true;
+    this.#stopListening();
+    this.#app.close();
+  }
+
+  #stopListening(): void {
+    if (this.#listenSocket === undefined) return;
+    uWS.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = undefined;
+  }
+
+  #accept(res: uWS.HttpResponse, req: uWS.HttpRequest): void {
+    this.#arrivals += 1;
+    const headers = new Headers();
+    req.forEach((name, value) => headers.add(name, value));
+    const body = new Body(this.#options.bodyBytesMax, headers.bodyBytes);
+    res.onAborted(() => body.abort());
+    res.onData((chunk, isLast) => body.push(chunk, isLast));
+    const request = this.#request(res, req, headers, body);
+    const fault = headers.fault() ?? this.#overload();
+    if (fault !== undefined) setImmediate(() => this.#refuse(res, request, fault));
+    else void this.#answer(res, request, body);
+  }
+
+  #request(res: uWS.HttpResponse, req: uWS.HttpRequest, headers: Headers, body: Body): Request {
+    const peer = addressText(res.getRemoteAddressAsText());
+    const { addresses, bodyTimeoutMs, newRequestId } = this.#options;
+    return {
+      id: newRequestId(),
+      method: req.getMethod().toUpperCase(),
+      path: req.getUrl(),
+      query: req.getQuery() ?? '',
+      header: (name) => headers.get(name),
+      peerAddress: peer,
+      clientAddress: addresses.resolve(
+        peer,
+        addressText(res.getProxiedRemoteAddressAsText()),
+        headers.get('x-forwarded-for') ?? '',
+      ),
+      body: () => body.read(bodyTimeoutMs),
+      get aborted() {
+        return body.isAborted;
+      },
+    };
+  }
+
+  #overload(): Failure | undefined {
+    if (this.#inFlight < this.#options.inFlightMax) return undefined;
+    return new Failure('overloaded', 'The service has too many requests in flight', {
+      retryAfterSeconds: 1,
+    });
+  }
+
+  #refuse(res: uWS.HttpResponse, request: Request, failure: Failure): void {
+    if (request.aborted) return;
+    let reply: Reply;
+    try {
+      reply = this.#options.handler.refuse(request, failure);
+    } catch (error) {
+      this.#options.onDefect(error, request.id);
+      reply = lastResort;
+    }
+    res.cork(() => write(res, request, reply, 'close'));
+  }
+
+  async #answer(res: uWS.HttpResponse, request: Request, body: Body): Promise<void> {
+    this.#inFlight += 1;
+    try {
+      const reply = await this.#reply(request);
+      if (!body.isEnded) await body.ended(lingerMs);
+      if (body.isAborted) return;
+      const connection = this.#isDraining || !body.isEnded ? 'close' : 'keep';
+      res.cork(() => write(res, request, reply, connection));
+    } catch (error) {
+      this.#options.onDefect(error, request.id);
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #reply(request: Request): Promise<Reply> {
+    try {
+      const reply = await this.#options.handler.handle(request);
+      assertSafe(reply);
+      return reply;
+    } catch (error) {
+      this.#options.onDefect(error, request.id);
+      return lastResort;
+    }
+  }
+}
+
+/** Sent when even the handler's own error path failed. */
+const lastResort: Reply = {
+  status: 500,
+  headers: { 'Content-Type': 'application/problem+json' },
+  body: JSON.stringify({ title: 'Internal error', status: 500, code: 'internal_error' }),
+};
+
+/** uWS writes header values raw: a line break would split the response. */
+function assertSafe(reply: Reply): void {
+  for (const [name, value] of Object.entries(reply.headers)) {
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    if (/[\u0000-\u001f\u007f]/.test(value)) {
+      throw new Error(`Cannot send header ${name}: it holds control characters, expected none`);
+    }
+  }
+}
+
+function write(
+  res: uWS.HttpResponse,
+  request: Request,
+  reply: Reply,
+  connection: 'keep' | 'close',
+): void {
+  res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
+  res.writeHeader('X-Request-Id', request.id);
+  for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
+  const close = connection === 'close';
+  if (reply.body === undefined) endEmpty(res, connection);
+  else if (request.method === 'HEAD') res.endWithoutBody(byteLength(reply.body), close);
+  else res.end(reply.body, close);
+}
+
+/** uWS reads an undefined length as 2^63: a 304 without a length must be ended without arguments. */
+function endEmpty(res: uWS.HttpResponse, connection: 'keep' | 'close'): void {
+  if (connection === 'close') res.endWithoutBody(0, true);
+  else res.endWithoutBody();
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+}
+
+function addressText(address: ArrayBuffer): string {
+  return address.byteLength === 0 ? '' : Buffer.from(address).toString('latin1');
+}
