@@ -1,0 +1,109 @@
+/**
+ * What a change makes of a code: the fields it can touch, the merge patch, and the difference that
+ * goes into the event.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { QrCodeRecord } from '../model/code.ts';
+import { isoTime } from '../model/day.ts';
+import { mergePatch } from './merge-patch.ts';
+
+/** A merge patch: absent = keep, null = remove. */
+export interface CodeChange {
+  readonly target?: string | undefined;
+  readonly name?: string | null | undefined;
+  readonly tags?: readonly string[] | null | undefined;
+  readonly expiresAtMs?: number | null | undefined;
+  readonly scanLimit?: number | null | undefined;
+  /** Merged by RFC 7396, at every depth. */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly campaignId?: string | null | undefined;
+}
+
+/** A full replacement: absent = default. */
+export interface CodeReplacement {
+  readonly target: string;
+  readonly name?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly expiresAtMs?: number | undefined;
+  readonly scanLimit?: number | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly campaignId?: string | undefined;
+}
+
+/** What PATCH and PUT can change. */
+export type Editable = Pick<
+  QrCodeRecord,
+  'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'campaignId'
+>;
+
+/** Spread over a record, takes out every editable field that can be absent. */
+export const cleared = {
+  name: undefined,
+  expiresAtMs: undefined,
+  scanLimit: undefined,
+  campaignId: undefined,
+};
+
+export interface Difference {
+  readonly before: Record<string, unknown>;
+  readonly after: Record<string, unknown>;
+}
+
+/** The changed fields under their API names, null where a value is absent; undefined = nothing changed. */
+export function differenceOf(current: Editable, next: Editable): Difference | undefined {
+  const [old, fresh] = [publicFields(current), publicFields(next)];
+  const difference: Difference = { before: {}, after: {} };
+  for (const [key, value] of Object.entries(fresh)) {
+    if (isDeepStrictEqual(old[key], value)) continue;
+    difference.before[key] = old[key];
+    difference.after[key] = value;
+  }
+  return Object.keys(difference.after).length === 0 ? undefined : difference;
+}
+
+function publicFields(code: Editable): Record<string, unknown> {
+  return {
+    target: code.target,
+    name: code.name ?? null,
+    tags: code.tags,
+    expiresAt: code.expiresAtMs === undefined ? null : isoTime(code.expiresAtMs),
+    scanLimit: code.scanLimit ?? null,
+    metadata: code.metadata,
+    campaignId: code.campaignId ?? null,
+  };
+}
+
+/** What a code would be after the change, its target apart. */
+export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacement {
+  const pick = <T>(old: T | undefined, fresh: T | null | undefined): T | undefined =>
+    fresh === undefined ? old : (fresh ?? undefined);
+  return {
+    target: current.target,
+    name: pick(current.name, change.name),
+    tags: pick(current.tags, change.tags),
+    expiresAtMs: pick(current.expiresAtMs, change.expiresAtMs),
+    scanLimit: pick(current.scanLimit, change.scanLimit),
+    metadata:
+      change.metadata === undefined || change.metadata === null
+        ? pick(current.metadata, change.metadata)
+        : mergePatch(current.metadata, change.metadata),
+    campaignId: pick(current.campaignId, change.campaignId),
+  };
+}
+
+/** The editable fields with their defaults; a tag counts once. */
+export function editableOf(fields: CodeReplacement): Editable {
+  const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, campaignId } = fields;
+  const unique = [...new Set(tags)];
+  return compact({ target, name, tags: unique, expiresAtMs, scanLimit, metadata, campaignId });
+}
+
+export type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** The object without the fields that are undefined. */
+export function compact<T extends object>(fields: T): Compact<T>;
+export function compact(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

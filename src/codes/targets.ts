@@ -1,0 +1,206 @@
+/**
+ * Targets: what a code leads to (dynamic) or says (static), one rule per type.
+ *
+ *   url    http or https, stored as the WHATWG href; no credentials, not our own short links
+ *   text   any text
+ *   email  `name@host`, or `mailto:name@host` with an optional `?subject=…&body=…`
+ *   phone  `+` and up to 15 digits (E.164) or a local number from 3 digits; `tel:` in front or not;
+ *          separators are taken out
+ *   sms    a phone number, `sms:number[?body=…]` or `SMSTO:number[:text]`
+ *   wifi   `WIFI:T:WPA;S:name;P:password;;` with `\` before `\ ; , : "` inside values
+ *   vcard  `BEGIN:VCARD` … `END:VCARD` with VERSION 2.1, 3.0 or 4.0 and a name (FN or N)
+ *   geo    `latitude,longitude` in degrees, `geo:` in front or not, RFC 5870 parameters after it
+ *
+ * A static target is drawn into the symbol as it is, so its bound is the symbol's: 2,331 bytes at
+ * error correction M; 2,000 leaves room. All types refuse what can hide or reorder text on a screen:
+ * control characters, bidirectional controls, invisible characters, lone surrogates.
+ */
+import type { CodeType } from '../model/code.ts';
+import type { Fault } from '../model/failure.ts';
+import { fault } from './rules.ts';
+
+export const urlLengthMax = 2_048;
+export const staticBytesMax = 2_000;
+
+/** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
+const hidden =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+/** In one line of text: no tab, CR or LF either. */
+const lineBreaking = /[\t\r\n]/;
+const space = /\s/;
+const headerSafe = /^[\x21-\x7e]+$/;
+const schemeAndAuthority = /^https?:\/\/([^/?#\\]*)([^?#]*)/i;
+const emailAddress =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$/;
+const emailLengthMax = 254;
+const phoneSeparators = /[\s().-]/g;
+const phoneNumber = /^\+?\d{3,15}$/;
+const wifiShape = /^WIFI:((?:[^\\;]|\\.)*;)+;?$/i;
+const wifiField = /([A-Za-z0-9]+):((?:[^\\;]|\\.)*);/g;
+const wifiSecurity: ReadonlySet<string> = new Set(['WPA', 'WPA2', 'WPA3', 'SAE', 'WEP', 'NOPASS']);
+const ssidBytesMax = 32;
+const coordinates =
+  /^(?:geo:)?(-?\d{1,2}(?:\.\d{1,10})?),(-?\d{1,3}(?:\.\d{1,10})?)(?:,-?\d+(?:\.\d+)?)?(?:[;?][\x21-\x7e]*)?$/i;
+
+type Checked = { readonly target: string } | readonly Fault[];
+
+export function isFaults(checked: Checked): checked is readonly Fault[] {
+  return Array.isArray(checked);
+}
+
+/**
+ * Checks a target and brings it into the form that is stored and drawn.
+ * @param ownHosts hosts (`name` or `name:port`) of the short-link address, which may not be a target
+ */
+export function validateTarget(
+  type: CodeType,
+  target: string,
+  ownHosts: readonly string[],
+): Checked {
+  if (target === '') return bad('required', 'A target is needed');
+  if (!target.isWellFormed() || hidden.test(target)) {
+    return bad('invalid_characters', 'Control, invisible or direction-changing characters');
+  }
+  if (type === 'url') return urlTarget(target, ownHosts);
+  if (Buffer.byteLength(target) > staticBytesMax) {
+    return bad('too_long', `At most ${staticBytesMax} bytes fit a readable symbol`);
+  }
+  if (type !== 'text' && type !== 'vcard' && lineBreaking.test(target)) {
+    return bad('invalid_characters', 'No tabs or line breaks');
+  }
+  return staticRules[type](target);
+}
+
+const staticRules: Readonly<Record<Exclude<CodeType, 'url'>, (target: string) => Checked>> = {
+  text: (target) => (target.trim() === '' ? bad('required', 'A text is needed') : { target }),
+  email: emailTarget,
+  phone: phoneTarget,
+  sms: smsTarget,
+  wifi: wifiTarget,
+  vcard: vcardTarget,
+  geo: geoTarget,
+};
+
+function urlTarget(target: string, ownHosts: readonly string[]): Checked {
+  if (target.length > urlLengthMax) return tooLong;
+  // The parser strips and repairs; what it would have to repair is refused, so that what a person
+  // reads is what a browser opens.
+  if (space.test(target)) return bad('invalid_characters', 'No white space; write it as %20');
+  const raw = schemeAndAuthority.exec(target);
+  if (raw === null) return bad('invalid_url', 'An address that begins with http:// or https://');
+  if (raw[1]?.includes('@') === true) return bad('credentials', 'No user name or password');
+  if (raw[2]?.includes('\\') === true) return bad('invalid_url', 'No backslash before the query');
+  const url = URL.parse(target);
+  if (url === null || url.hostname === '') return bad('invalid_url', 'Not a valid address');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    return bad('invalid_url', 'An address that begins with http:// or https://');
+  }
+  if (url.username !== '' || url.password !== '') {
+    return bad('credentials', 'No user name or password');
+  }
+  if (url.href.length > urlLengthMax) return tooLong;
+  if (!headerSafe.test(url.href)) return bad('invalid_characters', 'Not a printable address');
+  if (ownHosts.some((own) => sameHost(url, own))) {
+    return bad('own_host', 'A short link cannot lead to the short-link host itself');
+  }
+  return { target: url.href };
+}
+
+/**
+ * Whether `url` is at `own`: whatever the case, a trailing dot, or the default port of either scheme.
+ * An own host on a port of its own is another service than the same name on another port.
+ */
+function sameHost(url: URL, own: string): boolean {
+  const mine = URL.parse(`http://${own}`);
+  if (mine === null) return false;
+  const plain = (host: string): string => host.replace(/\.+$/, '');
+  if (plain(mine.hostname) !== plain(url.hostname)) return false;
+  const port = (one: URL): string => (one.port === '80' || one.port === '443' ? '' : one.port);
+  return port(mine) === port(url);
+}
+
+function emailTarget(target: string): Checked {
+  const [address, query] = split(target.replace(/^mailto:/i, ''), '?');
+  const plain = query === undefined || /^mailto:/i.test(target);
+  return plain && address.length <= emailLengthMax && emailAddress.test(address)
+    ? { target }
+    : bad('invalid_email', 'An address such as name@example.com, or mailto:name@example.com');
+}
+
+function phoneTarget(target: string): Checked {
+  const scheme = /^tel:/i.test(target) ? 'tel:' : '';
+  const number = target.slice(scheme.length).replace(phoneSeparators, '');
+  return phoneNumber.test(number)
+    ? { target: scheme + number }
+    : bad('invalid_phone', 'A number such as +49301234567, at most 15 digits');
+}
+
+function smsTarget(target: string): Checked {
+  const scheme = /^(?:smsto|sms):/i.exec(target)?.[0] ?? '';
+  const rest = target.slice(scheme.length);
+  const mark = scheme.toLowerCase() === 'smsto:' ? ':' : '?';
+  const [written, body] = split(rest, mark);
+  const number = written.replace(phoneSeparators, '');
+  if (!phoneNumber.test(number) || (scheme === '' && body !== undefined)) {
+    return bad('invalid_sms', 'A number, sms:number?body=text or SMSTO:number:text');
+  }
+  return { target: scheme + number + (body === undefined ? '' : mark + body) };
+}
+
+function wifiTarget(target: string): Checked {
+  if (!wifiShape.test(target)) return bad('invalid_wifi', 'WIFI:T:WPA;S:name;P:password;;');
+  const fields = new Map<string, string>();
+  for (const [, name = '', value = ''] of target.slice('WIFI:'.length).matchAll(wifiField)) {
+    if (fields.has(name.toUpperCase()))
+      return bad('invalid_wifi', `The field ${name} is twice there`);
+    fields.set(name.toUpperCase(), value.replace(/\\(.)/g, '$1'));
+  }
+  const security = (fields.get('T') ?? 'nopass').toUpperCase();
+  if (!wifiSecurity.has(security)) return bad('invalid_wifi', 'T is WPA, SAE, WEP or nopass');
+  const ssidBytes = Buffer.byteLength(fields.get('S') ?? '');
+  if (ssidBytes < 1 || ssidBytes > ssidBytesMax) {
+    return bad('invalid_wifi', `S, the network's name, has 1 to ${ssidBytesMax} bytes`);
+  }
+  const password = fields.get('P') ?? '';
+  if (security === 'NOPASS' || security === 'WEP') return { target };
+  // IEEE 802.11i: a passphrase of 8 to 63 characters or 64 hexadecimal digits.
+  return password.length >= 8 && password.length <= 64
+    ? { target }
+    : bad('invalid_wifi', 'P, the password, has 8 to 63 characters');
+}
+
+function vcardTarget(target: string): Checked {
+  const lines = target.split(/\r\n|\r|\n/).filter((line) => line !== '');
+  const has = (pattern: RegExp): boolean => lines.some((line) => pattern.test(line));
+  const framed =
+    /^BEGIN:VCARD$/i.test(lines[0] ?? '') && /^END:VCARD$/i.test(lines[lines.length - 1] ?? '');
+  if (!framed) return bad('invalid_vcard', 'BEGIN:VCARD in the first line, END:VCARD in the last');
+  if (!has(/^VERSION:(?:2\.1|3\.0|4\.0)$/i)) {
+    return bad('invalid_vcard', 'A line VERSION:2.1, VERSION:3.0 or VERSION:4.0');
+  }
+  if (!has(/^(?:FN|N)(?:;[^:]*)?:.*[^;\s]/i))
+    return bad('invalid_vcard', 'A name: a line FN: or N:');
+  return { target };
+}
+
+function geoTarget(target: string): Checked {
+  const match = coordinates.exec(target);
+  const latitude = Number(match?.[1]);
+  const longitude = Number(match?.[2]);
+  return match !== null && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180
+    ? { target }
+    : bad('invalid_geo', 'Latitude and longitude in degrees, such as 52.5163,13.3777');
+}
+
+const tooLong: readonly Fault[] = bad('too_long', `At most ${urlLengthMax} characters`);
+
+function bad(code: string, message: string): readonly Fault[] {
+  return [fault('target', code, message)];
+}
+
+/** The text before the first `mark`, and the text after it when there is one. */
+function split(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,40 @@
+/**
+ * A write that may wait a little: whatever happens until then goes into one transaction.
+ * A write that fails (disk full) is tried again after the same delay; nothing is thrown at a timer.
+ */
+export class DelayedWrite {
+  readonly #delayMs: number;
+  readonly #write: () => Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(delayMs: number, write: () => Promise<void>) {
+    this.#delayMs = delayMs;
+    this.#write = write;
+  }
+
+  /** There is something to write, `delayMs` from now at the latest. */
+  mark(): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#running = this.#write().catch(() => this.mark());
+    }, this.#delayMs);
+    this.#timer.unref();
+  }
+
+  /** Writes now. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#running;
+    await this.#write();
+  }
+
+  /** Writes a last time; marks are ignored from now on. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.flush();
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * Password hashes: scrypt (RFC 7914) with N = 2^15, r = 8, p = 3, one of the settings that OWASP's
+ * password storage sheet lists as equal: 32 MB of memory and about 0.2 s of a pool thread a try.
+ * The parameters stand in the hash, so that they can grow and old hashes still verify.
+ *
+ *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
+ */
+import { scrypt, timingSafeEqual } from 'node:crypto';
+import type { RandomBytes } from '../model/ids.ts';
+
+const costLog2 = 15;
+const blockSize = 8;
+const parallelism = 3;
+const saltBytes = 16;
+const hashBytes = 32;
+/** A stored hash with a dearer setting than this is refused: it could stall the pool. */
+const costLog2Max = 20;
+export const passwordLengthMin = 8;
+export const passwordLengthMax = 256;
+const hashShape =
+  /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
+
+export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
+  const salt = Buffer.from(randomBytes(new Uint8Array(saltBytes)));
+  const hash = await derive(password, salt, costLog2, blockSize, parallelism);
+  const parts = ['scrypt', costLog2, blockSize, parallelism];
+  return [...parts, salt.toString('base64url'), hash.toString('base64url')].join('$');
+}
+
+/** Compares in constant time. @throws Error when the stored hash is none of ours */
+export async function passwordMatches(password: string, stored: string): Promise<boolean> {
+  const match = hashShape.exec(stored);
+  if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');
+  const [, cost, block, lanes, salt = '', expected = ''] = match;
+  if (Number(cost) > costLog2Max) throw new Error('Cannot verify a password: its cost is too high');
+  const hash = await derive(
+    password,
+    Buffer.from(salt, 'base64url'),
+    Number(cost),
+    Number(block),
+    Number(lanes),
+  );
+  return timingSafeEqual(hash, Buffer.from(expected, 'base64url'));
+}
+
+/** 18 random bytes as 24 characters: 144 bits. */
+export function generatePassword(randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(new Uint8Array(18))).toString('base64url');
+}
+
+async function derive(
+  password: string,
+  salt: Buffer,
+  log2: number,
+  r: number,
+  p: number,
+): Promise<Buffer> {
+  const cost = 2 ** log2;
+  return await new Promise((resolve, reject) => {
+    // Unicode has several spellings of one text; keyboards differ in which they send.
+    const text = password.normalize('NFKC');
+    const maxmem = 128 * cost * r * 2;
+    scrypt(text, salt, hashBytes, { N: cost, r, p, maxmem }, (error, hash) => {
+      if (error === null) resolve(hash);
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * The quota of a workspace, whatever key is used: exact, because one thread counts in memory.
+ * The counts are written within 100 ms and on close, so minute and day go on after a restart; what
+ * `kill -9` can give back is the requests of the last 100 ms.
+ */
+import type { Clock } from '../model/clock.ts';
+import type { PlanLimits } from '../model/workspace.ts';
+import type { Management } from '../store/management.ts';
+import { DelayedWrite } from './delayed-write.ts';
+import { QuotaWindows, type QuotaAnswer } from './window-count.ts';
+
+const writeDelayMs = 100;
+/** Workspaces whose counts are in memory; beyond it the written ones are dropped and read again. */
+const workspacesMax = 50_000;
+
+export class Quota {
+  readonly #store: Management;
+  readonly #clock: Clock;
+  readonly #windows = new Map<number, QuotaWindows>();
+  readonly #changed = new Set<number>();
+  readonly #write: DelayedWrite;
+
+  constructor(store: Management, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#write = new DelayedWrite(writeDelayMs, async () => await this.#writeChanged());
+  }
+
+  /** Counts a request when the limits allow it. */
+  take(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
+    const answer = this.#of(workspaceNo).take(limits, this.#clock.now());
+    if (answer.allowed) {
+      this.#changed.add(workspaceNo);
+      this.#write.mark();
+    }
+    return answer;
+  }
+
+  /** The state without counting. */
+  look(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
+    return this.#of(workspaceNo).look(limits, this.#clock.now());
+  }
+
+  async flush(): Promise<void> {
+    await this.#write.flush();
+  }
+
+  async close(): Promise<void> {
+    await this.#write.close();
+  }
+
+  #of(workspaceNo: number): QuotaWindows {
+    const known = this.#windows.get(workspaceNo);
+    if (known !== undefined) return known;
+    if (this.#windows.size >= workspacesMax) this.#dropWritten();
+    const stored = this.#store.quota.get(workspaceNo);
+    const windows = new QuotaWindows(stored?.minutes, stored?.days);
+    this.#windows.set(workspaceNo, windows);
+    return windows;
+  }
+
+  #dropWritten(): void {
+    for (const workspaceNo of this.#windows.keys()) {
+      if (!this.#changed.has(workspaceNo)) this.#windows.delete(workspaceNo);
+    }
+  }
+
+  async #writeChanged(): Promise<void> {
+    if (this.#changed.size === 0) return;
+    const changed = [...this.#changed];
+    // The numbers are taken inside the transaction: a workspace that counts on is marked anew.
+    await this.#store.environment
+      .transaction(() => {
+        for (const workspaceNo of changed) {
+          const windows = this.#windows.get(workspaceNo);
+          if (windows === undefined) continue;
+          const { minute, day } = windows;
+          this.#store.quota.put(workspaceNo, { minutes: minute.counted, days: day.counted });
+          this.#changed.delete(workspaceNo);
+        }
+      })
+      .catch((error: unknown) => {
+        for (const workspaceNo of changed) this.#changed.add(workspaceNo);
+        throw error;
+      });
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Users: people with an e-mail address, members of workspaces by role.
+ * An e-mail is looked up in lower case and Unicode NFC; it belongs to one user.
+ */
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
+import type { Role, UserRecord } from '../model/workspace.ts';
+import type { Management } from '../store/management.ts';
+import { raiseAccessVersion } from './access.ts';
+import { hashPassword, passwordMatches } from './passwords.ts';
+
+export const emailLengthMax = 254;
+
+export interface NewUser {
+  readonly email: string;
+  readonly name: string;
+  /** Absent: the user cannot sign in by password. */
+  readonly password?: string | undefined;
+}
+
+export class Users {
+  readonly #store: Management;
+  readonly #ids: IdSource;
+  readonly #clock: Clock;
+  readonly #randomBytes: RandomBytes;
+  /** Verified against when there is no such user, so that both answers take the same time. */
+  #decoyHash: Promise<string> | undefined;
+
+  constructor(store: Management, ids: IdSource, clock: Clock, randomBytes: RandomBytes) {
+    this.#store = store;
+    this.#ids = ids;
+    this.#clock = clock;
+    this.#randomBytes = randomBytes;
+  }
+
+  /** Makes a user and a member of the workspace. @throws Failure conflict, not_found */
+  async create(workspaceNo: number, role: Role, user: NewUser): Promise<UserRecord> {
+    const prepared = await this.prepare(user);
+    return await this.#store.environment.transaction(() => {
+      if (this.#store.workspaces.get(workspaceNo) === undefined) {
+        throw new Failure('not_found', 'There is no such workspace');
+      }
+      if (this.findByEmail(user.email) !== undefined) {
+        throw new Failure('conflict', 'A user with this e-mail address exists already');
+      }
+      this.write(prepared, workspaceNo, role);
+      return prepared;
+    });
+  }
+
+  /** The record of a new user, its password hashed; nothing is stored yet. */
+  async prepare(user: NewUser): Promise<UserRecord> {
+    const { email, name, password } = user;
+    const made = { id: this.#ids.newId('usr'), email, name, createdAtMs: this.#clock.now() };
+    if (password === undefined) return made;
+    return { ...made, passwordHash: await hashPassword(password, this.#randomBytes) };
+  }
+
+  /** Stores a prepared user as a member. Inside a transaction that has looked for the e-mail. */
+  write(user: UserRecord, workspaceNo: number, role: Role): void {
+    this.#store.users.put(user.id, user);
+    this.#store.userEmails.put(foldEmail(user.email), user.id);
+    const membership = { role, joinedAtMs: this.#clock.now() };
+    this.#store.memberships.put([workspaceNo, user.id], membership);
+    this.#store.userWorkspaces.put([user.id, workspaceNo], 1);
+    raiseAccessVersion(this.#store);
+  }
+
+  find(userId: string): UserRecord | undefined {
+    return this.#store.users.get(userId);
+  }
+
+  findByEmail(email: string): UserRecord | undefined {
+    if (email.length > emailLengthMax) return undefined;
+    const id = this.#store.userEmails.get(foldEmail(email));
+    return id === undefined ? undefined : this.find(id);
+  }
+
+  /** The user's role in a workspace; undefined when no member. */
+  roleIn(workspaceNo: number, userId: string): Role | undefined {
+    return this.#store.memberships.get([workspaceNo, userId])?.role;
+  }
+
+  /** The first owner of a workspace, by id: whom a key made on the command line belongs to. */
+  firstOwner(workspaceNo: number): UserRecord | undefined {
+    const range = {
+      start: [workspaceNo, ''] as [number, string],
+      end: [workspaceNo + 1, ''] as [number, string],
+    };
+    for (const { key, value } of this.#store.memberships.range(range)) {
+      if (value.role === 'owner') return this.find(key[1]);
+    }
+    return undefined;
+  }
+
+  /** The user when e-mail and password belong together; the same time passes when there is no such user. */
+  async authenticate(email: string, password: string): Promise<UserRecord | undefined> {
+    const user = this.findByEmail(email);
+    this.#decoyHash ??= hashPassword('no such user', this.#randomBytes);
+    const matches = await passwordMatches(password, user?.passwordHash ?? (await this.#decoyHash));
+    return matches && user?.passwordHash !== undefined ? user : undefined;
+  }
+}
+
+export function foldEmail(email: string): string {
+  return email.normalize('NFC').toLowerCase();
+}

@@ -1,0 +1,107 @@
+/**
+ * Workspaces: whose codes, keys, quota and plan belong together. The first start makes one, with its
+ * owner and an API key; secrets are handed to the caller once and not kept.
+ */
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
+import type { Plan, PlanLimits, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
+import type { Management } from '../store/management.ts';
+import { raiseAccessVersion } from './access.ts';
+import type { ApiKeys } from './api-keys.ts';
+import { generatePassword } from './passwords.ts';
+import type { Users } from './users.ts';
+
+export interface Bootstrapped {
+  readonly workspace: WorkspaceRecord;
+  readonly user: UserRecord;
+  /** As given, or the generated one. */
+  readonly password: string;
+  /** The token, shown once. */
+  readonly apiKey: string;
+}
+
+export interface WorkspacesParts {
+  readonly store: Management;
+  readonly users: Users;
+  readonly keys: ApiKeys;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
+
+export class Workspaces {
+  readonly #parts: WorkspacesParts;
+
+  constructor(parts: WorkspacesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Makes the first workspace, its owner and one key.
+   * @param first `password` empty = one is generated
+   * @returns undefined when a workspace exists already
+   */
+  async bootstrap(first: {
+    readonly email: string;
+    readonly password: string;
+    readonly plan: Plan;
+  }): Promise<Bootstrapped | undefined> {
+    const { store, users, keys, ids, clock, randomBytes } = this.#parts;
+    if (store.last('workspace') > 0) return undefined;
+    const password = first.password === '' ? generatePassword(randomBytes) : first.password;
+    const user = await users.prepare({ email: first.email, name: 'Owner', password });
+    const made = await store.environment.transaction(() => {
+      // Another process may have been first.
+      if (store.last('workspace') > 0) return undefined;
+      const workspace: WorkspaceRecord = {
+        no: store.next('workspace'),
+        id: ids.newId('ws'),
+        name: 'My workspace',
+        plan: first.plan,
+        createdAtMs: clock.now(),
+      };
+      store.workspaces.put(workspace.no, workspace);
+      store.workspaceIds.put(workspace.id, workspace.no);
+      users.write(user, workspace.no, 'owner');
+      return workspace;
+    });
+    if (made === undefined) return undefined;
+    const key = {
+      workspaceNo: made.no,
+      userId: user.id,
+      name: 'First key',
+      role: 'owner',
+    } as const;
+    const { token } = await keys.create(key);
+    return { workspace: made, user, password, apiKey: token };
+  }
+
+  find(workspaceNo: number): WorkspaceRecord | undefined {
+    return this.#parts.store.workspaces.get(workspaceNo);
+  }
+
+  findById(id: string): WorkspaceRecord | undefined {
+    const no = this.#parts.store.workspaceIds.get(id);
+    return no === undefined ? undefined : this.find(no);
+  }
+
+  /** By number: oldest first. */
+  *all(): Generator<WorkspaceRecord> {
+    for (const { value } of this.#parts.store.workspaces.range({})) yield value;
+  }
+
+  /** Changes plan and limits; they hold from the next request. @throws Failure not_found */
+  async setPlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): Promise<WorkspaceRecord> {
+    const { store } = this.#parts;
+    return await store.environment.transaction(() => {
+      const found = store.workspaces.get(workspaceNo);
+      if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
+      const { limits: _replaced, ...kept } = found;
+      const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };
+      store.workspaces.put(workspaceNo, changed);
+      raiseAccessVersion(store);
+      return changed;
+    });
+  }
+}
