@@ -1,0 +1,252 @@
+/**
+ * The control thread's HTTP face: every request that is not a short link.
+ *
+ *   /v1/…            match -> admit (key, quota, role) -> idempotency -> read, check, handle -> headers
+ *   /i/…             images, no key
+ *   / /docs          pages made once at start
+ *   /health/… /metrics
+ *
+ * Whatever is thrown below becomes an answer here: a Failure its problem, anything else a 500 whose
+ * cause only the log has.
+ */
+import type { Handler, Reply, Request } from '../http/request.ts';
+import { Failure } from '../model/failure.ts';
+import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
+import { requestFingerprint, type KeptAnswer } from '../workspaces/idempotency.ts';
+import { frontPage } from './front-page.ts';
+import { Guard, withRate, type Admission } from './guard.ts';
+import { liveReply, readyReply } from './health.ts';
+import { imageReply } from './images.ts';
+import { mayReadMetrics, metricsReply } from './metrics.ts';
+import { createOpenApi } from './openapi.ts';
+import { defectReply, problemKinds, problemReply } from './problem.ts';
+import { referencePage } from './reference-page.ts';
+import { operationAccess, type Access } from './roles.ts';
+import type { RawCall, Result, Route } from './route.ts';
+import { Router, type Match } from './router.ts';
+import { createRoutes } from './routes.ts';
+import type { ApiServices } from './services.ts';
+
+const versionPrefix = '/v1';
+/** Upper bounds, in seconds, of the latency histogram: from a cached read to a slow disk. */
+const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** An answer with the closed name under which it is counted. */
+interface Answered {
+  readonly reply: Reply;
+  readonly route: string;
+}
+
+export class ApiServer implements Handler {
+  readonly #services: ApiServices;
+  readonly #guard: Guard;
+  readonly #router: Router;
+  readonly #openApi: Reply;
+  readonly #pages: ReadonlyMap<string, Reply>;
+  readonly #docsUrl: string;
+  readonly #requests: CounterHandle;
+  readonly #latency: HistogramHandle;
+
+  constructor(services: ApiServices) {
+    this.#services = services;
+    this.#guard = new Guard(services.workspaces);
+    const routes = createRoutes(services);
+    this.#router = new Router(routes);
+    const { config, metrics } = services;
+    const openApi = createOpenApi(routes, config.api.publicUrl);
+    this.#docsUrl = `${config.api.publicUrl}/docs`;
+    this.#openApi = jsonReply(200, JSON.stringify(openApi));
+    this.#pages = new Map([
+      ['/', frontPage(config.api.publicUrl)],
+      ['/docs', referencePage(openApi, routes)],
+    ]);
+    this.#requests = metrics.counter(
+      'quietzone_api_requests_total',
+      'Requests answered by the API, by route and status',
+      ['route', 'status'],
+    );
+    this.#latency = metrics.histogram(
+      'quietzone_api_request_seconds',
+      'Time from the headers of a request to its answer',
+      latencyBuckets,
+      ['route'],
+    );
+  }
+
+  async handle(request: Request): Promise<Reply> {
+    const { clock, log } = this.#services;
+    const startMs = clock.monotonicMs();
+    const { reply, route } = await this.#answer(request);
+    const seconds = (clock.monotonicMs() - startMs) / 1_000;
+    this.#requests.add(1, { route, status: reply.status });
+    this.#latency.observe(seconds, { route });
+    log.debug({ requestId: request.id, route, status: reply.status, seconds }, 'answered');
+    return reply;
+  }
+
+  refuse(request: Request, failure: Failure): Reply {
+    this.#requests.add(1, { route: 'refused', status: problemKinds[failure.code].status });
+    return withRate(this.#problem(failure, request), this.#guard.turnAway(request));
+  }
+
+  async #answer(request: Request): Promise<Answered> {
+    const { path } = request;
+    if (path.startsWith(`${versionPrefix}/`)) return this.#versioned(request);
+    try {
+      const answered = await this.#unversioned(request);
+      if (answered !== undefined) return answered;
+    } catch (error) {
+      return { reply: this.#failed(error, request), route: 'images' };
+    }
+    const failure = new Failure('not_found', 'There is nothing at this address');
+    const reply = withRate(this.#problem(failure, request), this.#guard.turnAway(request));
+    return { reply, route: 'unknown' };
+  }
+
+  /** What needs no key: pages, images, health. Undefined where there is nothing. */
+  async #unversioned(request: Request): Promise<Answered | undefined> {
+    const { path } = request;
+    const { config, health, metrics } = this.#services;
+    const page = this.#pages.get(path);
+    const isImage = path.startsWith('/i/');
+    const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
+    const isHealth = path === '/health/live' || path === '/health/ready';
+    if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
+    }
+    if (page !== undefined) return { reply: page, route: path };
+    if (isMetrics) return { reply: await metricsReply(metrics), route: path };
+    if (isHealth) {
+      return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
+    }
+    const { codes, images } = this.#services;
+    const options = { codes, images, shortUrlBase: config.shortUrlBase };
+    return { reply: await imageReply(options, request), route: 'images' };
+  }
+
+  async #versioned(request: Request): Promise<Answered> {
+    const path = request.path.slice(versionPrefix.length);
+    const isOpenApi = path === '/openapi.json';
+    const match = this.#router.match(request.method, path);
+    let admission: Admission;
+    try {
+      admission = await this.#guard.admit(request, accessOf(match, isOpenApi));
+    } catch (error) {
+      const reply = withRate(this.#failed(error, request), this.#guard.turnAway(request));
+      return { reply, route: 'guard' };
+    }
+    const { failure } = admission;
+    const route = isOpenApi ? 'getOpenApi' : routeName(match);
+    if (failure !== undefined) {
+      return { reply: withRate(this.#problem(failure, request), admission.rate), route };
+    }
+    const reply = isOpenApi
+      ? this.#openApiReply(request)
+      : await this.#matched(match, request, admission);
+    return { reply: withRate(reply, admission.rate), route };
+  }
+
+  async #matched(match: Match, request: Request, admission: Admission): Promise<Reply> {
+    if (match.kind === 'other_method') return this.#otherMethod(request, match.allow);
+    if (match.kind === 'none') {
+      return this.#problem(new Failure('not_found', 'There is no such resource'), request);
+    }
+    const key = request.header('idempotency-key');
+    const call = {
+      actor: admission.actor,
+      params: match.params,
+      query: request.query,
+      contentType: request.header('content-type'),
+      body: () => request.body(),
+    };
+    try {
+      if (match.route.method === 'POST' && key !== undefined) {
+        return await this.#once(match.route, request, key, call);
+      }
+      return resultReply(await match.route.run({ ...call, keep: () => undefined }));
+    } catch (error) {
+      return this.#failed(error, request);
+    }
+  }
+
+  /** Runs the route under its Idempotency-Key: one effect, one answer, however often it is sent. */
+  async #once(
+    route: Route,
+    request: Request,
+    key: string,
+    call: Omit<RawCall, 'keep'>,
+  ): Promise<Reply> {
+    const { actor } = call;
+    if (actor === undefined) throw new Error('Cannot keep an answer: the request has no actor');
+    const fingerprint = requestFingerprint(route.method, request.path, await request.body());
+    const { idempotency } = this.#services.workspaces;
+    const kept = await idempotency.run(actor.workspaceNo, key, fingerprint, async (ticket) => {
+      try {
+        return await route.run({ ...call, keep: (result) => ticket.keep(result) });
+      } catch (error) {
+        return this.#finalProblem(error, request);
+      }
+    });
+    const headers = kept.replayed ? { 'Idempotent-Replayed': 'true' } : {};
+    const reply = resultReply(kept.answer);
+    return { ...reply, headers: { ...reply.headers, ...headers } };
+  }
+
+  /** A refusal is an answer to keep; what may go better next time is thrown on. */
+  #finalProblem(error: unknown, request: Request): KeptAnswer {
+    if (!(error instanceof Failure) || problemKinds[error.code].status >= 500) throw error;
+    const { status, headers, body } = this.#problem(error, request);
+    return { status, headers, body: String(body) };
+  }
+
+  #openApiReply(request: Request): Reply {
+    if (request.method === 'GET' || request.method === 'HEAD') return this.#openApi;
+    return this.#otherMethod(request, 'GET, HEAD');
+  }
+
+  #otherMethod(request: Request, allow: string): Reply {
+    const failure = new Failure(
+      'method_not_allowed',
+      `There is no ${request.method} here, expected ${allow}`,
+    );
+    const reply = this.#problem(failure, request);
+    return { ...reply, headers: { ...reply.headers, Allow: allow } };
+  }
+
+  #problem(failure: Failure, request: Request): Reply {
+    return problemReply(failure, request, this.#docsUrl);
+  }
+
+  #failed(error: unknown, request: Request): Reply {
+    if (error instanceof Failure) return this.#problem(error, request);
+    this.#services.log.error({ err: error, requestId: request.id }, 'request failed by a defect');
+    return defectReply(request, this.#docsUrl);
+  }
+}
+
+export function createApi(services: ApiServices): ApiServer {
+  return new ApiServer(services);
+}
+
+function accessOf(match: Match, isOpenApi: boolean): Access {
+  if (isOpenApi) return operationAccess.getOpenApi;
+  return match.kind === 'route' ? operationAccess[match.route.operationId] : 'viewer';
+}
+
+function routeName(match: Match): string {
+  return match.kind === 'route' ? match.route.operationId : match.kind;
+}
+
+function resultReply(result: Result | KeptAnswer): Reply {
+  const standard = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+  return {
+    status: result.status,
+    headers: { ...standard, 'X-Content-Type-Options': 'nosniff', ...result.headers },
+    body: result.body,
+  };
+}
+
+function jsonReply(status: number, body: string): Reply {
+  return resultReply({ status, headers: { 'Cache-Control': 'public, max-age=300' }, body });
+}

@@ -1,0 +1,73 @@
+/**
+ * Validation: a zod schema over a body or a query, its faults in words for people, all at once.
+ */
+import type { z } from 'zod';
+import { Failure, type Fault } from '../model/failure.ts';
+
+type Issue = z.core.$ZodIssue;
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly faults: readonly Fault[] };
+
+/** Faults reported at most: a body of 64 KB can hold thousands, and nobody reads them. */
+const faultsMax = 100;
+
+export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z.output<S>> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return { ok: true, value: result.data };
+  return { ok: false, faults: result.error.issues.flatMap(faultsOf).slice(0, faultsMax) };
+}
+
+export function validationFailure(faults: readonly Fault[], what: 'body' | 'query'): Failure {
+  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
+  return new Failure('validation_failed', `The ${what} has ${count}`, { faults });
+}
+
+function faultsOf(issue: Issue): Fault[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...path, key].join('.'),
+      code: 'unknown_field',
+      message: 'There is no such field here',
+    }));
+  }
+  return [{ path: path.join('.'), ...describe(issue) }];
+}
+
+function describe(issue: Issue): { code: string; message: string } {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return { code: 'required', message: 'This is required' };
+      return { code: 'wrong_type', message: `Expected ${article(issue.expected)}` };
+    case 'too_small':
+      return { code: 'too_small', message: boundText(issue.origin, 'at least', issue.minimum) };
+    case 'too_big':
+      return { code: 'too_big', message: boundText(issue.origin, 'at most', issue.maximum) };
+    case 'invalid_value':
+      return { code: 'not_allowed', message: `Expected one of ${issue.values.join(', ')}` };
+    case 'invalid_format':
+      return { code: 'invalid_format', message: issue.message };
+    default:
+      return { code: 'invalid', message: issue.message };
+  }
+}
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' items' };
+
+function boundText(origin: string, bound: string, amount: number | bigint): string {
+  return `Expected ${bound} ${amount}${units[origin] ?? ''}`;
+}
+
+const types: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  object: 'an object',
+  record: 'an object',
+};
+
+function article(expected: string): string {
+  return types[expected] ?? `a ${expected}`;
+}

@@ -1,0 +1,73 @@
+/**
+ * Kinds of fields that several resources share, each with its checks, its words for people and its
+ * description for OpenAPI. Query values arrive as text: what they mean as numbers is said by `override`.
+ */
+import { z } from 'zod';
+import { parseDay } from '../model/day.ts';
+
+/** Text a person typed: no control characters, so that no list, log or CSV is broken by it. */
+export function plainText(lengthMax: number) {
+  return z
+    .string()
+    .min(1)
+    .max(lengthMax)
+    .regex(/^\P{Cc}*$/u, 'Expected no control characters');
+}
+
+/** A whole number in a query. */
+export function queryInteger(minimum: number, maximum: number, standard: number) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, 'Expected a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum).max(maximum))
+    .default(standard)
+    .meta({
+      override: { type: 'integer', minimum, maximum, default: standard, pattern: undefined },
+    });
+}
+
+/** A UTC day in a query, as its number since 1970-01-01. */
+export const queryDay = z
+  .string()
+  .transform((text, context) => {
+    const day = parseDay(text);
+    if (day !== undefined) return day;
+    context.addIssue({ code: 'custom', message: 'Expected a date as YYYY-MM-DD that exists' });
+    return z.NEVER;
+  })
+  .meta({ override: { type: 'string', format: 'date' }, example: '2026-03-01' });
+
+/** A moment in a body, as milliseconds since the epoch. */
+export const moment = z.iso
+  .datetime({ offset: true, message: 'Expected a time as 2026-03-01T12:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .meta({
+    override: { type: 'string', format: 'date-time', pattern: undefined },
+    example: '2027-01-31T23:00:00.000Z',
+  });
+
+/** A moment in an answer. */
+export const time = z.string().meta({
+  override: { type: 'string', format: 'date-time' },
+  description: 'ISO 8601, UTC, milliseconds',
+  example: '2026-03-01T12:00:00.000Z',
+});
+
+export const count = z.int().min(0);
+
+export const pageQuery = {
+  page: queryInteger(1, 999_999_999, 1).meta({ description: 'Page, from 1' }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items a page' }),
+  cursor: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before: walks long lists at constant cost' }),
+};
+
+/** A route without query parameters. */
+export const noQuery = z.object({});
+/** A route without a body. */
+export const noBody = z.undefined();

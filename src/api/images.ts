@@ -1,0 +1,73 @@
+/**
+ * GET {cdn}/{id}.png|.svg: the picture of a code, for anyone who has its address. No key, no quota.
+ *
+ * With `?v=` naming what the picture shows, as in `imageUrl`, it may be cached for ever; without, for
+ * five minutes. A deleted code is 410 at once, though caches may keep what they have.
+ */
+import { z } from 'zod';
+import type { CodeBook } from '../codes/code-book.ts';
+import type { Reply, Request } from '../http/request.ts';
+import { imageContent } from '../images/content.ts';
+import { parseId } from '../model/ids.ts';
+import { Failure } from '../model/failure.ts';
+import { imageVersion } from './code-view.ts';
+import { queryInteger } from './fields.ts';
+import { readQuery } from './route.ts';
+import type { ImageDrawing } from './services.ts';
+
+const filePattern = /^\/i\/(qr_[0-9a-z]{20})\.(png|svg)$/;
+
+/** Pixels of an edge; the largest still fits a poster at 300 dots an inch. */
+const [sizeMin, sizeMax, sizeStandard] = [64, 4_096, 512];
+
+const query = z.object({
+  size: queryInteger(sizeMin, sizeMax, sizeStandard),
+  download: z.enum(['0', '1']).default('0'),
+  v: z.string().max(64).optional(),
+});
+
+const maxAge = 'public, max-age=300';
+const forEver = 'public, max-age=31536000, immutable';
+
+export interface ImagesOptions {
+  readonly codes: CodeBook;
+  readonly images: ImageDrawing;
+  readonly shortUrlBase: string;
+}
+
+/** @throws Failure not_found, gone, validation_failed, method_not_allowed, overloaded */
+export async function imageReply(
+  { codes, images, shortUrlBase }: ImagesOptions,
+  request: Request,
+): Promise<Reply> {
+  const match = filePattern.exec(request.path);
+  const id = parseId('qr', match?.[1] ?? '');
+  const code = id === undefined ? undefined : codes.findAnywhere(id);
+  if (code === undefined) throw new Failure('not_found', 'There is no such image');
+  if (code.deletedAtMs !== undefined) throw new Failure('gone', 'This QR code was deleted');
+  const { size, download, v } = readQuery(query, request.query);
+  const format = match?.[2] === 'svg' ? 'svg' : 'png';
+  const content = imageContent(code, shortUrlBase);
+  const { bytes, etag, contentType } = await images.render({ content, format, size });
+  const headers: Record<string, string> = {
+    ETag: etag,
+    'Cache-Control': v === imageVersion(content) ? forEver : maxAge,
+    'X-Content-Type-Options': 'nosniff',
+    'Access-Control-Allow-Origin': '*',
+  };
+  if (isKnown(request.header('if-none-match'), etag)) return { status: 304, headers };
+  headers['Content-Type'] = contentType;
+  // An SVG opened by itself is a document: it may style itself and nothing else.
+  if (format === 'svg') headers['Content-Security-Policy'] = "default-src 'none'";
+  if (download === '1') {
+    headers['Content-Disposition'] = `attachment; filename="${code.id}.${format}"`;
+  }
+  return { status: 200, headers, body: bytes };
+}
+
+/** RFC 9110, 13.1.2: weak comparison. */
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,146 @@
+/**
+ * JSON bodies, guarded. `JSON.parse` alone takes 500,000 nested arrays (whose `stringify` later
+ * overflows the stack), turns 1e400 into Infinity, rounds big integers, keeps the last of two equal
+ * keys, and makes own `__proto__` properties.
+ *
+ *   bytes --UTF-8, fatal--> text --scan: depth, equal keys--> JSON.parse --walk: values--> unknown
+ *
+ * The scan is one pass over text of at most the body limit and assumes nothing about validity: what it
+ * misreads in broken text, JSON.parse refuses afterwards.
+ */
+import { Failure, type Fault } from '../model/failure.ts';
+
+/** Levels of nesting; deeper than any honest body, far from any stack's end. */
+const depthMax = 32;
+const quote = 0x22;
+const backslash = 0x5c;
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * @throws Failure invalid_json for what is not JSON, nests too deep or repeats a key;
+ *   validation_failed, with paths, for values that would not survive being stored
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw invalid('it is empty, expected a JSON value');
+  const text = decode(bytes);
+  scan(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw invalid(error instanceof Error ? positionOf(error.message) : 'it is not JSON');
+  }
+  const faults: Fault[] = [];
+  walk(value, '', faults);
+  if (faults.length > 0) {
+    throw new Failure('validation_failed', 'The body has values that cannot be stored', { faults });
+  }
+  return value;
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw invalid('it is not valid UTF-8');
+  }
+}
+
+/** The parser's own words may quote the body; only the position is passed on. */
+function positionOf(message: string): string {
+  const position = /at position \d+(?: \(line \d+ column \d+\))?/.exec(message)?.[0];
+  return position === undefined ? 'it ends too early' : `it is not JSON ${position}`;
+}
+
+/** Depth and equal keys. A level is its keys when it is an object, undefined when it is an array. */
+function scan(text: string): void {
+  const levels: Array<Set<string> | undefined> = [];
+  let isKeyNext = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === quote) {
+      const end = endOfString(text, at);
+      if (isKeyNext) takeKey(levels.at(-1), text.slice(at, end + 1));
+      isKeyNext = false;
+      at = end;
+    } else if (char === 0x7b || char === 0x5b) {
+      if (levels.length === depthMax) throw invalid(`it nests deeper than ${depthMax} levels`);
+      levels.push(char === 0x7b ? new Set() : undefined);
+      isKeyNext = char === 0x7b;
+    } else if (char === 0x7d || char === 0x5d) {
+      levels.pop();
+      isKeyNext = false;
+    } else if (char === 0x2c) {
+      isKeyNext = levels.at(-1) !== undefined;
+    }
+  }
+}
+
+/** Index of the closing quote, or the text's end. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === backslash) at += 1;
+    else if (char === quote) return at;
+  }
+  return text.length;
+}
+
+function takeKey(keys: Set<string> | undefined, literal: string): void {
+  const key = literal.includes('\\') ? unescape(literal) : literal.slice(1, -1);
+  if (keys?.has(key) === true) throw invalid('it repeats a key within one object');
+  keys?.add(key);
+}
+
+/** Two spellings of one key are one key; what is no string is left for the parser to refuse. */
+function unescape(literal: string): string {
+  try {
+    return String(JSON.parse(literal));
+  } catch {
+    return literal;
+  }
+}
+
+function walk(value: unknown, path: string, faults: Fault[]): void {
+  if (typeof value === 'number') checkNumber(value, path, faults);
+  else if (typeof value === 'string') checkText(value, path, faults);
+  else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) walk(item, join(path, String(index)), faults);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      const at = join(path, key);
+      if (key === '__proto__') {
+        faults.push({ path: at, code: 'unknown_field', message: 'This name is not allowed' });
+      }
+      checkText(key, at, faults);
+      walk(item, at, faults);
+    }
+  }
+}
+
+function checkNumber(value: number, path: string, faults: Fault[]): void {
+  if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
+  faults.push({
+    path,
+    code: 'number_out_of_range',
+    message: 'This number cannot be kept exactly; integers go to 9007199254740991',
+  });
+}
+
+function checkText(value: string, path: string, faults: Fault[]): void {
+  if (value.isWellFormed()) return;
+  faults.push({
+    path,
+    code: 'invalid_text',
+    message: 'This text holds half of a surrogate pair',
+  });
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
+}
+
+function invalid(reason: string): Failure {
+  return new Failure('invalid_json', `Cannot read the body: ${reason}`);
+}

@@ -1,0 +1,136 @@
+/**
+ * OpenAPI 3.1, assembled from the same table and the same schemas that answer requests: it cannot say
+ * what the service does not do.
+ */
+import { z } from 'zod';
+import { createDocument } from 'zod-openapi';
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import type { FailureCode } from '../model/failure.ts';
+import { problemKinds, problemMediaType } from './problem.ts';
+import { operationAccess } from './roles.ts';
+import type { Route } from './route.ts';
+
+export type OpenApi = ReturnType<typeof createDocument>;
+
+const problem = z
+  .object({
+    type: z.string().meta({ description: 'Address of the code’s description' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().meta({ description: 'Stable: branch on it', example: 'validation_failed' }),
+    requestId: z.string().meta({ example: 'req_01k3zq8m4hd2v7c5x9ab' }),
+    errors: z
+      .array(z.object({ path: z.string(), code: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'Every fault of the request at once' }),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457' });
+
+/** What any operation may answer. */
+const commonFailures: readonly FailureCode[] = [
+  'bad_request',
+  'unauthorized',
+  'forbidden',
+  'validation_failed',
+  'rate_limited',
+  'daily_cap_reached',
+  'overloaded',
+];
+const bodyFailures: readonly FailureCode[] = [
+  'invalid_json',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+
+const rateHeaders = z.object({
+  'X-RateLimit-Limit': z.int().meta({ description: 'Requests of the window that binds now' }),
+  'X-RateLimit-Remaining': z.int(),
+  'X-RateLimit-Reset': z.int().meta({ description: 'Unix seconds when that window ends' }),
+  'X-Request-Id': z.string(),
+});
+
+/** @param publicUrl the API's public address, without /v1 */
+export function createOpenApi(routes: readonly Route[], publicUrl: string): OpenApi {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Quietzone API',
+      version: '1',
+      description: 'Dynamic QR codes: create them, change where they lead, count their scans',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: `${publicUrl}/v1` }],
+    security: [{ apiKey: [] }],
+    paths: paths satisfies ZodOpenApiPathsObject,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+    },
+  });
+}
+
+function operationOf(route: Route): ZodOpenApiOperationObject {
+  const { answer, method, query } = route;
+  const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '');
+  const hasBody = method !== 'GET' && method !== 'DELETE';
+  const hasQuery = query !== undefined && Object.keys(query.shape).length > 0;
+  const parameters = Object.fromEntries(names.map((name) => [name, z.string()]));
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `${route.description} Least role: ${operationAccess[route.operationId]}.`,
+    requestParams: {
+      ...(names.length > 0 ? { path: z.object(parameters) } : {}),
+      ...(hasQuery ? { query } : {}),
+      ...(method === 'POST' ? { header: idempotencyHeader } : {}),
+    },
+    ...(hasBody && route.body !== undefined
+      ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } }
+      : {}),
+    responses: {
+      [`${answer.status}`]: {
+        description: answer.what,
+        headers: rateHeaders,
+        content: { 'application/json': { schema: answer.schema } },
+      },
+      ...failuresOf([...commonFailures, ...(hasBody ? bodyFailures : []), ...route.failures]),
+    },
+  };
+}
+
+const idempotencyHeader = z.object({
+  'Idempotency-Key': z.string().max(255).optional().meta({
+    description: 'The same key within 24 h gets the first answer again, and makes nothing twice',
+  }),
+});
+
+/** One entry a status; its description names the codes. */
+function failuresOf(codes: readonly FailureCode[]): ZodOpenApiResponsesObject {
+  const byStatus = new Map<number, FailureCode[]>();
+  for (const code of codes) {
+    const { status } = problemKinds[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  const entries = [...byStatus].map(([status, names]) => [
+    `${status}`,
+    {
+      description: names.map((name) => `\`${name}\``).join(', '),
+      headers: rateHeaders,
+      content: { [problemMediaType]: { schema: problem } },
+    },
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,178 @@
+/**
+ * Failures as RFC 9457 problem details: the one place where a failure meets HTTP.
+ * `detail` and `errors` are the words of the failure; what was thrown by defect says nothing but its
+ * request id.
+ */
+import type { Failure, FailureCode } from '../model/failure.ts';
+import type { Reply, Request } from '../http/request.ts';
+
+export type ProblemCode = FailureCode | 'internal_error';
+
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** For the reference page: when it happens and what to do. */
+  readonly meaning: string;
+}
+
+export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
+  bad_request: {
+    status: 400,
+    title: 'Bad request',
+    meaning: 'The HTTP message itself is ambiguous or malformed. The connection is closed.',
+  },
+  invalid_json: {
+    status: 400,
+    title: 'Invalid JSON',
+    meaning: 'The body is not JSON in UTF-8, repeats a key, or nests deeper than 32 levels.',
+  },
+  unauthorized: {
+    status: 401,
+    title: 'Unauthorized',
+    meaning: 'The API key is missing, malformed, expired or revoked.',
+  },
+  plan_required: {
+    status: 402,
+    title: 'Plan required',
+    meaning: 'The workspace’s plan does not include this.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'Forbidden',
+    meaning: 'The key’s role may not do this.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    meaning: 'There is no such thing in this workspace.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path exists, the method does not. Allow lists those that do.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    meaning: 'The body did not arrive in time.',
+  },
+  conflict: {
+    status: 409,
+    title: 'Conflict',
+    meaning: 'The request contradicts the present state.',
+  },
+  slug_taken: {
+    status: 409,
+    title: 'Slug taken',
+    meaning: 'The custom short code is, or once was, in use. Codes are never given out twice.',
+  },
+  static_code: {
+    status: 409,
+    title: 'Static code',
+    meaning: 'A static code holds its target in the picture: it cannot be changed.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: 'Idempotency conflict',
+    meaning: 'The Idempotency-Key was used with another request in the last 24 hours.',
+  },
+  gone: {
+    status: 410,
+    title: 'Gone',
+    meaning: 'It existed and was deleted.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'Body too large',
+    meaning: 'The body is larger than the service accepts.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'Send the body as Content-Type: application/json.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'Validation failed',
+    meaning: 'Something in the request is not acceptable; errors lists every fault with its path.',
+  },
+  unscannable: {
+    status: 422,
+    title: 'Unscannable',
+    meaning: 'A camera could not read the image this would make.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Rate limited',
+    meaning: 'The minute’s requests are used up. Retry-After says when the next minute starts.',
+  },
+  daily_cap_reached: {
+    status: 429,
+    title: 'Daily cap reached',
+    meaning: 'The day’s requests are used up. Retry-After says when the next UTC day starts.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'A defect of the service. The operator finds it in the log by requestId.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    meaning: 'Too much work is waiting. Try again after Retry-After.',
+  },
+  storage_full: {
+    status: 507,
+    title: 'Storage full',
+    meaning: 'The disk is full; nothing was changed.',
+  },
+};
+
+export const problemMediaType = 'application/problem+json';
+
+/** @param docsUrl address of the reference page, whose sections the types point at */
+export function problemReply(failure: Failure, request: Request, docsUrl: string): Reply {
+  const extra: Record<string, string> = {};
+  if (failure.retryAfterSeconds !== undefined) {
+    extra['Retry-After'] = String(failure.retryAfterSeconds);
+  }
+  if (failure.code === 'unauthorized') extra['WWW-Authenticate'] = 'Bearer realm="quietzone"';
+  return write(failure.code, failure.message, failure.faults, request, docsUrl, extra);
+}
+
+/** The answer to a defect: the log has the rest. */
+export function defectReply(request: Request, docsUrl: string): Reply {
+  return write(
+    'internal_error',
+    `The service failed; its log holds the cause under ${request.id}`,
+    [],
+    request,
+    docsUrl,
+    {},
+  );
+}
+
+function write(
+  code: ProblemCode,
+  detail: string,
+  faults: Failure['faults'],
+  request: Request,
+  docsUrl: string,
+  extra: Readonly<Record<string, string>>,
+): Reply {
+  const { status, title } = problemKinds[code];
+  const problem = {
+    type: `${docsUrl}#error-${code}`,
+    title,
+    status,
+    detail,
+    code,
+    requestId: request.id,
+    ...(faults.length > 0 ? { errors: faults } : {}),
+  };
+  return {
+    status,
+    headers: { 'Content-Type': problemMediaType, 'Cache-Control': 'no-store', ...extra },
+    body: JSON.stringify(problem),
+  };
+}

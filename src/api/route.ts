@@ -1,0 +1,145 @@
+/**
+ * A route: one line of the API's table. `createRoute` closes over the types of its query and body, so
+ * that handlers are typed and the table is not: reading, checking and handling are one `run`.
+ */
+import type { z } from 'zod';
+import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
+import { check, validationFailure } from './faults.ts';
+import { parseJson } from './json.ts';
+import type { OperationId } from './roles.ts';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/** What a handler answers. */
+export interface Result {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** A request that was let in, not yet read. */
+export interface RawCall {
+  readonly actor: Actor | undefined;
+  /** Path parameters by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: string;
+  readonly contentType: string | undefined;
+  readonly body: () => Promise<Uint8Array>;
+  /** Keeps the answer under the request's Idempotency-Key, inside the transaction of its effect. */
+  readonly keep: (result: Result) => void;
+}
+
+/** A request that was read and checked. */
+export interface Call<Query, Body> {
+  readonly actor: Actor;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly keep: (result: Result) => void;
+}
+
+export interface RouteDescription {
+  readonly method: Method;
+  /** Below /v1; parameters as `:id`. */
+  readonly path: string;
+  readonly operationId: OperationId;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly answer: {
+    readonly status: 200 | 201;
+    readonly schema: z.ZodType;
+    readonly what: string;
+  };
+  /** Beyond those that every operation may answer. */
+  readonly failures: readonly FailureCode[];
+}
+
+export interface Route extends RouteDescription {
+  /** @throws Failure */
+  run(call: RawCall): Promise<Result>;
+}
+
+type Specification<Q extends z.ZodObject, B extends z.ZodType> = RouteDescription & {
+  readonly query: Q;
+  readonly body: B;
+  /** Faults that the schema cannot see, looked for when the schema has found some: all come at once. */
+  readonly alsoCheck?: (raw: unknown, actor: Actor, id: string) => readonly Fault[];
+  readonly handle: (call: Call<z.output<Q>, z.output<B>>) => Promise<Result> | Result;
+};
+
+export function createRoute<Q extends z.ZodObject, B extends z.ZodType>(
+  specification: Specification<Q, B>,
+): Route {
+  const { handle, alsoCheck, ...description } = specification;
+  const expectsBody = description.method !== 'GET' && description.method !== 'DELETE';
+  return {
+    ...description,
+    run: async (call) => {
+      const { actor, params, keep } = call;
+      if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
+      const query = readQuery(description.query, call.query);
+      const raw = expectsBody ? await readBody(call, description.method) : undefined;
+      const body = check(description.body, raw);
+      if (!body.ok) {
+        const more = alsoCheck?.(raw, actor, params.id ?? '') ?? [];
+        throw validationFailure(mergeFaults(body.faults, more), 'body');
+      }
+      return handle({ actor, params, query, body: body.value, keep });
+    },
+  };
+}
+
+/** One fault per path is enough; the schema's comes first. */
+function mergeFaults(first: readonly Fault[], second: readonly Fault[]): Fault[] {
+  const paths = new Set(first.map((fault) => fault.path));
+  return [...first, ...second.filter((fault) => !paths.has(fault.path))];
+}
+
+/** Only the names the schema knows are looked at; a name given twice has no single value. */
+export function readQuery<Q extends z.ZodObject>(schema: Q, text: string): z.output<Q> {
+  const given = new URLSearchParams(text);
+  const values: Record<string, string> = {};
+  const repeated: Fault[] = [];
+  for (const name of Object.keys(schema.shape)) {
+    const [value, another] = given.getAll(name);
+    if (value !== undefined) values[name] = value;
+    if (another !== undefined) {
+      repeated.push({ path: name, code: 'repeated', message: 'Expected it once' });
+    }
+  }
+  const checked = check(schema, values);
+  if (checked.ok && repeated.length === 0) return checked.value;
+  throw validationFailure([...repeated, ...(checked.ok ? [] : checked.faults)], 'query');
+}
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json']);
+const patchTypes: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/merge-patch+json',
+]);
+
+async function readBody(call: RawCall, method: Method): Promise<unknown> {
+  const [mediaType = '', ...parameters] = (call.contentType ?? '').toLowerCase().split(';');
+  const isKnown = (method === 'PATCH' ? patchTypes : jsonTypes).has(mediaType.trim());
+  const isUtf8 = parameters.every((text) => !/charset\s*=(?!\s*"?utf-8"?\s*$)/.test(text));
+  if (!isKnown || !isUtf8) {
+    throw new Failure(
+      'unsupported_media_type',
+      'Cannot read the body: expected Content-Type: application/json in UTF-8',
+    );
+  }
+  return parseJson(await call.body());
+}
+
+export function jsonResult(
+  status: 200 | 201,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Result {
+  return { status, headers, body: JSON.stringify(value) };
+}
