@@ -1,0 +1,216 @@
+/**
+ * The wiring: opens the rooms bottom-up, closes them top-down, and alone knows them all.
+ *
+ *   data folder -> stores -> journals recovered -> shards catch up -> links loaded
+ *     -> redirect threads listen -> API listens
+ *
+ * Redirects come before the API: printed codes must work first. Stopping goes the other way, and ends
+ * when every scan that was answered is in the store.
+ */
+import { randomFillSync } from 'node:crypto';
+import { createApi } from './api/api.ts';
+import { createMetricsHandler } from './api/metrics.ts';
+import { CodeBook } from './codes/code-book.ts';
+import { type Config, threadCounts } from './config.ts';
+import {
+  type DataFolder,
+  holdDataFolder,
+  openDataFolder,
+  readSecret,
+} from './service/data-folder.ts';
+import { ClientAddresses } from './http/client-address.ts';
+import { assertPortFree } from './http/port.ts';
+import type { Handler } from './http/request.ts';
+import { HttpServer } from './http/server.ts';
+import { openImageService } from './images/image-service.ts';
+import { createLinkTableMemory } from './links/layout.ts';
+import { LinkWriter } from './links/writer.ts';
+import { createIdSource } from './model/ids.ts';
+import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { ScanReport } from './scans/report.ts';
+import { loadGeoFiles } from './scans/visitor/geo.ts';
+import { openManagement } from './store/management.ts';
+import { openScanStore } from './store/scans.ts';
+import { systemClock } from './system-clock.ts';
+import type { Logger } from './telemetry/log.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { EngineThreads } from './service/threads.ts';
+import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
+import type { Bootstrapped } from './workspaces/workspaces.ts';
+
+/** Start-up waits this long for shards to count what a crash left in the journals. */
+const catchUpMsMax = 5_000;
+const visitorKeyBytes = 16;
+/** New short codes that fit before the link table grows, beyond those that exist. */
+const linksRoom = 10_000;
+/** How often expired events and idempotent answers are swept, and link memory is reclaimed. */
+const sweepMs = 30_000;
+const stoppingApiMsMax = 3_000;
+
+const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
+
+export interface App {
+  /** The ports in use: the configured ones, or those that the system chose for 0. */
+  readonly apiPort: number;
+  readonly redirectPort: number;
+  /** Set at the very first start: secrets to be shown once. */
+  readonly bootstrapped: Bootstrapped | undefined;
+  /** Ends the service: nothing in flight fails, every answered scan is stored. */
+  close(): Promise<void>;
+}
+
+/** What the command line needs of a workspace, beside a running service or without one. */
+export interface Administration {
+  readonly services: WorkspaceServices;
+  close(): Promise<void>;
+}
+
+export function openAdministration(config: Config): Administration {
+  const folder = openDataFolder(config.dataDir);
+  const { services, close } = openRooms(folder);
+  return { services, close };
+}
+
+/** @throws DataFolderError, ListenError with a text for the operator */
+export async function openApp(config: Config, log: Logger): Promise<App> {
+  const folder = openDataFolder(config.dataDir);
+  const release = await holdDataFolder(folder);
+  const closers: Closers = [release];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    return await assemble(config, log, folder, closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type Closers = Array<() => Promise<void> | void>;
+
+/** All that counts and redirects: running when this resolves. */
+async function openEngine(config: Config, log: Logger, folder: DataFolder, closers: Closers) {
+  await assertPortFree(config.redirect.host, config.redirect.port);
+  const rooms = openRooms(folder);
+  closers.push(rooms.close);
+  const { management, outbox, ids, services } = rooms;
+  const scans = openScanStore(folder.scansFile);
+  closers.push(() => scans.environment.close());
+  const bootstrapped = await services.workspaces.bootstrap(config.bootstrap);
+  const memory = createLinkTableMemory({
+    ...config.links,
+    readersMax: threadCounts(config).redirect,
+    linksExpected: management.last('code') + linksRoom,
+  });
+  const links = new LinkWriter(memory);
+  const report = new ScanReport(scans, {
+    namesPerDayMax: config.scans.namesPerDayMax,
+    codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
+  });
+  const codes = new CodeBook({
+    store: management,
+    outbox,
+    links,
+    ids,
+    clock: systemClock,
+    randomBytes,
+    shortUrlBase: config.shortUrlBase,
+    scansOf: (codeNo) => report.lifetimeScans(codeNo),
+  });
+  const geo = loadGeoFiles(config.geo);
+  for (const warning of geo.warnings) log.warn(warning);
+  const visitor = { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
+  const threads = new EngineThreads({
+    config,
+    clock: systemClock,
+    log,
+    folder,
+    store: scans,
+    links: memory,
+    visitor,
+  });
+  closers.push(() => threads.stop());
+  if (!(await threads.startShards(catchUpMsMax))) {
+    log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
+  }
+  codes.links.load();
+  await threads.startRedirects();
+  return { ...rooms, scans, links, report, codes, threads, bootstrapped };
+}
+
+async function assemble(
+  config: Config,
+  log: Logger,
+  folder: DataFolder,
+  closers: Closers,
+  close: () => Promise<void>,
+): Promise<App> {
+  const engine = await openEngine(config, log, folder, closers);
+  const { management, outbox, ids, services, scans, links, report, codes, threads } = engine;
+  const images = openImageService({ ...config.images, threads: threadCounts(config).pool });
+  closers.push(() => images.close());
+  const metrics = new Metrics((metric, err) =>
+    log.error({ metric, err }, 'cannot collect a metric'),
+  );
+  const observed: Observed = { threads, links, images, scans, management };
+  registerMetrics(metrics, observed);
+  let isStopping = false;
+  const api = createApi({
+    config,
+    clock: systemClock,
+    log,
+    codes,
+    workspaces: services,
+    outbox,
+    report,
+    images,
+    health: () => healthOf(observed, isStopping),
+    metrics,
+  });
+  const listen = (address: { host: string; port: number }, handler: Handler) =>
+    HttpServer.open({
+      ...config.api,
+      ...address,
+      addresses: new ClientAddresses(config.trustedProxies),
+      newRequestId: () => ids.newId('req'),
+      handler,
+      onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed by a defect'),
+    });
+  if (config.metrics.port > 0) {
+    const server = await listen(config.metrics, createMetricsHandler(metrics));
+    closers.push(() => server.close());
+  }
+  const server = await listen(config.api, api);
+  closers.push(() => server.drain(stoppingApiMsMax));
+  const sweeper = setInterval(() => {
+    links.reclaim();
+    const sweeps = [outbox.trim(), services.idempotency.sweep()];
+    Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
+  }, sweepMs);
+  closers.push(() => {
+    isStopping = true;
+    clearInterval(sweeper);
+  });
+  const { bootstrapped } = engine;
+  return { apiPort: server.port, redirectPort: threads.port, bootstrapped, close };
+}
+
+function openRooms(folder: DataFolder) {
+  const management = openManagement(folder.managementFile);
+  const ids = createIdSource(systemClock, randomBytes);
+  const outbox = new Outbox(management, ids, systemClock);
+  const services = openWorkspaceServices({
+    store: management,
+    ids,
+    clock: systemClock,
+    randomBytes,
+    dataDir: folder.path,
+  });
+  const close = async (): Promise<void> => {
+    await services.close();
+    await management.close();
+  };
+  return { management, outbox, ids, services, close };
+}

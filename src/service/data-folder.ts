@@ -1,0 +1,127 @@
+/**
+ * The data folder: made, checked for writing, and held by one service at a time.
+ *
+ * The hold is a Unix socket that the service listens on: the kernel lets go of it when the process dies,
+ * however it dies, so nothing stale is ever left to delete by hand. Commands that only open the store
+ * (`keys`, …) need no hold: LMDB is made for several processes.
+ *
+ *   management.mdb   workspaces, users, keys, codes, their outbox
+ *   scans.mdb        blocks, rollups, watermarks
+ *   journal/<n>/     scans answered and not yet counted, by redirect thread
+ *   signing-keys.json, visitor.key   secrets, readable by the owner alone
+ *   service.sock     the hold
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** The data folder cannot be used: the message is for the operator. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError';
+}
+
+/** Longest socket path that all systems take (macOS: 104 bytes with the end mark). */
+const socketPathMax = 100;
+
+export interface DataFolder {
+  readonly path: string;
+  readonly managementFile: string;
+  readonly scansFile: string;
+  readonly journalRoot: string;
+}
+
+/** Makes the folder when it is absent and tells where things are in it. */
+export function openDataFolder(dataDir: string): DataFolder {
+  const path = resolve(dataDir);
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.R_OK | constants.X_OK);
+  } catch (error) {
+    const code = systemErrorCode(error);
+    throw new DataFolderError(
+      `Cannot use data folder ${path}: ${code}, expected a folder that this user can write`,
+    );
+  }
+  return {
+    path,
+    managementFile: join(path, 'management.mdb'),
+    scansFile: join(path, 'scans.mdb'),
+    journalRoot: join(path, 'journal'),
+  };
+}
+
+/** A secret of this installation: made at the first start, the same for ever after. */
+export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
+  const file = join(folder.path, name);
+  try {
+    writeFileSync(file, randomBytes(bytes), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
+  }
+  const secret = readFileSync(file);
+  if (secret.length !== bytes) {
+    throw new DataFolderError(
+      `Cannot read ${file}: it has ${secret.length} bytes, expected ${bytes}; restore it from a backup`,
+    );
+  }
+  return Uint8Array.from(secret);
+}
+
+/**
+ * Holds the folder for this process.
+ * @returns lets go of it
+ * @throws DataFolderError when another process holds it
+ */
+export async function holdDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
+  const path = socketPath(folder.path);
+  let server = await listen(path);
+  if (server === undefined) {
+    if (await isAnswered(path)) {
+      throw new DataFolderError(
+        `Cannot start: data folder ${folder.path} is held by a running service, expected a free one`,
+      );
+    }
+    rmSync(path, { force: true });
+    server = await listen(path);
+  }
+  if (server === undefined) {
+    throw new DataFolderError(`Cannot start: data folder ${folder.path} is being taken right now`);
+  }
+  const held = server;
+  held.unref();
+  return () => new Promise((done) => held.close(() => done()));
+}
+
+function socketPath(folder: string): string {
+  const inside = join(folder, 'service.sock');
+  if (Buffer.byteLength(inside) <= socketPathMax) return inside;
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+  return join(tmpdir(), `quietzone-${name}.sock`);
+}
+
+function listen(path: string): Promise<Server | undefined> {
+  return new Promise((done, fail) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') done(undefined);
+      else fail(new DataFolderError(`Cannot hold the data folder: ${error.message}`));
+    });
+    server.listen(path, () => done(server));
+  });
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', () => done(false));
+  });
+}
+
+const systemErrorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -1,0 +1,81 @@
+/** `quietzone doctor`: would the service start here, and if not, why. Changes nothing but the folder's existence. */
+import { statfsSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { type Config, loadConfig, threadCounts } from '../config.ts';
+import { holdDataFolder, openDataFolder } from './data-folder.ts';
+import { assertPortFree } from '../http/port.ts';
+import { loadGeoFiles } from '../scans/visitor/geo.ts';
+
+/** Below this LMDB and the journals soon have nowhere to write. */
+const freeBytesMin = 1_073_741_824;
+
+interface Finding {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** @throws ConfigError */
+export async function diagnose(
+  configFile: string | undefined,
+): Promise<{ text: string; ok: boolean }> {
+  const config = loadConfig(configFile);
+  const folder = await examine(async () => {
+    const { path } = openDataFolder(config.dataDir);
+    return `data folder ${path} can be written`;
+  });
+  const findings = [good('configuration is valid'), good(machine(config)), folder];
+  if (folder.ok) {
+    findings.push(space(config.dataDir));
+    const held = await examine(async () => {
+      const release = await holdDataFolder(openDataFolder(config.dataDir));
+      await release();
+      return 'data folder is free';
+    });
+    findings.push(held.ok ? held : good('a service is running on this data folder'));
+    if (held.ok) findings.push(...(await ports(config)));
+  }
+  const { warnings } = loadGeoFiles(config.geo);
+  findings.push(
+    ...(warnings.length === 0
+      ? [good('geo databases are readable')]
+      : warnings.map((text) => ({ ok: false, text }))),
+  );
+  const text = findings.map(({ ok, text }) => `${ok ? 'ok  ' : 'BAD '} ${text}`).join('\n');
+  return { text, ok: findings.every(({ ok }) => ok) };
+}
+
+const good = (text: string): Finding => ({ ok: true, text });
+
+async function examine(work: () => Promise<string>): Promise<Finding> {
+  try {
+    return good(await work());
+  } catch (error) {
+    return { ok: false, text: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function machine(config: Config): string {
+  const { redirect, shards, pool } = threadCounts(config);
+  const gigabytes = (totalmem() / 2 ** 30).toFixed(1);
+  return `${availableParallelism()} cores, ${gigabytes} GiB: ${redirect} redirect, ${shards} shard, ${pool} pool threads`;
+}
+
+function space(dataDir: string): Finding {
+  const { bavail, bsize } = statfsSync(dataDir);
+  const free = bavail * bsize;
+  return {
+    ok: free >= freeBytesMin,
+    text: `${(free / 2 ** 30).toFixed(1)} GiB free in the data folder, expected at least 1`,
+  };
+}
+
+async function ports({ api, redirect }: Config): Promise<Finding[]> {
+  return Promise.all(
+    [api, redirect].map(({ host, port }) =>
+      examine(async () => {
+        await assertPortFree(host, port);
+        return `port ${host}:${port} is free`;
+      }),
+    ),
+  );
+}
