@@ -54,7 +54,7 @@ const schema = z.strictObject({
   links: z.strictObject({
     /** Address space (not memory) reserved for link entries; the upper bound of their growth. */
     arenaBytesMax: count(16_777_216, 34_359_738_368),
-    /** Address space reserved for the hash slots: 16 bytes a code at the worst moment of growth. */
+    /** Address space reserved for the hash slots: 32 bytes a code at the worst moment of growth. */
     slotBytesMax: count(1_048_576, 8_589_934_592),
   }),
   scans: z.strictObject({

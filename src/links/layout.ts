@@ -121,7 +121,7 @@ const ARENA_BYTES_MAX = 2 ** 32 * UNIT_BYTES;
 
 /** 1024 slots, 8 KiB: below it there is nothing to save. */
 const GENERATION_BITS_MIN = 10;
-export const SLOT_BYTES = 8;
+const SLOT_BYTES = 8;
 const SLOT_BYTES_MIN = 2 ** GENERATION_BITS_MIN * SLOT_BYTES;
 /** 8 GiB hold a generation of 2^29 slots and all before it; line and start stay disjoint bits of a tag. */
 const SLOT_BYTES_MAX = 2 ** 30 * SLOT_BYTES;

@@ -95,9 +95,10 @@ export class LinkReader {
     return words[at + 1]! * HIGH_WORD + (words[at]! >>> 0);
   }
 
-  /** Scans that a limited code has left; -1 = no limit. */
+  /** Scans that a limited code has left; -1 = no limit, 0 for a tombstone: its counter cell is freed. */
   scansLeft(handle: number): number {
     const shape = this.#shape(handle);
+    if ((shape & SHAPE.gone) !== 0) return 0;
     if ((shape & SHAPE.limited) === 0) return -1;
     const cell = this.#finder.chunkOf(handle)[wordOf(handle) + limitWord(shape)]! >>> 0;
     return Math.max(0, Atomics.load(this.#finder.chunkOf(cell), wordOf(cell)));

@@ -1,0 +1,152 @@
+/** The link table under readers in real threads: nothing torn, nothing stale, every limit exact. */
+import { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import {
+  createLinkTableMemory,
+  KEEP_SCANS_LEFT,
+  type LinkTableMemory,
+} from '../../src/links/layout.ts';
+import { LinkWriter } from '../../src/links/writer.ts';
+import type { ReaderReport, ReaderTask } from './reader.worker.ts';
+import { expiryOf, keyText, tagTarget } from './tagged-target.ts';
+
+const READERS = 2;
+const RUN_MS = 2_500;
+
+async function startReaders(mode: ReaderTask['mode'], memory: LinkTableMemory, keys: number) {
+  const finished = new SharedArrayBuffer(keys * 4);
+  const stop = new SharedArrayBuffer(4);
+  const workers = Array.from({ length: READERS }, (_, readerIndex) => {
+    const workerData: ReaderTask = { mode, memory, readerIndex, finished, stop };
+    return new Worker(new URL('./reader.worker.ts', import.meta.url), { workerData });
+  });
+  await Promise.all(workers.map((worker) => once(worker, 'message')));
+  const reports = Promise.all(
+    workers.map(async (worker): Promise<ReaderReport> => {
+      const [report] = await once(worker, 'message');
+      return report;
+    }),
+  );
+  return {
+    finished: new Int32Array(finished),
+    async end(): Promise<ReaderReport[]> {
+      Atomics.store(new Int32Array(stop), 0, 1);
+      const result = await reports;
+      await Promise.all(workers.map((worker) => worker.terminate()));
+      return result;
+    },
+  };
+}
+
+function createRandom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return Math.floor(((state >>> 0) / 2 ** 32) * below);
+  };
+}
+
+describe('LinkReader beside LinkWriter', () => {
+  it('never sees a torn, wrong, stale or reused entry while keys come, change and go', async () => {
+    const keys = 20_000;
+    const memory = createLinkTableMemory({
+      slotBytesMax: 2 ** 22,
+      arenaBytesMax: 2 ** 26,
+      readersMax: READERS,
+      linksExpected: 0,
+    });
+    const writer = new LinkWriter(memory);
+    const readers = await startReaders('verify', memory, keys);
+    const random = createRandom(7);
+    const versions = new Int32Array(keys);
+    const end = performance.now() + RUN_MS;
+    let known = 1;
+    let changes = 0;
+    while (performance.now() < end) {
+      for (let i = 0; i < 20; i += 1) {
+        const isNew = known < keys && random(20) === 0;
+        // Mostly a few hot keys, so that memory comes round quickly.
+        const key = isNew ? known : random(random(4) === 0 ? known : Math.min(known, 64));
+        if (isNew) known += 1;
+        if (!isNew && random(8) === 0) {
+          writer.retire(keyText(key));
+          if (versions[key] !== 0) Atomics.store(readers.finished, key, versions[key]! * 2 + 1);
+          else put(key);
+        } else {
+          put(key);
+        }
+        changes += 1;
+      }
+    }
+    const reports = await readers.end();
+    for (const report of reports) {
+      expect(report.fault).toBe('');
+      expect(report.found).toBeGreaterThan(1_000);
+      expect(report.gone).toBeGreaterThan(10);
+    }
+    expect(changes).toBeGreaterThan(10_000);
+    expect(writer.bytesLost).toBe(0);
+    writer.reclaim();
+    expect(writer.bytesWaiting).toBe(0);
+
+    function put(key: number): void {
+      const version = versions[key]! + 1;
+      versions[key] = version;
+      writer.put({
+        key: keyText(key),
+        codeNo: key + 1,
+        workspaceNo: version,
+        target: tagTarget({ key, version }),
+        expiresAtMs: expiryOf(version),
+        scansLeft: version % 4 === 0 ? version : -1,
+        state: 'live',
+      });
+      Atomics.store(readers.finished, key, version * 2);
+    }
+  });
+
+  it('grants exactly as many scans as the limits allow while codes are re-targeted and limits change', async () => {
+    const keys = 8;
+    const memory = createLinkTableMemory({
+      slotBytesMax: 2 ** 20,
+      arenaBytesMax: 2 ** 22,
+      readersMax: READERS,
+      linksExpected: keys,
+    });
+    const writer = new LinkWriter(memory);
+    const limits = Array.from({ length: keys }, (_, key) => 20_000 + key);
+    limits.forEach((limit, key) => put(key, 1, limit));
+    const readers = await startReaders('take', memory, keys);
+    const random = createRandom(11);
+    const end = performance.now() + RUN_MS;
+    for (let version = 2; performance.now() < end; version += 1) {
+      const key = random(keys);
+      put(key, version, KEEP_SCANS_LEFT);
+      if (version % 64 === 0) {
+        writer.addScans(keyText(key), 3);
+        limits[key]! += 3;
+      }
+    }
+    const [first, second] = await readers.end();
+    expect([first?.fault, second?.fault]).toEqual(['', '']);
+    limits.forEach((limit, key) => {
+      const taken = (first?.taken[key] ?? 0) + (second?.taken[key] ?? 0);
+      expect(taken + (writer.scansLeft(keyText(key)) ?? -1)).toBe(limit);
+      expect(taken).toBeGreaterThan(20_000);
+    });
+
+    function put(key: number, version: number, scansLeft: number): void {
+      const target = tagTarget({ key, version });
+      writer.put({
+        key: keyText(key),
+        codeNo: key + 1,
+        workspaceNo: version,
+        target,
+        expiresAtMs: 0,
+        scansLeft,
+        state: 'live',
+      });
+    }
+  });
+});

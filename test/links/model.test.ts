@@ -1,0 +1,220 @@
+/** The link table against a plain Map, over random changes, growth, held entries and reuse. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import { linkOf, openTable, read, textOf } from './table.ts';
+
+interface ModelLink {
+  readonly link: Link;
+  /** Negative when a lowered limit is overdrawn; undefined = no limit. */
+  readonly scansLeft: number | undefined;
+}
+
+type Step =
+  | { kind: 'put'; key: number; length: number; expires: number; scans: number; no: number }
+  | { kind: 'retire' | 'putGone' | 'take' | 'hold'; key: number }
+  | { kind: 'addScans'; key: number; scans: number }
+  | { kind: 'grow'; count: number }
+  | { kind: 'leave' | 'reclaim' };
+
+const key = fc.integer({ min: 0, max: 30 });
+const no = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+const put = fc.record({
+  kind: fc.constant('put' as const),
+  key,
+  length: fc.oneof(fc.integer({ min: 0, max: 120 }), fc.constantFrom(8_180, 8_181)),
+  expires: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8.64e15 })),
+  scans: fc.integer({ min: -2, max: 5 }),
+  no,
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: put },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constantFrom(
+        'retire' as const,
+        'putGone' as const,
+        'take' as const,
+        'hold' as const,
+      ),
+      key,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('addScans' as const),
+      key,
+      scans: fc.integer({ min: -3, max: 3 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('grow' as const),
+      count: fc.integer({ min: 1, max: 700 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constantFrom('leave' as const, 'reclaim' as const) }),
+  },
+);
+
+/** Applies steps to the table and to a Map; what was found in a turn must hold until its end. */
+class Model {
+  readonly map = new Map<string, ModelLink>();
+  readonly #table = openTable();
+  #held: Array<{ bytes: Uint8Array; text: string }> = [];
+  #extra = 0;
+
+  constructor() {
+    this.#table.reader.enter();
+  }
+
+  apply(step: Step): void {
+    const { writer, reader } = this.#table;
+    switch (step.kind) {
+      case 'put':
+        this.#put(step);
+        break;
+      case 'retire':
+      case 'putGone':
+        this.#retire(keyOf(step.key), step.kind);
+        break;
+      case 'take': {
+        const handle = reader.find(keyOf(step.key), 0);
+        if (handle !== 0) expect(reader.takeScan(handle)).toBe(this.#take(keyOf(step.key)));
+        break;
+      }
+      case 'addScans': {
+        const known = this.map.get(keyOf(step.key));
+        if (known?.link.state !== 'live' || known.scansLeft === undefined) break;
+        writer.addScans(keyOf(step.key), step.scans);
+        this.map.set(keyOf(step.key), { ...known, scansLeft: known.scansLeft + step.scans });
+        break;
+      }
+      case 'hold': {
+        const handle = reader.find(keyOf(step.key), 0);
+        if (handle === 0) break;
+        const bytes = reader.location(handle);
+        if (reader.state(handle) === 'live') this.#held.push({ bytes, text: textOf(bytes) });
+        break;
+      }
+      case 'grow':
+        for (let i = 0; i < step.count; i += 1) {
+          const link = linkOf(`GROW-${this.#extra}`, { codeNo: this.#extra });
+          writer.put(link);
+          this.map.set(link.key, { link, scansLeft: undefined });
+          this.#extra += 1;
+        }
+        break;
+      case 'leave':
+        this.#endTurn();
+        break;
+      case 'reclaim':
+        writer.reclaim();
+        break;
+    }
+  }
+
+  check(): void {
+    const { writer, reader } = this.#table;
+    this.#endTurn();
+    let live = 0;
+    for (const [key, { link, scansLeft }] of this.map) {
+      const { codeNo, workspaceNo, target, expiresAtMs, state } = link;
+      const left = state === 'live' && scansLeft !== undefined ? Math.max(0, scansLeft) : undefined;
+      const numbers = {
+        codeNo,
+        workspaceNo,
+        state,
+        scansLeft: left ?? (state === 'gone' ? 0 : -1),
+      };
+      expect(read(reader, key)).toEqual(
+        state === 'live' ? { ...numbers, target, expiresAtMs } : numbers,
+      );
+      expect(writer.scansLeft(key)).toBe(left);
+      if (state === 'live') live += 1;
+    }
+    expect(writer.count).toBe(live);
+    expect(writer.goneCount).toBe(this.map.size - live);
+    expect(read(reader, 'NEVER-PUT')).toBeUndefined();
+  }
+
+  #put(step: Extract<Step, { kind: 'put' }>): void {
+    const target = `https://e.co/${'a'.repeat(step.length)}`.slice(0, 8_192);
+    const key = keyOf(step.key);
+    const numbers = { codeNo: step.no, workspaceNo: step.no ^ 1 };
+    const link = linkOf(key, {
+      target,
+      expiresAtMs: step.expires,
+      scansLeft: step.scans,
+      codeNo: numbers.codeNo,
+      workspaceNo: numbers.workspaceNo >>> 0,
+    });
+    const before = this.map.get(key);
+    const kept = before?.link.state === 'live' ? before.scansLeft : undefined;
+    const set = step.scans === -1 ? undefined : step.scans;
+    this.#table.writer.put(link);
+    this.map.set(key, { link, scansLeft: step.scans === KEEP_SCANS_LEFT ? kept : set });
+  }
+
+  #retire(key: string, kind: 'retire' | 'putGone'): void {
+    const { writer } = this.#table;
+    const known = this.map.get(key);
+    const fresh = linkOf(key, kind === 'retire' ? { codeNo: 0, workspaceNo: 0 } : { codeNo: 9 });
+    if (kind === 'retire') writer.retire(key);
+    else writer.put({ ...fresh, state: 'gone', target: '' });
+    this.map.set(key, { link: { ...(known?.link ?? fresh), state: 'gone' }, scansLeft: undefined });
+  }
+
+  #take(key: string): boolean {
+    const known = this.map.get(key);
+    if (known === undefined || known.link.state === 'gone') return false;
+    if (known.scansLeft === undefined) return true;
+    if (known.scansLeft <= 0) return false;
+    this.map.set(key, { ...known, scansLeft: known.scansLeft - 1 });
+    return true;
+  }
+
+  #endTurn(): void {
+    for (const { bytes, text } of this.#held) expect(textOf(bytes)).toBe(text);
+    this.#held = [];
+    this.#table.reader.leave();
+    this.#table.reader.enter();
+  }
+}
+
+/** Keys of every length from 1 to 64. */
+function keyOf(index: number): string {
+  return `${index}`.padStart(1 + ((index * 13) % 64), 'K-');
+}
+
+describe('LinkWriter and LinkReader', () => {
+  it('agree with a Map over random changes, growth, held entries and reuse', () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 250 }), (steps) => {
+        const model = new Model();
+        for (const one of steps) model.apply(one);
+        model.check();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('find every key at every moment of every growth', () => {
+    const { writer, reader } = openTable();
+    for (let n = 0; n < 30_000; n += 1) {
+      writer.put(linkOf(`N${n}`, { codeNo: n }));
+      if (n % 7 === 0)
+        writer.put(linkOf(`N${n >>> 1}`, { codeNo: n >>> 1, target: 'https://b.co/' }));
+      const probe = Math.imul(n, 0x9e3779b1) >>> 0;
+      expect(reader.codeNo(reader.find(`N${probe % (n + 1)}`, 0))).toBe(probe % (n + 1));
+      expect(reader.find(`M${n}`, 0)).toBe(0);
+    }
+    for (let n = 0; n < 30_000; n += 1) expect(reader.codeNo(reader.find(`n${n}`, 0))).toBe(n);
+    expect(writer.count).toBe(30_000);
+  });
+});

@@ -1,0 +1,128 @@
+/**
+ * A reader in a thread of its own, for the concurrency tests. `verify` looks codes up as fast as it
+ * can and checks each answer against what the writer says it had finished before; `take` uses up the
+ * scans of limited codes. Runs until the stop word is set, then posts a report.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { LinkTableMemory } from '../../src/links/layout.ts';
+import { LinkReader } from '../../src/links/reader.ts';
+import { expiryOf, keyText, parseTarget } from './tagged-target.ts';
+
+export interface ReaderTask {
+  readonly mode: 'verify' | 'take';
+  readonly memory: LinkTableMemory;
+  readonly readerIndex: number;
+  /** By key: `version * 2 + (gone ? 1 : 0)` of the newest change that has returned; 0 = none yet. */
+  readonly finished: SharedArrayBuffer;
+  /** Word 0: stop. */
+  readonly stop: SharedArrayBuffer;
+}
+
+export interface ReaderReport {
+  readonly found: number;
+  readonly gone: number;
+  readonly unknown: number;
+  readonly turns: number;
+  /** By key: scans that `takeScan` granted. */
+  readonly taken: readonly number[];
+  readonly fault: string;
+}
+
+interface Held {
+  readonly handle: number;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  readonly version: number;
+}
+
+const task: ReaderTask = workerData;
+const reader = new LinkReader(task.memory, task.readerIndex);
+const finished = new Int32Array(task.finished);
+const stop = new Int32Array(task.stop);
+const paths = Array.from({ length: finished.length }, (_, key) => `/${keyText(key).toLowerCase()}`);
+const counts = { found: 0, gone: 0, unknown: 0, turns: 0 };
+let state = 0x9e3779b9 ^ (task.readerIndex + 1);
+
+function random(below: number): number {
+  state ^= state << 13;
+  state ^= state >>> 17;
+  state ^= state << 5;
+  return (state >>> 0) % below;
+}
+
+function expect(holds: boolean, what: string): void {
+  if (!holds) throw new Error(what);
+}
+
+function lookUp(key: number): Held | undefined {
+  const floor = Atomics.load(finished, key);
+  const handle = reader.find(paths[key]!, 1);
+  if (handle === 0) {
+    expect(floor === 0, `key ${key}: unknown after change ${floor} had returned`);
+    counts.unknown += 1;
+    return undefined;
+  }
+  expect(reader.codeNo(handle) === key + 1, `key ${key}: code ${reader.codeNo(handle)}`);
+  const version = reader.workspaceNo(handle);
+  if (reader.state(handle) === 'gone') {
+    expect(version * 2 + 1 >= floor, `key ${key}: gone ${version} after change ${floor}`);
+    counts.gone += 1;
+    return undefined;
+  }
+  expect(version * 2 >= floor, `key ${key}: live ${version} after change ${floor} had returned`);
+  const bytes = reader.location(handle);
+  const text = Buffer.from(bytes).toString('latin1');
+  const tagged = parseTarget(text);
+  expect(tagged.key === key && tagged.version === version, `key ${key}/${version}: ${text}`);
+  expect(reader.expiresAtMs(handle) === expiryOf(version), `key ${key}/${version}: wrong expiry`);
+  counts.found += 1;
+  return { handle, bytes, text, version };
+}
+
+/** One turn: everything found in it must still be the same at its end. */
+function turn(lookUps: number): void {
+  const held: Held[] = [];
+  reader.enter();
+  for (let i = 0; i < lookUps; i += 1) {
+    const one = lookUp(random(finished.length));
+    if (one !== undefined) held.push(one);
+  }
+  for (const { handle, bytes, text, version } of held) {
+    expect(Buffer.from(bytes).toString('latin1') === text, `reused before leave: ${text}`);
+    expect(reader.workspaceNo(handle) === version, `header reused before leave: ${text}`);
+    expect(reader.find('/NEVER-PUT', 1) === 0, 'found a code that was never put');
+  }
+  reader.leave();
+  counts.turns += 1;
+}
+
+function verify(): void {
+  for (let n = 0; Atomics.load(stop, 0) === 0; n += 1) turn(n % 50 === 0 ? 2_000 : 16);
+}
+
+function take(): number[] {
+  const taken = Array.from({ length: finished.length }, () => 0);
+  while (Atomics.load(stop, 0) === 0) {
+    reader.enter();
+    for (let i = 0; i < 32; i += 1) {
+      const key = random(finished.length);
+      const handle = reader.find(paths[key]!, 1);
+      if (handle !== 0 && reader.takeScan(handle)) taken[key]! += 1;
+    }
+    reader.leave();
+  }
+  return taken;
+}
+
+parentPort?.postMessage('ready', []);
+let taken: number[] = [];
+let fault = '';
+try {
+  if (task.mode === 'take') taken = take();
+  else verify();
+} catch (error) {
+  fault = String(error);
+  reader.leave();
+}
+const report: ReaderReport = { ...counts, taken, fault };
+parentPort?.postMessage(report, []);
