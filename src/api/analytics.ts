@@ -35,7 +35,18 @@ const analytics = z
       .max(10)
       .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
   })
-  .meta({ id: 'Analytics' });
+  .meta({
+    id: 'Analytics',
+    example: {
+      totalScans: 42,
+      uniqueScanners: 35,
+      devices: { ios: 20, android: 18, other: 4 },
+      topCountries: [
+        { code: 'DE', scans: 30 },
+        { code: 'AT', scans: 12 },
+      ],
+    },
+  });
 
 const timeseries = z
   .object({

@@ -138,14 +138,17 @@ export const qrCode = z
     dynamic: z.boolean(),
     shortUrl,
     imageUrl,
-    slug: z.string().nullable().meta({ description: 'The short code; null for static codes' }),
-    name: z.string().nullable(),
-    tags: z.array(z.string()),
-    campaignId: z.string().nullable(),
-    expiresAt: time.nullable(),
-    scanLimit: count.nullable(),
-    metadata: z.record(z.string(), z.unknown()),
-    externalId: z.string().nullable(),
+    slug: z
+      .string()
+      .nullable()
+      .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' }),
+    name: z.string().nullable().meta({ example: 'Table 12' }),
+    tags: z.array(z.string()).meta({ example: ['menu'] }),
+    campaignId: z.string().nullable().meta({ example: null }),
+    expiresAt: time.nullable().meta({ example: null }),
+    scanLimit: count.nullable().meta({ example: null }),
+    metadata: z.record(z.string(), z.unknown()).meta({ example: { table: 12 } }),
+    externalId: z.string().nullable().meta({ example: null }),
     scans: count.meta({ description: 'Lifetime scans, bots and prefetches not counted' }),
     createdBy: z.string().meta({ description: 'User id', example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
     createdAt: time,
@@ -157,24 +160,27 @@ export const qrCodeItem = z
   .object({
     id,
     type,
-    target: z.string(),
+    target: z.string().meta({ example: 'https://example.com/menu' }),
     scans: count,
     createdAt: time,
-    name: z.string().nullable(),
+    name: z.string().nullable().meta({ example: 'Table 12' }),
     dynamic: z.boolean(),
     shortUrl,
     imageUrl,
-    tags: z.array(z.string()),
+    tags: z.array(z.string()).meta({ example: ['menu'] }),
   })
   .meta({ id: 'QrCodeItem' });
 
 export const qrCodePage = z
   .object({
     data: z.array(qrCodeItem),
-    page: z.int().min(1),
+    page: z.int().min(1).meta({ example: 1 }),
     total: count,
-    limit: z.int().min(1).max(100),
-    nextCursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+    limit: z.int().min(1).max(100).meta({ example: 20 }),
+    nextCursor: z
+      .string()
+      .optional()
+      .meta({ description: 'Absent on the last page', example: 'eyJhIjoxfQ' }),
   })
   .meta({ id: 'QrCodePage' });
 

@@ -46,8 +46,8 @@ const eventPage = z
         })
         .meta({ id: 'Event' }),
     ),
-    limit: z.int(),
-    nextCursor: z.string().optional(),
+    limit: z.int().meta({ example: 20 }),
+    nextCursor: z.string().optional().meta({ example: 'eyJvIjo5fQ' }),
   })
   .meta({ id: 'EventPage' });
 

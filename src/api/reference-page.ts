@@ -108,7 +108,7 @@ ${bodySchema === undefined ? '' : `<p class="caption">Body</p>${bodyTable(docume
 <p class="caption">Answer ${route.answer.status}</p>
 <p>${prose(route.answer.what)}.</p>
 ${answerSchema === undefined ? '' : answerMarkup(document, answerSchema)}
-${route.failures.length === 0 ? '' : `<p class="soft">Beside the general ones: ${failureLinks(route)}.</p>`}
+${route.failures.length === 0 ? '' : `<p class="soft">Errors beside the general ones: ${failureLinks(route)}.</p>`}
 ${curl(route, server)}
 </article>`;
 }

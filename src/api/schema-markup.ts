@@ -113,7 +113,7 @@ function defaultText(schema: Schema): string {
 /** An example value of a schema, from the examples of its fields. */
 export function exampleOf(document: OpenApi, schema: Schema): unknown {
   const whole = resolve(document, schema);
-  const given = whole.example ?? schema.example;
+  const given = whole.example === undefined ? schema.example : whole.example;
   if (given !== undefined) return given;
   if (whole.const !== undefined) return whole.const;
   if (whole.enum !== undefined) return whole.enum[0];

@@ -1,0 +1,180 @@
+/**
+ * What it costs a shard to know who scanned: class, place and hash, each warm and cold, and together.
+ */
+import { readFileSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { Bench } from 'tinybench';
+import { botReasonOf, BotReasons } from '../../src/scans/visitor/bot.ts';
+import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import { loadGeoFiles, openGeo, type Geo, type GeoData } from '../../src/scans/visitor/geo.ts';
+import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
+import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
+import { Visitor } from '../../src/scans/visitor/visitor.ts';
+import { parseAddress } from '../../test/support/address.ts';
+
+export const question = 'What does it cost a shard to know who scanned: class, place and hash?';
+
+interface Row {
+  readonly name: string;
+  readonly nanosecondsPerOperation: number;
+  readonly note?: string;
+}
+
+const batch = 1_024;
+const key = Buffer.alloc(16, 42);
+
+type Fixture = readonly [what: string, userAgent: string, expected: string];
+const fixtures: readonly Fixture[] = JSON.parse(
+  readFileSync(new URL('../../test/fixtures/user-agents.json', import.meta.url), 'utf8'),
+);
+
+/** People's agents as a record's bytes: the shard decodes a new string for every scan. */
+function agentBytes(): Buffer[] {
+  const people = fixtures.filter(([, text, expected]) => text !== '' && expected.includes(' '));
+  return Array.from({ length: batch }, (_, index) =>
+    Buffer.from(people[index % people.length]![1], 'latin1'),
+  );
+}
+
+/** Address bytes of clients all over the routed IPv4 space, one after the other. */
+function addresses(count: number): Buffer {
+  const bytes = Buffer.alloc(count * 16);
+  for (let index = 0; index < count; index++) {
+    parseAddress('0.0.0.0').copy(bytes, index * 16);
+    const mixed = Math.imul(index + 1, 0x9e3779b1) >>> 0;
+    bytes.writeUInt32BE(mixed, index * 16 + 12);
+    bytes[index * 16 + 12] = 11 + (mixed % 80);
+  }
+  return bytes;
+}
+
+function check(data: GeoData, geo: Geo): void {
+  if (data.warnings.length > 0) throw new Error(data.warnings.join('; '));
+  const { country, city } = geo.lookup(parseAddress('8.8.8.8'), 0);
+  if (country !== 'US' || city !== 'Mountain View') throw new Error(`8.8.8.8 is in ${city}`);
+  const { os, platform } = classifyUserAgent(fixtures[0]![1]);
+  if (os !== 1 || platform !== 1) throw new Error('an iPhone is none');
+}
+
+function addAgents(bench: Bench): void {
+  const records = agentBytes();
+  const agents = records.map((bytes) => bytes.toString('latin1'));
+  const classes = new VisitorClasses(() => [0, 0]);
+  const reasons = new BotReasons();
+  bench.add('agent decoded from a record, alone', () => {
+    let characters = 0;
+    for (const bytes of records) characters += bytes.toString('latin1').length;
+    if (characters === 0) throw new Error('unreachable, keeps the strings alive');
+  });
+  bench.add('class of an agent seen lately, with decoding', () => {
+    for (const bytes of records) classes.get(bytes.toString('latin1'));
+  });
+  bench.add('bot reason of an agent seen lately, with decoding', () => {
+    for (const bytes of records) reasons.get(bytes.toString('latin1'));
+  });
+  bench.add('class of a new agent', () => {
+    for (const text of agents) classifyUserAgent(text);
+  });
+  bench.add('class of a new agent, roughly', () => {
+    for (const text of agents) classifyRoughly(text);
+  });
+  bench.add('bot reason of a new agent', () => {
+    for (const text of agents) botReasonOf(text);
+  });
+}
+
+function addPlaces(bench: Bench, data: GeoData, count: number): void {
+  const warm = openGeo(data);
+  const few = addresses(batch);
+  bench.add('place of an address seen lately', () => {
+    for (let at = 0; at < few.length; at += 16) warm.lookup(few, at);
+  });
+  const many = addresses(count);
+  const roaming = openGeo(data);
+  let from = 0;
+  bench.add(`place of an address among ${count}`, () => {
+    for (let index = 0; index < batch; index++) roaming.lookup(many, (from + index) * 16);
+    from = (from + batch) % count;
+  });
+}
+
+function addHashes(bench: Bench): void {
+  const ids = new VisitorIds(key);
+  const few = addresses(batch);
+  const agent = fixtures[0]![1];
+  bench.add('visitor hash', () => {
+    for (let index = 0; index < batch; index++) ids.hashVisitor(few, index * 16, index, 7);
+  });
+  bench.add('agent hash, once per new agent', () => {
+    for (let index = 0; index < batch; index++) ids.hashAgent(agent);
+  });
+  bench.add('the same by HMAC-SHA-256 of node:crypto', () => {
+    for (let index = 0; index < batch; index++) {
+      createHmac('sha256', key)
+        .update(few.subarray(index * 16, index * 16 + 16))
+        .digest();
+    }
+  });
+}
+
+function addWhole(bench: Bench, data: GeoData): void {
+  const visitor = new Visitor(key, openGeo(data));
+  const records = agentBytes();
+  const few = addresses(batch);
+  const each = Array.from({ length: batch }, (_, index) =>
+    few.subarray(index * 16, index * 16 + 16),
+  );
+  bench.add('all together, seen lately, with decoding', () => {
+    for (let index = 0; index < batch; index++)
+      visitor.read(each[index]!, records[index]!.toString('latin1'));
+  });
+}
+
+export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
+  const bytesBefore = process.memoryUsage().rss;
+  const started = performance.now();
+  const data = loadGeoFiles({
+    countryFile: 'bundled',
+    cityFileV4: 'bundled',
+    cityFileV6: 'bundled',
+  });
+  const loadMs = performance.now() - started;
+  const openStarted = performance.now();
+  const geo = openGeo(data);
+  const openMs = performance.now() - openStarted;
+  check(data, geo);
+  const megabytes = (process.memoryUsage().rss - bytesBefore) / 1e6;
+
+  const bench = new Bench({
+    time: options.quick ? 10 : 1_000,
+    warmupTime: options.quick ? 2 : 300,
+    ...(options.quick ? { iterations: 4, warmupIterations: 1 } : {}),
+  });
+  addAgents(bench);
+  addPlaces(bench, data, options.quick ? 16_384 : 1_048_576);
+  addHashes(bench);
+  addWhole(bench, data);
+  await bench.run();
+  const rows: Row[] = bench.tasks.map((task) => {
+    if (task.result.state !== 'completed') throw new Error(`Cannot measure ${task.name}`);
+    return {
+      name: task.name,
+      nanosecondsPerOperation: (task.result.latency.p50 * 1e6) / batch,
+    };
+  });
+  rows.push({
+    name: 'load the bundled databases',
+    nanosecondsPerOperation: loadMs * 1e6,
+    note: `${megabytes.toFixed(0)} MB once a process; ${openMs.toFixed(2)} ms to open in a thread`,
+  });
+  return rows;
+}
+
+if (import.meta.filename === process.argv[1]) {
+  for (const row of await run({ quick: process.argv.includes('--quick') })) {
+    const note = row.note === undefined ? '' : `  (${row.note})`;
+    process.stdout.write(
+      `${row.nanosecondsPerOperation.toFixed(1).padStart(12)} ns  ${row.name}${note}\n`,
+    );
+  }
+}

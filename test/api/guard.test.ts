@@ -1,0 +1,233 @@
+/**
+ * Who may do what, and the headers that every answer carries: keys, quota, roles, idempotency.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationAccess } from '../../src/api/roles.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import { roleAtLeast, roles } from '../../src/model/workspace.ts';
+import { Client, type Answer, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+let client: Client;
+const target = 'https://example.com/';
+
+beforeAll(async () => {
+  service = await startService({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+/** A client address of its own: the bucket of requests without a key is per address. */
+let addresses = 0;
+const stranger = (): Record<string, string> => ({
+  'x-forwarded-for': `198.51.100.${(addresses += 1)}`,
+});
+
+function expectHeaders(answer: Answer, limit: string): void {
+  expect(answer.headers['x-ratelimit-limit']).toBe(limit);
+  expect(answer.headers['x-ratelimit-remaining']).toMatch(/^\d+$/);
+  const reset = Number(answer.headers['x-ratelimit-reset']) * 1_000;
+  expect(reset - Date.now()).toBeGreaterThan(-1_000);
+  expect(reset - Date.now()).toBeLessThanOrEqual(60_000);
+  expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-z]{20}$/);
+}
+
+describe('every answer carries the quota’s numbers and a request id', () => {
+  test.each([
+    ['200', 'GET', '/v1/qr-codes', undefined],
+    ['201', 'POST', '/v1/qr-codes', { target }],
+    ['404 of a resource', 'GET', '/v1/qr-codes/qr_00000000000000000000', undefined],
+    ['404 of a path', 'GET', '/v1/nonsense', undefined],
+    ['404 of a trailing slash', 'GET', '/v1/qr-codes/', undefined],
+    ['405', 'DELETE', '/v1/qr-codes', undefined],
+    ['422', 'POST', '/v1/qr-codes', {}],
+    ['400', 'POST', '/v1/qr-codes', '{'],
+  ])('%s', async (status, method, path, body) => {
+    const raw = typeof body === 'string' ? { raw: body } : { body };
+    const answer = await client.call(method, path, raw);
+    expect(String(answer.status)).toBe(status.slice(0, 3));
+    expectHeaders(answer, '600');
+    if (answer.status >= 400) {
+      expect(answer.headers['content-type']).toBe('application/problem+json');
+      expect(answer.json).toMatchObject({ status: answer.status });
+      expect(answer.json.requestId).toBe(answer.headers['x-request-id']);
+      expect(answer.json.type).toBe(`http://localhost:8080/docs#error-${word(answer.json.code)}`);
+    }
+  });
+
+  test.each([
+    ['no key', '/v1/qr-codes', 401],
+    ['no key, unknown path', '/v1/nonsense', 401],
+    ['no key, outside /v1', '/nonsense', 404],
+    ['the OpenAPI document', '/v1/openapi.json', 200],
+  ])('%s, in a Free-sized bucket', async (_name, path, status) => {
+    const answer = await client.call('GET', path, { key: undefined, headers: stranger() });
+    expect(answer.status).toBe(status);
+    expectHeaders(answer, '20');
+  });
+});
+
+describe('methods', () => {
+  test('405 names what is allowed, HEAD goes wherever GET does', async () => {
+    const answer = await client.call('PUT', '/v1/qr-codes');
+    expect(answer.json.code).toBe('method_not_allowed');
+    expect(answer.headers.allow?.split(', ').sort()).toEqual(['GET', 'HEAD', 'POST']);
+    const head = await client.call('HEAD', '/v1/qr-codes?limit=1');
+    expect([head.status, head.text]).toEqual([200, '']);
+    expect(Number(head.headers['content-length'])).toBeGreaterThan(10);
+  });
+
+  test.each(['OPTIONS', 'TRACE', 'PROPFIND'])('%s is 405', async (method) => {
+    expect((await client.call(method, '/v1/qr-codes')).status).toBe(405);
+  });
+});
+
+describe('keys', () => {
+  test.each([
+    ['no header', undefined],
+    ['another scheme', 'Basic YTpi'],
+    ['an empty token', 'Bearer '],
+    ['nonsense', 'Bearer nonsense'],
+    ['two tokens', 'Bearer a b'],
+    ['a huge token', `Bearer ${'a'.repeat(3_000)}`],
+    ['alg none', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`],
+  ])('%s is 401 with WWW-Authenticate', async (_name, authorization) => {
+    const headers = { ...stranger(), ...(authorization === undefined ? {} : { authorization }) };
+    const answer = await client.call('GET', '/v1/qr-codes', { key: undefined, headers });
+    expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
+    expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+  });
+
+  test('a key with one character changed is 401, a revoked one on its next request', async () => {
+    const key = await service.keyOf('editor');
+    const at = key.length - 20;
+    const forged = `${key.slice(0, at)}${key[at] === 'A' ? 'B' : 'A'}${key.slice(at + 1)}`;
+    const headers = stranger();
+    expect((await client.call('GET', '/v1/qr-codes', { key: forged, headers })).status).toBe(401);
+    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(200);
+    const workspaceNo = [...service.workspaces.workspaces.all()][0]?.no ?? 0;
+    const payload = JSON.parse(Buffer.from(key.split('.')[1] ?? '', 'base64url').toString());
+    await service.workspaces.keys.revoke(workspaceNo, payload.jti);
+    expect((await client.call('GET', '/v1/qr-codes', { key, headers })).status).toBe(401);
+  });
+
+  test('guessing is refused with 429 after 20 tries of one address, whatever else it forges', async () => {
+    const headers = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' };
+    const statuses: number[] = [];
+    let last: Answer | undefined;
+    for (let tries = 0; tries < 22; tries += 1) {
+      last = await client.call('GET', '/v1/qr-codes', { key: `a.b.${tries}`, headers });
+      statuses.push(last.status);
+    }
+    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(40);
+    expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401));
+    expect(last?.json.code).toBe('rate_limited');
+  });
+});
+
+describe('roles', () => {
+  const calls: Readonly<Record<string, readonly [string, string, unknown]>> = {
+    listQrCodes: ['GET', '/v1/qr-codes', undefined],
+    createQrCode: ['POST', '/v1/qr-codes', { target }],
+    getQrCode: ['GET', '/v1/qr-codes/ID', undefined],
+    updateQrCode: ['PATCH', '/v1/qr-codes/ID', { name: 'x' }],
+    replaceQrCode: ['PUT', '/v1/qr-codes/ID', { target }],
+    deleteQrCode: ['DELETE', '/v1/qr-codes/ID', undefined],
+    getAnalytics: ['GET', '/v1/qr-codes/ID/analytics', undefined],
+    getTimeseries: ['GET', '/v1/qr-codes/ID/analytics/timeseries', undefined],
+    getBreakdown: ['GET', '/v1/qr-codes/ID/analytics/breakdown?by=os', undefined],
+    listEvents: ['GET', '/v1/events', undefined],
+  };
+
+  test.each(roles)('%s may do exactly what the table says', async (role) => {
+    const key = await service.keyOf(role);
+    for (const [operation, access] of Object.entries(operationAccess)) {
+      const call = calls[operation];
+      if (access === 'public') continue;
+      if (call === undefined)
+        throw new Error(`Cannot test ${operation}: no call is written for it`);
+      const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
+      const path = call[1].replace('ID', word(json.id));
+      const answer = await client.call(call[0], path, { key, body: call[2] });
+      expect(`${operation} ${answer.status < 300}`).toBe(
+        `${operation} ${roleAtLeast(role, access)}`,
+      );
+      if (answer.status >= 300) expect(answer.json.code).toBe('forbidden');
+    }
+  });
+});
+
+describe('quota', () => {
+  class SteppingClock implements Clock {
+    nowMs = Date.UTC(2026, 2, 1, 12, 0, 10);
+    now(): number {
+      return this.nowMs;
+    }
+    monotonicMs(): number {
+      return this.nowMs;
+    }
+  }
+
+  test('Free: 20 a minute, then 429 with Retry-After; after exactly that long not refused', async () => {
+    const clock = new SteppingClock();
+    const own = await startService({ plan: 'free', clock });
+    const free = new Client(own.url, own.apiKey);
+    for (let index = 0; index < 20; index += 1) {
+      const answer = await free.call('GET', '/v1/qr-codes');
+      expect(answer.status).toBe(200);
+      expect(answer.headers['x-ratelimit-remaining']).toBe(String(19 - index));
+      expect(answer.headers['x-ratelimit-limit']).toBe('20');
+    }
+    const refused = await free.call('GET', '/v1/qr-codes');
+    expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited']);
+    expect(refused.headers['x-ratelimit-remaining']).toBe('0');
+    expect(refused.headers['x-ratelimit-reset']).toBe(String(Date.UTC(2026, 2, 1, 12, 1) / 1_000));
+    expect(refused.headers['retry-after']).toBe('50');
+    const second = await own.keyOf('viewer');
+    expect((await free.call('GET', '/v1/qr-codes', { key: second })).status).toBe(429);
+    clock.nowMs += 50_000;
+    expect((await free.call('GET', '/v1/qr-codes')).status).toBe(200);
+    await free.close();
+    await own.stop();
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const post = (key: string, body: unknown) =>
+    client.call('POST', '/v1/qr-codes', { body, headers: { 'idempotency-key': key } });
+
+  test('the replay is the first answer, marked; nothing is made twice', async () => {
+    const first = await post('one', { target });
+    const again = await post('one', { target });
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.text).toBe(first.text);
+    expect(again.headers.location).toBe(first.headers.location);
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+  });
+
+  test('another body under the key is 409 idempotency_conflict', async () => {
+    await post('two', { target });
+    const other = await post('two', { target, name: 'x' });
+    expect([other.status, other.json.code]).toEqual([409, 'idempotency_conflict']);
+  });
+
+  test('twenty at once make one code', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post('three', { target })));
+    expect(new Set(answers.map((answer) => answer.json.id)).size).toBe(1);
+    expect(answers.filter((answer) => !answer.headers['idempotent-replayed'])).toHaveLength(1);
+  });
+
+  test('a refusal is replayed too; a bad key is 422', async () => {
+    const first = await post('four', {});
+    const again = await post('four', {});
+    expect([first.status, again.status]).toEqual([422, 422]);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await post('k'.repeat(256), { target })).status).toBe(422);
+  });
+});

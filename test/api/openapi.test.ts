@@ -1,0 +1,143 @@
+/**
+ * The OpenAPI document against the service: no operation works without a key, and every answer has
+ * the shape that the document gives it.
+ */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+let client: Client;
+let document: Json;
+let ajv: Ajv2020;
+
+beforeAll(async () => {
+  service = await startService({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  client = new Client(service.url, service.apiKey);
+  document = (await client.call('GET', '/v1/openapi.json', { key: undefined })).json;
+  ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema(document, 'openapi');
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+function shapeOf(path: string, method: string, answer: Answer): ValidateFunction {
+  const type = String(answer.headers['content-type']);
+  const steps = [
+    'paths',
+    path,
+    method,
+    'responses',
+    String(answer.status),
+    'content',
+    type,
+    'schema',
+  ];
+  const pointer = steps.map((step) => encodeURIComponent(step.replace(/\//g, '~1'))).join('/');
+  const found = ajv.getSchema(`openapi#/${pointer}`);
+  if (found === undefined) throw new Error(`Cannot find ${steps.join(' ')} in the document`);
+  return found;
+}
+
+test('is OpenAPI 3.1 with one server, one scheme and unique operation ids', () => {
+  expect(document.openapi).toMatch(/^3\.1\./);
+  expect(document.servers).toMatchObject([{ url: 'http://localhost:8080/v1' }]);
+  const ids = operations().map(([, , operation]) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.length).toBeGreaterThanOrEqual(10);
+});
+
+function operations(): Array<[path: string, method: string, operation: Json]> {
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): [string, string, Json] => [
+      path,
+      method,
+      operation,
+    ]),
+  );
+}
+
+test('every operation is 401 without a key, in the documented shape', async () => {
+  for (const [index, [path, method]] of operations().entries()) {
+    const address = `/v1${path.replace('{id}', 'qr_00000000000000000000')}`;
+    const answer = await client.call(method.toUpperCase(), address, {
+      key: undefined,
+      headers: { 'x-forwarded-for': `198.51.100.${index + 1}` },
+    });
+    expect([path, method, answer.status]).toEqual([path, method, 401]);
+    const validate = shapeOf(path, method, answer);
+    expect([validate(answer.json), validate.errors]).toEqual([true, null]);
+  }
+});
+
+test('real answers have the shapes the document gives them', async () => {
+  const target = 'https://example.com/';
+  const made = await client.call('POST', '/v1/qr-codes', {
+    body: {
+      target,
+      name: 'n',
+      expiresAt: '2040-01-01T00:00:00Z',
+      scanLimit: 5,
+      metadata: { a: 1 },
+    },
+  });
+  const still = await client.call('POST', '/v1/qr-codes', { body: { target, dynamic: false } });
+  const one = `/v1/qr-codes/${word(made.json.id)}`;
+  const calls: ReadonlyArray<readonly [string, string, Answer]> = [
+    ['/qr-codes', 'post', made],
+    ['/qr-codes', 'post', still],
+    ['/qr-codes', 'post', await client.call('POST', '/v1/qr-codes', { raw: '{' })],
+    ['/qr-codes', 'post', await client.call('POST', '/v1/qr-codes', { body: {} })],
+    [
+      '/qr-codes',
+      'post',
+      await client.call('POST', '/v1/qr-codes', { raw: '{}', headers: { 'content-type': 'a/b' } }),
+    ],
+    ['/qr-codes', 'get', await client.call('GET', '/v1/qr-codes?limit=1')],
+    ['/qr-codes', 'get', await client.call('GET', '/v1/qr-codes?limit=x')],
+    ['/qr-codes/{id}', 'get', await client.call('GET', one)],
+    ['/qr-codes/{id}', 'get', await client.call('GET', '/v1/qr-codes/qr_0')],
+    ['/qr-codes/{id}', 'patch', await client.call('PATCH', one, { body: { name: 'm' } })],
+    [
+      '/qr-codes/{id}',
+      'patch',
+      await client.call('PATCH', `/v1/qr-codes/${word(still.json.id)}`, {
+        body: { target: `${target}x` },
+      }),
+    ],
+    ['/qr-codes/{id}', 'put', await client.call('PUT', one, { body: { target } })],
+    ['/qr-codes/{id}/analytics', 'get', await client.call('GET', `${one}/analytics`)],
+    [
+      '/qr-codes/{id}/analytics/timeseries',
+      'get',
+      await client.call('GET', `${one}/analytics/timeseries`),
+    ],
+    [
+      '/qr-codes/{id}/analytics/breakdown',
+      'get',
+      await client.call('GET', `${one}/analytics/breakdown?by=os`),
+    ],
+    ['/events', 'get', await client.call('GET', '/v1/events?limit=2')],
+    ['/qr-codes/{id}', 'delete', await client.call('DELETE', one)],
+  ];
+  for (const [path, method, answer] of calls) {
+    const validate = shapeOf(path, method, answer);
+    expect([path, method, validate(answer.json), validate.errors]).toEqual([
+      path,
+      method,
+      true,
+      null,
+    ]);
+  }
+});
+
+test('what the document calls required and closed is so', () => {
+  const create = document.components?.schemas?.QrCodeCreate;
+  expect(create).toMatchObject({ required: ['target'], additionalProperties: false });
+  const qrCode = document.components?.schemas?.QrCode;
+  expect(qrCode?.required).not.toContain('shortUrl');
+  expect(qrCode?.required).toContain('imageUrl');
+});

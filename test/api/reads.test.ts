@@ -1,0 +1,256 @@
+/**
+ * What is read: analytics ranges, the merged event list, images, pages, health and metrics.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayOf, formatDay } from '../../src/model/day.ts';
+import type { EventEnvelope } from '../../src/model/event.ts';
+import { positionId } from '../../src/model/ids.ts';
+import { Client, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+let client: Client;
+let id: string;
+let no: number;
+
+beforeAll(async () => {
+  service = await startService();
+  client = new Client(service.url, service.apiKey);
+  const body = { target: 'https://example.com/' };
+  id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
+  no = service.codes.findAnywhere(id)?.no ?? 0;
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+const today = (): number => dayOf(Date.now());
+
+describe('analytics', () => {
+  test('has exactly the specified fields', async () => {
+    service.report.lifetime.set(no, 3);
+    const { status, json } = await client.call('GET', `/v1/qr-codes/${id}/analytics`);
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      totalScans: 3,
+      uniqueScanners: 3,
+      devices: { ios: 3, android: 0, other: 0 },
+      topCountries: [],
+    });
+  });
+
+  test.each([
+    ['', () => [today(), today()]],
+    ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
+    ['?from=2026-01-01', () => [20_454, today()]],
+    ['?to=2026-01-31', () => [20_484, 20_484]],
+    ['?from=2099-01-01', () => [47_117, 47_117]],
+  ])('range %s', async (query, days) => {
+    service.report.asked.length = 0;
+    await client.call('GET', `/v1/qr-codes/${id}/analytics${query}`);
+    expect(service.report.asked).toEqual([[no, ...days()].join(' ')]);
+  });
+
+  test.each([
+    'analytics?from=2026-02-01&to=2026-01-01',
+    'analytics?from=2026-02-30',
+    'analytics?to=yesterday',
+    'analytics?from=2026-1-1',
+    'analytics/timeseries?interval=week',
+    'analytics/timeseries?interval=hour&from=2020-01-01',
+    'analytics/timeseries?from=1980-01-01',
+    'analytics/breakdown',
+    'analytics/breakdown?by=name',
+  ])('%s is 422', async (path) => {
+    expect((await client.call('GET', `/v1/qr-codes/${id}/${path}`)).status).toBe(422);
+  });
+
+  test('timeseries and breakdown say what they answer for', async () => {
+    const series = await client.call('GET', `/v1/qr-codes/${id}/analytics/timeseries`);
+    const day = formatDay(today());
+    expect(series.json).toMatchObject({ interval: 'day', from: day, to: day });
+    expect(series.items).toHaveLength(1);
+    const shares = await client.call('GET', `/v1/qr-codes/${id}/analytics/breakdown?by=country`);
+    expect(shares.json).toMatchObject({ by: 'country', data: [{ key: 'DE', scans: 2 }] });
+  });
+
+  test('a defect below is a 500 that says nothing, and a log entry that says all', async () => {
+    service.report.failure = new Error('secret detail');
+    const answer = await client.call('GET', `/v1/qr-codes/${id}/analytics`);
+    service.report.failure = undefined;
+    expect([answer.status, answer.json.code]).toEqual([500, 'internal_error']);
+    expect(answer.text).not.toContain('secret');
+    expect(answer.headers['x-ratelimit-limit']).toBe('600');
+    const line = service.logLines.find((text) => text.includes(word(answer.json.requestId)));
+    expect(line).toContain('secret detail');
+  });
+});
+
+describe('events', () => {
+  const scan = (timeMs: number, position: number): EventEnvelope => ({
+    id: positionId('evt', timeMs, 0, position),
+    event: 'qr.scanned',
+    createdAt: new Date(timeMs).toISOString(),
+    data: { qrId: id, country: 'DE' },
+  });
+
+  test('both places merge newest first; pages neither repeat nor skip', async () => {
+    const own = await startService();
+    const other = new Client(own.url, own.apiKey);
+    const scans: EventEnvelope[] = [];
+    for (let index = 0; index < 12; index += 1) {
+      await other.call('POST', '/v1/qr-codes', {
+        body: { target: `https://example.com/${index}` },
+      });
+      if (index % 3 === 0) {
+        for (const step of [0, 1, 2]) scans.unshift(scan(Date.now(), index * 10 + step));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    own.report.scanned = scans;
+    for (const limit of [1, 4, 5, 100]) {
+      const ids: string[] = [];
+      let cursor = '';
+      for (let page = 0; page < 40; page += 1) {
+        const { json, items } = await other.call('GET', `/v1/events?limit=${limit}${cursor}`);
+        ids.push(...items.map((event) => word(event.id)));
+        if (json.nextCursor === undefined) break;
+        cursor = `&cursor=${word(json.nextCursor)}`;
+      }
+      expect(ids).toHaveLength(24);
+      expect(new Set(ids).size).toBe(24);
+      const times = ids.map((text) => text.slice(4, 13));
+      expect(times).toEqual(times.toSorted().toReversed());
+    }
+    const only = await other.call('GET', '/v1/events?type=qr.scanned&limit=100');
+    expect(only.items).toEqual(scans);
+    const created = await other.call('GET', '/v1/events?type=qr.created&limit=5');
+    expect(created.items.map((event) => word(event.event))).toEqual(Array(5).fill('qr.created'));
+    await other.close();
+    await own.stop();
+  });
+
+  test('qr.created names a real user and the short URL', async () => {
+    const { items } = await client.call('GET', '/v1/events?type=qr.created&limit=1');
+    const [event] = items;
+    expect(event?.createdAt).toMatch(/Z$/);
+    expect(event?.data).toMatchObject({ id, type: 'url', dynamic: true });
+    const user = service.workspaces.users.find(word(event?.data?.createdBy));
+    expect(user?.email).toBe(service.config.bootstrap.email);
+  });
+
+  test.each(['type=nonsense', 'cursor=%7B', 'cursor=e30x', 'limit=0'])(
+    '%s is 422',
+    async (query) => {
+      expect((await client.call('GET', `/v1/events?${query}`)).status).toBe(422);
+    },
+  );
+});
+
+describe('images', () => {
+  const get = (path: string, headers = {}) => client.call('GET', path, { key: undefined, headers });
+
+  test('PNG and SVG of the upper-case short URL, with validators and five minutes', async () => {
+    const answer = await get(`/i/${id}.png`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('image/png');
+    expect(answer.headers['cache-control']).toBe('public, max-age=300');
+    expect(answer.json).toMatchObject({ format: 'png', size: 512 });
+    expect(answer.json.content).toMatch(/^HTTP:\/\/LOCALHOST:8081\/[0-9A-Z]{8}$/);
+    const svg = await get(`/i/${id}.svg?size=4096&download=1`);
+    expect(svg.json).toMatchObject({ format: 'svg', size: 4_096 });
+    expect(svg.headers['content-disposition']).toBe(`attachment; filename="${id}.svg"`);
+    const again = await get(`/i/${id}.png`, { 'if-none-match': `"x", W/${answer.headers.etag}` });
+    expect([again.status, again.text]).toEqual([304, '']);
+    expect(again.headers.etag).toBe(answer.headers.etag);
+    const head = await client.call('HEAD', `/i/${id}.png`, { key: undefined });
+    expect(head.headers['content-length']).toBe(answer.headers['content-length']);
+  });
+
+  test('under the version of imageUrl it is immutable, under another it is not', async () => {
+    const { json } = await client.call('GET', `/v1/qr-codes/${id}`);
+    const own = new URL(word(json.imageUrl));
+    const answer = await get(`${own.pathname}${own.search}`);
+    expect(answer.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    const other = await get(`${own.pathname}?v=other`);
+    expect(other.headers['cache-control']).toBe('public, max-age=300');
+  });
+
+  test('unknown is 404, deleted 410, a bad size 422, another method 405', async () => {
+    expect((await get('/i/qr_00000000000000000000.png')).status).toBe(404);
+    expect((await get(`/i/${id}.exe`)).status).toBe(404);
+    expect((await get(`/i/${id}.png?size=63`)).status).toBe(422);
+    expect((await get(`/i/${id}.png?size=4097`)).status).toBe(422);
+    expect((await client.call('POST', `/i/${id}.png`, { key: undefined })).status).toBe(405);
+    const { json } = await client.call('POST', '/v1/qr-codes', {
+      body: { target: 'https://a.example/' },
+    });
+    await client.call('DELETE', `/v1/qr-codes/${word(json.id)}`);
+    const gone = await get(`/i/${word(json.id)}.png`);
+    expect([gone.status, gone.json.code]).toEqual([410, 'gone']);
+  });
+
+  test('never use quota', async () => {
+    for (let index = 0; index < 30; index += 1)
+      expect((await get(`/i/${id}.png`)).status).toBe(200);
+  });
+});
+
+describe('pages, health, metrics', () => {
+  test.each(['/', '/docs'])('%s is one self-contained page under a strict policy', async (path) => {
+    const answer = await client.call('GET', path, { key: undefined });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-/,
+    );
+    expect(answer.text).not.toMatch(/<script|style="|src=|@import|url\(|\son\w+="/);
+    expect(answer.text).not.toMatch(/undefined|\[object/);
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(80_000);
+  });
+
+  test('no link of the pages is dead', async () => {
+    const docs = await client.call('GET', '/docs');
+    for (const path of ['/', '/docs']) {
+      const page = await client.call('GET', path);
+      for (const [, link = ''] of page.text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
+        if (link.startsWith('#')) expect(docs.text).toContain(`id="${link.slice(1)}"`);
+        else expect([link, (await client.call('GET', link)).status]).toEqual([link, 200]);
+      }
+    }
+  });
+
+  test('every problem code has its section on the reference page', async () => {
+    const { json } = await client.call('GET', '/v1/nonsense');
+    const docs = await client.call('GET', '/docs');
+    expect(docs.text).toContain(`id="${new URL(word(json.type)).hash.slice(1)}"`);
+  });
+
+  test('live always answers; ready is 503 with reasons when it is not', async () => {
+    expect((await client.call('GET', '/health/live')).json).toEqual({ status: 'live' });
+    expect((await client.call('GET', '/health/ready')).status).toBe(200);
+    const checks = [{ name: 'journals', ok: false, detail: 'The journal of thread 0 lags' }];
+    service.health = { ready: false, checks };
+    const answer = await client.call('GET', '/health/ready');
+    service.health = { ready: true, checks: [] };
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({
+      status: 'not_ready',
+      reasons: [checks[0]?.detail],
+      checks,
+    });
+  });
+
+  test('metrics count by operation and status, for this machine only', async () => {
+    const answer = await client.call('GET', '/metrics', { key: undefined });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toMatch(
+      /quietzone_api_requests_total\{route="createQrCode",status="201"\} \d/,
+    );
+    expect(answer.text).toContain(
+      'quietzone_api_request_seconds_bucket{le="0.005",route="listEvents"}',
+    );
+    const headers = { 'x-forwarded-for': '198.51.100.7' };
+    expect((await client.call('GET', '/metrics', { headers })).status).toBe(404);
+  });
+});

@@ -1,0 +1,33 @@
+/** From POST to a picture that a camera reads: the real drawing threads behind the real API. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { request } from 'undici';
+import { openImageService, type ImageService } from '../../src/images/image-service.ts';
+import { scanPng } from '../images/read-image.ts';
+import { Client, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let images: ImageService;
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  images = openImageService({ threads: 1, queueMax: 10, cacheBytesMax: 1_000_000 });
+  service = await startService({ images });
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+  await images.close();
+});
+
+test('imageUrl leads to a PNG that reads as the short URL', async () => {
+  const body = { target: 'https://example.com/menu' };
+  const { json } = await client.call('POST', '/v1/qr-codes', { body });
+  const { pathname, search } = new URL(word(json.imageUrl));
+  const answer = await request(`${service.url}${pathname}${search}&size=300`);
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers['content-type']).toBe('image/png');
+  const picture = Buffer.from(await answer.body.arrayBuffer());
+  expect(scanPng(picture)?.content.toLowerCase()).toBe(word(json.shortUrl).toLowerCase());
+});

@@ -1,0 +1,302 @@
+/**
+ * The HTTP layer alone, over raw sockets: framing, bounds, aborts, drain. The handler echoes.
+ */
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { sendRaw } from '../support/raw-http.ts';
+
+const open: HttpServer[] = [];
+const defects: unknown[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) server.close();
+  defects.length = 0;
+});
+
+const statuses: Partial<Record<Failure['code'], number>> = {
+  bad_request: 400,
+  body_too_large: 413,
+  overloaded: 503,
+  request_timeout: 408,
+};
+
+class Echo implements Handler {
+  readonly seen: Request[] = [];
+  async handle(request: Request): Promise<Reply> {
+    this.seen.push(request);
+    try {
+      const body = await request.body();
+      const text = `${request.method} ${request.path}?${request.query} ${Buffer.from(body).toString()}`;
+      return { status: 200, headers: { 'Content-Type': 'text/plain' }, body: text };
+    } catch (error) {
+      if (error instanceof Failure) return this.refuse(request, error);
+      throw error;
+    }
+  }
+  refuse(_request: Request, failure: Failure): Reply {
+    return { status: statuses[failure.code] ?? 500, headers: {}, body: failure.message };
+  }
+}
+
+async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
+  let requests = 0;
+  const server = await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    bodyBytesMax: 1_024,
+    bodyTimeoutMs: 150,
+    inFlightMax: 100,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => `req_${(requests += 1)}`,
+    handler: new Echo(),
+    onDefect: (error) => defects.push(error),
+    ...options,
+  });
+  open.push(server);
+  return server;
+}
+
+const head = 'Host: a\r\n';
+const get = `GET /a HTTP/1.1\r\n${head}\r\n`;
+
+describe('requests', () => {
+  test('method, path, query and body arrive; X-Request-Id is sent', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [
+      `POST /x%20y?a=1&b HTTP/1.1\r\n${head}Content-Length: 5\r\n\r\nhello`,
+    ]);
+    expect(answer.text).toContain('POST /x%20y?a=1&b hello');
+    expect(answer.text).toMatch(/^X-Request-Id: req_1\r$/m);
+    expect(answer.closed).toBe(false);
+  });
+
+  test('a chunked body in pieces is put together', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [
+      `POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n`,
+      '3\r\ncde\r',
+      '\n0\r\n\r\n',
+    ]);
+    expect(answer.text).toContain('POST /? abcde');
+  });
+
+  test('HEAD gets the headers and the length of GET, and no body', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [`HEAD /a HTTP/1.1\r\n${head}\r\n`]);
+    expect(answer.statuses).toEqual([200]);
+    expect(answer.text).toMatch(/Content-Length: 9\r\n\r\n$/i);
+  });
+
+  test('keep-alive serves one request after another', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [get, get, get]);
+    expect(answer.statuses).toEqual([200, 200, 200]);
+  });
+});
+
+describe('framing that could be read in two ways is 400 and close, and never a second request', () => {
+  const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: b\r\n\r\n';
+  test.each([
+    ['CL and TE', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${smuggled}`],
+    ['two CL', 'Content-Length: 0\r\nContent-Length: 40\r\n', smuggled],
+    ['equal CL twice', 'Content-Length: 1\r\nContent-Length: 1\r\n', `a${smuggled}`],
+    ['TE gzip', 'Transfer-Encoding: gzip\r\n', smuggled],
+    ['TE gzip, chunked', 'Transfer-Encoding: gzip, chunked\r\n', `0\r\n\r\n${smuggled}`],
+    ['TE twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', `0\r\n\r\n${smuggled}`],
+    ['negative CL', 'Content-Length: -1\r\n', smuggled],
+    ['signed CL', 'Content-Length: +1\r\n', `a${smuggled}`],
+    ['hex CL', 'Content-Length: 0x1\r\n', `a${smuggled}`],
+    ['CL list', 'Content-Length: 1, 1\r\n', `a${smuggled}`],
+    ['huge CL', 'Content-Length: 99999999999999999999999\r\n', smuggled],
+    ['bad chunk size', 'Transfer-Encoding: chunked\r\n', `ZZ\r\nab\r\n0\r\n\r\n${smuggled}`],
+    ['two keys', 'Authorization: Bearer a\r\nAuthorization: Bearer b\r\n', smuggled],
+  ])('%s', async (_name, headers, body) => {
+    const handler = new Echo();
+    const server = await start({ handler });
+    const answer = await sendRaw(server.port, [`POST /a HTTP/1.1\r\n${head}${headers}\r\n${body}`]);
+    // Cut off without an answer when the rest came in the same packet, 400 when it came later.
+    expect(answer.statuses.filter((status) => status !== 400)).toEqual([]);
+    expect(answer.closed).toBe(true);
+    expect(handler.seen.filter((request) => request.path === '/smuggled')).toHaveLength(0);
+    expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
+  });
+
+  test('alone it is told why', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [
+      `POST /a HTTP/1.1\r\n${head}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`,
+    ]);
+    expect([answer.statuses, answer.closed]).toEqual([[400], true]);
+    expect(answer.text).toContain('content-length is given more than once');
+    expect(answer.text.match(/Connection: close/g)).toHaveLength(1);
+  });
+
+  test.each([
+    ['HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a\r\n\r\n'],
+    ['bare line feeds', 'GET / HTTP/1.1\nHost: a\n\n'],
+    ['absolute form', 'GET http://evil/ HTTP/1.1\r\nHost: a\r\n\r\n'],
+    ['a TLS hello', '\u0016\u0003\u0001\u0002\u0000\r\n\r\n'],
+    ['oversize headers', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(9_000)}\r\n\r\n`],
+    ['a long address', `GET /${'a'.repeat(9_000)} HTTP/1.1\r\nHost: a\r\n\r\n`],
+    ['many headers', `GET / HTTP/1.1\r\nHost: a\r\n${'X: a\r\n'.repeat(300)}\r\n`],
+    ['a space before the colon', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\nabc'],
+    ['a folded header', 'GET / HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n'],
+    ['no host', 'GET / HTTP/1.1\r\n\r\n'],
+  ])('%s never reaches the handler', async (_name, text) => {
+    const handler = new Echo();
+    const server = await start({ handler });
+    const answer = await sendRaw(server.port, [text]);
+    expect(answer.statuses.filter((status) => status < 400)).toEqual([]);
+    expect(handler.seen).toHaveLength(0);
+  });
+});
+
+describe('bodies', () => {
+  test('a declared length above the limit is 413 without waiting for it', async () => {
+    const server = await start();
+    const answer = await sendRaw(
+      server.port,
+      [`POST / HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nabc`],
+      900,
+    );
+    expect(answer.statuses).toEqual([413]);
+    expect(answer.closed).toBe(true);
+  });
+
+  test('a chunked body is 413 while it arrives; an endless one ends', async () => {
+    const server = await start();
+    const chunk = `400\r\n${'a'.repeat(1_024)}\r\n`;
+    const answer = await sendRaw(
+      server.port,
+      [`POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array(90).fill(chunk)],
+      900,
+    );
+    expect(answer.statuses).toEqual([413]);
+    expect(answer.closed).toBe(true);
+  });
+
+  test('a body somewhat too large that ends is answered cleanly and the connection lives on', async () => {
+    const server = await start();
+    const answer = await sendRaw(server.port, [
+      `POST / HTTP/1.1\r\n${head}Content-Length: 2000\r\n\r\n${'a'.repeat(2_000)}`,
+      get,
+    ]);
+    expect(answer.statuses).toEqual([413, 200]);
+  });
+
+  test('a body that does not arrive in time is 408, and dripping does not extend it', async () => {
+    const server = await start();
+    const parts = [`POST / HTTP/1.1\r\n${head}Content-Length: 900\r\n\r\n`, ...Array(60).fill('a')];
+    const answer = await sendRaw(server.port, parts, 900);
+    expect(answer.statuses).toEqual([408]);
+    expect(answer.closed).toBe(true);
+  });
+});
+
+describe('clients that leave', () => {
+  test('at any byte of a request: no defect, nothing in flight, still serving', async () => {
+    const server = await start();
+    const whole = `POST /a HTTP/1.1\r\n${head}Content-Length: 10\r\n\r\n0123456789`;
+    for (let length = 1; length <= whole.length; length += 1) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(server.port, '127.0.0.1');
+        socket.on('error', () => undefined);
+        socket.once('close', () => resolve());
+        socket.write(whole.slice(0, length), () =>
+          length % 2 === 0 ? socket.destroy() : socket.resetAndDestroy(),
+        );
+      });
+    }
+    await vi.waitFor(() => expect(server.inFlight).toBe(0));
+    expect(defects).toEqual([]);
+    expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
+  });
+
+  test('while the handler works: its answer is dropped, and it can see that', async () => {
+    const seen: Request[] = [];
+    const handler: Handler = {
+      handle: async (request) => {
+        seen.push(request);
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        return { status: 200, headers: {}, body: 'late' };
+      },
+      refuse: () => ({ status: 500, headers: {} }),
+    };
+    const server = await start({ handler });
+    await sendRaw(server.port, [get], 10);
+    await vi.waitFor(() => expect(server.inFlight).toBe(0));
+    expect(seen[0]?.aborted).toBe(true);
+    expect(defects).toEqual([]);
+  });
+});
+
+describe('bounds and defects', () => {
+  test('above inFlightMax requests are refused with 503', async () => {
+    const held: Array<() => void> = [];
+    const handler: Handler = {
+      handle: async () => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        return { status: 200, headers: {}, body: 'held' };
+      },
+      refuse: (_request, failure) => ({
+        status: statuses[failure.code] ?? 500,
+        headers: {},
+        body: '',
+      }),
+    };
+    const server = await start({ handler, inFlightMax: 2 });
+    const first = [sendRaw(server.port, [get]), sendRaw(server.port, [get])];
+    await vi.waitFor(() => expect(server.inFlight).toBe(2));
+    expect((await sendRaw(server.port, [get], 50)).statuses).toEqual([503]);
+    for (const release of held) release();
+    const answers = await Promise.all(first);
+    expect(answers.flatMap((answer) => answer.statuses)).toEqual([200, 200]);
+  });
+
+  test('a handler that throws, and a header that would split the answer, are 500', async () => {
+    const replies: Array<() => Reply> = [
+      () => {
+        throw new Error('defect');
+      },
+      () => ({ status: 200, headers: { Location: 'a\r\nSet-Cookie: b' }, body: '' }),
+    ];
+    const server = await start({
+      handler: {
+        handle: async () => (replies.shift() ?? (() => ({ status: 200, headers: {} })))(),
+        refuse: () => ({ status: 400, headers: {} }),
+      },
+    });
+    const answer = await sendRaw(server.port, [get, get]);
+    expect(answer.statuses).toEqual([500, 500]);
+    expect(answer.text).not.toContain('Set-Cookie');
+    expect(defects).toHaveLength(2);
+  });
+});
+
+describe('listening', () => {
+  test('a port that another server of the same kind holds is refused with a clear text', async () => {
+    const server = await start();
+    await expect(start({ port: server.port })).rejects.toThrow(
+      /Cannot listen on 127\.0\.0\.1:\d+: the port is taken/,
+    );
+  });
+
+  test('drain answers what comes with Connection: close, then no connection is taken', async () => {
+    const server = await start();
+    const socket = connect(server.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    await vi.waitFor(() => expect(server.connections).toBe(1));
+    const drained = server.drain(5_000);
+    socket.write(get);
+    await vi.waitFor(() => expect(text).toMatch(/200 OK[\s\S]*Connection: close/));
+    await drained;
+    expect(server.connections).toBe(0);
+    const after = await sendRaw(server.port, [get], 100);
+    expect(after.statuses).toEqual([]);
+    socket.destroy();
+  });
+});

@@ -1,0 +1,66 @@
+import { getRandomValues } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  foldLookAlikes,
+  foldShortCode,
+  generateShortCode,
+  partitionCount,
+  partitionOf,
+} from '../../src/model/code.ts';
+
+describe('generateShortCode', () => {
+  test('gives 8 characters of the alphabet, each about equally often', () => {
+    const counts = new Map<string, number>();
+    for (let made = 0; made < 8_000; made++) {
+      const code = generateShortCode(getRandomValues);
+      expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{8}$/);
+      for (const character of code) counts.set(character, (counts.get(character) ?? 0) + 1);
+    }
+    expect(counts.size).toBe(32);
+    // 2,000 expected of each, standard deviation 44.
+    for (const count of counts.values()) expect(Math.abs(count - 2_000)).toBeLessThan(300);
+  });
+
+  test('a generated code is its own folding in any case', () => {
+    for (let made = 0; made < 100; made++) {
+      const code = generateShortCode(getRandomValues);
+      expect(foldShortCode(code.toLowerCase())).toBe(code);
+      expect(foldLookAlikes(code.toLowerCase())).toBe(code);
+    }
+  });
+});
+
+test('foldLookAlikes reads I and L as 1, O as 0, in codes of the generated shape only', () => {
+  expect(foldLookAlikes('oil00123')).toBe('01100123');
+  expect(foldLookAlikes('summer-oil')).toBe('SUMMER-OIL');
+  expect(foldLookAlikes('OIL')).toBe('OIL');
+});
+
+describe('partitionOf', () => {
+  test('is one of 64', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 32 - 1 }), (no) => {
+        const partition = partitionOf(no);
+        expect(partition >= 0 && partition < partitionCount && Number.isInteger(partition)).toBe(
+          true,
+        );
+      }),
+    );
+  });
+
+  test('spreads neighbours evenly, and never changes', () => {
+    const counts = Array<number>(partitionCount).fill(0);
+    for (let no = 1; no <= 64_000; no++) counts[partitionOf(no)]! += 1;
+    for (const count of counts) expect(Math.abs(count - 1_000)).toBeLessThan(200);
+    expect([1, 2, 3, 1_000_000, 2 ** 32 - 1].map(partitionOf)).toMatchInlineSnapshot(`
+      [
+        55,
+        6,
+        39,
+        9,
+        57,
+      ]
+    `);
+  });
+});

@@ -1,0 +1,103 @@
+import { getRandomValues } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createIdSource, idTimeMs, parseId, positionId } from '../../src/model/ids.ts';
+import { HandClock } from '../store/temporary-management.ts';
+
+const bodyAfter = (id: string): string => id.slice(id.indexOf('_') + 1);
+
+describe('createIdSource', () => {
+  test('ids have prefix, 20 characters, and the time they were made', () => {
+    const clock = new HandClock();
+    const id = createIdSource(clock, getRandomValues).newId('qr');
+    expect(id).toMatch(/^qr_[0-9a-hjkmnp-tv-z]{20}$/);
+    expect(parseId('qr', id)).toBe(id);
+    expect(idTimeMs(id)).toBe(clock.now());
+  });
+
+  test('ids increase whatever small steps the clock makes', () => {
+    const step = fc.integer({ min: -1_000, max: 1_000 });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
+        const clock = new HandClock();
+        const source = createIdSource(clock, getRandomValues);
+        let last = '';
+        for (const byMs of steps) {
+          clock.set(Math.max(clock.now() + byMs, Date.UTC(2026, 2, 4, 5, 6, 0)));
+          const id = bodyAfter(source.newId('evt'));
+          expect(id > last).toBe(true);
+          last = id;
+        }
+      }),
+    );
+  });
+
+  test('ids increase when the randomness is at its greatest, by going into the next millisecond', () => {
+    const clock = new HandClock();
+    const source = createIdSource(clock, (bytes) => bytes.fill(255));
+    const ids = Array.from({ length: 10_000 }, () => source.newId('evt'));
+    expect(ids).toEqual([...new Set(ids)].sort());
+  });
+
+  test('after a step back of a year the ids carry the new time', () => {
+    const clock = new HandClock();
+    const source = createIdSource(clock, getRandomValues);
+    source.newId('qr');
+    clock.move(-365 * 86_400_000);
+    expect(idTimeMs(source.newId('qr'))).toBe(clock.now());
+  });
+
+  test('100,000 ids of one millisecond are different and in order', () => {
+    const source = createIdSource(new HandClock(), getRandomValues);
+    let last = '';
+    for (let made = 0; made < 100_000; made++) {
+      const id = source.newId('qr');
+      if (id <= last) throw new Error(`${id} came after ${last}`);
+      last = id;
+    }
+  });
+});
+
+describe('positionId', () => {
+  const timeMs = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+  const journal = fc.integer({ min: 0, max: 4_095 });
+  const position = fc.maxSafeInteger().map((n) => Math.abs(n) % 2 ** 40);
+
+  test('is exact in all 100 bits', () => {
+    fc.assert(
+      fc.property(timeMs, journal, position, (time, of, at) => {
+        const id = positionId('scn', time, of, at);
+        expect(parseId('scn', id)).toBe(id);
+        expect(idTimeMs(id)).toBe(time);
+        const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+        let bits = 0n;
+        for (const digit of bodyAfter(id)) bits = bits * 32n + BigInt(alphabet.indexOf(digit));
+        expect(bits).toBe((BigInt(time) << 52n) | (BigInt(of) << 40n) | BigInt(at));
+      }),
+    );
+  });
+
+  test('refuses what does not fit', () => {
+    expect(() => positionId('scn', 0, 4_096, 0)).toThrow('journal 4096');
+    expect(() => positionId('scn', 0, 0, 2 ** 40)).toThrow('position');
+  });
+});
+
+describe('parseId', () => {
+  test('knows no id in any other text', () => {
+    for (const text of [
+      '',
+      'qr_',
+      'qr_0123456789abcdefghjk0',
+      'qr_0123456789abcdefghj',
+      'qr_0123456789ABCDEFGHJK',
+      'qr_0123456789abcdefghji',
+      'qr_8123456789abcdefghjk\n',
+      'usr_0123456789abcdefghjk',
+      'qr-0123456789abcdefghjk',
+    ]) {
+      expect(parseId('qr', text), text).toBeUndefined();
+    }
+    expect(parseId('qr', 'qr_0123456789abcdefghjk')).toBe('qr_0123456789abcdefghjk');
+  });
+});

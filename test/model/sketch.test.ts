@@ -1,0 +1,352 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Sketch, sketchChunks } from '../../src/model/sketch.ts';
+import { isRegister, union } from '../../src/model/ultra-log-log.ts';
+import { visitorHashes } from '../support/visitor-hashes.ts';
+
+type Hash = readonly [hi: number, lo: number];
+
+function sketchOf(hashes: Iterable<Hash>): Sketch {
+  const sketch = Sketch.empty();
+  for (const [hi, lo] of hashes) sketch.add(hi, lo);
+  return sketch;
+}
+
+/** The visitors from…to of a seed. */
+function sketchRange(seed: number, from: number, to: number): Sketch {
+  const hashes = visitorHashes(seed);
+  const sketch = Sketch.empty();
+  for (let index = from; index < to; index++) {
+    hashes.make(index);
+    sketch.add(hashes.hi, hashes.lo);
+  }
+  return sketch;
+}
+
+interface Parts {
+  readonly inline: Uint8Array;
+  readonly chunks: Map<number, Uint8Array>;
+}
+
+function findChunk(sketch: Sketch, index: number): Uint8Array | undefined {
+  try {
+    return sketch.chunkBytes(index).slice();
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a store holds of a sketch. */
+function store(sketch: Sketch): Parts {
+  const chunks = new Map<number, Uint8Array>();
+  for (let index = 0; index < sketchChunks; index++) {
+    const bytes = findChunk(sketch, index);
+    if (bytes !== undefined) chunks.set(index, bytes);
+  }
+  return { inline: sketch.inlineBytes().slice(), chunks };
+}
+
+const load = ({ inline, chunks }: Parts): Sketch =>
+  Sketch.fromParts(inline, (index) => chunks.get(index));
+
+/** Digest of the whole state: equal ones are byte for byte the same sketch. */
+function image(sketch: Sketch): string {
+  const { inline, chunks } = store(sketch);
+  const digest = createHash('sha256').update(`${inline.length}:`).update(inline);
+  for (const [index, bytes] of chunks) digest.update(`${index}:${bytes.length}:`).update(bytes);
+  return digest.digest('hex');
+}
+
+const unite = (a: Sketch, b: Sketch): Sketch => {
+  const united = load(store(a));
+  united.merge(b);
+  return united;
+};
+
+describe('exact while small', () => {
+  it('counts distinct visitors up to 2,000 without error, at every step', () => {
+    for (const seed of [1, 2, 3]) {
+      const hashes = visitorHashes(seed);
+      const sketch = Sketch.empty();
+      for (let index = 0; index < 2_000; index++) {
+        hashes.make(index);
+        expect(sketch.add(hashes.hi, hashes.lo)).toBe(true);
+        expect(sketch.add(hashes.hi, hashes.lo)).toBe(false);
+        expect(sketch.estimate()).toBe(index + 1);
+      }
+    }
+  });
+
+  it('counts any set of hashes as a Set of their first 48 bits does', () => {
+    const hash = fc.tuple(
+      fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 0xffffffff })),
+      fc.oneof(fc.integer({ min: 0, max: 0x1ffff }), fc.integer({ min: 0, max: 0xffffffff })),
+    );
+    fc.assert(
+      fc.property(fc.array(hash, { maxLength: 170 }), (hashes) => {
+        const distinct = new Set(hashes.map(([hi, lo]) => `${hi} ${lo >>> 16}`));
+        expect(sketchOf(hashes).estimate()).toBe(distinct.size);
+      }),
+    );
+  });
+
+  it('is inline up to 64 visitors, in at most 384 bytes', () => {
+    const sketch = sketchRange(1, 0, 64);
+    expect(sketch.isInline()).toBe(true);
+    expect(sketch.inlineBytes()).toHaveLength(384);
+    expect(sketch.dirtyChunks()).toEqual([]);
+    sketch.merge(sketchRange(1, 64, 65));
+    expect(sketch.isInline()).toBe(false);
+    expect(sketch.inlineBytes()).toHaveLength(0);
+    expect(sketch.estimate()).toBe(65);
+  });
+
+  it('is 0 for nobody', () => {
+    expect(Sketch.empty().estimate()).toBe(0);
+    expect(load(store(Sketch.empty())).estimate()).toBe(0);
+  });
+});
+
+describe('error bound', () => {
+  it.each([1_000, 3_000, 10_000, 100_000, 1_000_000])('is 2 percent at %i visitors', (visitors) => {
+    const seeds = visitors === 1_000_000 ? [1, 2, 3] : [1, 2, 3, 4, 5, 6, 7, 8];
+    let squares = 0;
+    for (const seed of seeds) {
+      const error = sketchRange(seed, 0, visitors).estimate() / visitors - 1;
+      expect(Math.abs(error)).toBeLessThanOrEqual(0.02);
+      squares += error * error;
+    }
+    // The theory says 0.59 %; twice that over all seeds would be a defect, not bad luck.
+    expect(Math.sqrt(squares / seeds.length)).toBeLessThan(0.0118);
+  });
+
+  it('holds for a union of overlapping days', () => {
+    const year = Sketch.empty();
+    for (let day = 0; day < 12; day++)
+      year.merge(sketchRange(9, day * 4_000, day * 4_000 + 10_000));
+    expect(Math.abs(year.estimate() / 54_000 - 1)).toBeLessThanOrEqual(0.02);
+  });
+
+  it('grows steadily through the change from lists to registers', () => {
+    const hashes = visitorHashes(4);
+    const sketch = Sketch.empty();
+    for (let index = 0; index < 6_000; index++) {
+      hashes.make(index);
+      sketch.add(hashes.hi, hashes.lo);
+      if (index % 50 === 49) {
+        expect(Math.abs(sketch.estimate() / (index + 1) - 1)).toBeLessThanOrEqual(0.02);
+      }
+    }
+  });
+});
+
+describe('union', () => {
+  /** Sizes in every form: inline, sparse, mixed, dense. */
+  const size = fc.constantFrom(0, 1, 40, 64, 65, 500, 2_600, 2_900, 6_000);
+  const part = fc
+    .tuple(fc.integer({ min: 0, max: 3_000 }), size)
+    .map(([from, length]) => sketchRange(5, from, from + length));
+  const runs = { numRuns: 60 };
+
+  it('is commutative, down to the bytes', () => {
+    fc.assert(
+      fc.property(part, part, (a, b) => {
+        expect(image(unite(a, b))).toBe(image(unite(b, a)));
+      }),
+      runs,
+    );
+  });
+
+  it('is associative, down to the bytes', () => {
+    fc.assert(
+      fc.property(part, part, part, (a, b, c) => {
+        expect(image(unite(unite(a, b), c))).toBe(image(unite(a, unite(b, c))));
+      }),
+      runs,
+    );
+  });
+
+  it('is idempotent, also with itself in place', () => {
+    fc.assert(
+      fc.property(part, (a) => {
+        const before = image(a);
+        a.merge(a);
+        expect(image(a)).toBe(before);
+        expect(image(unite(a, a))).toBe(before);
+      }),
+      runs,
+    );
+  });
+
+  it('is what adding all visitors to one sketch gives', () => {
+    fc.assert(
+      fc.property(size, size, (a, b) => {
+        const united = unite(sketchRange(6, 0, a), sketchRange(6, a, a + b));
+        expect(image(united)).toBe(image(sketchRange(6, 0, a + b)));
+      }),
+      runs,
+    );
+  });
+
+  it('does not change the other sketch', () => {
+    const other = sketchRange(7, 0, 5_000);
+    const before = image(other);
+    const sketch = Sketch.empty();
+    sketch.merge(other);
+    for (const part of [sketchRange(7, 5_000, 20_000)]) sketch.merge(part);
+    expect(image(other)).toBe(before);
+  });
+
+  it('merges stored pieces as it merges sketches', () => {
+    fc.assert(
+      fc.property(part, part, (a, b) => {
+        const { inline, chunks } = store(b);
+        const fromStore = load(store(a));
+        // A store hands out bytes at any address.
+        fromStore.mergeParts(inline, (index) => {
+          const bytes = chunks.get(index);
+          return bytes && Buffer.concat([Buffer.from('abc'), bytes]).subarray(3);
+        });
+        expect(image(fromStore)).toBe(image(unite(a, b)));
+      }),
+      runs,
+    );
+  });
+
+  it('of registers is a union of levels, for every pair', () => {
+    const levels = (byte: number): number[] =>
+      byte === 0
+        ? []
+        : [0, 1, 2].filter((d) => d === 0 || (byte >>> (2 - d)) & 1).map((d) => (byte >>> 2) - d);
+    for (let pair = 0; pair < 65_536; pair++) {
+      const [a, b] = [pair >>> 8, pair & 0xff];
+      if (!isRegister(a) || !isRegister(b)) {
+        expect(union[pair]).toBe(0xff);
+        continue;
+      }
+      const all = new Set([...levels(a), ...levels(b)]);
+      const highest = Math.max(0, ...all);
+      const kept = [...all].filter((level) => level > highest - 3);
+      const found = new Set(levels(union[pair]!));
+      if (found.size !== kept.length || !kept.every((level) => found.has(level))) {
+        expect.fail(`union of ${a} and ${b} is ${union[pair]}`);
+      }
+    }
+  });
+});
+
+describe('stored pieces', () => {
+  it.each([0, 1, 64, 65, 900, 2_800, 9_000])('come back the same: %i visitors', (visitors) => {
+    const sketch = sketchRange(8, 0, visitors);
+    const parts = store(sketch);
+    expect(image(load(parts))).toBe(image(sketch));
+    expect(load(parts).estimate()).toBe(sketch.estimate());
+    expect(load(parts).dirtyChunks()).toEqual([]);
+    expect(parts.inline.length).toBeLessThanOrEqual(384);
+    for (const chunk of parts.chunks.values()) expect(chunk.length).toBeLessThanOrEqual(1_025);
+  });
+
+  it('are dirty only where they changed: a new visitor writes one chunk', () => {
+    const parts = store(sketchRange(8, 0, 9_000));
+    const sketch = load(parts);
+    const hashes = visitorHashes(8);
+    let index = 9_000;
+    do hashes.make(index++);
+    while (!sketch.add(hashes.hi, hashes.lo));
+    expect(sketch.dirtyChunks()).toEqual([hashes.hi >>> 28]);
+    sketch.clean();
+    expect(sketch.add(hashes.hi, hashes.lo)).toBe(false);
+    expect(sketch.dirtyChunks()).toEqual([]);
+  });
+
+  it('kept up to date by dirty chunks are the whole sketch', () => {
+    const hashes = visitorHashes(11);
+    const sketch = Sketch.empty();
+    const chunks = new Map<number, Uint8Array>();
+    for (let index = 0; index < 5_000; index++) {
+      hashes.make(index);
+      sketch.add(hashes.hi, hashes.lo);
+      if (index % 37 !== 0) continue;
+      for (const dirty of sketch.dirtyChunks()) chunks.set(dirty, sketch.chunkBytes(dirty).slice());
+      sketch.clean();
+      const stored = { inline: sketch.inlineBytes(), chunks };
+      if (index % 370 === 0) expect(image(load(stored))).toBe(image(sketch));
+    }
+  });
+});
+
+describe('corrupt bytes', () => {
+  const sparse = store(sketchRange(12, 0, 900)).chunks.get(3)!;
+  const dense = store(sketchRange(12, 0, 9_000)).chunks.get(3)!;
+  const change = (bytes: Uint8Array, at: number, value: number): Uint8Array => {
+    const copy = bytes.slice();
+    copy[at] = value;
+    return copy;
+  };
+  const cases: readonly (readonly [what: string, chunk: Uint8Array])[] = [
+    ['an empty chunk', new Uint8Array(0)],
+    ['a form of its own', change(sparse, 0, 3)],
+    ['a sparse chunk without entries', sparse.subarray(0, 1)],
+    ['a cut entry', sparse.subarray(0, sparse.length - 1)],
+    [
+      'too many entries',
+      Buffer.concat([sparse, ...Array.from({ length: 171 }, () => sparse.subarray(1, 7))]),
+    ],
+    ['a repeated entry', Buffer.concat([sparse.subarray(0, 7), sparse.subarray(1, 7)])],
+    [
+      'unsorted entries',
+      Buffer.concat([sparse.subarray(0, 1), sparse.subarray(7, 13), sparse.subarray(1, 7)]),
+    ],
+    ["another chunk's entry", change(sparse, 1, 0xf0)],
+    ['a short dense chunk', dense.subarray(0, 1_024)],
+    ['a long dense chunk', Buffer.concat([dense, dense.subarray(1, 2)])],
+    ['a register above level 33', change(dense, 77, 34 << 2)],
+    ['a register below level 1', change(dense, 77, 1)],
+    ['a register that saw level 0', change(dense, 77, (2 << 2) | 1)],
+  ];
+
+  it.each(cases)('are refused: %s', (what, chunk) => {
+    const source = (index: number): Uint8Array | undefined => (index === 3 ? chunk : undefined);
+    expect(() => Sketch.fromParts(new Uint8Array(0), source)).toThrow(/^Cannot read sketch: /);
+    const target = sketchRange(13, 0, 9_000);
+    const merge = (): void => target.mergeParts(new Uint8Array(0), source);
+    if (!what.startsWith('a register')) expect(merge).toThrow(/^Cannot read sketch: /);
+    else {
+      merge();
+      target.merge(sketchRange(14, 0, 9_000));
+      expect(() => target.estimate()).toThrow(/^Cannot estimate visitors: /);
+    }
+  });
+
+  it('of an inline list are refused', () => {
+    const { inline } = store(sketchRange(12, 0, 64));
+    const broken = [
+      inline.subarray(0, 5),
+      Buffer.concat([inline, inline.subarray(0, 6)]),
+      Buffer.concat([inline.subarray(6, 12), inline.subarray(0, 6)]),
+    ];
+    for (const bytes of broken) {
+      expect(() => Sketch.fromParts(bytes, () => undefined)).toThrow(/^Cannot read sketch: /);
+      expect(() => Sketch.empty().mergeParts(bytes, () => undefined)).toThrow(/^Cannot read/);
+    }
+  });
+
+  it('of any kind never do harm beyond an error', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 1_100 }),
+        fc.uint8Array({ maxLength: 400 }),
+        (chunk, inline) => {
+          for (const bytes of [inline, new Uint8Array(0)]) {
+            try {
+              expect(Sketch.fromParts(bytes, () => chunk).estimate()).toBeGreaterThan(0);
+            } catch (error) {
+              expect(String(error)).toContain('Cannot read sketch');
+            }
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  botReasonNames,
+  BotReason,
+  browserNames,
+  deviceNames,
+  osNames,
+  platformNames,
+} from '../../src/model/scan.ts';
+import { BotReasons } from '../../src/scans/visitor/bot.ts';
+import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import { Recent } from '../../src/scans/visitor/recent.ts';
+import { userAgentCharactersMax } from '../../src/scans/visitor/user-agent.ts';
+import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
+
+type Row = readonly [what: string, userAgent: string, expected: string];
+const rows: readonly Row[] = JSON.parse(
+  readFileSync(new URL('../fixtures/user-agents.json', import.meta.url), 'utf8'),
+);
+
+/** A bot's device does not matter: its reason is all that is counted. */
+function describeClass(userAgent: string): string {
+  const { device, platform, os, browser, bot } = classifyUserAgent(userAgent);
+  if (bot !== BotReason.none) return botReasonNames[bot]!;
+  return `${deviceNames[device]} ${platformNames[platform]} ${osNames[os]} ${browserNames[browser]}`;
+}
+
+describe('classifyUserAgent', () => {
+  it('has a table worth its name', () => expect(rows.length).toBeGreaterThanOrEqual(60));
+
+  it.each(rows)('reads %s', (_what, userAgent, expected) => {
+    expect(describeClass(userAgent)).toBe(expected);
+  });
+
+  it.each(rows)('reads the same platform and bot reason roughly: %s', (_what, userAgent) => {
+    const full = classifyUserAgent(userAgent);
+    const rough = classifyRoughly(userAgent);
+    expect(rough.bot).toBe(full.bot);
+    if (full.bot === BotReason.none) expect(rough.platform).toBe(full.platform);
+  });
+});
+
+const hostile = [
+  'a',
+  ' ',
+  '(',
+  '/',
+  '0.',
+  '1',
+  '1_',
+  'Version/',
+  'Version/1.1_',
+  'Mozilla/5.0 (',
+  'Mozilla/5.0 (Macintosh; Mobile',
+  'Android ',
+  'nexus ',
+  'yahoo ',
+  'bot',
+  'http',
+  'Opera ',
+  'Chrome/1',
+  'windows nt',
+  'Nokia ',
+  'x;',
+  '\u0000',
+  '\ud800',
+  '\\',
+];
+
+describe('hostile user agents', () => {
+  it.each(hostile)('take bounded time: %j repeated', (part) => {
+    for (const tail of ['', '!', ' Mobile Safari', '11111111111111111111111111111']) {
+      const userAgent = part.repeat(4_096).slice(0, userAgentCharactersMax - tail.length) + tail;
+      classifyUserAgent(userAgent);
+      const started = performance.now();
+      classifyUserAgent(userAgent);
+      classifyRoughly(userAgent);
+      // 0.1 ms is usual; an exponential pattern would take seconds.
+      expect(performance.now() - started).toBeLessThan(50);
+    }
+  });
+
+  it('are cut before they are read', () => {
+    const long = `${'x'.repeat(userAgentCharactersMax)} iPhone`;
+    expect(classifyUserAgent(long)).toEqual(classifyUserAgent('x'.repeat(userAgentCharactersMax)));
+  });
+});
+
+describe('VisitorClasses', () => {
+  const chrome = rows.find(([what]) => what === 'Pixel Chrome')![1];
+  const hash = (text: string) => [text.length, 7] as const;
+
+  it('gives the same agent again, and hashes it once', () => {
+    let hashed = 0;
+    const classes = new VisitorClasses((text) => {
+      hashed++;
+      return hash(text);
+    });
+    const agent = classes.get(chrome);
+    expect(classes.get(chrome.slice(0, 9) + chrome.slice(9))).toBe(agent);
+    expect(agent.visitorClass).toEqual(classifyUserAgent(chrome));
+    expect([agent.hashHi, agent.hashLo]).toEqual([chrome.length, 7]);
+    expect(hashed).toBe(1);
+  });
+
+  it('never keeps more than its bound, and keeps what is used', () => {
+    const classes = new VisitorClasses(hash, 64);
+    const kept = classes.get(chrome);
+    for (let index = 0; index < 1_000; index++) {
+      classes.get(`${chrome} ${index}`);
+      expect(classes.get(chrome)).toBe(kept);
+      expect(classes.size).toBeLessThanOrEqual(64);
+    }
+  });
+
+  it('reads a flood of new agents roughly beyond its budget, and recovers', () => {
+    const classes = new VisitorClasses(hash);
+    for (let index = 0; index < 4_000; index++) classes.get(`${chrome} ${index}`);
+    expect(classes.roughCount).toBe(4_000 - 1_024);
+    expect(classes.size).toBe(1_024);
+    const rough = classes.get(`${chrome} 3999`);
+    expect(rough.visitorClass.platform).toBe(classifyUserAgent(chrome).platform);
+    for (let index = 0; index < 96; index++) classes.get(chrome);
+    expect(classes.get(`${chrome} 3999`).visitorClass).toEqual(classifyUserAgent(chrome));
+  });
+
+  it('keeps long agents by their first 512 characters', () => {
+    const classes = new VisitorClasses(hash);
+    const start = chrome.padEnd(userAgentCharactersMax, '.');
+    expect(classes.get(`${start}one`)).toBe(classes.get(`${start}two`));
+    expect(classes.size).toBe(1);
+  });
+});
+
+describe('BotReasons', () => {
+  it('agrees with the full reading, first and from memory', () => {
+    const reasons = new BotReasons();
+    for (const round of [1, 2]) {
+      for (const [what, userAgent] of rows) {
+        expect([round, what, reasons.get(userAgent)]).toEqual([
+          round,
+          what,
+          classifyUserAgent(userAgent).bot,
+        ]);
+      }
+    }
+  });
+});
+
+describe('Recent', () => {
+  it('finds what was kept lately, nothing else, and never exceeds its bound', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 30 }), { maxLength: 300 }),
+        fc.integer({ min: 2, max: 20 }),
+        (keys, bound) => {
+          const recent = new Recent<number, string>(bound);
+          const lately: number[] = [];
+          for (const key of keys) {
+            const found = recent.find(key);
+            if (found !== undefined) expect(found).toBe(`${key}`);
+            // Whatever is among the last half-generation of distinct keys must still be there.
+            if (lately.slice(-(bound >>> 1)).includes(key)) expect(found).toBeDefined();
+            if (found === undefined) recent.keep(key, `${key}`);
+            if (lately.includes(key)) lately.splice(lately.indexOf(key), 1);
+            lately.push(key);
+            expect(recent.size).toBeLessThanOrEqual(bound);
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,224 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Reader } from 'maxmind';
+import { afterAll, describe, expect, it } from 'vitest';
+import { countryCode } from '../../src/scans/rollup.ts';
+import { loadGeoFiles, nowhere, openGeo, type GeoFiles } from '../../src/scans/visitor/geo.ts';
+import { openVisitor } from '../../src/scans/visitor/visitor.ts';
+import { parseAddress } from '../support/address.ts';
+
+const bundled: GeoFiles = { countryFile: 'bundled', cityFileV4: 'bundled', cityFileV6: 'bundled' };
+const none: GeoFiles = { countryFile: '', cityFileV4: '', cityFileV6: '' };
+const resolve = createRequire(import.meta.url).resolve;
+const countryFile = resolve(
+  '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb',
+);
+
+const folder = mkdtempSync(join(tmpdir(), 'quietzone-geo-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const data = loadGeoFiles(bundled);
+const geo = openGeo(data);
+const place = (address: string, from = geo) => from.lookup(parseAddress(address), 0);
+
+const text = (record: object | null, name: string): unknown =>
+  record === null ? undefined : Reflect.get(record, name);
+
+describe('bundled databases', () => {
+  it('load without a warning', () => expect(data.warnings).toEqual([]));
+
+  it.each([
+    ['8.8.8.8', 'US'],
+    ['1.1.1.1', 'AU'],
+    ['194.25.0.60', 'DE'],
+    ['133.11.0.1', 'JP'],
+    ['212.58.244.20', 'GB'],
+    ['2001:4860:4860::8888', 'US'],
+    ['2003::1', 'DE'],
+  ])('know %s as %s', (address, country) => {
+    expect(place(address).country).toBe(country);
+    expect(countryCode(place(address).countryNumber)).toBe(country);
+  });
+
+  it.each([
+    ['8.8.8.8', /Mountain View/],
+    ['133.11.0.1', /Chiyoda/],
+    ['2003::1', /Bonn/],
+  ])('know the city of %s', (address, city) => expect(place(address).city).toMatch(city));
+
+  it.each([
+    '0.0.0.0',
+    '10.0.0.1',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.254.1.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.178.20',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fc00::1',
+    'fe80::1',
+    'ff02::1',
+  ])('know nothing of %s', (address) => expect(place(address)).toBe(nowhere));
+
+  it('are read as the library reads them, at 2,000 addresses', () => {
+    const country = new Reader<object>(Buffer.from(data.country!));
+    const city = new Reader<object>(Buffer.from(data.cityV4!));
+    let known = 0;
+    for (let index = 0; index < 2_000; index++) {
+      const number = Math.imul(index, 0x9e3779b1) >>> 0;
+      const address = [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join('.');
+      const found = place(address);
+      if (found === nowhere) continue;
+      known++;
+      const record = city.get(address);
+      const code =
+        text(country.get(address), 'country_code') ?? text(record, 'country_code') ?? 'ZZ';
+      expect({ address, ...found }).toMatchObject({
+        address,
+        country: code,
+        city: text(record, 'city') ?? '',
+      });
+    }
+    expect(known).toBeGreaterThan(1_000);
+  });
+
+  it('read IPv6 as the library does, at 2,000 addresses', () => {
+    const country = new Reader<object>(Buffer.from(data.country!));
+    const city = new Reader<object>(Buffer.from(data.cityV6!));
+    for (let index = 0; index < 2_000; index++) {
+      const mixed = Math.imul(index, 0x9e3779b1) >>> 0;
+      const groups = [0x2000 | (mixed & 0xfff), (mixed >>> 4) & 0xffff, mixed >>> 16, index];
+      const address = `${groups.map((group) => group.toString(16)).join(':')}::1`;
+      const record = city.get(address);
+      const code =
+        text(country.get(address), 'country_code') ?? text(record, 'country_code') ?? 'ZZ';
+      expect(place(address)).toMatchObject({ country: code, city: text(record, 'city') ?? '' });
+    }
+  });
+
+  it('answer from any offset, and again the same', () => {
+    const bytes = Buffer.concat([Buffer.from('abcde'), parseAddress('8.8.8.8')]);
+    expect(geo.lookup(bytes, 5)).toBe(place('8.8.8.8'));
+  });
+
+  it('are shared with a thread without a copy', async () => {
+    const worker = new Worker(new URL('visitor-geo.worker.ts', import.meta.url), {
+      workerData: { data, address: parseAddress('2003::1') },
+    });
+    const answer = await new Promise<unknown>((done, fail) => {
+      worker.once('message', done);
+      worker.once('error', fail);
+    });
+    await worker.terminate();
+    expect(answer).toEqual({ country: 'DE', isShared: true });
+  });
+});
+
+describe('missing and broken databases', () => {
+  it('mean ZZ without a warning when none is configured', () => {
+    const nothing = loadGeoFiles(none);
+    expect(nothing.warnings).toEqual([]);
+    expect(place('8.8.8.8', openGeo(nothing))).toBe(nowhere);
+    expect(nowhere).toMatchObject({ country: 'ZZ', city: '', namedCity: '' });
+  });
+
+  it('mean ZZ and one warning each when they cannot be read', () => {
+    const missing = join(folder, 'missing.mmdb');
+    const broken = loadGeoFiles({ countryFile: missing, cityFileV4: folder, cityFileV6: '' });
+    expect(broken.warnings).toHaveLength(2);
+    expect(broken.warnings[0]).toMatch(/^Cannot use geo\.countryFile .*missing\.mmdb: ENOENT/);
+    expect(place('8.8.8.8', openGeo(broken))).toBe(nowhere);
+  });
+
+  it('mean a warning when they are something else, empty, or cut', () => {
+    const whole = readFileSync(countryFile);
+    const metadata = whole.subarray(
+      whole.lastIndexOf('\xab\xcd\xefMaxMind.com', undefined, 'latin1'),
+    );
+    const files = {
+      text: Buffer.from('no database'),
+      empty: Buffer.alloc(0),
+      cut: whole.subarray(0, 100_000),
+      treeless: Buffer.concat([whole.subarray(0, 100_000), metadata]),
+    };
+    for (const [name, bytes] of Object.entries(files)) {
+      const path = join(folder, name);
+      writeFileSync(path, bytes);
+      expect(loadGeoFiles({ ...none, countryFile: path }).warnings, name).toHaveLength(1);
+    }
+  });
+
+  it('with damaged nodes and records never throw', () => {
+    const bytes = Buffer.from(readFileSync(countryFile));
+    for (let at = 0; at < bytes.length - 1_000; at += 97) bytes[at] = (bytes[at]! ^ at) & 0xff;
+    const path = join(folder, 'damaged.mmdb');
+    writeFileSync(path, bytes);
+    const damaged = openGeo(loadGeoFiles({ ...none, countryFile: path }));
+    for (let index = 0; index < 5_000; index++) {
+      const address = parseAddress('0.0.0.0');
+      address.writeUInt32BE(Math.imul(index, 0x9e3779b1) >>> 0, 12);
+      expect(damaged.lookup(address, 0).country).toMatch(/^[A-Z]{2}$/);
+    }
+  });
+
+  it('leave the country to the city file when there is no country file', () => {
+    const cities = openGeo({ ...data, country: undefined });
+    expect(place('8.8.8.8', cities)).toMatchObject({ country: 'US', city: 'Mountain View' });
+    const countries = openGeo({ ...data, cityV4: undefined, cityV6: undefined });
+    expect(place('8.8.8.8', countries)).toMatchObject({ country: 'US', city: '' });
+  });
+
+  it('may be one file for both families', () => {
+    const both = openGeo({
+      country: undefined,
+      cityV4: data.country,
+      cityV6: undefined,
+      warnings: [],
+    });
+    expect(place('2003::1', both).country).toBe('DE');
+    expect(place('194.25.0.60', both).country).toBe('DE');
+  });
+});
+
+describe('Visitor', () => {
+  const key = Buffer.alloc(16, 7);
+  const iphone =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
+
+  it('puts class, place and hash of a scan together', () => {
+    const visitor = openVisitor({ key, geo: data });
+    visitor.read(parseAddress('8.8.8.8'), iphone);
+    const { device, platform, os, browser, bot, city, high, low } = visitor;
+    expect({ device, platform, os, browser, bot, city }).toEqual({
+      device: 1,
+      platform: 1,
+      os: 1,
+      browser: 2,
+      bot: 0,
+      city: 'Mountain View, US',
+    });
+    expect(countryCode(visitor.country)).toBe('US');
+    visitor.read(parseAddress('8.8.4.4'), iphone);
+    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
+    visitor.read(parseAddress('8.8.8.8'), `${iphone} `);
+    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
+    visitor.read(parseAddress('8.8.8.8'), iphone);
+    expect([visitor.high, visitor.low]).toEqual([high, low]);
+  });
+
+  it('is another one under another key', () => {
+    const hashes = [key, Buffer.alloc(16, 8)].map((each) => {
+      const visitor = openVisitor({ key: each, geo: { ...data, cityV4: undefined } });
+      visitor.read(parseAddress('8.8.8.8'), iphone);
+      return `${visitor.high} ${visitor.low}`;
+    });
+    expect(hashes[0]).not.toBe(hashes[1]);
+  });
+});

@@ -1,0 +1,87 @@
+/** A small client of the management API over undici: JSON in, status, headers and JSON out. */
+import { Agent, request } from 'undici';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The body as JSON; empty when it is none. */
+  readonly json: Json;
+  /** `data` of a list. */
+  readonly items: readonly Json[];
+  /** `errors` of a problem. */
+  readonly faults: ReadonlyArray<{ readonly [key: string]: string }>;
+}
+
+/** Whatever JSON holds: tests look into it freely. */
+export interface Json {
+  readonly [key: string]: Json;
+}
+
+export interface CallOptions {
+  readonly key?: string | undefined;
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly raw?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class Client {
+  readonly #agent = new Agent({ pipelining: 1, keepAliveTimeout: 5_000 });
+  readonly #url: string;
+  readonly #key: string | undefined;
+
+  constructor(url: string, key?: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const key = 'key' in options ? options.key : this.#key;
+    const raw = options.raw ?? (options.body === undefined ? null : JSON.stringify(options.body));
+    const response = await request(`${this.#url}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      body: raw,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(raw === null ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+    });
+    const text = await response.body.text();
+    const headers = Object.fromEntries(
+      Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+    );
+    const json = parse(text);
+    const { data, errors } = parseLists(text);
+    return { status: response.statusCode, headers, text, json, items: data, faults: errors };
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+function parseLists(text: string): Pick<Lists, 'data' | 'errors'> {
+  const lists: Partial<Lists> = text.startsWith('{') ? JSON.parse(text) : {};
+  return { data: lists.data ?? [], errors: lists.errors ?? [] };
+}
+
+interface Lists {
+  readonly data: Answer['items'];
+  readonly errors: Answer['faults'];
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+/** A field of an answer as text. */
+export function word(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

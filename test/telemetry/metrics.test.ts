@@ -1,0 +1,48 @@
+/** Metrics: what was counted here and what is collected from elsewhere, in Prometheus' text format. */
+import { expect, test } from 'vitest';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+
+const line = (text: string, start: string): string | undefined =>
+  text.split('\n').find((one) => one.startsWith(start));
+
+test('counters and histograms count, with their labels', async () => {
+  const metrics = new Metrics(() => undefined);
+  const requests = metrics.counter('requests_total', 'Requests', ['status']);
+  requests.add(1, { status: 200 });
+  requests.add(2, { status: 200 });
+  metrics.histogram('took_seconds', 'Time', [0.1, 1]).observe(0.5);
+  const text = await metrics.text();
+  expect(line(text, 'requests_total')).toBe('requests_total{status="200"} 3');
+  expect(line(text, 'took_seconds_bucket{le="1"}')).toBe('took_seconds_bucket{le="1"} 1');
+  expect(text).toContain('# TYPE requests_total counter');
+  expect(text).toContain('process_cpu_seconds_total');
+});
+
+test('gauges, totals and summaries are asked for at each scrape', async () => {
+  const metrics = new Metrics(() => undefined);
+  let lag = 5;
+  metrics.gauge('lag_scans', 'Lag', ['journal'], () => [{ labels: { journal: 0 }, value: lag }]);
+  metrics.total('dropped_total', 'Dropped', [], () => 7);
+  metrics.summary('latency_seconds', 'Latency', ['thread'], () => [
+    { labels: { thread: 1 }, quantiles: { '0.5': 0.1, '0.99': 0.4 }, count: 9, sum: 1.5 },
+  ]);
+  expect(line(await metrics.text(), 'lag_scans{')).toBe('lag_scans{journal="0"} 5');
+  lag = 6;
+  const text = await metrics.text();
+  expect(line(text, 'lag_scans{')).toBe('lag_scans{journal="0"} 6');
+  expect(line(text, 'dropped_total')).toBe('dropped_total 7');
+  expect(text).toMatch(/^latency_seconds\{thread="1",quantile="0\.99"\} 0\.4$/m);
+  expect(text).toMatch(/^latency_seconds_count\{thread="1"\} 9$/m);
+  expect(text).toMatch(/^latency_seconds_sum\{thread="1"\} 1\.5$/m);
+});
+
+test('a collect that throws spoils its own metric, not the scrape', async () => {
+  const faults: string[] = [];
+  const metrics = new Metrics((metric) => faults.push(metric));
+  metrics.gauge('broken', 'Broken', [], () => {
+    throw new Error('gone');
+  });
+  metrics.gauge('fine', 'Fine', [], () => 1);
+  expect(line(await metrics.text(), 'fine')).toBe('fine 1');
+  expect(faults).toEqual(['broken']);
+});

@@ -1,0 +1,140 @@
+/**
+ * Law 1: imports go down only, along these arrows, and never in a circle.
+ * Type imports count: a type known upstairs is a dependency all the same.
+ */
+import type { Finding, Import, Source } from './source.ts';
+
+/** Known to every room above it without an arrow: the words, and (but for the words) telemetry. */
+const everywhere = ['model', 'telemetry'];
+
+/**
+ * Room -> what it may import beside `everywhere`; a path instead of a room opens that file alone.
+ * `src/x.ts` is the room `x.ts`. From low to high.
+ */
+const arrows: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  telemetry: [],
+  'config.ts': [],
+  'system-clock.ts': [],
+  store: [],
+  workers: [],
+  outbox: ['store'],
+  links: [],
+  scans: ['store', 'outbox', 'links'],
+  codes: ['store', 'outbox', 'links'],
+  campaigns: ['store', 'outbox', 'scans/report.ts'],
+  workspaces: ['store', 'outbox'],
+  billing: ['store', 'outbox'],
+  webhooks: ['store', 'outbox', 'workers'],
+  images: ['store', 'workers'],
+  dashboard: [],
+  http: ['links', 'scans'],
+  api: [
+    'outbox',
+    'scans',
+    'codes',
+    'campaigns',
+    'workspaces',
+    'billing',
+    'webhooks',
+    'images',
+    'http',
+    'config.ts',
+    'system-clock.ts',
+  ],
+  service: ['*'],
+  'app.ts': ['*'],
+  'main.ts': ['*'],
+};
+
+/** `src/scans/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
+const roomOf = (path: string): string => path.split('/')[1] ?? '';
+const inSource = (path: string): boolean => path.startsWith('src/');
+
+export function checkArrows(sources: readonly Source[]): Finding[] {
+  const findings: Finding[] = [];
+  for (const source of sources.filter(({ path }) => inSource(path))) {
+    const room = roomOf(source.path);
+    const allowed = arrows[room];
+    if (allowed === undefined) {
+      const message = `room "${room}" has no arrows; put the file in a room, or the room in test/tidy/arrows.ts`;
+      findings.push({ path: source.path, line: 1, message });
+      continue;
+    }
+    for (const imported of source.imports) {
+      const message = refuse({ source, room, allowed, imported });
+      if (message !== undefined) {
+        findings.push({ path: source.path, line: imported.line, message });
+      }
+    }
+  }
+  return [...findings, ...checkCycles(sources)];
+}
+
+function refuse(at: {
+  source: Source;
+  room: string;
+  allowed: readonly string[];
+  imported: Import;
+}): string | undefined {
+  const { source, room, allowed, imported } = at;
+  const { target, isTypeOnly } = imported;
+  if (target === undefined) return undefined;
+  const isEntry = source.path.endsWith('.worker.ts');
+  if (!inSource(target)) {
+    const isDefaults = target === 'config/default.json';
+    return isDefaults ? undefined : `src imports ${target}; move what it needs into src`;
+  }
+  if (target.endsWith('.worker.ts') && !isTypeOnly) {
+    return `${target} is a thread entry; start it with new URL('…', import.meta.url), share code in a plain file`;
+  }
+  const to = roomOf(target);
+  if (to === room || allowed.includes('*')) {
+    return to === 'main.ts' ? 'nothing imports main.ts; move what it needs into a room' : undefined;
+  }
+  if (allowed.includes(to) || allowed.some((path) => target === `src/${path}`)) return undefined;
+  if (
+    room !== 'model' &&
+    everywhere.includes(to) &&
+    !(room === 'telemetry' && to === 'telemetry')
+  ) {
+    return undefined;
+  }
+  if (to === 'config.ts' && (isEntry || (isTypeOnly && room !== 'model'))) return undefined;
+  if (to === 'system-clock.ts' && isEntry) return undefined;
+  if (to === 'config.ts')
+    return `${room} reads the configuration; take the values as parameters, or import type`;
+  if (to === 'system-clock.ts')
+    return `${room} takes the machine's clock; take a Clock as a parameter`;
+  const list = [...everywhere.filter(() => room !== 'model'), ...allowed].join(', ') || 'nothing';
+  return `${room} may not import ${to}; it may import ${list}: take it as a parameter, or move it down`;
+}
+
+/** Circles of files, each named once at its first file in path order. */
+function checkCycles(sources: readonly Source[]): Finding[] {
+  const files = new Map(sources.map((source) => [source.path, source]));
+  const done = new Set<string>();
+  const findings: Finding[] = [];
+  const walk = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path);
+    const source = files.get(path);
+    if (start !== -1) {
+      const circle = [...trail.slice(start), path].join(' -> ');
+      const last = files.get(trail.at(-1) ?? '');
+      const line = last?.imports.find(({ target }) => target === path)?.line ?? 1;
+      findings.push({
+        path: last?.path ?? path,
+        line,
+        message: `imports in a circle: ${circle}; move what both need to a file below them`,
+      });
+      return;
+    }
+    if (source === undefined || done.has(path)) return;
+    for (const { target } of source.imports) {
+      if (target !== undefined) walk(target, [...trail, path]);
+    }
+    done.add(path);
+  };
+  for (const path of [...files.keys()].sort()) walk(path, []);
+  return findings;
+}

@@ -1,0 +1,36 @@
+/** All laws of the house over a list of files. */
+import { checkArrows } from './arrows.ts';
+import { checkEngines, checkHotFiles } from './engines.ts';
+import { checkNames, checkShape } from './shape.ts';
+import { isScript, parseSource, type File, type Finding } from './source.ts';
+import { checkFlags } from './flags.ts';
+import { checkComments, checkTests, checkTraces, checkTypes } from './words.ts';
+
+/**
+ * @param files scripts (parsed) and other texts of the tree
+ * @param hot files that must exist and never wait, but for the functions named
+ */
+export function checkTree(
+  files: readonly File[],
+  hot: Readonly<Record<string, readonly string[]>>,
+): Finding[] {
+  const sources = files.filter(isScript).map(parseSource);
+  return [
+    ...checkArrows(sources),
+    ...checkEngines(sources),
+    ...checkHotFiles(sources, hot),
+    ...checkNames(files),
+    ...checkShape(sources),
+    ...checkTypes(sources),
+    ...checkFlags(sources),
+    ...checkTests(sources),
+    ...checkComments(sources),
+    ...checkTraces(files),
+  ];
+}
+
+/** `src/a.ts:3 message`, sorted, one a line. */
+export function formatFindings(findings: readonly Finding[]): string {
+  const texts = findings.map(({ path, line, message }) => `${path}:${line} ${message}`);
+  return texts.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).join('\n');
+}

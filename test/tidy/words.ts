@@ -1,0 +1,130 @@
+/** Laws 5 and 6: what may not be written, in types, in tests, in comments, and in any text at all. */
+import type { CallExpression, Node } from 'oxc-parser';
+import type { File, Finding, Source } from './source.ts';
+
+export function checkTypes(sources: readonly Source[]): Finding[] {
+  return sources.flatMap((source) => {
+    const findings: Finding[] = [];
+    const mayDefault = /\.worker\.ts$|^config\//.test(source.path);
+    const refuse = (node: Node, message: string): void => {
+      findings.push(source.finding(node.start, message));
+    };
+    source.visit({
+      TSAnyKeyword: (node) => refuse(node, 'any; write the type, or unknown and narrow it'),
+      TSEnumDeclaration: (node) => refuse(node, 'enum; write a union of string literals'),
+      TSAsExpression(node) {
+        if (node.expression.type !== 'TSAsExpression') return;
+        refuse(
+          node,
+          'a cast through another type; parse the value, or fix the type where it is made',
+        );
+      },
+      TSTypeAssertion: (node) => refuse(node, 'a cast; parse the value, or fix the type'),
+      ExportDefaultDeclaration(node) {
+        if (!mayDefault) refuse(node, 'default export; export it by its name');
+      },
+      ExportSpecifier(node) {
+        const { exported } = node;
+        const name = exported.type === 'Literal' ? exported.value : exported.name;
+        if (name === 'default') refuse(node, 'default export; export it by its name');
+      },
+    });
+    return findings;
+  });
+}
+
+const runners = /^(it|test|describe|bench|suite)$/;
+const skips = /^(skip|only|todo|skipIf|runIf|fails)$/;
+
+/** Tests that do not run, that keep the others from running, or that hold nothing. */
+export function checkTests(sources: readonly Source[]): Finding[] {
+  return sources
+    .filter(({ path }) => path.startsWith('test/'))
+    .flatMap((source) => {
+      const findings: Finding[] = [];
+      source.visit({
+        MemberExpression(node) {
+          if (node.property.type !== 'Identifier' || !skips.test(node.property.name)) return;
+          if (!runners.test(rootName(node.object) ?? '')) return;
+          const message = `.${node.property.name} keeps tests from running; mend the test, or delete it`;
+          findings.push(source.finding(node.start, message));
+        },
+        CallExpression(node) {
+          const name = rootName(node.callee) ?? '';
+          if (/^x(it|test|describe)$/.test(name)) {
+            findings.push(
+              source.finding(
+                node.start,
+                `${name} keeps tests from running; mend the test, or delete it`,
+              ),
+            );
+          }
+          if (runners.test(name) && isEmpty(node)) {
+            findings.push(source.finding(node.start, 'an empty test; write it, or delete it'));
+          }
+        },
+      });
+      return findings;
+    });
+}
+
+/** `it.each(…)(…)` -> `it`. */
+function rootName(node: Node): string | undefined {
+  if (node.type === 'Identifier') return node.name;
+  if (node.type === 'MemberExpression') return rootName(node.object);
+  return node.type === 'CallExpression' ? rootName(node.callee) : undefined;
+}
+
+function isEmpty(node: CallExpression): boolean {
+  const [title, ...rest] = node.arguments;
+  const isTitled = title?.type === 'Literal' || title?.type === 'TemplateLiteral';
+  if (isTitled && rest.length === 0) return true;
+  return rest.some((argument) => {
+    const isFunction =
+      argument.type === 'ArrowFunctionExpression' || argument.type === 'FunctionExpression';
+    return (
+      isFunction && argument.body?.type === 'BlockStatement' && argument.body.body.length === 0
+    );
+  });
+}
+
+export function checkComments(sources: readonly Source[]): Finding[] {
+  return sources.flatMap((source) =>
+    source.comments
+      .filter(({ value }) =>
+        /\b(TODO|FIXME|XXX|HACK)\b|@ts-(ignore|nocheck|expect-error)/.test(value),
+      )
+      .map(({ start }) =>
+        source.finding(start, 'a note to oneself; do it, or open an issue for it'),
+      ),
+  );
+}
+
+/** Traces of the machine that the text was written on. */
+const traces: ReadonlyArray<{ pattern: RegExp; instead: string }> = [
+  {
+    pattern: /(?<![\w.])\/(work|root|home|Users|tmp)\/[\w.]/,
+    instead: 'a path relative to the file, or mkdtemp in os.tmpdir()',
+  },
+  { pattern: /[A-Z]:\\\\?Users\\/, instead: 'a path relative to the file' },
+  {
+    pattern: /\bregistry\.[\w-]+\.\w+|\b(artifactor[y]|verdacci[o])\b/i,
+    instead: "no registry: npm's configuration knows it",
+  },
+  { pattern: /"resolved": "https?:/, instead: 'a lock file without addresses (.npmrc)' },
+];
+
+/** Every text file, scripts or not: no paths of a machine, no hosts of a registry. */
+export function checkTraces(files: readonly File[]): Finding[] {
+  return files.flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) =>
+      traces
+        .filter(({ pattern }) => pattern.test(line))
+        .map(({ pattern, instead }) => ({
+          path,
+          line: index + 1,
+          message: `"${pattern.exec(line)?.[0] ?? ''}" is of one machine; write ${instead}`,
+        })),
+    ),
+  );
+}
