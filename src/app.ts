@@ -154,7 +154,7 @@ async function assemble(
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
-  const observed: Observed = { threads, links, images, scans, management };
+  const observed: Observed = { threads, links, codes, images, scans, management };
   registerMetrics(metrics, observed);
   let isStopping = false;
   const api = createApi({
@@ -186,6 +186,7 @@ async function assemble(
   closers.push(() => server.drain(stoppingApiMsMax));
   const sweeper = setInterval(() => {
     links.reclaim();
+    codes.links.wakeLate();
     const sweeps = [outbox.trim(), services.idempotency.sweep()];
     Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
   }, sweepMs);

@@ -41,7 +41,7 @@ import { isFaults, validateTarget } from './targets.ts';
 import { moveTerms } from './terms.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */
-export const deletedRetentionMs = 90 * dayMs;
+const deletedRetentionMs = 90 * dayMs;
 /**
  * Tries for a free generated code. At a billion codes of 2^40 a try fails with 0.1 %: sixteen in a
  * row never happen, so running out means that the randomness is broken.

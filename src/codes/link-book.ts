@@ -3,12 +3,15 @@
  * committed change gets into it.
  */
 import { KEEP_SCANS_LEFT, type Link } from '../links/layout.ts';
+import { Failure } from '../model/failure.ts';
 import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
 import { linkBlockOf, linkIn, linksIn, withLink, type StoredLink } from '../store/link-blocks.ts';
 import type { Management } from '../store/management.ts';
 import type { LinkTable } from './link-table.ts';
 
 const noLimit = -1;
+/** Late links one wake tries: about 1 ms. */
+const lateBatchMax = 100;
 
 export class LinkBook {
   readonly #store: Management;
@@ -16,6 +19,8 @@ export class LinkBook {
   readonly #scansOf: (codeNo: number) => number;
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<number, number>();
+  /** Codes whose committed link is not in the table yet. */
+  readonly #late = new Set<number>();
 
   constructor(store: Management, table: LinkTable, scansOf: (codeNo: number) => number) {
     this.#store = store;
@@ -62,23 +67,50 @@ export class LinkBook {
     this.#store.links.put(block, withLink(this.#store.links.get(block), link));
   }
 
-  /** Brings the newest committed link of a code into the link table. */
+  /**
+   * Brings the newest committed link of a code into the link table.
+   * @throws Failure storage_full, overloaded (links/writer.ts): the change is committed all the same,
+   *   and `wakeLate` brings it in when there is room again
+   */
   wake(code: QrCodeRecord): void {
     if (code.shortCode === undefined) return;
-    this.#store.environment.refresh();
-    const block = this.#store.links.get(linkBlockOf(code.no));
-    const link = block === undefined ? undefined : linkIn(block, code.no);
-    if (link === undefined) throw new Error(`Cannot wake code ${code.no}: it has no stored link`);
-    if (!link.gone) {
-      this.#put(link);
-      return;
-    }
-    this.#limits.delete(code.no);
-    this.#table.retire(link.key);
+    if (this.#late.size > 0) this.wakeLate();
+    this.#wake(code.no);
   }
 
-  #put(link: StoredLink): void {
-    const { key, codeNo, workspaceNo, target, expiresAtMs, scanLimit } = link;
+  /** Committed links that found no room in the link table. */
+  get lateCount(): number {
+    return this.#late.size;
+  }
+
+  /** Tries the late links again, a batch at most. Called by every wake and by the app's tick. */
+  wakeLate(): void {
+    for (const codeNo of [...this.#late].slice(0, lateBatchMax)) {
+      try {
+        this.#wake(codeNo);
+      } catch (error) {
+        if (error instanceof Failure) return;
+        throw error;
+      }
+    }
+  }
+
+  #wake(codeNo: number): void {
+    this.#late.add(codeNo);
+    this.#store.environment.refresh();
+    const block = this.#store.links.get(linkBlockOf(codeNo));
+    const link = block === undefined ? undefined : linkIn(block, codeNo);
+    if (link === undefined) throw new Error(`Cannot wake code ${codeNo}: it has no stored link`);
+    if (link.gone) {
+      this.#limits.delete(codeNo);
+      this.#table.retire(link.key);
+    } else {
+      this.#put(link);
+    }
+    this.#late.delete(codeNo);
+  }
+
+  #put({ key, codeNo, workspaceNo, target, expiresAtMs, scanLimit }: StoredLink): void {
     const scansLeft = this.#scansLeft(codeNo, scanLimit);
     this.#table.put({
       key,
@@ -89,15 +121,14 @@ export class LinkBook {
       scansLeft,
       state: 'live',
     });
+    // Only now: after a put that failed the counter is still to be set.
+    if (scanLimit === undefined) this.#limits.delete(codeNo);
+    else this.#limits.set(codeNo, scanLimit);
   }
 
   #scansLeft(codeNo: number, scanLimit: number | undefined): number {
-    if (scanLimit === undefined) {
-      this.#limits.delete(codeNo);
-      return noLimit;
-    }
+    if (scanLimit === undefined) return noLimit;
     if (this.#limits.get(codeNo) === scanLimit) return KEEP_SCANS_LEFT;
-    this.#limits.set(codeNo, scanLimit);
     return Math.max(0, scanLimit - this.#scansOf(codeNo));
   }
 }

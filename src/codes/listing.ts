@@ -12,6 +12,7 @@
 import type { CodeType, QrCodeRecord } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
+import { parseId } from '../model/ids.ts';
 import {
   before,
   endOf,
@@ -23,12 +24,15 @@ import {
 } from '../store/code-keys.ts';
 import { unpackCode, type PackedCode } from '../store/code-codec.ts';
 import type { Management } from '../store/management.ts';
+import { tagLengthMax } from './rules.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
 
 /** Positions one slice of a walk looks at: at 1–3 µs each, about 1 ms. */
 const sliceMax = 500;
 /** Remembered totals over all workspaces; each is about 200 bytes. */
 const totalsMax = 1_000;
+/** Searches that wait for their turn; one more is answered 503. */
+const waitingMax = 64;
 const cursorPattern = /^[A-Za-z0-9_-]{14}$/;
 const cursorTimeBytes = 6;
 const newest: ListPosition = endOf(Number.MAX_SAFE_INTEGER);
@@ -74,6 +78,8 @@ interface Plan {
 export class CodeListing {
   readonly #store: Management;
   readonly #totals = new Map<string, { readonly version: number; readonly total: number }>();
+  #turn: Promise<void> = Promise.resolve();
+  #waiting = 0;
 
   constructor(store: Management) {
     this.#store = store;
@@ -88,7 +94,7 @@ export class CodeListing {
     const direct = plan.others.length === 0 && plan.search === undefined;
     const found = direct
       ? this.#directPage(plan, from, skip, request.limit)
-      : await this.#walkedPage(plan, from, skip, request.limit);
+      : await this.#inTurn(async () => await this.#walkedPage(plan, from, skip, request.limit));
     const last = found.positions[request.limit - 1];
     const data = this.#records(found.positions.slice(0, request.limit));
     return found.positions.length > request.limit && last !== undefined
@@ -99,9 +105,13 @@ export class CodeListing {
   #plan(workspaceNo: number, filter: CodeFilter): Plan | undefined {
     const form = formTerm(filter.type, filter.dynamic);
     if (form === null) return undefined;
+    // No code has a tag this long or a campaign that is no id; as keys they would not even fit.
+    if ((filter.tag?.length ?? 0) > tagLengthMax) return undefined;
+    const { campaignId } = filter;
+    if (campaignId !== undefined && parseId('cmp', campaignId) === undefined) return undefined;
     const terms: Term[] = form === undefined ? [] : [form];
     if (filter.tag !== undefined) terms.push({ kind: 'tag', text: filter.tag });
-    if (filter.campaignId !== undefined) terms.push({ kind: 'campaign', text: filter.campaignId });
+    if (campaignId !== undefined) terms.push({ kind: 'campaign', text: campaignId });
     const ranked = terms
       .map((term) => ({ term, count: termCount(this.#store, workspaceNo, term) }))
       .sort((one, other) => one.count - other.count);
@@ -157,6 +167,25 @@ export class CodeListing {
       });
     }
     return { positions, total: this.#remember(plan, version, matches) };
+  }
+
+  /** Walks come one after the other: together they hold the thread no longer than one does. */
+  async #inTurn(walk: () => Promise<Found>): Promise<Found> {
+    if (this.#waiting >= waitingMax) {
+      const detail = 'Too many searches at a time';
+      throw new Failure('overloaded', detail, { retryAfterSeconds: 1 });
+    }
+    this.#waiting++;
+    const before = this.#turn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#turn = promise;
+    try {
+      await before;
+      return await walk();
+    } finally {
+      this.#waiting--;
+      resolve();
+    }
   }
 
   /** Visits what passes the plan from `from` down, a slice at a time. */

@@ -19,7 +19,7 @@ export const searchLengthMax = 200;
 /** The link table counts what is left in 31 bits. */
 export const scanLimitMax = 2 ** 31 - 1;
 /** 9999-12-31T23:59:59.999Z: the last time ISO 8601 writes with a four-digit year. */
-export const expiresAtMsMax = 253_402_300_799_999;
+const expiresAtMsMax = 253_402_300_799_999;
 
 /** Fields whose rules do not depend on how they came in: a new code, a change's result. */
 export interface CodeContent {

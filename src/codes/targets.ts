@@ -19,8 +19,8 @@ import type { CodeType } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
 import { fault } from './rules.ts';
 
-export const urlLengthMax = 2_048;
-export const staticBytesMax = 2_000;
+const urlLengthMax = 2_048;
+const staticBytesMax = 2_000;
 
 /** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
 const hidden =

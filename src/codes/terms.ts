@@ -14,7 +14,7 @@ export const listVersion: Term = { kind: 'version', text: '' };
 
 const nothing = new Uint8Array(0);
 
-export function termsOf(code: QrCodeRecord): Term[] {
+function termsOf(code: QrCodeRecord): Term[] {
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
   if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });

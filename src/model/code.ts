@@ -37,7 +37,7 @@ export interface QrCodeRecord {
   readonly deletedAtMs?: number;
 }
 
-export const shortCodeLength = 8;
+const shortCodeLength = 8;
 /** Partitions a shard owns whole; the number is in the data, so it never changes. */
 export const partitionCount = 64;
 

@@ -13,7 +13,7 @@ import type { IdSource } from '../model/ids.ts';
 import type { Management, StoredEvent } from '../store/management.ts';
 
 /** Events older than this are trimmed: a month to look back at. */
-export const eventRetentionMs = 30 * dayMs;
+const eventRetentionMs = 30 * dayMs;
 /** Events one trim transaction removes: about 10 ms of the writer's time. */
 const trimBatchMax = 1_000;
 

@@ -3,6 +3,7 @@
  * Values are read when somebody asks; nothing here runs on its own.
  */
 import type { HealthCheck, HealthReport } from '../api/services.ts';
+import type { CodeBook } from '../codes/code-book.ts';
 import type { ImageService } from '../images/image-service.ts';
 import type { LinkWriter } from '../links/writer.ts';
 import type { Management } from '../store/management.ts';
@@ -17,13 +18,14 @@ const microsecondsPerSecond = 1_000_000;
 export interface Observed {
   readonly threads: EngineThreads;
   readonly links: LinkWriter;
+  readonly codes: CodeBook;
   readonly images: ImageService;
   readonly scans: ScanStore;
   readonly management: Management;
 }
 
 /** @param isStopping true once the service drains */
-export function healthOf({ threads }: Observed, isStopping: boolean): HealthReport {
+export function healthOf({ threads, codes }: Observed, isStopping: boolean): HealthReport {
   const silent = threads.redirects.filter((state) => !state.isListening).length;
   const journalFault = threads.redirects.find((state) => state.figures?.journalFault !== undefined);
   const shardFault = threads.shards.find((state) => state.fault !== undefined);
@@ -40,6 +42,11 @@ export function healthOf({ threads }: Observed, isStopping: boolean): HealthRepo
       'scans',
       shardFault === undefined,
       `scans wait in the journal, the store cannot be written: ${shardFault?.fault}`,
+    ),
+    check(
+      'links',
+      codes.links.lateCount === 0,
+      `${codes.links.lateCount} changed links do not fit into the link table, see links.arenaBytesMax`,
     ),
     check('lag', lagMs <= lagMsMax, `counting is ${Math.round(lagMs / 1_000)} s behind`),
   ];

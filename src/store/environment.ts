@@ -72,6 +72,7 @@ export class StoreEnvironment {
   /**
    * Runs `work` in a write transaction, batched with others that wait; resolves once committed.
    * `work` is synchronous and must not touch anything but this environment before it returns.
+   * It may throw only before its first write: lmdb-js does not undo a member of a batch.
    */
   async transaction<T>(work: () => T): Promise<T> {
     try {

@@ -44,7 +44,7 @@ import type { PackedCode } from './code-codec.ts';
 import { StoreEnvironment, type Table } from './environment.ts';
 
 /** The layout this program writes. */
-export const schemaVersion = 1;
+const schemaVersion = 1;
 
 /** Lifts data of version `index + 1` to the next one, inside a transaction. */
 export type Migration = (management: Management) => void;

@@ -38,7 +38,7 @@ const verifiedMax = 10_000;
 const usesDelayMs = 5_000;
 /** The file of signing keys is read again for an unknown `kid`, at most this often. */
 const reloadIntervalMs = 1_000;
-export const keyNameLengthMax = 120;
+const keyNameLengthMax = 120;
 
 export interface NewApiKey {
   readonly workspaceNo: number;
@@ -87,11 +87,16 @@ export class ApiKeys {
 
   /**
    * Makes a key; the token is in the answer and nowhere else.
-   * @throws Failure not_found (workspace, or no member), forbidden (a role above the user's)
+   * @throws Failure validation_failed, not_found (workspace, or no member), forbidden (a role above the user's)
    */
   async create(key: NewApiKey): Promise<{ record: ApiKeyRecord; token: string }> {
     const { store, ids, clock } = this.#parts;
     const { workspaceNo, userId, name, role, expiresAtMs } = key;
+    if (name === '' || name.length > keyNameLengthMax) {
+      const message = `A name of 1 to ${keyNameLengthMax} characters`;
+      const faults = [{ path: 'name', code: 'invalid_name', message }];
+      throw new Failure('validation_failed', message, { faults });
+    }
     const { record, workspaceId } = await store.environment.transaction(() => {
       const workspace = store.workspaces.get(workspaceNo);
       const membership = store.memberships.get([workspaceNo, userId]);

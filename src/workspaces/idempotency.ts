@@ -11,9 +11,9 @@ import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management.ts';
 
-export const answerRetentionMs = dayMs;
+const answerRetentionMs = dayMs;
 /** Printable ASCII, at most this long: it is part of an LMDB key. */
-export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 const sweepBatchMax = 1_000;
 
 export interface KeptAnswer {

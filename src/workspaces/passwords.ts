@@ -6,6 +6,7 @@
  *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
+import { Failure } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 
 const costLog2 = 15;
@@ -15,12 +16,18 @@ const saltBytes = 16;
 const hashBytes = 32;
 /** A stored hash with a dearer setting than this is refused: it could stall the pool. */
 const costLog2Max = 20;
-export const passwordLengthMin = 8;
-export const passwordLengthMax = 256;
+/** Longer ones are refused unhashed: hashing time would follow the length. */
+const passwordLengthMax = 256;
 const hashShape =
   /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
 
+/** @throws Failure validation_failed for a password that is too long */
 export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
+  if (password.length > passwordLengthMax) {
+    const message = `At most ${passwordLengthMax} characters`;
+    const faults = [{ path: 'password', code: 'too_long', message }];
+    throw new Failure('validation_failed', message, { faults });
+  }
   const salt = Buffer.from(randomBytes(new Uint8Array(saltBytes)));
   const hash = await derive(password, salt, costLog2, blockSize, parallelism);
   const parts = ['scrypt', costLog2, blockSize, parallelism];
@@ -32,6 +39,7 @@ export async function passwordMatches(password: string, stored: string): Promise
   const match = hashShape.exec(stored);
   if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');
   const [, cost, block, lanes, salt = '', expected = ''] = match;
+  if (password.length > passwordLengthMax) return false;
   if (Number(cost) > costLog2Max) throw new Error('Cannot verify a password: its cost is too high');
   const hash = await derive(
     password,

@@ -10,7 +10,8 @@ import type { Management } from '../store/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 
-export const emailLengthMax = 254;
+const emailLengthMax = 254;
+const nameLengthMax = 120;
 
 export interface NewUser {
   readonly email: string;
@@ -49,9 +50,15 @@ export class Users {
     });
   }
 
-  /** The record of a new user, its password hashed; nothing is stored yet. */
+  /** The record of a new user, its password hashed; nothing is stored yet. @throws Failure validation_failed */
   async prepare(user: NewUser): Promise<UserRecord> {
     const { email, name, password } = user;
+    const long =
+      email.length > emailLengthMax ? 'email' : name.length > nameLengthMax ? 'name' : '';
+    if (long !== '') {
+      const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
+      throw new Failure('validation_failed', `Too long: ${long}`, { faults });
+    }
     const made = { id: this.#ids.newId('usr'), email, name, createdAtMs: this.#clock.now() };
     if (password === undefined) return made;
     return { ...made, passwordHash: await hashPassword(password, this.#randomBytes) };
@@ -103,6 +110,6 @@ export class Users {
   }
 }
 
-export function foldEmail(email: string): string {
+function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase();
 }

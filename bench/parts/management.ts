@@ -1,0 +1,174 @@
+/**
+ * The management side, warm: what a request pays before its handler runs (token and quota), what a
+ * list costs in a workspace of 100,000 codes, and how fast the links are read at start.
+ * On a real store in a temporary folder; answers are checked before anything is timed.
+ */
+import { getRandomValues } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bench } from 'tinybench';
+import { CodeBook } from '../../src/codes/code-book.ts';
+import type { CodeFilter } from '../../src/codes/listing.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { openManagement, type Management } from '../../src/store/management.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
+
+export const question =
+  'What do token and quota, a list of 100,000 codes, and reading links at start cost?';
+
+interface Row {
+  readonly name: string;
+  readonly nanosecondsPerOperation: number;
+  readonly note?: string;
+}
+
+const codesFull = 100_000;
+const codesQuick = 1_000;
+/** Creates that are in flight together: they share commits, as a bulk import's do. */
+const wave = 1_000;
+const pageLimit = 20;
+
+export async function run(options: { quick: boolean }): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
+  const store = openManagement(join(folder, 'management.mdb'));
+  const ids = createIdSource(systemClock, getRandomValues);
+  const services = openWorkspaceServices({
+    store,
+    ids,
+    clock: systemClock,
+    randomBytes: getRandomValues,
+    dataDir: folder,
+  });
+  try {
+    const book = openBook(store, ids);
+    const first = { email: 'a@b.example', password: 'password', plan: 'enterprise' } as const;
+    const made = await services.workspaces.bootstrap(first);
+    if (made === undefined) throw new Error('Cannot bench: the store is not empty');
+    const { actor } = await services.keys.verify(made.apiKey);
+    const count = options.quick ? codesQuick : codesFull;
+    const filled = await fill(book, actor, count);
+    const rows = [filled, readLinks(book, count)];
+    rows.push(...(await guardRows(services, made.apiKey, options.quick)));
+    rows.push(...(await listRows(book, count, options.quick)));
+    return rows;
+  } finally {
+    await services.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function openBook(store: Management, ids: ReturnType<typeof createIdSource>): CodeBook {
+  return new CodeBook({
+    store,
+    ids,
+    outbox: new Outbox(store, ids, systemClock),
+    links: { put: () => undefined, retire: () => undefined },
+    clock: systemClock,
+    randomBytes: getRandomValues,
+    shortUrlBase: 'https://qr.example.com',
+    scansOf: () => 0,
+  });
+}
+
+async function fill(book: CodeBook, actor: Actor, count: number): Promise<Row> {
+  const startedMs = systemClock.monotonicMs();
+  for (let made = 0; made < count; made += wave) {
+    const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
+      target: `https://shop.example.com/products/${made + at}?utm_source=qr`,
+      name: `Poster ${made + at}`,
+      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `shelf-${(made + at) % 50}`],
+    }));
+    await Promise.all(drafts.map(async (draft) => await book.create(actor, draft)));
+  }
+  return row('create, 1,000 in flight', startedMs, count);
+}
+
+function readLinks(book: CodeBook, count: number): Row {
+  const startedMs = systemClock.monotonicMs();
+  const loaded = book.links.load();
+  if (loaded !== count) throw new Error(`Cannot bench: ${loaded} links loaded, expected ${count}`);
+  const read = row('read a link at start', startedMs, count);
+  const perSecond = Math.round(1e9 / read.nanosecondsPerOperation).toLocaleString('en');
+  return { ...read, note: `${perSecond} links a second, without the link table's own work` };
+}
+
+async function guardRows(
+  services: WorkspaceServices,
+  token: string,
+  quick: boolean,
+): Promise<Row[]> {
+  const limits = { perMinute: Number.MAX_SAFE_INTEGER, perDay: undefined };
+  const bench = newBench(quick)
+    .add('verify a token, warm', async () => await services.keys.verify(token))
+    .add('verify a token and take quota, warm', async () => {
+      const { actor } = await services.keys.verify(token);
+      services.quota.take(actor.workspaceNo, limits);
+    })
+    .add('take quota', () => services.quota.take(1, limits));
+  return rowsOf(await bench.run());
+}
+
+async function listRows(book: CodeBook, count: number, quick: boolean): Promise<Row[]> {
+  const list = async (filter: CodeFilter, page = 1): Promise<number> =>
+    (await book.list(1, { filter, limit: pageLimit, page })).total;
+  const expect = (found: number, expected: number): void => {
+    if (found !== expected) throw new Error(`Cannot bench: total ${found}, expected ${expected}`);
+  };
+  const pages = count / pageLimit;
+  const deep = await book.list(1, { filter: {}, limit: pageLimit, page: pages - 2 });
+  const cursor = deep.nextCursor ?? '';
+  expect(await list({}), count);
+  expect(await list({ tag: 'even' }), count / 2);
+  expect(await list({ tag: 'even', type: 'url' }), count / 2);
+  expect(await list({ search: 'poster 77' }), quick ? 11 : 1_111);
+  let fresh = 0;
+  const bench = newBench(quick)
+    .add('list: first page', async () => await list({}))
+    .add('list: a tag', async () => await list({ tag: 'even' }))
+    .add('list: last page by number', async () => await list({}, pages))
+    .add('list: deep page by cursor', async () => {
+      await book.list(1, { filter: {}, limit: pageLimit, cursor });
+    })
+    .add('list: days, total counted anew', async () => await list({ fromDay: ++fresh % 20_000 }))
+    .add('list: a search, total known', async () => await list({ search: 'poster 77' }))
+    .add('list: a search, total counted anew', async () => await list({ search: `shop${++fresh}` }))
+    .add('list: tag and type, counted anew', async () => {
+      await list({ tag: 'odd', dynamic: true, fromDay: ++fresh % 20_000 });
+    });
+  return rowsOf(await bench.run());
+}
+
+function newBench(quick: boolean): Bench {
+  return new Bench(
+    quick ? { time: 1, iterations: 2, warmup: false } : { time: 500, warmupTime: 100 },
+  );
+}
+
+function rowsOf(tasks: Awaited<ReturnType<Bench['run']>>): Row[] {
+  return tasks.map(({ name, result }) => {
+    if (!('latency' in result)) throw new Error(`Cannot bench ${name}: it did not complete`);
+    const { p50, p99 } = result.latency;
+    return {
+      name,
+      nanosecondsPerOperation: p50 * 1e6,
+      note: `median; p99 ${(p99 * 1e3).toFixed(0)} µs`,
+    };
+  });
+}
+
+function row(name: string, startedMs: number, operations: number): Row {
+  const spentMs = systemClock.monotonicMs() - startedMs;
+  return { name, nanosecondsPerOperation: (spentMs * 1e6) / operations };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const { name, nanosecondsPerOperation, note } of await run({ quick: false })) {
+    const microseconds = (nanosecondsPerOperation / 1e3).toFixed(2).padStart(12);
+    process.stdout.write(`${name.padEnd(40)}${microseconds} µs  ${note ?? ''}\n`);
+  }
+}

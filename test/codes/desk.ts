@@ -1,0 +1,87 @@
+/** A code book on a real store, with a link table that remembers what it was told. */
+import { getRandomValues } from 'node:crypto';
+import { CodeBook, type CodeBookParts } from '../../src/codes/code-book.ts';
+import type { Link } from '../../src/links/layout.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import {
+  HandClock,
+  temporaryManagement,
+  type TemporaryManagement,
+} from '../store/temporary-management.ts';
+
+export const actor: Actor = {
+  userId: 'usr_00000000000000000001',
+  workspaceId: 'ws_00000000000000000001',
+  workspaceNo: 1,
+  role: 'owner',
+  keyId: 'key_00000000000000000001',
+};
+export const stranger: Actor = {
+  ...actor,
+  userId: 'usr_00000000000000000002',
+  workspaceId: 'ws_00000000000000000002',
+  workspaceNo: 2,
+};
+
+export class RememberingLinks {
+  readonly live = new Map<string, Link>();
+  readonly gone = new Set<string>();
+
+  put(link: Link): void {
+    if (link.state === 'gone') this.gone.add(link.key);
+    else this.live.set(link.key, link);
+  }
+  retire(key: string): void {
+    this.live.delete(key);
+    this.gone.add(key);
+  }
+}
+
+export interface Desk {
+  readonly temporary: TemporaryManagement;
+  readonly clock: HandClock;
+  links: RememberingLinks;
+  outbox: Outbox;
+  book: CodeBook;
+  /** Scans that count as counted, by code number. */
+  readonly scans: Map<number, number>;
+  restart(other?: Partial<CodeBookParts>): Promise<void>;
+}
+
+export function openDesk(more: Partial<CodeBookParts> = {}): Desk {
+  const temporary = temporaryManagement();
+  const clock = new HandClock();
+  const scans = new Map<number, number>();
+  const open = (other: Partial<CodeBookParts> = more): Pick<Desk, 'links' | 'outbox' | 'book'> => {
+    const { store } = temporary;
+    const ids = createIdSource(clock, getRandomValues);
+    const outbox = new Outbox(store, ids, clock);
+    const links = new RememberingLinks();
+    const book = new CodeBook({
+      store,
+      outbox,
+      links,
+      ids,
+      clock,
+      randomBytes: getRandomValues,
+      shortUrlBase: 'http://localhost:8081',
+      scansOf: (no) => scans.get(no) ?? 0,
+      ...other,
+    });
+    return { links, outbox, book };
+  };
+  const desk: Desk = {
+    temporary,
+    clock,
+    scans,
+    ...open(),
+    async restart(other) {
+      await temporary.reopen();
+      Object.assign(desk, open(other));
+      desk.book.links.load();
+    },
+  };
+  return desk;
+}

@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CodeFilter } from '../../src/codes/listing.ts';
+import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { Failure } from '../../src/model/failure.ts';
+import { dayOf } from '../../src/model/day.ts';
+import { actor, openDesk, stranger, type Desk } from './desk.ts';
+
+const day = 86_400_000;
+const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];
+const drafts = [
+  { target: 'https://example.com/spring', name: 'Spring poster', tags: ['a'] },
+  { target: 'https://example.com/static', dynamic: false, tags: ['b'] },
+  { type: 'text' as const, target: 'Hello World', tags: ['a', 'b'] },
+  { target: 'https://example.org/', slug: 'Own-Slug', campaignId: campaigns[0] },
+  { target: 'https://example.net/x', externalId: 'EXT-7', campaignId: campaigns[1], tags: ['a'] },
+];
+
+/** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
+async function filled(): Promise<{ desk: Desk; model: QrCodeRecord[] }> {
+  const desk = openDesk();
+  const model: QrCodeRecord[] = [];
+  for (let made = 0; made < 50; made++) {
+    const { slug, ...draft } = drafts[made % drafts.length]!;
+    const own = slug === undefined ? {} : { slug: `${slug}-${made}` };
+    model.push(await desk.book.create(actor, { ...draft, ...own }));
+    if (made % 7 === 0) await desk.book.create(stranger, draft);
+    if (made % 5 === 4) desk.clock.move(day);
+  }
+  for (const at of [3, 17, 29]) await desk.book.delete(actor, model[at]!.id);
+  for (const at of [5, 20]) {
+    const tags = ['b', 'c'];
+    model[at] = await desk.book.change(actor, model[at]!.id, { tags, campaignId: campaigns[1]! });
+  }
+  return { desk, model: model.filter((_, at) => ![3, 17, 29].includes(at)) };
+}
+
+function expected(model: readonly QrCodeRecord[], filter: CodeFilter): QrCodeRecord[] {
+  const { type, dynamic, tag, campaignId, fromDay, toDay, search } = filter;
+  const text = search?.toLowerCase();
+  return model
+    .filter((code) => type === undefined || code.type === type)
+    .filter((code) => dynamic === undefined || code.dynamic === dynamic)
+    .filter((code) => tag === undefined || code.tags.includes(tag))
+    .filter((code) => campaignId === undefined || code.campaignId === campaignId)
+    .filter((code) => fromDay === undefined || dayOf(code.createdAtMs) >= fromDay)
+    .filter((code) => toDay === undefined || dayOf(code.createdAtMs) <= toDay)
+    .filter((code) => {
+      const { name = '', target, shortCode = '', externalId = '', id } = code;
+      const texts = [name, target, shortCode, externalId, id].map((part) => part.toLowerCase());
+      return text === undefined || texts.some((part) => part.includes(text));
+    })
+    .sort((one, other) => other.createdAtMs - one.createdAtMs || other.no - one.no);
+}
+
+const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
+
+describe('list', () => {
+  test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
+    const { desk, model } = await filled();
+    const firstDay = dayOf(model[0]!.createdAtMs);
+    const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
+      nil: undefined,
+    });
+    const filters = fc.record({
+      type: fc.constantFrom(undefined, undefined, 'url' as const, 'text' as const, 'wifi' as const),
+      dynamic: fc.constantFrom(undefined, undefined, true, false),
+      tag: fc.constantFrom(undefined, undefined, 'a', 'b', 'c', 'none'),
+      campaignId: fc.constantFrom(undefined, undefined, ...campaigns),
+      fromDay: dayInRange,
+      toDay: dayInRange,
+      search: fc.constantFrom(undefined, undefined, 'SPRING', 'own-slug-2', 'ext-7', 'nothing', ''),
+    });
+    await fc.assert(
+      fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
+        const all = expected(model, filter);
+        const walked: QrCodeRecord[] = [];
+        let cursor: string | undefined;
+        for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
+          const paged = await desk.book.list(1, { filter, limit, page });
+          expect(paged.total).toBe(all.length);
+          expect(ids(paged.data)).toEqual(ids(all.slice((page - 1) * limit, page * limit)));
+          if (page > 1 && cursor === undefined) continue;
+          const next = await desk.book.list(1, { filter, limit, ...(cursor ? { cursor } : {}) });
+          expect(next.total).toBe(all.length);
+          walked.push(...next.data);
+          cursor = next.nextCursor;
+        }
+        expect(ids(walked)).toEqual(ids(all));
+        expect(cursor).toBeUndefined();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('remembered totals end with the next change', async () => {
+    const { desk, model } = await filled();
+    const total = async (): Promise<number> =>
+      (await desk.book.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
+    const spring = expected(model, { search: 'spring' });
+    expect(await total()).toBe(spring.length);
+    expect(await total()).toBe(spring.length);
+    await desk.book.delete(actor, spring[0]!.id);
+    expect(await total()).toBe(spring.length - 1);
+  });
+
+  test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
+    const { desk, model } = await filled();
+    const all = expected(model, {});
+    const first = await desk.book.list(1, { filter: {}, limit: 10 });
+    await desk.book.create(actor, { target: 'https://example.com/new' });
+    await desk.book.delete(actor, first.data[9]!.id);
+    const second = await desk.book.list(1, { filter: {}, limit: 10, cursor: first.nextCursor! });
+    expect(ids(second.data)).toEqual(ids(all.slice(10, 20)));
+  });
+
+  test('a text that is no cursor is refused', async () => {
+    const { book } = openDesk();
+    for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
+      await expect(book.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
+        code: 'validation_failed',
+      });
+    }
+  });
+
+  test('is the same after a restart', async () => {
+    const { desk, model } = await filled();
+    await desk.restart();
+    const page = await desk.book.list(1, { filter: { tag: 'a' }, limit: 100 });
+    expect(ids(page.data)).toEqual(ids(expected(model, { tag: 'a' })));
+    expect(page.total).toBe(page.data.length);
+  });
+
+  test('an empty workspace has an empty page', async () => {
+    expect(await openDesk().book.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
+      data: [],
+      total: 0,
+    });
+  });
+
+  test('a filter that no code can match is an empty page, however long', async () => {
+    const { desk } = await filled();
+    for (const filter of [{ tag: 'x'.repeat(5_000) }, { campaignId: 'c'.repeat(5_000) }]) {
+      expect(await desk.book.list(1, { filter, limit: 5 })).toEqual({ data: [], total: 0 });
+    }
+  });
+
+  test('searches take turns; more than may wait are told to come back', async () => {
+    const { desk } = await filled();
+    const search = async (at: number): Promise<string> =>
+      await desk.book.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
+        () => 'answered',
+        (error: Failure) => `${error.code} ${error.retryAfterSeconds}`,
+      );
+    const ends = await Promise.all(Array.from({ length: 70 }, async (_, at) => await search(at)));
+    expect(ends.filter((end) => end === 'answered')).toHaveLength(64);
+    expect(ends.filter((end) => end === 'overloaded 1')).toHaveLength(6);
+    expect(await search(1)).toBe('answered');
+  });
+});

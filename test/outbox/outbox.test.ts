@@ -1,0 +1,69 @@
+import { getRandomValues } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createIdSource } from '../../src/model/ids.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+
+function openOutbox() {
+  const temporary = temporaryManagement();
+  const clock = new HandClock();
+  const outbox = new Outbox(temporary.store, createIdSource(clock, getRandomValues), clock);
+  const append = async (workspaceNo: number, note: string): Promise<void> => {
+    await temporary.store.environment.transaction(() =>
+      outbox.append('member.joined', workspaceNo, { note }),
+    );
+  };
+  return { temporary, clock, outbox, append };
+}
+
+test('events are followed in order, each once, bodies as they were written', async () => {
+  const { outbox, append } = openOutbox();
+  await Promise.all(Array.from({ length: 25 }, (_, at) => append(1, String(at))));
+  const seen: string[] = [];
+  for (let cursor = 0; ;) {
+    const batch = outbox.after(cursor, 10);
+    if (batch.length === 0) break;
+    for (const event of batch) {
+      expect(event.sequence).toBe(cursor + 1);
+      cursor = event.sequence;
+      const body: { id: string; data: { note: string } } = JSON.parse(event.body);
+      expect(body.id).toBe(event.id);
+      expect(body).not.toHaveProperty('createdAt');
+      seen.push(body.data.note);
+    }
+  }
+  expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => String(at)));
+});
+
+test('createdAt is in the envelope when the event has one', async () => {
+  const { temporary, outbox, clock } = openOutbox();
+  const { body } = await temporary.store.environment.transaction(() =>
+    outbox.append('qr.deleted', 1, { id: 'x' }, clock.now()),
+  );
+  const envelope: object = JSON.parse(body);
+  expect(Object.keys(envelope)).toEqual(['id', 'event', 'createdAt', 'data']);
+});
+
+test('newest gives a workspace its own, newest first, from any point', async () => {
+  const { outbox, append } = openOutbox();
+  for (let at = 0; at < 10; at++) await append((at % 2) + 1, String(at));
+  expect(outbox.newest(1, undefined, 3).map((e) => e.sequence)).toEqual([9, 7, 5]);
+  expect(outbox.newest(1, 5, 10).map((e) => e.sequence)).toEqual([3, 1]);
+  expect(outbox.newest(3, undefined, 10)).toEqual([]);
+});
+
+test('trim removes what is old and delivered, a batch at a time, and numbers go on', async () => {
+  const { temporary, outbox, append, clock } = openOutbox();
+  for (let at = 0; at < 10; at++) await append(1, 'old');
+  clock.move(31 * 86_400_000);
+  await append(1, 'new');
+  expect(await outbox.trim(8, 3)).toBe(3);
+  expect(await outbox.trim(8)).toBe(5);
+  expect(await outbox.trim(8)).toBe(0);
+  expect(outbox.newest(1, undefined, 100).map((e) => e.sequence)).toEqual([11, 10, 9]);
+  expect(await outbox.trim()).toBe(2);
+  await temporary.reopen();
+  const reopened = new Outbox(temporary.store, createIdSource(clock, getRandomValues), clock);
+  expect(reopened.after(0, 10).map((e) => e.sequence)).toEqual([11]);
+  expect(reopened.lastSequence).toBe(11);
+});

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { packCode, unpackCode } from '../../src/store/code-codec.ts';
+import { before, endOf, positionOf, termKey } from '../../src/store/code-keys.ts';
+import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/link-blocks.ts';
+import { openManagement } from '../../src/store/management.ts';
+import type { QrCodeRecord } from '../../src/model/code.ts';
+import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
+
+describe('openManagement', () => {
+  test('migrates older data step by step, once', async () => {
+    const path = join(temporaryFolder(), 'management.mdb');
+    await openManagement(path, 1, []).close();
+    const taken: number[] = [];
+    const steps = [1, 2].map((from) => () => void taken.push(from));
+    const opened = openManagement(path, 3, steps);
+    expect(taken).toEqual([1, 2]);
+    await opened.close();
+    await openManagement(path, 3, steps).close();
+    expect(taken).toEqual([1, 2]);
+  });
+
+  test('a migration that dies repeats only its own step', async () => {
+    const path = join(temporaryFolder(), 'management.mdb');
+    await openManagement(path, 1, []).close();
+    const taken: string[] = [];
+    const dies = (): void => {
+      throw new Error('killed');
+    };
+    const first = (): void => void taken.push('first');
+    expect(() => openManagement(path, 3, [first, dies])).toThrow('killed');
+    await openManagement(path, 3, [first, () => void taken.push('second')]).close();
+    expect(taken).toEqual(['first', 'second']);
+  });
+
+  test('refuses newer data with a text for the operator', async () => {
+    const path = join(temporaryFolder(), 'management.mdb');
+    await openManagement(path, 2, [() => undefined]).close();
+    expect(() => openManagement(path, 1, [])).toThrow(/has version 2, expected 1 or older/);
+  });
+
+  test('numbers of a sequence are dense and go on after a restart', async () => {
+    const temporary = temporaryManagement();
+    const take = async (): Promise<number> =>
+      await temporary.store.environment.transaction(() => temporary.store.next('code'));
+    expect(await Promise.all([take(), take(), take()])).toEqual([1, 2, 3]);
+    await temporary.reopen();
+    expect(await take()).toBe(4);
+    expect(temporary.store.last('code')).toBe(4);
+  });
+
+  test('a transaction that throws keeps what it wrote before: hence check first, write after', async () => {
+    const { store } = temporaryManagement();
+    const work = store.environment.transaction(() => {
+      store.meta.put('next:code', 9);
+      throw new Error('too late');
+    });
+    await expect(work).rejects.toThrow('too late');
+    expect(store.last('code')).toBe(8);
+  });
+});
+
+describe('term keys', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+  const position = fc.record({
+    createdAtMs: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+    no: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+  });
+
+  test('carry their position and sort by it within a term', () => {
+    fc.assert(
+      fc.property(text, position, position, (tag, one, other) => {
+        const term = { kind: 'tag', text: tag } as const;
+        const [first, second] = [termKey(7, term, one), termKey(7, term, other)];
+        expect(positionOf(first)).toEqual(one);
+        const order = one.createdAtMs - other.createdAtMs || one.no - other.no;
+        expect(Math.sign(Buffer.compare(first, second))).toBe(Math.sign(order));
+        expect(Buffer.compare(termKey(7, term, before(one)), first)).toBe(-1);
+        expect(Buffer.compare(first, termKey(7, term, endOf(one.createdAtMs)))).toBeLessThan(1);
+      }),
+    );
+  });
+
+  test('of one term never stand between those of another', () => {
+    fc.assert(
+      fc.property(text, text, position, position, position, (tag, other, low, between, high) => {
+        fc.pre(tag !== other);
+        const key = (of: string, at: typeof low): Buffer =>
+          termKey(7, { kind: 'tag', text: of }, at);
+        const ends = [key(tag, low), key(tag, high)].sort((one, two) => Buffer.compare(one, two));
+        const foreign = key(other, between);
+        const inside =
+          Buffer.compare(ends[0]!, foreign) < 0 && Buffer.compare(foreign, ends[1]!) < 0;
+        expect(inside).toBe(false);
+      }),
+    );
+  });
+});
+
+test('a block gives back every link put into it, the newest of each', () => {
+  const link = fc.record({
+    key: fc.stringMatching(/^[A-Z0-9_-]{1,64}$/),
+    codeNo: fc.integer({ min: 160, max: 175 }),
+    workspaceNo: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+    target: fc.webUrl().filter((url) => /^[\x21-\x7e]+$/.test(url)),
+    expiresAtMs: fc.integer({ min: 0, max: 253_402_300_799_999 }),
+    scanLimit: fc.option(fc.integer({ min: 1, max: 2 ** 31 - 1 }), { nil: undefined }),
+    gone: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(link, { minLength: 1, maxLength: 40 }), (links) => {
+      let block: Uint8Array | undefined;
+      const model = new Map<number, object>();
+      for (const one of links) {
+        block = withLink(block, one);
+        model.set(one.codeNo, one.gone ? { ...one, target: '' } : one);
+      }
+      const expected = [...model].sort(([a], [b]) => a - b).map(([, value]) => value);
+      expect(linkBlockOf(160)).toBe(linkBlockOf(175));
+      expect(linksIn(10, block!)).toEqual(expected);
+      for (const [no, value] of model) expect(linkIn(block!, no)).toEqual(value);
+    }),
+  );
+});
+
+test('a code survives packing', () => {
+  const full: QrCodeRecord = {
+    id: 'qr_0123456789abcdefghjk',
+    no: 7,
+    workspaceId: 'ws_0123456789abcdefghjk',
+    workspaceNo: 3,
+    type: 'url',
+    target: 'https://example.com/',
+    dynamic: true,
+    shortCode: 'ABCDEFGH',
+    name: 'Name',
+    tags: ['a'],
+    expiresAtMs: 1,
+    scanLimit: 2,
+    metadata: { a: { b: [1, null] } },
+    externalId: 'x',
+    campaignId: 'cmp_0123456789abcdefghjk',
+    createdAtMs: 3,
+    updatedAtMs: 4,
+    createdBy: 'usr_0123456789abcdefghjk',
+    deletedAtMs: 5,
+  };
+  expect(unpackCode(7, packCode(full))).toEqual(full);
+  const { shortCode, name, expiresAtMs, scanLimit, externalId, campaignId, deletedAtMs, ...least } =
+    { ...full, tags: [], metadata: {} };
+  expect([
+    shortCode,
+    name,
+    expiresAtMs,
+    scanLimit,
+    externalId,
+    campaignId,
+    deletedAtMs,
+  ]).toHaveLength(7);
+  expect(unpackCode(7, packCode(least))).toStrictEqual(least);
+});

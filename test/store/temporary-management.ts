@@ -1,0 +1,57 @@
+/** A management environment in a temporary folder, removed after the test; reopened on demand. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/model/clock.ts';
+import { openManagement, type Management } from '../../src/store/management.ts';
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-domain-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export interface TemporaryManagement {
+  readonly folder: string;
+  store: Management;
+  /** Closes and opens again, as a restart does. */
+  reopen(): Promise<Management>;
+}
+
+export function temporaryManagement(): TemporaryManagement {
+  const folder = temporaryFolder();
+  const path = join(folder, 'management.mdb');
+  const temporary: TemporaryManagement = {
+    folder,
+    store: openManagement(path),
+    async reopen() {
+      await temporary.store.close();
+      temporary.store = openManagement(path);
+      return temporary.store;
+    },
+  };
+  onTestFinished(async () => await temporary.store.close());
+  return temporary;
+}
+
+/** A clock that stands until it is moved. */
+export class HandClock implements Clock {
+  #nowMs: number;
+
+  constructor(nowMs = Date.UTC(2026, 2, 4, 5, 6, 7, 8)) {
+    this.#nowMs = nowMs;
+  }
+  now(): number {
+    return this.#nowMs;
+  }
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+  set(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+  move(byMs: number): void {
+    this.#nowMs += byMs;
+  }
+}

@@ -1,0 +1,227 @@
+import { execFileSync } from 'node:child_process';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Failure } from '../../src/model/failure.ts';
+import { openOffice, type Office } from './office.ts';
+
+const revoker = new URL('revoke.ts', import.meta.url).pathname;
+
+type Json = Record<string, unknown>;
+interface KeyFile {
+  keys: Array<{ kid: string; secret: string }>;
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+function decode(part: string | undefined): Json {
+  const value: Json = JSON.parse(Buffer.from(part ?? '', 'base64url').toString());
+  return value;
+}
+
+function keyFile(office: Office): KeyFile {
+  const path = join(office.temporary.folder, 'signing-keys.json');
+  const value: KeyFile = JSON.parse(readFileSync(path, 'utf8'));
+  return value;
+}
+
+/** A token signed with the installation's own secret, whatever it says. */
+function forge(office: Office, claims: Json, header: Json = {}): string {
+  const { kid, secret } = keyFile(office).keys[0]!;
+  const [oldHeader, oldClaims] = office.first.apiKey
+    .split('.')
+    .slice(0, 2)
+    .map((part) => decode(part));
+  const text = `${encode({ ...oldHeader, kid, ...header })}.${encode({ ...oldClaims, ...claims })}`;
+  const mac = createHmac(
+    header.alg === 'HS512' ? 'sha512' : 'sha256',
+    Buffer.from(secret, 'base64url'),
+  ).update(text);
+  return `${text}.${mac.digest('base64url')}`;
+}
+
+async function outcome(office: Office, token: string): Promise<string> {
+  return await office.services.keys.verify(token).then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof Failure ? error.code : JSON.stringify(error)),
+  );
+}
+
+describe('the token', () => {
+  test('is a JWT with the claims of the contract', async () => {
+    const office = await openOffice();
+    const { first, clock, services } = office;
+    const [header, claims, signature] = first.apiKey.split('.');
+    expect(decode(header)).toEqual({ alg: 'HS256', typ: 'JWT', kid: keyFile(office).keys[0]!.kid });
+    expect(decode(claims)).toEqual({
+      iss: 'quietzone',
+      sub: first.user.id,
+      ws: first.workspace.id,
+      role: 'owner',
+      jti: services.keys.list(1)[0]?.id,
+      iat: Math.floor(clock.now() / 1_000),
+    });
+    expect(signature).toMatch(/^[\w-]{43}$/);
+    expect(await outcome(office, forge(office, {}))).toBe('accepted');
+  });
+
+  test('is refused when anything in it is not ours', async () => {
+    const office = await openOffice();
+    const { first, clock } = office;
+    const [header, claims, signature] = first.apiKey.split('.');
+    const other = await openOffice();
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+    const rsaText = `${encode({ alg: 'RS256', typ: 'JWT' })}.${claims}`;
+    const rsa = sign('sha256', Buffer.from(rsaText), privateKey).toString('base64url');
+    const pem = publicKey.export({ type: 'spki', format: 'pem' });
+    const confusedText = `${encode({ alg: 'HS256', jwk: publicKey.export({ format: 'jwk' }) })}.${claims}`;
+    const confused = createHmac('sha256', pem).update(confusedText).digest('base64url');
+    const nowSeconds = Math.floor(clock.now() / 1_000);
+    const tokens: Record<string, string> = {
+      empty: '',
+      'no JWT': 'x',
+      dots: '..',
+      'not base64': '\u0000.\u0000.\u0000',
+      'too long': 'a'.repeat(1_000_000),
+      'no signature': `${header}.${claims}.`,
+      'cut signature': first.apiKey.slice(0, -1),
+      'other signature': `${header}.${claims}.${'A'.repeat(43)}`,
+      'changed claims': `${header}.${encode({ ...decode(claims), role: 'viewer' })}.${signature}`,
+      'alg none': `${encode({ alg: 'none', typ: 'JWT' })}.${claims}.`,
+      'alg None, signed': forge(office, {}, { alg: 'None' }),
+      HS512: forge(office, {}, { alg: 'HS512' }),
+      RS256: `${rsaText}.${rsa}`,
+      'public key as secret': `${confusedText}.${confused}`,
+      'unknown kid': forge(office, {}, { kid: 'other' }),
+      'kid as path': forge(office, {}, { kid: '../../../../dev/null' }),
+      'kid as object': forge(office, {}, { kid: {} }),
+      'crit header': forge(office, {}, { crit: ['exp'], exp: 1 }),
+      'another installation': other.first.apiKey,
+      'another issuer': forge(office, { iss: 'other' }),
+      expired: forge(office, { exp: nowSeconds }),
+      'not yet': forge(office, { nbf: nowSeconds + 60 }),
+      'exp as text': forge(office, { exp: 'never' }),
+      'unknown key': forge(office, { jti: 'key_00000000000000000000' }),
+      'no key': forge(office, { jti: undefined }),
+      'key as object': forge(office, { jti: { toString: 1 } }),
+      'another user': forge(office, { sub: 'usr_00000000000000000000' }),
+      'another workspace': forge(office, { ws: 'ws_00000000000000000000' }),
+      'no workspace': forge(office, { ws: undefined }),
+      'raised role': forge(office, { role: 'admin' }),
+      'role as object': forge(office, { role: {} }),
+    };
+    for (const [name, token] of Object.entries(tokens)) {
+      expect(await outcome(office, token), name).toBe('unauthorized');
+      expect(await outcome(office, token), `${name}, again`).toBe('unauthorized');
+    }
+    expect(await outcome(office, first.apiKey)).toBe('accepted');
+  });
+
+  test('expires to the millisecond, warm or not', async () => {
+    const office = await openOffice();
+    const { services, first, clock } = office;
+    const expiresAtMs = clock.now() + 10_500;
+    const key = { workspaceNo: 1, userId: first.user.id, name: 'Short', role: 'viewer' } as const;
+    const { token, record } = await services.keys.create({ ...key, expiresAtMs });
+    expect(record.expiresAtMs).toBe(expiresAtMs);
+    clock.move(10_499);
+    expect(await outcome(office, token)).toBe('accepted');
+    clock.move(1);
+    expect(await outcome(office, token)).toBe('unauthorized');
+  });
+});
+
+describe('create', () => {
+  test('needs a member, and no role above his', async () => {
+    const { services } = await openOffice();
+    const email = 'ed@example.com';
+    const { id: userId } = await services.users.create(1, 'editor', { email, name: 'Ed' });
+    const make = async (more: object): Promise<unknown> =>
+      await services.keys.create({ workspaceNo: 1, userId, name: 'K', role: 'editor', ...more });
+    await make({});
+    await expect(make({ role: 'admin' })).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(make({ workspaceNo: 2 })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(make({ userId: 'usr_x' })).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('a revoked key', () => {
+  test('is refused on the next request, other keys are not', async () => {
+    const office = await openOffice();
+    const { services, first } = office;
+    const key = { workspaceNo: 1, userId: first.user.id, name: 'Second', role: 'admin' } as const;
+    const { token, record } = await services.keys.create(key);
+    expect(await outcome(office, token)).toBe('accepted');
+    await expect(services.keys.revoke(2, record.id)).rejects.toMatchObject({ code: 'not_found' });
+    await services.keys.revoke(1, record.id);
+    expect(await outcome(office, token)).toBe('unauthorized');
+    expect(await outcome(office, first.apiKey)).toBe('accepted');
+    await expect(services.keys.revoke(1, record.id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(services.keys.list(1).map(({ name }) => name)).toEqual(['First key', 'Second']);
+    await office.restart();
+    expect(await outcome(office, token)).toBe('unauthorized');
+  });
+
+  test('is refused on the next request too when another process revoked it', async () => {
+    const office = await openOffice();
+    for (let round = 0; round < 3; round++) {
+      const key = {
+        workspaceNo: 1,
+        userId: office.first.user.id,
+        name: 'K',
+        role: 'admin',
+      } as const;
+      const { token, record } = await office.services.keys.create(key);
+      expect(await outcome(office, token)).toBe('accepted');
+      // On this very thread, so that nothing turns the event loop before the next request.
+      execFileSync(process.execPath, [revoker, office.temporary.folder, record.id]);
+      expect(await outcome(office, token)).toBe('unauthorized');
+    }
+    expect(await outcome(office, office.first.apiKey)).toBe('accepted');
+  });
+});
+
+test("a key acts with its user's present role when that is less", async () => {
+  const { services, temporary, first } = await openOffice();
+  const store = temporary.store;
+  const { users, keys } = services;
+  const { id: userId } = await users.create(1, 'admin', { email: 'ad@example.com', name: 'Ad' });
+  const { token } = await keys.create({ workspaceNo: 1, userId, name: 'K', role: 'admin' });
+  expect((await keys.verify(token)).actor.role).toBe('admin');
+  await store.environment.transaction(() => {
+    store.memberships.put([1, userId], { role: 'viewer', joinedAtMs: 0 });
+    store.meta.put('version:access', (store.meta.get('version:access') ?? 0) + 1);
+  });
+  expect((await keys.verify(token)).actor.role).toBe('viewer');
+  await store.environment.transaction(() => {
+    store.memberships.remove([1, userId]);
+    store.meta.put('version:access', (store.meta.get('version:access') ?? 0) + 1);
+  });
+  await expect(keys.verify(token)).rejects.toMatchObject({ code: 'unauthorized' });
+  expect((await keys.verify(first.apiKey)).actor.role).toBe('owner');
+});
+
+test('a rotated signing secret signs new keys and old ones stay good', async () => {
+  const office = await openOffice();
+  const path = join(office.temporary.folder, 'signing-keys.json');
+  const fresh = { kid: 'new', secret: Buffer.alloc(32, 9).toString('base64url') };
+  writeFileSync(path, JSON.stringify({ keys: [fresh, ...keyFile(office).keys] }));
+  // A key made by a process that knows the new secret is good here after a second at the latest.
+  const forged = forge(office, {});
+  expect(decode(forged.split('.')[0])).toMatchObject({ kid: 'new' });
+  expect(await outcome(office, forged)).toBe('unauthorized');
+  office.clock.move(1_000);
+  expect(await outcome(office, forged)).toBe('accepted');
+  expect(await outcome(office, office.first.apiKey)).toBe('accepted');
+});
+
+test('lastUsedAt is there at once and after a restart', async () => {
+  const office = await openOffice();
+  const [key] = office.services.keys.list(1);
+  expect(office.services.keys.lastUsedAtMs(key?.id ?? '')).toBeUndefined();
+  await office.services.keys.verify(office.first.apiKey);
+  const usedAtMs = office.clock.now();
+  expect(office.services.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
+  await office.restart();
+  expect(office.services.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import {
+  Idempotency,
+  requestFingerprint,
+  type KeptAnswer,
+} from '../../src/workspaces/idempotency.ts';
+import { actor, openDesk } from '../codes/desk.ts';
+import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+
+const answer = (body: string, status = 201): KeptAnswer => ({
+  status,
+  headers: { Location: `/v1/qr-codes/${body}` },
+  body,
+});
+const day = 86_400_000;
+
+function openIdempotency() {
+  const temporary = temporaryManagement();
+  const clock = new HandClock();
+  let made = 0;
+  const work = async (): Promise<KeptAnswer> => {
+    made++;
+    const body = `thing ${made}`;
+    await new Promise((resume) => setTimeout(resume, 5));
+    return answer(body);
+  };
+  return {
+    temporary,
+    clock,
+    work,
+    made: () => made,
+    keys: new Idempotency(temporary.store, clock),
+  };
+}
+
+describe('run', () => {
+  test('does the work once and gives its answer again, also after a restart', async () => {
+    const { temporary, clock, work, made, keys } = openIdempotency();
+    expect(await keys.run(1, 'k', 'f', work)).toEqual({
+      answer: answer('thing 1'),
+      replayed: false,
+    });
+    expect(await keys.run(1, 'k', 'f', work)).toEqual({
+      answer: answer('thing 1'),
+      replayed: true,
+    });
+    await temporary.reopen();
+    const reopened = new Idempotency(temporary.store, clock);
+    expect(await reopened.run(1, 'k', 'f', work)).toEqual({
+      answer: answer('thing 1'),
+      replayed: true,
+    });
+    expect(made()).toBe(1);
+  });
+
+  test('is apart by workspace and by key', async () => {
+    const { work, made, keys } = openIdempotency();
+    await Promise.all([
+      keys.run(1, 'k', 'f', work),
+      keys.run(2, 'k', 'f', work),
+      keys.run(1, 'K', 'f', work),
+    ]);
+    expect(made()).toBe(3);
+  });
+
+  test('of a hundred at the same time one works', async () => {
+    const { work, made, keys } = openIdempotency();
+    const runs = await Promise.all(Array.from({ length: 100 }, () => keys.run(1, 'k', 'f', work)));
+    expect(made()).toBe(1);
+    expect(runs.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(new Set(runs.map((run) => run.answer.body))).toEqual(new Set(['thing 1']));
+  });
+
+  test('another request under the key is a conflict, while the first works and after', async () => {
+    const { work, made, keys } = openIdempotency();
+    const first = keys.run(1, 'k', 'f', work);
+    const conflict = { code: 'idempotency_conflict' };
+    await expect(keys.run(1, 'k', 'other', work)).rejects.toMatchObject(conflict);
+    await first;
+    await expect(keys.run(1, 'k', 'other', work)).rejects.toMatchObject(conflict);
+    expect(made()).toBe(1);
+  });
+
+  test('a refusal is kept, a server error and a throw are not', async () => {
+    const { keys } = openIdempotency();
+    let tries = 0;
+    const run = async (status: number, key: string): Promise<boolean> => {
+      const { replayed } = await keys.run(1, key, 'f', async () => {
+        tries++;
+        return await Promise.resolve(answer('x', status));
+      });
+      return replayed;
+    };
+    expect([await run(422, 'a'), await run(422, 'a')]).toEqual([false, true]);
+    expect([await run(503, 'b'), await run(503, 'b')]).toEqual([false, false]);
+    expect(tries).toBe(3);
+    const fails = async (): Promise<KeptAnswer> => await Promise.reject(new Error('broken'));
+    await expect(keys.run(1, 'c', 'f', fails)).rejects.toThrow('broken');
+    expect(await run(201, 'c')).toBe(false);
+  });
+
+  test('who waits for one that fails works itself', async () => {
+    const { work, made, keys } = openIdempotency();
+    const fails = async (): Promise<KeptAnswer> => {
+      await new Promise((resume) => setTimeout(resume, 5));
+      throw new Error('broken');
+    };
+    const first = expect(keys.run(1, 'k', 'f', fails)).rejects.toThrow('broken');
+    const others = await Promise.all([keys.run(1, 'k', 'f', work), keys.run(1, 'k', 'f', work)]);
+    await first;
+    expect(made()).toBe(1);
+    expect(new Set(others.map(({ replayed }) => replayed))).toEqual(new Set([false, true]));
+  });
+
+  test('an answer is over after 24 hours and is swept; a new one under the key stays', async () => {
+    const { temporary, clock, work, made, keys } = openIdempotency();
+    await keys.run(1, 'k', 'f', work);
+    await keys.run(1, 'l', 'f', work);
+    clock.move(day - 1);
+    expect(await keys.sweep()).toBe(0);
+    expect((await keys.run(1, 'k', 'f', work)).replayed).toBe(true);
+    clock.move(1);
+    expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(false);
+    expect(made()).toBe(3);
+    clock.move(1);
+    expect([await keys.sweep(1), await keys.sweep(), await keys.sweep()]).toEqual([1, 1, 0]);
+    expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(true);
+    expect(temporary.store.idempotency.count({})).toBe(1);
+  });
+
+  test('a key of another form is refused', async () => {
+    const { work, keys } = openIdempotency();
+    for (const key of ['', ' ', 'a b', 'é', 'a\u0000', 'x'.repeat(256)]) {
+      const run = keys.run(1, key, 'f', work);
+      await expect(run, JSON.stringify(key)).rejects.toMatchObject({ code: 'validation_failed' });
+    }
+    expect((await keys.run(1, '~'.repeat(255), 'f', work)).replayed).toBe(false);
+  });
+});
+
+test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
+  const desk = openDesk();
+  const post = async (dies: (id: string) => void): Promise<boolean> => {
+    const keys = new Idempotency(desk.temporary.store, desk.clock);
+    const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
+      const made = await desk.book.create(actor, { target: 'https://example.com/' }, (code) =>
+        ticket.keep(answer(code.id)),
+      );
+      dies(made.id);
+      return answer(made.id);
+    });
+    return replayed;
+  };
+  await expect(
+    post(() => {
+      throw new Error('killed');
+    }),
+  ).rejects.toThrow('killed');
+  await desk.restart();
+  expect(await post(() => undefined)).toBe(true);
+  expect((await desk.book.list(1, { filter: {}, limit: 10 })).total).toBe(1);
+  expect(desk.outbox.lastSequence).toBe(1);
+});
+
+test('requestFingerprint tells method, path and body apart', () => {
+  const bytes = (text: string): Uint8Array => Buffer.from(text);
+  const prints = [
+    requestFingerprint('POST', '/v1/a', bytes('{}')),
+    requestFingerprint('POST', '/v1/a', bytes('{ }')),
+    requestFingerprint('POST', '/v1/b', bytes('{}')),
+    requestFingerprint('PUT', '/v1/a', bytes('{}')),
+  ];
+  expect(new Set(prints).size).toBe(4);
+});

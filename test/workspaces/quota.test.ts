@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addressGroup, IpQuota } from '../../src/workspaces/ip-quota.ts';
+import { Quota } from '../../src/workspaces/quota.ts';
+import type { QuotaAnswer } from '../../src/workspaces/window-count.ts';
+import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+
+const minute = 60_000;
+const day = 86_400_000;
+const noon = Date.UTC(2026, 2, 4, 12, 0, 0);
+
+function openQuota() {
+  const temporary = temporaryManagement();
+  const clock = new HandClock(noon + 15_000);
+  return { temporary, clock, quota: new Quota(temporary.store, clock) };
+}
+
+function takeAll(take: () => QuotaAnswer): number {
+  for (let taken = 0; ; taken++) if (!take().allowed) return taken;
+}
+
+describe('Quota', () => {
+  test('counts down the minute, refuses, and tells when it ends', () => {
+    const { quota, clock } = openQuota();
+    const limits = { perMinute: 3, perDay: 100 };
+    const resetAtSeconds = (noon + minute) / 1_000;
+    const left = [2, 1, 0].map((remaining) => ({
+      allowed: true,
+      limit: 3,
+      remaining,
+      resetAtSeconds,
+    }));
+    expect([1, 2, 3].map(() => quota.take(1, limits))).toStrictEqual(left);
+    const refused = {
+      allowed: false,
+      limit: 3,
+      remaining: 0,
+      resetAtSeconds,
+      code: 'rate_limited',
+      retryAfterSeconds: 45,
+    };
+    expect(quota.take(1, limits)).toStrictEqual(refused);
+    expect(quota.take(2, limits).allowed).toBe(true);
+    clock.move(45_000);
+    expect(quota.take(1, limits)).toMatchObject({ allowed: true, remaining: 2 });
+  });
+
+  test('shows the day when less is left of it', () => {
+    const { quota, clock } = openQuota();
+    const limits = { perMinute: 3, perDay: 5 };
+    const seen = Array.from({ length: 7 }, () => {
+      clock.move(30_000);
+      const { allowed, limit, remaining, code = '' } = quota.take(1, limits);
+      return `${allowed} ${limit} ${remaining} ${code}`.trim();
+    });
+    expect(seen).toEqual([
+      'true 3 2',
+      'true 3 2',
+      'true 3 1',
+      'true 5 1',
+      'true 5 0',
+      'false 5 0 daily_cap_reached',
+      'false 5 0 daily_cap_reached',
+    ]);
+    expect(quota.take(1, limits)).toMatchObject({
+      resetAtSeconds: (Math.floor(noon / day) + 1) * 86_400,
+      retryAfterSeconds: Math.ceil(day / 2_000 - 225),
+    });
+  });
+
+  test('without a daily cap only the minute binds', () => {
+    const { quota, clock } = openQuota();
+    const limits = { perMinute: 600, perDay: undefined };
+    for (let at = 0; at < 5; at++) {
+      expect(takeAll(() => quota.take(1, limits))).toBe(600);
+      clock.move(minute);
+    }
+  });
+
+  test('sleeping exactly Retry-After gives another request', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
+        const clock = new HandClock(noon + offsetMs);
+        const quota = new IpQuota(clock);
+        expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
+        clock.move((quota.take('192.0.2.1').retryAfterSeconds ?? 0) * 1_000);
+        expect(quota.take('192.0.2.1').allowed).toBe(true);
+      }),
+    );
+  });
+
+  test('minute and day go on after a restart', async () => {
+    const { temporary, quota, clock } = openQuota();
+    const limits = { perMinute: 10, perDay: 25 };
+    for (let at = 0; at < 7; at++) quota.take(1, limits);
+    await quota.close();
+    await temporary.reopen();
+    const next = new Quota(temporary.store, clock);
+    expect(takeAll(() => next.take(1, limits))).toBe(3);
+    clock.move(minute);
+    expect(takeAll(() => next.take(1, limits))).toBe(10);
+    clock.move(minute);
+    expect(takeAll(() => next.take(1, limits))).toBe(5);
+    await next.close();
+  });
+
+  test('the counts are on disk within 100 ms or so, without anybody asking', async () => {
+    const { temporary, quota } = openQuota();
+    quota.take(1, { perMinute: 10, perDay: 25 });
+    const deadlineMs = performance.now() + 5_000;
+    while (temporary.store.quota.get(1) === undefined) {
+      if (performance.now() > deadlineMs) throw new Error('not written');
+      await new Promise((resume) => setTimeout(resume, 20));
+    }
+    expect(temporary.store.quota.get(1)?.days[0]?.[1]).toBe(1);
+  });
+
+  test('no step of the clock lets more than the limit into one window', () => {
+    const steps = fc.array(
+      fc.constantFrom(0, 1_000, 61_000, -61_000, 3_600_000, -3_600_000, 365 * day, -365 * day),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(steps, (moves) => {
+        const clock = new HandClock(noon);
+        const quota = new IpQuota(clock);
+        const accepted = new Map<number, number>();
+        let visited: number[] = [];
+        for (const byMs of moves) {
+          clock.move(byMs);
+          const window = Math.floor(clock.now() / minute);
+          visited = [window, ...visited.filter((one) => one !== window)];
+          // Four windows are remembered: one that was left longer ago may begin anew.
+          for (const forgotten of visited.slice(5)) accepted.delete(forgotten);
+          const taken = takeAll(() => quota.take('192.0.2.1'));
+          accepted.set(window, (accepted.get(window) ?? 0) + taken);
+          expect(accepted.get(window)).toBeLessThanOrEqual(20);
+        }
+      }),
+    );
+  });
+
+  test('a clock that was a year ahead for a while locks nobody out', () => {
+    const { quota, clock } = openQuota();
+    const limits = { perMinute: 5, perDay: 10 };
+    clock.move(365 * day);
+    expect(takeAll(() => quota.take(1, limits))).toBe(5);
+    clock.move(-365 * day);
+    expect(takeAll(() => quota.take(1, limits))).toBe(5);
+  });
+
+  test('100,000 workspaces stay within bounds and keep their counts', async () => {
+    const { quota } = openQuota();
+    const limits = { perMinute: 5, perDay: 10 };
+    for (let no = 1; no <= 60_000; no++) {
+      quota.take(no, limits);
+      if (no % 20_000 === 0) await quota.flush();
+    }
+    expect(quota.look(1, limits).remaining).toBe(4);
+    expect(quota.look(60_000, limits).remaining).toBe(4);
+  });
+});
+
+describe('IpQuota', () => {
+  test('gives each address a bucket of the size of Free', () => {
+    const quota = new IpQuota(new HandClock(noon));
+    expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
+    expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
+    expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
+    expect(takeAll(() => quota.take('2001:db8::1'))).toBe(20);
+    expect(takeAll(() => quota.take('2001:db8:0:0:ffff::'))).toBe(0);
+    expect(takeAll(() => quota.take('2001:db8:0:1::1'))).toBe(20);
+  });
+
+  test('holds a bounded number of buckets', () => {
+    const quota = new IpQuota(new HandClock(noon), 2);
+    expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
+    quota.take('192.0.2.2');
+    quota.take('192.0.2.3');
+    expect(quota.take('192.0.2.2').remaining).toBe(18);
+  });
+
+  test.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::FFFF:c000:201', '192.0.2.1'],
+    ['0:0:0:0:0:ffff:c000:0201', '192.0.2.1'],
+    ['2001:0db8:85a3:0000:0000:8a2e:0370:7334', '2001:db8:85a3:0::/64'],
+    ['2001:db8:85a3::8a2e:370:7334', '2001:db8:85a3:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
+    ['', ''],
+    ['unknown', 'unknown'],
+  ])('%s is of the group %s', (address, group) => {
+    expect(addressGroup(address)).toBe(group);
+  });
+});

@@ -1,0 +1,139 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openSigningKeys } from '../../src/workspaces/signing-keys.ts';
+import { hashPassword, passwordMatches } from '../../src/workspaces/passwords.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { openOffice } from './office.ts';
+
+describe('bootstrap', () => {
+  test('makes workspace, owner and key, once', async () => {
+    const office = await openOffice('enterprise');
+    const { first, services } = office;
+    expect(first.workspace).toMatchObject({ no: 1, plan: 'enterprise' });
+    expect(first.password).toMatch(/^[A-Za-z0-9_-]{24}$/);
+    const { actor, limits } = await services.keys.verify(first.apiKey);
+    expect(actor).toEqual({
+      userId: first.user.id,
+      workspaceId: first.workspace.id,
+      workspaceNo: 1,
+      role: 'owner',
+      keyId: services.keys.list(1)[0]?.id,
+    });
+    expect(limits).toEqual({ perMinute: 600, perDay: undefined });
+    const again = { email: 'other@example.com', password: 'x', plan: 'free' } as const;
+    expect(await services.workspaces.bootstrap(again)).toBeUndefined();
+    await office.restart();
+    expect(await office.services.workspaces.bootstrap(again)).toBeUndefined();
+    expect(office.services.workspaces.findById(first.workspace.id)?.no).toBe(1);
+    expect([...office.services.workspaces.all()]).toHaveLength(1);
+    expect(office.services.users.firstOwner(1)?.id).toBe(first.user.id);
+  });
+
+  test('keeps neither the password nor the token', async () => {
+    const office = await openOffice();
+    const { password, apiKey } = office.first;
+    await office.restart();
+    const bytes = readFileSync(join(office.temporary.folder, 'management.mdb'));
+    expect(bytes.includes(password)).toBe(false);
+    expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
+  });
+});
+
+describe('users', () => {
+  test('sign in by e-mail in any case and their own password', async () => {
+    const { services, first } = await openOffice();
+    const { users } = services;
+    expect((await users.authenticate('jane@EXAMPLE.com', first.password))?.id).toBe(first.user.id);
+    expect(await users.authenticate('jane@example.com', `${first.password}x`)).toBeUndefined();
+    expect(await users.authenticate('nobody@example.com', 'no such user')).toBeUndefined();
+  });
+
+  test('an e-mail belongs to one user, however it is written and raced for', async () => {
+    const { services } = await openOffice();
+    const name = 'Zoë';
+    const emails = ['zoe\u0308@example.com', 'ZO\u00cb@example.com', 'zo\u00eb@example.com'];
+    const made = await Promise.allSettled(
+      emails.map(async (email) => await services.users.create(1, 'editor', { email, name })),
+    );
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const user = services.users.findByEmail('zoë@EXAMPLE.COM');
+    expect(services.users.roleIn(1, user?.id ?? '')).toBe('editor');
+    expect(await services.users.authenticate('zoë@example.com', '')).toBeUndefined();
+  });
+
+  test('have bounded names, e-mails and passwords', async () => {
+    const { services, first } = await openOffice();
+    const refused = { code: 'validation_failed' };
+    const user = { email: 'a@b.example', name: 'A' };
+    const long = 'x'.repeat(300);
+    for (const more of [{ email: `${long}@b.example` }, { name: long }, { password: long }]) {
+      const work = services.users.create(1, 'viewer', { ...user, ...more });
+      await expect(work).rejects.toMatchObject(refused);
+    }
+    for (const name of ['', long]) {
+      const key = { workspaceNo: 1, userId: first.user.id, name, role: 'viewer' } as const;
+      await expect(services.keys.create(key)).rejects.toMatchObject(refused);
+    }
+    expect(await services.users.authenticate('jane@example.com', long)).toBeUndefined();
+  });
+
+  test('need a workspace', async () => {
+    const { services } = await openOffice();
+    const work = services.users.create(9, 'viewer', { email: 'a@b.example', name: 'A' });
+    await expect(work).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+test('setPlan holds from the next request, an override replaces the numbers', async () => {
+  const { services, first } = await openOffice('free');
+  const limits = async (): Promise<object> => (await services.keys.verify(first.apiKey)).limits;
+  expect(await limits()).toEqual({ perMinute: 20, perDay: 1_000 });
+  await services.workspaces.setPlan(1, 'pro');
+  expect(await limits()).toEqual({ perMinute: 120, perDay: 50_000 });
+  await services.workspaces.setPlan(1, 'enterprise', { perMinute: 5_000, perDay: 7 });
+  expect(await limits()).toEqual({ perMinute: 5_000, perDay: 7 });
+  await services.workspaces.setPlan(1, 'enterprise');
+  expect(await limits()).toEqual({ perMinute: 600, perDay: undefined });
+});
+
+describe('passwords', () => {
+  test('have their parameters and salt in the hash', async () => {
+    const hash = await hashPassword('pässword', (bytes) => bytes.fill(7));
+    expect(hash).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
+    expect(await passwordMatches('pa\u0308ssword', hash)).toBe(true);
+    expect(await passwordMatches('passwort', hash)).toBe(false);
+    const cheap = 'scrypt$4$8$1$BwcHBwcHBwcHBwcHBwcHBw$' + 'A'.repeat(43);
+    expect(await passwordMatches('x', cheap)).toBe(false);
+    await expect(passwordMatches('x', hash.replace('$15$', '$30$'))).rejects.toThrow('cost');
+    await expect(passwordMatches('x', 'plain')).rejects.toThrow('another form');
+  });
+});
+
+describe('signing keys', () => {
+  const random = (bytes: Uint8Array): Uint8Array => crypto.getRandomValues(bytes);
+
+  test('are made once, readable by the owner only', () => {
+    const folder = temporaryFolder();
+    const made = openSigningKeys(folder, random);
+    expect(made).toHaveLength(1);
+    expect(statSync(join(folder, 'signing-keys.json')).mode & 0o777).toBe(0o600);
+    const again = openSigningKeys(folder, random);
+    expect(again[0]?.kid).toBe(made[0]?.kid);
+    expect(again[0]?.secret.equals(made[0]!.secret)).toBe(true);
+  });
+
+  test.each([
+    ['', 'it is not JSON'],
+    ['{}', 'no list of keys'],
+    ['{"keys":[]}', 'no list of keys'],
+    ['{"keys":[{"kid":"a"}]}', 'no kid or no secret'],
+    ['{"keys":[{"kid":"a","secret":"c2hvcnQ"}]}', 'shorter than 32 bytes'],
+  ])('a file with %j is refused and left alone', (text, reason) => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'signing-keys.json');
+    writeFileSync(path, text);
+    expect(() => openSigningKeys(folder, random)).toThrow(reason);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+});
