@@ -20,6 +20,7 @@ import {
 } from './service/data-folder.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import { assertPortFree } from './http/port.ts';
+import { assertTlsFiles } from './http/tls-files.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer } from './http/server.ts';
 import { openImageService } from './images/image-service.ts';
@@ -93,6 +94,7 @@ type Closers = Array<() => Promise<void> | void>;
 /** All that counts and redirects: running when this resolves. */
 async function openEngine(config: Config, log: Logger, folder: DataFolder, closers: Closers) {
   await assertPortFree(config.redirect.host, config.redirect.port);
+  assertTlsFiles(config.redirect);
   const rooms = openRooms(folder);
   closers.push(rooms.close);
   const { management, outbox, ids, services } = rooms;

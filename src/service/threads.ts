@@ -93,6 +93,7 @@ export class EngineThreads {
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
   #onCaughtUp: (() => void) | undefined;
+  #onShardsFailed: ((error: Error) => void) | undefined;
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
@@ -108,7 +109,8 @@ export class EngineThreads {
   /** Starts the shards; resolves when they have counted what the journals held, or after `msMax`. */
   async startShards(msMax: number): Promise<boolean> {
     const { shards } = threadCounts(this.#options.config);
-    const caughtUp = new Promise<boolean>((resolve) => {
+    const caughtUp = new Promise<boolean>((resolve, reject) => {
+      this.#onShardsFailed = reject;
       const timer = setTimeout(() => resolve(false), msMax);
       this.#onCaughtUp = () => {
         if (!this.shards.every((shard) => shard.isCaughtUp)) return;
@@ -186,6 +188,7 @@ export class EngineThreads {
       onReport: (report) => this.#onShardReport(state, report),
       onDeath: (reason, restarts) => {
         log.error({ shard, reason, restarts }, 'a shard thread died, starting it again');
+        this.#onShardsFailed?.(new Error(`Cannot start a shard: ${reason}`));
         state.scansBefore += state.figures?.scans ?? 0;
         state.botsBefore += state.figures?.bots ?? 0;
         state.damagedBefore += state.figures?.damagedScans ?? 0;
@@ -261,6 +264,7 @@ export class EngineThreads {
       onDeath: (reason, restarts) => {
         log.error({ thread: index, reason, restarts }, 'a redirect thread died, starting it again');
         carryOver(state);
+        this.#onListening?.(`Cannot start a redirect thread: ${reason}`);
       },
     });
     const state: RedirectState = {

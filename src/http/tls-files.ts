@@ -1,0 +1,31 @@
+/** Certificate and key of the short-link port, looked at before a thread tries: uWS says only that it failed. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ListenError } from './port.ts';
+
+export interface TlsFiles {
+  /** PEM, the certificate first; empty = no TLS. */
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+}
+
+/** @throws ListenError naming the file and what is wrong with it */
+export function assertTlsFiles({ tlsCertFile, tlsKeyFile }: TlsFiles): void {
+  if (tlsCertFile === '') return;
+  const certificate = parse(tlsCertFile, 'a PEM certificate', (pem) => new X509Certificate(pem));
+  const key = parse(tlsKeyFile, 'a PEM private key', createPrivateKey);
+  if (!certificate.checkPrivateKey(key)) {
+    throw new ListenError(
+      `Cannot use TLS: ${tlsKeyFile} is not the key of ${tlsCertFile}, expected a pair`,
+    );
+  }
+}
+
+function parse<Parsed>(file: string, wanted: string, read: (pem: Buffer) => Parsed): Parsed {
+  try {
+    return read(readFileSync(file));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ListenError(`Cannot use TLS file ${file}: ${reason}, expected ${wanted}`);
+  }
+}
