@@ -100,7 +100,7 @@ export class Finder {
       const base = line << 4;
       for (let i = start; i < start + 8; i += 1) {
         const at = base | ((i & 7) << 1);
-        const offset = Atomics.load(slots, at + 1);
+        const offset = slots[at + 1]!;
         if (offset === 0) return 0;
         if (slots[at] === tag && this.#holdsKey(offset)) return offset >>> 0;
       }

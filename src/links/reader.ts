@@ -8,9 +8,9 @@
  * before the first slot is read. Between `enter` and `leave` lies one turn of the event loop, never
  * an `await`.
  *
- * Locations are views over the arena, kept in a direct-mapped cache: 8192 views, about 1 MB of heap a
- * thread. A view is a window on a place, not a copy: it is right for every entry of that place and
- * shape. A miss makes a new view (about 100 ns and some garbage).
+ * An entry's words are read without `Atomics`, which V8 calls as a function (25 to 40 ns each, eight of
+ * them a redirect): the slot that led to it was stored after it was complete, aligned words never tear,
+ * and the words that change later (the gone bit, the slots) are loaded anew by every `find`.
  */
 import { Finder, wordOf } from './finder.ts';
 import {
@@ -23,22 +23,26 @@ import {
   readerWord,
   SHAPE,
   targetBytes,
+  TARGET_BYTES_MAX,
   targetWord,
-  UNIT_BYTES,
 } from './layout.ts';
 
-/** 2^13 views. */
-const VIEW_BITS = 13;
 const HIGH_WORD = 2 ** 32;
 
 export class LinkReader {
   readonly #control: Int32Array;
-  readonly #arena: SharedArrayBuffer;
   readonly #finder: Finder;
   readonly #epochWord: number;
-  readonly #views: Uint8Array[];
-  readonly #viewHandles = new Int32Array(2 ** VIEW_BITS);
-  readonly #viewShapes = new Int32Array(2 ** VIEW_BITS);
+  /** The entry looked at last: where it is and what it says, loaded once a look-up. */
+  #handle = 0;
+  #words: Int32Array = new Int32Array();
+  #at = 0;
+  #shape = 0;
+  readonly #location = new Int32Array(TARGET_BYTES_MAX / Int32Array.BYTES_PER_ELEMENT);
+  /** Views of the first n bytes of `#location`, by n. */
+  readonly #views: (Uint8Array | undefined)[] = Array.from<undefined>({
+    length: TARGET_BYTES_MAX + 1,
+  });
 
   /** A restarted thread takes its old index again, which also ends the epoch its predecessor died in. */
   constructor(memory: LinkTableMemory, readerIndex: number) {
@@ -47,10 +51,8 @@ export class LinkReader {
     if (!Number.isInteger(readerIndex) || readerIndex < 0 || readerIndex >= readersMax) {
       throw new Error(`Cannot read links: reader ${readerIndex}, expected 0 to ${readersMax - 1}`);
     }
-    this.#arena = memory.arena;
     this.#finder = new Finder(memory);
     this.#epochWord = readerWord(readerIndex);
-    this.#views = Array.from({ length: 2 ** VIEW_BITS }, () => nothing);
     this.leave();
   }
 
@@ -71,45 +73,49 @@ export class LinkReader {
    * @returns a handle > 0, or 0 when there is no such code
    */
   find(path: string, from: number): number {
-    return this.#finder.find(path, from);
+    const handle = this.#finder.find(path, from);
+    if (handle !== 0) this.#select(handle);
+    return handle;
   }
 
   state(handle: number): LinkState {
-    return (this.#shape(handle) & SHAPE.gone) === 0 ? 'live' : 'gone';
+    this.#look(handle);
+    return (this.#shape & SHAPE.gone) === 0 ? 'live' : 'gone';
   }
 
   codeNo(handle: number): number {
-    return this.#finder.chunkOf(handle)[wordOf(handle) + ENTRY.codeNo]! >>> 0;
+    this.#look(handle);
+    return this.#words[this.#at + ENTRY.codeNo]! >>> 0;
   }
 
   workspaceNo(handle: number): number {
-    return this.#finder.chunkOf(handle)[wordOf(handle) + ENTRY.workspaceNo]! >>> 0;
+    this.#look(handle);
+    return this.#words[this.#at + ENTRY.workspaceNo]! >>> 0;
   }
 
   /** Epoch milliseconds, 0 = never. */
   expiresAtMs(handle: number): number {
-    const shape = this.#shape(handle);
-    if ((shape & SHAPE.expires) === 0) return 0;
-    const words = this.#finder.chunkOf(handle);
-    const at = wordOf(handle) + expiryWord(shape);
-    return words[at + 1]! * HIGH_WORD + (words[at]! >>> 0);
+    this.#look(handle);
+    if ((this.#shape & SHAPE.expires) === 0) return 0;
+    const at = this.#at + expiryWord(this.#shape);
+    return this.#words[at + 1]! * HIGH_WORD + (this.#words[at]! >>> 0);
   }
 
-  /** Scans that a limited code has left; -1 = no limit, 0 for a tombstone: its counter cell is freed. */
+  /** Scans that a limited code has left; -1 = no limit, 0 also when it is gone. */
   scansLeft(handle: number): number {
-    const shape = this.#shape(handle);
-    if ((shape & SHAPE.gone) !== 0) return 0;
-    if ((shape & SHAPE.limited) === 0) return -1;
-    const cell = this.#finder.chunkOf(handle)[wordOf(handle) + limitWord(shape)]! >>> 0;
+    this.#look(handle);
+    if ((this.#shape & SHAPE.gone) !== 0) return 0;
+    if ((this.#shape & SHAPE.limited) === 0) return -1;
+    const cell = this.#limitCell();
     return Math.max(0, Atomics.load(this.#finder.chunkOf(cell), wordOf(cell)));
   }
 
   /** Uses one of a limited code's scans; true when there was one, or when there is no limit. */
   takeScan(handle: number): boolean {
-    const shape = this.#shape(handle);
-    if ((shape & SHAPE.limited) === 0) return (shape & SHAPE.gone) === 0;
-    if ((shape & SHAPE.gone) !== 0) return false;
-    const cell = this.#finder.chunkOf(handle)[wordOf(handle) + limitWord(shape)]! >>> 0;
+    this.#look(handle);
+    if ((this.#shape & SHAPE.gone) !== 0) return false;
+    if ((this.#shape & SHAPE.limited) === 0) return true;
+    const cell = this.#limitCell();
     const words = this.#finder.chunkOf(cell);
     const at = wordOf(cell);
     let left = Atomics.load(words, at);
@@ -121,24 +127,33 @@ export class LinkReader {
     return false;
   }
 
-  /** The target's bytes, for a `Location` header; valid until `leave()`. Empty for a tombstone. */
+  /**
+   * The target's bytes, for a `Location` header: copied by words into one place, so that a redirect
+   * allocates nothing however many codes are in use. Valid until the next call; empty for a tombstone.
+   */
   location(handle: number): Uint8Array {
-    const shape = this.#shape(handle) & ~SHAPE.gone;
-    const place = Math.imul(handle, 0x9e3779b1) >>> (32 - VIEW_BITS);
-    if (this.#viewHandles[place] === (handle | 0) && this.#viewShapes[place] === shape) {
-      return this.#views[place]!;
-    }
-    const begin = handle * UNIT_BYTES + targetWord(shape) * 4;
-    const view = new Uint8Array(this.#arena, begin, targetBytes(shape));
-    this.#viewHandles[place] = handle;
-    this.#viewShapes[place] = shape;
-    this.#views[place] = view;
-    return view;
+    this.#look(handle);
+    const length = targetBytes(this.#shape);
+    const from = this.#at + targetWord(this.#shape);
+    const words = this.#words;
+    const copy = this.#location;
+    const count = (length + 3) >>> 2;
+    for (let i = 0; i < count; i += 1) copy[i] = words[from + i]!;
+    return (this.#views[length] ??= new Uint8Array(copy.buffer, 0, length));
   }
 
-  #shape(handle: number): number {
-    return Atomics.load(this.#finder.chunkOf(handle), wordOf(handle) + ENTRY.shape);
+  #limitCell(): number {
+    return this.#words[this.#at + limitWord(this.#shape)]! >>> 0;
+  }
+
+  #look(handle: number): void {
+    if (handle !== this.#handle) this.#select(handle);
+  }
+
+  #select(handle: number): void {
+    this.#handle = handle;
+    this.#words = this.#finder.chunkOf(handle);
+    this.#at = wordOf(handle);
+    this.#shape = this.#words[this.#at + ENTRY.shape]!;
   }
 }
-
-const nothing = new Uint8Array(0);

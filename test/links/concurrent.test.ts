@@ -110,7 +110,8 @@ describe('LinkReader beside LinkWriter', () => {
     const keys = 8;
     const memory = createLinkTableMemory({
       slotBytesMax: 2 ** 20,
-      arenaBytesMax: 2 ** 22,
+      // A reader that the machine holds up in its turn holds back some 100 MB/s of old entries.
+      arenaBytesMax: 2 ** 28,
       readersMax: READERS,
       linksExpected: keys,
     });
