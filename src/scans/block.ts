@@ -17,8 +17,10 @@
  * code's head back through time, which saves an index entry per code and window.
  * A city is stored with its country, "Chicago, US", as rollups name it.
  */
-import { Dimension, type Rollup, countryCode } from './rollup.ts';
+import { dayOf } from '../model/day.ts';
 import type { Sketch } from '../model/sketch.ts';
+import { dayStoredMax } from '../store/scans.ts';
+import { Dimension, type Rollup, countryCode } from './rollup.ts';
 
 export const blockVersion = 1;
 export const blockHeaderBytes = 32;
@@ -90,6 +92,10 @@ export class ScanBlock {
 
   timeMs(entry: number): number {
     return this.#view.getFloat64(this.#at(entry), true);
+  }
+  /** The day it counts on: that of its time, within what the store can name. */
+  day(entry: number): number {
+    return Math.min(Math.max(0, dayOf(this.timeMs(entry))), dayStoredMax);
   }
   position(entry: number): number {
     return this.#view.getFloat64(this.#at(entry) + 8, true);

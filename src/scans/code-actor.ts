@@ -8,7 +8,6 @@
  *
  *   absent --load--> clean --take--> dirty --save--> clean --rest--> absent
  */
-import { dayOf } from '../model/day.ts';
 import type { ScanBlock } from './block.ts';
 import type { Day, Summaries } from './summaries.ts';
 
@@ -46,7 +45,7 @@ export class CodeActor {
     const end = first + block.count(group);
     let day: Day | undefined;
     for (let entry = first; entry < end; entry++) {
-      const number = dayOf(block.timeMs(entry));
+      const number = block.day(entry);
       if (day === undefined || day.day !== number) day = this.#day(number);
       if (block.countInto(entry, day.rollup, day.sketch)) this.#total++;
     }

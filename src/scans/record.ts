@@ -26,6 +26,14 @@
  */
 import { crc32 } from 'node:zlib';
 
+declare global {
+  /** Node's own, missing in its types: `write` and `toString` find them by name on every call. */
+  interface Buffer {
+    latin1Write(text: string, offset: number, length: number): number;
+    latin1Slice(start: number, end: number): string;
+  }
+}
+
 export const frameMagic = 0x314a5a51;
 export const frameHeaderBytes = 32;
 const recordHeaderBytes = 16;
@@ -73,9 +81,9 @@ export class ScanBatch {
     let at = start + recordHeaderBytes;
     for (let i = 0; i < addressBytes; i++) view.setUint8(at + i, address[i]!);
     at += addressBytes;
-    if (agentBytes > 0) this.#bytes.write(agent, at, agentBytes, 'latin1');
+    if (agentBytes > 0) this.#bytes.latin1Write(agent, at, agentBytes);
     at += agentBytes;
-    if (refererBytes > 0) this.#bytes.write(referer, at, refererBytes, 'latin1');
+    if (refererBytes > 0) this.#bytes.latin1Write(referer, at, refererBytes);
     at += refererBytes;
     view.setUint16(start, at - start, true);
     view.setUint8(start + 2, partition);
@@ -111,6 +119,7 @@ export function isFrameHeader(bytes: Buffer, at: number): boolean {
   return (
     bytes.length - at >= frameHeaderBytes &&
     bytes.readUInt32LE(at) === frameMagic &&
+    bytes.readUInt32LE(at + 28) === 0 &&
     bytes.readUInt32LE(at + 24) === crc32(bytes.subarray(at, at + 24)) &&
     bytes.readUInt32LE(at + 4) <= frameBytesMax - frameHeaderBytes
   );
@@ -193,13 +202,13 @@ export class RecordCursor {
   }
   get agent(): string {
     const from = this.#textStart();
-    return this.#bytes.toString('latin1', from, from + this.#view.getUint16(this.#at + 12, true));
+    return this.#bytes.latin1Slice(from, from + this.#view.getUint16(this.#at + 12, true));
   }
   get referer(): string {
     const length = this.#view.getUint16(this.#at + 14, true);
     if (length === 0) return '';
     const from = this.#textStart() + this.#view.getUint16(this.#at + 12, true);
-    return this.#bytes.toString('latin1', from, from + length);
+    return this.#bytes.latin1Slice(from, from + length);
   }
   #textStart(): number {
     const isIpv6 = (this.#view.getUint8(this.#at + 3) & flagIpv6) !== 0;

@@ -7,12 +7,12 @@
  * the number of scans.
  */
 import { partitionOf } from '../model/code.ts';
-import { dayMs, dayOf, isoTime } from '../model/day.ts';
+import { dayMs, isoTime } from '../model/day.ts';
 import type { EventEnvelope } from '../model/event.ts';
 import { positionId } from '../model/ids.ts';
 import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../model/scan.ts';
 import { Sketch } from '../model/sketch.ts';
-import { readCheckpoints, spanKey, spanOf, type ScanStore } from '../store/scans.ts';
+import { dayStoredMax, readCheckpoints, spanKey, spanOf, type ScanStore } from '../store/scans.ts';
 import { ScanBlock } from './block.ts';
 import { countryCode, Dimension, Rollup } from './rollup.ts';
 import { firstDayOf, monthOf, Summaries } from './summaries.ts';
@@ -126,8 +126,9 @@ export class ScanReport {
   }
 
   /** Everything counted in a range, united: the base of all the above, and of campaigns. */
-  range(codeNo: number, fromDay: number, toDay: number): { rollup: Rollup; sketch: Sketch } {
+  range(codeNo: number, firstDay: number, lastDay: number): { rollup: Rollup; sketch: Sketch } {
     this.#snapshot();
+    const [fromDay, toDay] = storedDays(firstDay, lastDay);
     const rollup = new Rollup(rangeNamesMax);
     const sketch = Sketch.empty();
     for (let month = monthOf(fromDay); month <= monthOf(toDay); month++) {
@@ -145,7 +146,7 @@ export class ScanReport {
       sketch.merge(head.newestDay.sketch);
     }
     this.#eachRecent(codeNo, (block, entry) => {
-      if (isWithin(dayOf(block.timeMs(entry)), fromDay, toDay)) {
+      if (isWithin(block.day(entry), fromDay, toDay)) {
         block.countInto(entry, rollup, sketch);
       }
     });
@@ -201,11 +202,12 @@ export class ScanReport {
 
   #eachDay(
     codeNo: number,
-    fromDay: number,
-    toDay: number,
+    firstDay: number,
+    lastDay: number,
     visit: (day: number, rollup: Rollup) => void,
   ): void {
     this.#snapshot();
+    const [fromDay, toDay] = storedDays(firstDay, lastDay);
     const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, toDay + 1) };
     for (const { key, value } of this.#store.days.range(range)) {
       visit(spanOf(key), this.#summaries.rollupOf(value));
@@ -217,7 +219,7 @@ export class ScanReport {
     const recent = new Map<number, Rollup>();
     const unused = Sketch.empty();
     this.#eachRecent(codeNo, (block, entry) => {
-      const day = dayOf(block.timeMs(entry));
+      const day = block.day(entry);
       if (!isWithin(day, fromDay, toDay)) return;
       const rollup = recent.get(day) ?? new Rollup(rangeNamesMax);
       block.countInto(entry, rollup, unused);
@@ -256,6 +258,11 @@ export class ScanReport {
   }
 }
 
+/** The part of a range that can hold scans: the API takes dates up to the year 9999. */
+const storedDays = (fromDay: number, toDay: number): [fromDay: number, toDay: number] => [
+  Math.max(0, fromDay),
+  Math.min(toDay, dayStoredMax),
+];
 const isWithin = (day: number, from: number, to: number): boolean => day >= from && day <= to;
 
 function rowsOf(rollup: Rollup, by: BreakdownBy): BreakdownRow[] {

@@ -32,8 +32,11 @@ import { Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 
-/** Blocks between checkpoints: the read side walks them, recovery applies them again. */
-const checkpointWindows = 16;
+/**
+ * Blocks between checkpoints, 4 s at the default window: the read side walks them and recovery applies
+ * them again, but a checkpoint costs a page of the store for each code that changed.
+ */
+const checkpointWindows = 32;
 /** Blocks deleted at one checkpoint at most: retention never holds up a window for long. */
 const trimBlocksMax = 64;
 /** Share of `actorsMax` that stays when the bound is passed: one sweep then serves many windows. */
@@ -59,6 +62,10 @@ interface Inbox {
   readonly journal: number;
   readonly reader: JournalReader;
   position: number;
+  /** Position below which every scan is committed: while a commit waits, `position` is ahead of it. */
+  committed: number;
+  /** The journal's end when the turn began: what came since is for the next window. */
+  seen: number;
   /** Position below which a partition's scans are in blocks; only while catching up they differ. */
   readonly watermarks: Float64Array;
 }
@@ -122,11 +129,15 @@ export class Shard {
     this.#applyBlocksSinceCheckpoint();
   }
 
-  /** One window: read, commit, apply, and now and then a checkpoint. Returns whether more waits. */
+  /**
+   * One window: read, commit, apply, and now and then a checkpoint.
+   * @returns whether more waits than one window holds; scans that came meanwhile are not more
+   */
   turn(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
     store.environment.refresh();
+    for (const inbox of this.#inboxes) inbox.seen = this.#tail(inbox);
     if (this.#waitingBlock === undefined) this.#readJournals();
     if (this.#waitingBlock !== undefined) {
       this.#commit(this.#waitingBlock);
@@ -137,7 +148,7 @@ export class Shard {
       this.checkpoint();
     }
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
-    return this.#inboxes.some((inbox) => inbox.position < this.#tail(inbox));
+    return this.#inboxes.some((inbox) => inbox.position < inbox.seen);
   }
 
   /** Saves the actors that changed; the blocks up to here are no longer needed for counting. */
@@ -159,7 +170,7 @@ export class Shard {
 
   /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
   async consumed(): Promise<ReadonlyArray<{ journal: number; position: number }>> {
-    const marks = this.#inboxes.map(({ journal, position }) => ({ journal, position }));
+    const marks = this.#inboxes.map(({ journal, committed }) => ({ journal, position: committed }));
     await this.#options.store.environment.flush();
     return marks;
   }
@@ -210,14 +221,21 @@ export class Shard {
     }
     if (this.#partitions.length === 0) position = highestWatermark(store, journal);
     const reader = new JournalReader(journalFolder(journalRoot, journal), windowBytesMax);
-    this.#inboxes.push({ journal, reader, position, watermarks });
+    this.#inboxes.push({
+      journal,
+      reader,
+      position,
+      committed: position,
+      seen: position,
+      watermarks,
+    });
   }
 
   /** Fills the window; leaves it as a block to commit unless there was nothing. */
   #readJournals(): void {
     let moved = false;
     for (const inbox of this.#inboxes) {
-      const to = inbox.reader.read(inbox.position, this.#tail(inbox), (bytes, frameAt, base) =>
+      const to = inbox.reader.read(inbox.position, inbox.seen, (bytes, frameAt, base) =>
         this.#readFrame(inbox, bytes, frameAt, base),
       );
       if (to === inbox.position) continue;
@@ -289,6 +307,7 @@ export class Shard {
       store.meta.put('sequence', next);
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
+    for (const inbox of this.#inboxes) inbox.committed = inbox.position;
     this.#window.clear();
     if (!isEmpty) this.#apply(new ScanBlock(bytes));
   }

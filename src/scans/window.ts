@@ -29,6 +29,9 @@ export interface Scan {
 }
 
 const stringBytesMax = 65_535;
+/** Entries are copied by words: headers, groups and entries are all multiples of one. */
+const wordBytes = 4;
+const entryWords = entryBytes / wordBytes;
 
 interface Group {
   readonly codeNo: number;
@@ -41,6 +44,7 @@ interface Group {
 export class Window {
   #entries = Buffer.allocUnsafeSlow(4_096 * entryBytes);
   #view = new DataView(this.#entries.buffer);
+  #words = new Int32Array(this.#entries.buffer);
   #next = new Int32Array(4_096);
   #count = 0;
   #newestMs = 0;
@@ -131,6 +135,7 @@ export class Window {
     previousOf: (codeNo: number) => number,
   ): void {
     const view = new DataView(block.buffer, block.byteOffset, block.length);
+    const words = new Int32Array(block.buffer, 0, Math.floor(block.length / wordBytes));
     let laid = 0;
     let at = blockHeaderBytes;
     for (const group of groups) {
@@ -141,12 +146,9 @@ export class Window {
       view.setFloat64(at + 16, previousOf(group.codeNo), true);
       at += groupBytes;
       for (let entry = group.first; entry !== -1; entry = this.#next[entry]!) {
-        this.#entries.copy(
-          block,
-          entriesAt + laid * entryBytes,
-          entry * entryBytes,
-          (entry + 1) * entryBytes,
-        );
+        let to = entriesAt / wordBytes + laid * entryWords;
+        const from = entry * entryWords;
+        for (let word = 0; word < entryWords; word++) words[to++] = this.#words[from + word]!;
         laid++;
       }
     }
@@ -167,6 +169,7 @@ export class Window {
     entries.set(this.#entries);
     this.#entries = entries;
     this.#view = new DataView(entries.buffer);
+    this.#words = new Int32Array(entries.buffer);
     const next = new Int32Array(this.#next.length * 2);
     next.set(this.#next);
     this.#next = next;

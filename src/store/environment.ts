@@ -48,6 +48,7 @@ export interface EnvironmentStats {
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
+  #isBatchWatched = false;
   readonly path: string;
 
   /** @param path the data file, created with its folder when absent */
@@ -76,10 +77,25 @@ export class StoreEnvironment {
    */
   async transaction<T>(work: () => T): Promise<T> {
     try {
-      return await this.#root.transaction(work);
+      const committed = this.#root.transaction(work);
+      this.#watchBatch();
+      return await committed;
     } catch (error) {
       throw storageFailure(error);
     }
+  }
+
+  /**
+   * lmdb-js opens a batch in each event-loop turn that has a transaction, and closes it in an immediate of
+   * its own, queued before ours; the batch has a promise that rejects beside those of its members.
+   */
+  #watchBatch(): void {
+    if (this.#isBatchWatched) return;
+    this.#isBatchWatched = true;
+    setImmediate(() => {
+      this.#isBatchWatched = false;
+      this.#root.committed.then(ignore, ignore);
+    });
   }
 
   /** The same, on this thread, now: for threads whose only work is to write. */
@@ -157,6 +173,8 @@ function storageFailure(error: unknown): unknown {
     ? new Failure('storage_full', 'The data folder has no space left; nothing was changed')
     : error;
 }
+
+const ignore = (): void => undefined;
 
 /** The rejection that lmdb-js fires beside the one we answer: nobody else may see it. */
 function silence(commitError: unknown): void {

@@ -4,7 +4,7 @@
  *   heads        code u32                      lifetime total, newest block, today's rollup and sketch
  *   days         code u32 | day u16            a closed day: rollup and inline sketch
  *   months       code u32 | month u16          sum and union of a month's closed days
- *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0x8000 + month
+ *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
  *   checkpoints  0                             64 f64: sequence up to which a partition's blocks are in heads
@@ -64,9 +64,11 @@ export function spanKey(codeNo: number, span: number): Buffer {
 }
 export const spanOf = (key: Uint8Array): number => (key[4]! << 8) | key[5]!;
 
-const monthBit = 0x8000;
+const monthSpanFirst = 0xf000;
 /** Distinguishes a month's chunks from a day's. */
-export const monthSpan = (month: number): number => monthBit | month;
+export const monthSpan = (month: number): number => monthSpanFirst + month;
+/** The last day that has keys of its own, in March 2138: scans of a clock beyond it count on it. */
+export const dayStoredMax = monthSpanFirst - 1;
 
 export function chunkKey(codeNo: number, span: number, index: number): Buffer {
   const key = Buffer.allocUnsafe(7);

@@ -27,7 +27,7 @@ export class JournalReader {
   #openStart = -1;
   /** Scans in frames whose payload did not match its checksum. */
   damagedScans = 0;
-  /** Bytes that belong to no sound frame. */
+  /** Bytes that belong to no sound frame, or that should be there and are not. */
   damagedBytes = 0;
 
   /** @param bytesMax what one read takes at most; at least one largest frame */
@@ -47,9 +47,27 @@ export class JournalReader {
     if (segment.start > from) return segment.start;
     const end = Math.min(tail, segment.end);
     const wanted = Math.min(end - from, this.#buffer.length);
-    const got = readSync(this.#descriptor, this.#buffer, 0, wanted, from - segment.start);
-    if (got === 0) return segment.end < tail ? segment.end : from;
-    return from + this.#visitFrames(this.#buffer.subarray(0, got), from, visit, from + got >= end);
+    const got = this.#fill(from - segment.start, wanted);
+    if (got === 0) {
+      this.damagedBytes += end - from;
+      return end;
+    }
+    const isEnd = got < wanted || from + got === end;
+    return from + this.#visitFrames(this.#buffer.subarray(0, got), from, visit, isEnd);
+  }
+
+  /**
+   * Reads into the buffer; fewer bytes than wanted mean the file's end. What lies below a tail was
+   * written, so where the file ends before it, a power loss has taken the rest.
+   */
+  #fill(offset: number, wanted: number): number {
+    let got = 0;
+    while (got < wanted) {
+      const more = readSync(this.#descriptor, this.#buffer, got, wanted - got, offset + got);
+      if (more === 0) break;
+      got += more;
+    }
+    return got;
   }
 
   close(): void {
@@ -85,24 +103,21 @@ export class JournalReader {
 
   /** The segment that holds `position`, or the next one above it, opened. */
   #locate(position: number): { start: number; end: number } | undefined {
-    const found = this.#find(position) ?? (this.#refresh(), this.#find(position));
+    let found = this.#find(position);
+    // The newest segment known may have ended since, and others begun.
+    if (found === undefined || found === this.#segments.length - 1) {
+      this.#segments = listSegments(this.#folder);
+      found = this.#find(position);
+    }
     if (found === undefined) return undefined;
     const start = this.#segments[found]!;
-    let end = this.#segments[found + 1];
-    if (end === undefined) {
-      this.#refresh();
-      end = this.#segments[this.#segments.indexOf(start) + 1] ?? Number.MAX_SAFE_INTEGER;
-    }
+    const end = this.#segments[found + 1] ?? Number.MAX_SAFE_INTEGER;
     if (this.#openStart !== start) {
       this.close();
       this.#descriptor = openSync(segmentFile(this.#folder, start), 'r');
       this.#openStart = start;
     }
     return { start, end };
-  }
-
-  #refresh(): void {
-    this.#segments = listSegments(this.#folder);
   }
 
   /** Index of the last segment starting at or below `position`, else of the first above it. */
