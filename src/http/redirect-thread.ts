@@ -1,5 +1,6 @@
 /** What the control thread and a redirect thread tell each other. */
 import type { LinkTableMemory } from '../links/layout.ts';
+import type { TrustedProxyHeader } from './scanner-address.ts';
 
 export interface RedirectThread {
   /** Also the number of its journal and its place among the link table's readers. */
@@ -13,6 +14,7 @@ export interface RedirectThread {
   readonly missSeed: number;
   readonly unknownPerMinuteMax: number;
   readonly trustedProxies: readonly string[];
+  readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: 'relaxed' | 'process' | 'power';
   readonly journalFolder: string;
   readonly journalPosition: number;

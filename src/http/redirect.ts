@@ -42,7 +42,7 @@ export class Redirect {
   readonly #options: RedirectOptions;
   readonly #batch = new ScanBatch();
   readonly #spareTurns: Turn[] = [];
-  #turn = new Turn();
+  #turn: Turn;
   #isTurnOpen = false;
   #turnTimeMs = 0;
   #turnStartMs = 0;
@@ -53,14 +53,18 @@ export class Redirect {
 
   constructor(options: RedirectOptions) {
     this.#options = options;
+    this.#turn = new Turn(options.links);
   }
 
   attach(app: TemplatedApp): void {
     const { addresses, refusals } = this.#options;
     app.filter((response, change) => addresses.connection(response, change));
-    app.get('/*', this.#get);
-    app.head('/*', this.#head);
-    app.any('/*', (response, request) => refusals.method(response, request, this.isDraining));
+    app.get('/*', closingOnDefect(this.#get));
+    app.head('/*', closingOnDefect(this.#head));
+    app.any(
+      '/*',
+      closingOnDefect((response, request) => refusals.method(response, request, this.isDraining)),
+    );
   }
 
   readonly #get = (response: HttpResponse, request: HttpRequest): void => {
@@ -84,7 +88,7 @@ export class Redirect {
       agent,
       request.getHeader('referer'),
     );
-    this.#turn.add(response, this.#location(link));
+    this.#turn.add(response, link);
     if (this.#turn.isFull || this.#batch.isFull) this.#flush();
   };
 
@@ -125,7 +129,8 @@ export class Redirect {
     const frame = this.#batch.seal(this.#turnTimeMs);
     if (durability === 'power') {
       const startMs = this.#turnStartMs;
-      this.#turn = this.#spareTurns.pop() ?? new Turn();
+      turn.keepLocations();
+      this.#turn = this.#spareTurns.pop() ?? new Turn(this.#options.links);
       journal.append(frame, scans);
       const answer = (): void => {
         this.#answer(turn, startMs);
@@ -144,7 +149,8 @@ export class Redirect {
     const count = turn.count;
     turn.answer(this.isDraining);
     this.redirects += count;
-    latency.recordValueWithCount(Math.round((clock.monotonicMs() - startMs) * microseconds), count);
+    const spent = Math.round((clock.monotonicMs() - startMs) * microseconds);
+    latency.recordValueWithCount(Math.min(spent, latency.highestTrackableValue), count);
   }
 
   #isOver(link: number): boolean {
@@ -160,12 +166,22 @@ export class Redirect {
     const isPerson = flags === 0 && botReasons.get(agent) === BotReason.none;
     return isPerson ? links.takeScan(link) : links.scansLeft(link) > 0;
   }
+}
 
-  /** With `power` the answer outlives the turn, and the table may reuse the entry: take a copy. */
-  #location(link: number): Uint8Array {
-    const location = this.#options.links.location(link);
-    return this.#options.durability === 'power' ? Uint8Array.from(location) : location;
-  }
+type Handle = (response: HttpResponse, request: HttpRequest) => void;
+
+/** uWS ends the process when a handler throws and leaves a request open: close it, then throw outside. */
+function closingOnDefect(handle: Handle): Handle {
+  return (response, request) => {
+    try {
+      handle(response, request);
+    } catch (error) {
+      setImmediate(() => {
+        throw error;
+      });
+      response.close();
+    }
+  };
 }
 
 /** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */

@@ -29,7 +29,10 @@ const latencyMicrosecondsMax = 60_000_000;
 const line = openThreadLine<RedirectThread, RedirectReport, RedirectRequest>();
 const { setup, send } = line;
 
-const addresses = new ScannerAddresses(new ClientAddresses(setup.trustedProxies));
+const addresses = new ScannerAddresses(
+  new ClientAddresses(setup.trustedProxies),
+  setup.trustedProxyHeader,
+);
 const throttle = new MissThrottle(setup.unknownPerMinuteMax, setup.missSeed, setup.misses);
 const refusals = new Refusals(addresses, throttle);
 const journal = new JournalWriter({
@@ -79,6 +82,9 @@ const app = secure
   ? uWS.SSLApp({ cert_file_name: setup.tlsCertFile, key_file_name: setup.tlsKeyFile })
   : uWS.App();
 redirect.attach(app);
+// Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
+// them open, and the kernel would go on dealing connections to a listener that nobody serves.
+process.on('exit', () => app.close());
 
 let listenSocket: uWS.us_listen_socket | undefined;
 app.listen(setup.host, setup.port, (socket) => {

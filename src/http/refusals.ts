@@ -3,6 +3,7 @@
  * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { endHead } from './head.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
@@ -68,7 +69,7 @@ export class Refusals {
       response.writeHeader('Content-Security-Policy', errorPagePolicy);
     }
     const body = wantsJson ? page.json : page.html;
-    if (request.getMethod() === 'head') response.endWithoutBody(Buffer.byteLength(body), closes);
-    else response.end(body, closes);
+    if (request.getMethod() !== 'head') response.end(body, closes);
+    else endHead(response, Buffer.byteLength(body), closes ? 'close' : 'keep');
   }
 }

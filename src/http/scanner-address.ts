@@ -14,15 +14,22 @@ import { type ClientAddresses, normaliseAddress } from './client-address.ts';
 const ipv4Length = 4;
 const mappedPrefixLength = 12;
 
+/** What the trusted proxies name the client with; `any` = either, PROXY first. */
+export type TrustedProxyHeader = 'any' | 'x-forwarded-for' | 'proxy-protocol';
+
 export class ScannerAddresses {
   readonly #clients: ClientAddresses;
   readonly #hasProxies: boolean;
+  readonly #readsProxyProtocol: boolean;
+  readonly #readsForwardedFor: boolean;
   readonly #four = new Uint8Array(4);
   #open = 0;
   #isStrangerHere = false;
 
-  constructor(clients: ClientAddresses) {
+  constructor(clients: ClientAddresses, header: TrustedProxyHeader = 'any') {
     this.#clients = clients;
+    this.#readsProxyProtocol = header !== 'x-forwarded-for';
+    this.#readsForwardedFor = header !== 'proxy-protocol';
     this.#hasProxies = clients.hasProxies;
   }
 
@@ -50,21 +57,27 @@ export class ScannerAddresses {
     if (this.#isStrangerHere && !this.#clients.isTrusted(peerText(response))) {
       return unmapped(new Uint8Array(response.getRemoteAddress()));
     }
-    const proxied = response.getProxiedRemoteAddress();
-    const forwarded = request.getHeader('x-forwarded-for');
+    const proxied = this.#readsProxyProtocol ? response.getProxiedRemoteAddress() : noAddress;
+    const forwarded = this.#readsForwardedFor ? request.getHeader('x-forwarded-for') : '';
     if (proxied.byteLength === 0) {
       if (forwarded === '') return unmapped(new Uint8Array(response.getRemoteAddress()));
       if (parseIpv4(forwarded, this.#four)) return this.#four;
     } else if (forwarded === '') {
       return unmapped(new Uint8Array(proxied));
     }
-    const proxiedText = Buffer.from(response.getProxiedRemoteAddressAsText()).toString('latin1');
-    return addressBytes(this.#clients.resolve(peerText(response), proxiedText, forwarded));
+    return this.#walk(response, proxied.byteLength > 0, forwarded);
+  }
+
+  /** The general case: lists of hops, IPv6, a PROXY header and X-Forwarded-For together. */
+  #walk(response: HttpResponse, isProxied: boolean, forwarded: string): Uint8Array {
+    const proxied = isProxied ? text(response.getProxiedRemoteAddressAsText()) : '';
+    return addressBytes(this.#clients.resolve(peerText(response), proxied, forwarded));
   }
 }
 
-const peerText = (response: HttpResponse): string =>
-  Buffer.from(response.getRemoteAddressAsText()).toString('latin1');
+const noAddress = new ArrayBuffer(0);
+const text = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('latin1');
+const peerText = (response: HttpResponse): string => text(response.getRemoteAddressAsText());
 
 /** An IPv4 address of a dual-stack socket comes mapped into IPv6. */
 function unmapped(address: Uint8Array): Uint8Array {

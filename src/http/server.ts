@@ -18,6 +18,7 @@ import * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
+import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import type { Handler, Reply, Request } from './request.ts';
@@ -243,7 +244,7 @@ function write(
   for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
   const close = connection === 'close';
   if (reply.body === undefined) endEmpty(res, connection);
-  else if (request.method === 'HEAD') res.endWithoutBody(byteLength(reply.body), close);
+  else if (request.method === 'HEAD') endHead(res, byteLength(reply.body), connection);
   else res.end(reply.body, close);
 }
 

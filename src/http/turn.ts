@@ -4,13 +4,17 @@
  * costs no closure.
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { LinkReader } from '../links/reader.ts';
 
 /** Redirects in one turn; one more ends the turn early. epoll hands out at most 1,024 events. */
 const turnMax = 1_024;
 
 export class Turn {
+  readonly #links: LinkReader;
   readonly #responses: HttpResponse[] = [];
-  readonly #locations: Uint8Array[] = [];
+  readonly #entries: number[] = [];
+  /** Copies of the locations, where the answers outlive the event-loop turn. */
+  #locations: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(turnMax);
   readonly #abortHandlers = Array.from({ length: turnMax }, (_, place) => () => {
     this.#aborted[place] = 1;
@@ -21,10 +25,14 @@ export class Turn {
   readonly #send = (): void => {
     const response = this.#responses[this.#current]!;
     response.writeStatus('302 Found');
-    response.writeHeader('Location', this.#locations[this.#current]!);
+    response.writeHeader('Location', this.#location(this.#current));
     response.writeHeader('Cache-Control', 'private, no-store');
     response.end(undefined, this.#closes);
   };
+
+  constructor(links: LinkReader) {
+    this.#links = links;
+  }
 
   get count(): number {
     return this.#count;
@@ -33,12 +41,20 @@ export class Turn {
     return this.#count === turnMax;
   }
 
-  add(response: HttpResponse, location: Uint8Array): void {
+  /** @param entry of the link table, valid until the event-loop turn ends */
+  add(response: HttpResponse, entry: number): void {
     const place = this.#count++;
     this.#responses[place] = response;
-    this.#locations[place] = location;
+    this.#entries[place] = entry;
     this.#aborted[place] = 0;
     response.onAborted(this.#abortHandlers[place]!);
+  }
+
+  /** The answers leave after the event-loop turn: the table may reuse the entries, so copy. */
+  keepLocations(): void {
+    this.#locations = this.#entries
+      .slice(0, this.#count)
+      .map((entry) => Uint8Array.from(this.#links.location(entry)));
   }
 
   /** Sends all answers and empties the turn. */
@@ -50,5 +66,10 @@ export class Turn {
       this.#responses[place]!.cork(this.#send);
     }
     this.#count = 0;
+    this.#locations = undefined;
+  }
+
+  #location(place: number): Uint8Array {
+    return this.#locations?.[place] ?? this.#links.location(this.#entries[place]!);
   }
 }

@@ -216,12 +216,24 @@ export class EngineThreads {
       if (report.fault !== undefined && report.fault !== state.fault) {
         this.#options.log.error({ fault: report.fault }, 'scans cannot be stored, trying again');
       }
+      this.#reportDamage(state, report.figures);
       state.figures = report.figures;
       state.fault = report.fault;
     } else if (report.kind === 'consumed') {
       state.consumed = new Map(report.consumed.map((mark) => [mark.journal, mark.position]));
       this.#trimJournals();
     }
+  }
+
+  #reportDamage(state: ShardState, { damagedScans, damagedBytes }: ShardFigures): void {
+    const known = state.figures;
+    const isMore =
+      damagedScans > (known?.damagedScans ?? 0) || damagedBytes > (known?.damagedBytes ?? 0);
+    if (!isMore) return;
+    this.#options.log.error(
+      { damagedScans, damagedBytes },
+      'a journal is damaged, what cannot be read is not counted',
+    );
   }
 
   #trimJournals(): void {
@@ -251,6 +263,7 @@ export class EngineThreads {
         missSeed: this.#missSeed,
         unknownPerMinuteMax,
         trustedProxies: config.trustedProxies,
+        trustedProxyHeader: config.trustedProxyHeader,
         durability: config.durability,
         journalFolder: journalFolder(folder.journalRoot, index),
         journalPosition: this.#recover(index, folder, store, log),
@@ -295,6 +308,10 @@ export class EngineThreads {
           'a journal cannot be written, scans wait in memory',
         );
       }
+      const lostScans = report.kind === 'stopped' ? figures.waitingScans : 0;
+      if (lostScans > 0) {
+        this.#options.log.error({ lostScans }, 'stopped with scans that no journal would take');
+      }
       state.figures = figures;
       if (figures.latency !== '') this.latency.add(decodeFromCompressedBase64(figures.latency));
     }
@@ -307,6 +324,7 @@ function carryOver(state: RedirectState): void {
   state.figures = undefined;
   if (figures === undefined) return;
   state.redirectsBefore += figures.redirects;
-  state.droppedBefore += figures.droppedScans;
+  // What waited in the thread's memory died with it.
+  state.droppedBefore += figures.droppedScans + figures.waitingScans;
   for (const kind of refusalKinds) state.refusedBefore[kind] += figures.refused[kind];
 }

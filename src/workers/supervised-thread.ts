@@ -27,6 +27,7 @@ export class SupervisedThread<Setup, Request, Report> {
   readonly #options: ThreadOptions<Setup, Report>;
   #worker: Worker | undefined;
   #isStopping = false;
+  #restartTimer: NodeJS.Timeout | undefined;
   #startedMs = 0;
   #waitMs = restartMsFirst;
   #ended: Promise<void> = Promise.resolve();
@@ -52,7 +53,7 @@ export class SupervisedThread<Setup, Request, Report> {
       worker.once('exit', () => {
         if (this.#worker === worker) this.#worker = undefined;
         resolve();
-        if (!this.#isStopping) this.#restart(reason);
+        this.#restart(reason);
       });
     });
   }
@@ -64,6 +65,7 @@ export class SupervisedThread<Setup, Request, Report> {
   /** Ends the thread by asking; cut off after `msMax`. Resolves when it is gone. */
   async stop(request: Request, msMax: number): Promise<void> {
     this.#isStopping = true;
+    clearTimeout(this.#restartTimer);
     this.tell(request);
     const cutOff = setTimeout(() => void this.#worker?.terminate(), msMax);
     await this.#ended;
@@ -71,11 +73,12 @@ export class SupervisedThread<Setup, Request, Report> {
   }
 
   #restart(reason: string): void {
+    if (this.#isStopping) return;
     const { clock, onDeath } = this.#options;
     this.restarts++;
     if (clock.monotonicMs() - this.#startedMs > healthyMs) this.#waitMs = restartMsFirst;
     onDeath(reason, this.restarts);
-    setTimeout(() => {
+    this.#restartTimer = setTimeout(() => {
       this.start().catch((error: unknown) => this.#restart(String(error)));
     }, this.#waitMs);
     this.#waitMs = Math.min(restartMsMax, this.#waitMs * 2);
