@@ -134,10 +134,13 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     visitor,
   });
   closers.push(() => threads.stop());
-  if (!(await threads.startShards(catchUpMsMax))) {
+  // Shards boot on their threads while this one fills the link table.
+  const catchingUp = threads.startShards(catchUpMsMax);
+  codes.links.load();
+  if (!(await catchingUp)) {
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
   }
-  codes.links.load();
+  codes.links.loadLimited();
   await threads.startRedirects();
   return { ...rooms, scans, links, report, codes, threads, bootstrapped };
 }

@@ -67,7 +67,7 @@ function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Co
     store,
     ids,
     outbox: new Outbox(store, ids, systemClock),
-    links: { put: () => undefined, retire: () => undefined },
+    links: { adopt: () => undefined, put: () => undefined, retire: () => undefined },
     clock: systemClock,
     randomBytes: getRandomValues,
     shortUrlBase: 'https://qr.example.com',

@@ -2,10 +2,18 @@
  * The stored side of the short links: what the link table is filled from at start, and how a
  * committed change gets into it.
  */
-import { KEEP_SCANS_LEFT, type Link } from '../links/layout.ts';
+import { KEEP_SCANS_LEFT } from '../links/layout.ts';
 import { Failure } from '../model/failure.ts';
 import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
-import { linkBlockOf, linkIn, linksIn, withLink, type StoredLink } from '../store/link-blocks.ts';
+import {
+  eachLink,
+  type LinkCursor,
+  linkBlockOf,
+  linkIn,
+  linksIn,
+  type StoredLink,
+  withLink,
+} from '../store/link-blocks.ts';
 import type { Management } from '../store/management.ts';
 import type { LinkTable } from './link-table.ts';
 
@@ -38,17 +46,25 @@ export class LinkBook {
     for (const { key, value } of this.#store.links.range({})) yield* linksIn(key, value);
   }
 
-  /** Fills the link table at start. @returns how many links, tombstones included */
+  /**
+   * Fills the empty link table at start, but for limited codes: how many scans those have left is known
+   * only when everything journaled is counted. @returns how many links, tombstones included
+   */
   load(): number {
     let count = 0;
-    for (const { key, value } of this.#store.links.range({})) {
-      for (const link of linksIn(key, value)) {
-        if (link.gone) this.#table.put(tombstone(link));
-        else this.#put(link);
-        count++;
-      }
-    }
+    const cursor: LinkCursor = { ...emptyCursor };
+    const adopt = (): void => {
+      if (cursor.isLimited && !cursor.isGone) this.#late.add(cursor.codeNo);
+      else this.#table.adopt(cursor);
+      count++;
+    };
+    for (const { key, value } of this.#store.links.range({})) eachLink(key, value, cursor, adopt);
     return count;
+  }
+
+  /** The limited codes that `load` left out, with the scans they have left now. */
+  loadLimited(): void {
+    for (const codeNo of [...this.#late]) this.#wake(codeNo);
   }
 
   /** Writes the link of a dynamic code. Inside the transaction of its change. */
@@ -133,14 +149,14 @@ export class LinkBook {
   }
 }
 
-function tombstone({ key, codeNo, workspaceNo }: StoredLink): Link {
-  return {
-    key,
-    codeNo,
-    workspaceNo,
-    target: '',
-    expiresAtMs: 0,
-    scansLeft: noLimit,
-    state: 'gone',
-  };
-}
+const emptyCursor: LinkCursor = {
+  bytes: Buffer.alloc(0),
+  codeNo: 0,
+  workspaceNo: 0,
+  expiresAtMs: 0,
+  isLimited: false,
+  isGone: false,
+  keyStart: 0,
+  keyEnd: 0,
+  targetEnd: 0,
+};

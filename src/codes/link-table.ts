@@ -3,8 +3,11 @@
  * `links/` stands behind it; `put` and `retire` are visible to every redirect thread when they return.
  */
 import type { Link } from '../links/layout.ts';
+import type { StoredLinkBytes } from '../links/writer.ts';
 
 export interface LinkTable {
+  /** Fills the table at start; see links/writer.ts for what the caller vouches for. */
+  adopt(link: StoredLinkBytes): void;
   put(link: Link): void;
   retire(key: string): void;
 }

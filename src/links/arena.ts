@@ -67,6 +67,14 @@ export class Arena {
     bytes?.write(text, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, text.length, 'latin1');
   }
 
+  /** The same from bytes that are ASCII already. */
+  writeBytes(block: number, word: number, from: Buffer, start: number, end: number): void {
+    const bytes = this.#chunkBytes[block >>> CHUNK_UNIT_BITS];
+    if (bytes !== undefined) {
+      from.copy(bytes, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, start, end);
+    }
+  }
+
   /**
    * @returns offset of a block of so many units, contents undefined
    * @throws Failure `storage_full` when the arena is at its bound and no free block is large enough

@@ -4,8 +4,9 @@
  * a missing key touches only slots, because the 32-bit tag keeps it away from entries.
  *
  * Memory order. The writer completes entry and tag, then stores the slot's offset with
- * `Atomics.store`; a finder loads the offset with `Atomics.load` and only then reads tag and entry:
- * a non-zero offset implies the rest. Tags never change, offsets only from one entry of the key to
+ * `Atomics.store`; a finder loads the generations word with `Atomics.load`, then the offset, then tag
+ * and entry through it. The offset is a plain load (V8 calls a function for an atomic one, and a line
+ * holds eight): it is either the old or the new one, and what it leads to is complete. Tags never change, offsets only from one entry of the key to
  * the next, slots are never emptied.
  *
  * While the table grows, the newest generation is searched first, then the one before it, which

@@ -71,6 +71,26 @@ export class FoldedKey {
     return this.#pack(text, from, asReadWrongly);
   }
 
+  /** Takes a key that is folded already, as ASCII bytes from `from` to `to`, 1 to 64 of them. */
+  take(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    if (length < 1 || length > KEY_BYTES_MAX) {
+      throw new Error(`Cannot take a key of ${length} bytes, expected 1 to ${KEY_BYTES_MAX}`);
+    }
+    const words = this.words;
+    let word = 0;
+    for (let i = 0; i < length; i += 1) {
+      word |= bytes[from + i]! << ((i & 3) << 3);
+      if ((i & 3) === 3) {
+        words[i >>> 2] = word;
+        word = 0;
+      }
+    }
+    if ((length & 3) !== 0) words[length >>> 2] = word;
+    this.length = length;
+    this.tag = this.#hash(length, word);
+  }
+
   #pack(text: string, from: number, table: Uint16Array): boolean {
     const length = text.length - from;
     if (length < 1 || length > KEY_BYTES_MAX) return false;

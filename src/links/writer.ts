@@ -47,6 +47,19 @@ const RECLAIM_SLOTS = 16_384;
 const WORD_MAX = 2 ** 32;
 const SCANS_LEFT_MAX = 2 ** 31 - 1;
 
+/** A link without a limit, as it is stored: key and target stand in `bytes`, one behind the other. */
+export interface StoredLinkBytes {
+  readonly bytes: Buffer;
+  readonly keyStart: number;
+  readonly keyEnd: number;
+  readonly targetEnd: number;
+  readonly codeNo: number;
+  readonly workspaceNo: number;
+  /** 0 = never. */
+  readonly expiresAtMs: number;
+  readonly isGone: boolean;
+}
+
 export class LinkWriter {
   readonly #memory: LinkTableMemory;
   readonly #control: Int32Array;
@@ -128,6 +141,27 @@ export class LinkWriter {
     this.#show(before, entry);
     if (cellBefore !== 0 && cellBefore !== cell) this.#quarantine.add(cellBefore, 1);
     this.#drainSometimes();
+  }
+
+  /**
+   * Fills the table at start, from bytes as they are stored: no texts are made, and nothing is searched
+   * for, so the caller vouches that the key is folded, the target printable and neither known yet.
+   * @throws Failure `storage_full`
+   */
+  adopt(link: StoredLinkBytes): void {
+    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isGone } = link;
+    const { key } = this.#finder;
+    key.take(bytes, keyStart, keyEnd);
+    this.#slots.reserve();
+    const shape = shapeOf(key.length, targetEnd - keyEnd, !isGone && expiresAtMs !== 0);
+    const entry = this.#arena.allocate(isGone ? goneUnits(shape) : liveUnits(shape));
+    this.#writeHead(entry, codeNo, workspaceNo, isGone ? shape | SHAPE.gone : shape);
+    if (!isGone) {
+      this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
+      this.#writeExpiry(entry, shape, expiresAtMs);
+      this.#live += 1;
+    }
+    this.#slots.insert(key.tag, entry);
   }
 
   /**
@@ -231,9 +265,7 @@ export class LinkWriter {
   #writeEntry(link: Link, cell: number, newCell: number): number {
     const key = this.#finder.key;
     const shape =
-      key.length |
-      (link.target.length << SHAPE.targetShift) |
-      (link.expiresAtMs === 0 ? 0 : SHAPE.expires) |
+      shapeOf(key.length, link.target.length, link.expiresAtMs !== 0) |
       (cell === 0 ? 0 : SHAPE.limited) |
       (link.state === 'gone' ? SHAPE.gone : 0);
     let entry: number;
@@ -243,21 +275,30 @@ export class LinkWriter {
       if (newCell !== 0) this.#arena.release(newCell, 1);
       throw error;
     }
+    this.#writeHead(entry, link.codeNo, link.workspaceNo, shape);
+    this.#arena.writeAscii(entry, targetWord(shape), link.target);
+    this.#writeExpiry(entry, shape, link.expiresAtMs);
+    if (cell !== 0) this.#arena.chunkOf(entry)[wordOf(entry) + limitWord(shape)] = cell;
+    return entry;
+  }
+
+  #writeHead(entry: number, codeNo: number, workspaceNo: number, shape: number): void {
+    const keyWords = this.#finder.key.words;
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
-    words[at + ENTRY.codeNo] = link.codeNo;
-    words[at + ENTRY.workspaceNo] = link.workspaceNo;
+    words[at + ENTRY.codeNo] = codeNo;
+    words[at + ENTRY.workspaceNo] = workspaceNo;
     words[at + ENTRY.shape] = shape;
-    const keyWords = targetWord(shape) - ENTRY.key;
-    for (let i = 0; i < keyWords; i += 1) words[at + ENTRY.key + i] = key.words[i]!;
-    this.#arena.writeAscii(entry, targetWord(shape), link.target);
-    if (link.expiresAtMs !== 0) {
-      const low = at + expiryWord(shape);
-      words[low] = link.expiresAtMs % WORD_MAX;
-      words[low + 1] = Math.floor(link.expiresAtMs / WORD_MAX);
-    }
-    if (cell !== 0) words[at + limitWord(shape)] = cell;
-    return entry;
+    const count = targetWord(shape) - ENTRY.key;
+    for (let i = 0; i < count; i += 1) words[at + ENTRY.key + i] = keyWords[i]!;
+  }
+
+  #writeExpiry(entry: number, shape: number, expiresAtMs: number): void {
+    if (expiresAtMs === 0) return;
+    const words = this.#arena.chunkOf(entry);
+    const low = wordOf(entry) + expiryWord(shape);
+    words[low] = expiresAtMs % WORD_MAX;
+    words[low + 1] = Math.floor(expiresAtMs / WORD_MAX);
   }
 
   #discard(block: number, units: number): void {
@@ -303,6 +344,9 @@ const tombstone: Link = {
   scansLeft: -1,
   state: 'gone',
 };
+
+const shapeOf = (keyBytes: number, targetLength: number, expires: boolean): number =>
+  keyBytes | (targetLength << SHAPE.targetShift) | (expires ? SHAPE.expires : 0);
 
 /** What a `Location` header may hold: nothing that could end it. */
 const printableAscii = /^[!-~]+$/;

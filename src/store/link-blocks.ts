@@ -63,6 +63,42 @@ export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
   return links;
 }
 
+/** A link of a block where it stands, for reading millions without making texts of them. */
+export interface LinkCursor {
+  bytes: Buffer;
+  codeNo: number;
+  workspaceNo: number;
+  expiresAtMs: number;
+  isLimited: boolean;
+  isGone: boolean;
+  keyStart: number;
+  keyEnd: number;
+  targetEnd: number;
+}
+
+/** Moves `cursor` over every link of a block. */
+export function eachLink(
+  blockNo: number,
+  block: Uint8Array,
+  cursor: LinkCursor,
+  visit: () => void,
+): void {
+  const bytes = asBuffer(block);
+  const firstNo = blockNo * (slotMask + 1);
+  cursor.bytes = bytes;
+  for (let at = 0; at < bytes.length; at = cursor.targetEnd) {
+    cursor.codeNo = firstNo + bytes[at]!;
+    cursor.isGone = (bytes[at + 1]! & goneFlag) !== 0;
+    cursor.keyStart = at + headBytes;
+    cursor.keyEnd = cursor.keyStart + bytes[at + 2]!;
+    cursor.targetEnd = cursor.keyEnd + bytes.readUInt16LE(at + 3);
+    cursor.workspaceNo = bytes.readUInt32LE(at + 5);
+    cursor.expiresAtMs = bytes.readDoubleLE(at + 9);
+    cursor.isLimited = bytes.readUInt32LE(at + 17) !== noLimit;
+    visit();
+  }
+}
+
 function entryBytes(bytes: Buffer, at: number): number {
   return headBytes + (bytes[at + 2] ?? 0) + bytes.readUInt16LE(at + 3);
 }

@@ -2,9 +2,11 @@
 import { getRandomValues } from 'node:crypto';
 import { CodeBook, type CodeBookParts } from '../../src/codes/code-book.ts';
 import type { Link } from '../../src/links/layout.ts';
+import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
+import { adoptedLink } from '../support/adopted-link.ts';
 import {
   HandClock,
   temporaryManagement,
@@ -29,6 +31,9 @@ export class RememberingLinks {
   readonly live = new Map<string, Link>();
   readonly gone = new Set<string>();
 
+  adopt(link: StoredLinkBytes): void {
+    this.put(adoptedLink(link));
+  }
   put(link: Link): void {
     if (link.state === 'gone') this.gone.add(link.key);
     else this.live.set(link.key, link);
@@ -81,6 +86,7 @@ export function openDesk(more: Partial<CodeBookParts> = {}): Desk {
       await temporary.reopen();
       Object.assign(desk, open(other));
       desk.book.links.load();
+      desk.book.links.loadLimited();
     },
   };
   return desk;

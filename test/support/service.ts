@@ -20,6 +20,7 @@ import { loadConfig, type Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import type { Link } from '../../src/links/layout.ts';
+import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { createIdSource, type IdSource, type RandomBytes } from '../../src/model/ids.ts';
@@ -34,6 +35,8 @@ import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspa
 const randomBytes: RandomBytes = (bytes) => webcrypto.getRandomValues(bytes);
 
 /** Scans as a test wants them. */
+import { adoptedLink } from './adopted-link.ts';
+
 export class StandInReport implements ScanReport {
   readonly lifetime = new Map<number, number>();
   readonly asked: string[] = [];
@@ -214,6 +217,10 @@ async function keyOf(workspaces: WorkspaceServices, config: Config, role: Role):
 
 function recordingLinks(links: Map<string, Link>) {
   return {
+    adopt: (stored: StoredLinkBytes) => {
+      const link = adoptedLink(stored);
+      links.set(link.key, link);
+    },
     put: (link: Link) => void links.set(link.key, link),
     retire: (key: string) => {
       const known = links.get(key);
