@@ -91,7 +91,8 @@ app.listen(setup.host, setup.port, (socket) => {
   if (socket === false) {
     const reason = secure ? 'the port or the TLS files cannot be used' : 'the port cannot be used';
     send({ kind: 'cannot-listen', reason });
-    return;
+    // Its successor tries again: at a restart the port may still be in the predecessor's hands.
+    process.exit(1);
   }
   listenSocket = socket;
   send({ kind: 'listening', port: uWS.us_socket_local_port(socket) });

@@ -22,7 +22,8 @@
  *          14  refererBytes  u16  referer, Latin-1, at most 512
  *          16  address       4 or 16 bytes, then agent, then referer
  *
- * Header values reach us as HTTP's octets, so one byte a character loses nothing that a sender may send.
+ * Header values reach us as text that uWS has decoded from UTF-8 and cut at the first invalid byte; one
+ * byte a character keeps all that HTTP allows in them and makes the rest of it deterministic.
  */
 import { crc32 } from 'node:zlib';
 

@@ -210,7 +210,7 @@ export class ScanReport {
     const [fromDay, toDay] = storedDays(firstDay, lastDay);
     const range = { start: spanKey(codeNo, fromDay), end: spanKey(codeNo, toDay + 1) };
     for (const { key, value } of this.#store.days.range(range)) {
-      visit(spanOf(key), this.#summaries.rollupOf(value));
+      visit(spanOf(key), this.#summaries.countsOf(value));
     }
     const head = this.#summaries.head(codeNo);
     if (head !== undefined && isWithin(head.newestDay.day, fromDay, toDay)) {

@@ -131,6 +131,14 @@ export class Rollup {
   }
 
   static read(from: ByteReader, namesMax: number): Rollup {
+    const rollup = Rollup.readCounts(from, namesMax);
+    rollup.#cities.read(from);
+    rollup.#referers.read(from);
+    return rollup;
+  }
+
+  /** What stands before the names, which are the larger part: enough for a series of times. */
+  static readCounts(from: ByteReader, namesMax: number): Rollup {
     const rollup = new Rollup(namesMax);
     rollup.scans = from.integer();
     for (let left = from.integer(); left > 0; left--) {
@@ -144,8 +152,6 @@ export class Rollup {
         throw new Error(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
       }
     }
-    rollup.#cities.read(from);
-    rollup.#referers.read(from);
     return rollup;
   }
 

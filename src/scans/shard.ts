@@ -37,8 +37,8 @@ import { setBlockSequence, Window, type Scan } from './window.ts';
  * them again, but a checkpoint costs a page of the store for each code that changed.
  */
 const checkpointWindows = 32;
-/** Blocks deleted at one checkpoint at most: retention never holds up a window for long. */
-const trimBlocksMax = 64;
+/** Blocks deleted at one checkpoint, in blocks written between two: retention keeps up, and never holds up. */
+const trimFactor = 2;
 /** Share of `actorsMax` that stays when the bound is passed: one sweep then serves many windows. */
 const actorsKeptShare = 0.75;
 /** With no retention of raw scans, blocks stay this long for their events. */
@@ -346,21 +346,24 @@ export class Shard {
         this.#sinceCheckpoint++;
       }
     }
-    if (this.#sinceCheckpoint > 0) this.checkpoint();
   }
 
   /** Retention: deletes the oldest blocks, a few at a time, inside the checkpoint's transaction. */
   #trimBlocks(): void {
-    const { store, clock, rawRetentionDays } = this.#options;
+    const { store, clock, shards, rawRetentionDays } = this.#options;
     const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
     const expiredMs = clock.now() - keptMs;
     const oldestNeeded = Math.min(...readCheckpoints(store));
-    const expired: number[] = [];
-    for (const { key, value } of store.blocks.range({ limit: trimBlocksMax })) {
-      if (key > oldestNeeded || new ScanBlock(value).newestMs >= expiredMs) break;
-      expired.push(key);
+    const limit = trimFactor * checkpointWindows * shards;
+    const keys: number[] = [];
+    let expired = 0;
+    for (const { key, value } of store.blocks.range({ limit })) {
+      if (key > oldestNeeded) break;
+      keys.push(key);
+      // A block dated by a clock that ran ahead goes with the first one after it that is expired.
+      if (new ScanBlock(value).newestMs < expiredMs) expired = keys.length;
     }
-    for (const key of expired) store.blocks.remove(key);
+    for (const key of keys.slice(0, expired)) store.blocks.remove(key);
   }
 
   /** Actors beyond the bound leave memory, those idle longest first; dirty ones stay until saved. */

@@ -68,6 +68,9 @@ function report(): void {
   void shard
     .consumed()
     .then((consumed) => send({ kind: 'consumed', consumed }))
+    .catch((error: unknown) => {
+      fault = error instanceof Error ? error.message : String(error);
+    })
     .finally(() => {
       isReporting = false;
     });

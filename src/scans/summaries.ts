@@ -83,9 +83,9 @@ export class Summaries {
     return bytes === undefined ? undefined : this.#readDay(open(bytes), codeNo, day);
   }
 
-  /** The rollup of a stored day, without its sketch. */
-  rollupOf(bytes: Uint8Array): Rollup {
-    return Rollup.read(open(bytes), this.namesMax);
+  /** The rollup of a stored day, without its names and its sketch. */
+  countsOf(bytes: Uint8Array): Rollup {
+    return Rollup.readCounts(open(bytes), this.namesMax);
   }
 
   month(codeNo: number, month: number): Month | undefined {

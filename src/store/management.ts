@@ -26,6 +26,7 @@
  *   idempotency          [workspaceNo, key]                                   -> kept answer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, key]                      -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
+ *   …                    billing-tables.ts draws those of billing
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
  * same work has written before it (tested).
@@ -40,6 +41,7 @@ import type {
   WorkspaceRecord,
 } from '../model/workspace.ts';
 import type { EventKind } from '../model/event.ts';
+import { type BillingTables, openBillingTables } from './billing-tables.ts';
 import type { PackedCode } from './code-codec.ts';
 import { StoreEnvironment, type Table } from './environment.ts';
 
@@ -99,6 +101,7 @@ export class Management {
   readonly idempotency: Table<[number, string], StoredAnswer>;
   readonly idempotencyExpiry: Table<[number, number, string], number>;
   readonly quota: Table<number, StoredQuota>;
+  readonly billing: BillingTables;
 
   constructor(path: string) {
     const environment = new StoreEnvironment(path);
@@ -125,6 +128,7 @@ export class Management {
     this.idempotency = environment.table('idempotency');
     this.idempotencyExpiry = environment.table('idempotency_expiry');
     this.quota = environment.table('quota', { key: 'uint32' });
+    this.billing = openBillingTables(environment);
   }
 
   /** The next number of a sequence, from 1, without gaps. Inside a transaction. */

@@ -20,7 +20,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   workers: [],
   outbox: ['store'],
   links: [],
-  scans: ['store', 'outbox', 'links'],
+  scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links'],
   campaigns: ['store', 'outbox', 'scans/report.ts'],
   workspaces: ['store', 'outbox'],
@@ -28,7 +28,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['store', 'outbox', 'workers'],
   images: ['store', 'workers'],
   dashboard: [],
-  http: ['links', 'scans'],
+  http: ['links', 'scans', 'workers/thread-setup.ts'],
   api: [
     'outbox',
     'scans',

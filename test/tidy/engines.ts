@@ -14,6 +14,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'zod-openapi': ['src/api/'],
   pino: ['src/telemetry/'],
   qrcode: ['src/images/'],
+  stripe: ['src/billing/'],
 };
 
 /**
@@ -27,7 +28,7 @@ export const hotFiles: Readonly<Record<string, readonly string[]>> = {
   'src/http/turn.ts': [],
   'src/links/reader.ts': [],
   // The disk sync is awaited beside the path, by a timer or by `power` durability.
-  'src/scans/journal/writer.ts': ['close', 'syncAll'],
+  'src/scans/journal/writer.ts': ['close', 'syncAll', 'syncCovering'],
   'src/scans/code-actor.ts': [],
   'src/scans/window.ts': [],
 };

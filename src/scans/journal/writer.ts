@@ -58,7 +58,7 @@ export class JournalWriter {
   #waiting: WaitingFrame[] = [];
   #waitingBytes = 0;
   #syncedPosition: number;
-  #isSyncing = false;
+  #syncing: Promise<void> | undefined;
   #waiters: SyncWaiter[] = [];
   /** Scans that wait in memory because the disk refuses them. */
   waitingScans = 0;
@@ -105,32 +105,34 @@ export class JournalWriter {
 
   /**
    * Resolves once everything appended before the call is on the disk; calls during a sync share the next.
-   * Rejects when the disk refuses or frames still wait.
+   * Rejects when the disk refuses or frames still wait; what is written already is synced all the same.
    */
   sync(): Promise<void> {
-    if (this.#waiting.length > 0)
+    if (this.#waiting.length > 0) {
+      if (this.#syncing === undefined && this.#syncedPosition < this.#position) this.#syncNext();
       return Promise.reject(new Error(this.fault ?? 'journal is behind'));
+    }
     if (this.#syncedPosition >= this.#position) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#waiters.push({ position: this.#position, resolve, reject });
-      if (!this.#isSyncing) this.#syncNext();
+      if (this.#syncing === undefined) this.#syncNext();
     });
   }
 
   async close(): Promise<void> {
     this.retry();
     await this.sync().catch(() => undefined);
+    await this.#syncing;
     if (this.#descriptor !== -1) this.#disk.close(this.#descriptor);
     this.#descriptor = -1;
   }
 
   /** One sync covers all that was written when it began; whoever came later waits for the next. */
   #syncNext(): void {
-    this.#isSyncing = true;
     const covered = this.#position;
     const retired = this.#retired;
     this.#retired = [];
-    void this.#syncCovering(covered, retired);
+    this.#syncing = this.#syncCovering(covered, retired);
   }
 
   async #syncCovering(covered: number, retired: readonly number[]): Promise<void> {
@@ -140,7 +142,7 @@ export class JournalWriter {
       this.#retired = [...retired, ...this.#retired];
       const failed = this.#waiters;
       this.#waiters = [];
-      this.#isSyncing = false;
+      this.#syncing = undefined;
       for (const waiter of failed) waiter.reject(asError(error));
       return;
     }
@@ -148,7 +150,7 @@ export class JournalWriter {
     this.#syncedPosition = covered;
     const done = this.#waiters.filter((waiter) => waiter.position <= covered);
     this.#waiters = this.#waiters.filter((waiter) => waiter.position > covered);
-    this.#isSyncing = false;
+    this.#syncing = undefined;
     for (const waiter of done) waiter.resolve();
     if (this.#waiters.length > 0) this.#syncNext();
   }

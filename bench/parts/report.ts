@@ -1,0 +1,119 @@
+/**
+ * What do analytics cost over a year of a busy code?
+ *
+ * One code with 10 million scans: 27,400 a day, from 50,000 visitors each day of which half come back.
+ * The summaries are built as checkpoints build them; the last days are still in the head.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bench } from 'tinybench';
+import { ScanReport } from '../../src/scans/report.ts';
+import { countryValue, Dimension } from '../../src/scans/rollup.ts';
+import { type Day, Summaries } from '../../src/scans/summaries.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans.ts';
+
+export const question = 'What do analytics over a year of a code with 10 M scans cost?';
+
+export interface Row {
+  readonly name: string;
+  readonly nanosecondsPerOperation: number;
+  readonly note?: string;
+}
+
+const CODE = 1;
+const FIRST_DAY = 20_454; // 1 January 2026
+const NAMES_MAX = 100;
+const VISITORS = 50_000;
+
+/** A day's scans in one go: visitors by an odd step through a year's pool, half of them new each day. */
+function countDay(day: Day, scans: number): void {
+  const { rollup, sketch } = day;
+  const from = day.day * (VISITORS / 2);
+  for (let scan = 0; scan < scans; scan++) {
+    const visitor = from + ((scan * 7_919) % VISITORS);
+    const high = Math.imul(visitor ^ 0x5bd1e995, 0x9e3779b1);
+    const mixed = Math.imul(high ^ (high >>> 15), 0x85ebca6b);
+    sketch.add((mixed ^ (mixed >>> 13)) >>> 0, Math.imul(visitor, 0xc2b2ae35) >>> 0);
+  }
+  rollup.scans = scans;
+  for (const [dimension, values] of [
+    [Dimension.platform, 3],
+    [Dimension.device, 4],
+    [Dimension.os, 7],
+    [Dimension.browser, 12],
+    [Dimension.hour, 24],
+  ] as const) {
+    for (let value = 0; value < values; value++) {
+      const share = Math.floor(scans / values);
+      rollup.count(dimension, value, value === 0 ? scans - share * (values - 1) : share);
+    }
+  }
+  const share = Math.floor(scans / 60);
+  for (let country = 0; country < 60; country++) {
+    const code = String.fromCharCode(65 + (country % 26), 65 + Math.floor(country / 26));
+    rollup.count(Dimension.country, countryValue(code), country === 0 ? scans - share * 59 : share);
+  }
+  for (let name = 0; name < NAMES_MAX; name++) {
+    rollup.countName(Dimension.city, `City ${name}, DE`, Math.floor(scans / NAMES_MAX));
+    rollup.countName(Dimension.referer, `r${name}.example`, Math.floor(scans / NAMES_MAX));
+  }
+}
+
+function build(store: ScanStore, days: number, scansPerDay: number): void {
+  const summaries = new Summaries(store, NAMES_MAX);
+  for (let index = 0; index < days; index++) {
+    const day = summaries.emptyDay(FIRST_DAY + index);
+    countDay(day, scansPerDay);
+    store.environment.transactionSync(() => {
+      if (index < days - 1) summaries.closeDay(CODE, day);
+      else summaries.putHead(CODE, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
+    });
+  }
+}
+
+/** The median call of each case. */
+export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
+  const [days, scansPerDay] = options.quick ? [70, 2_000] : [365, 27_400];
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
+  const store = openScanStore(join(folder, 'scans.mdb'));
+  build(store, days, scansPerDay);
+  const report = new ScanReport(store, { namesPerDayMax: NAMES_MAX, codeIdOf: () => 'qr_1' });
+  const last = FIRST_DAY + days - 1;
+  const { totalScans, uniqueScanners, devices } = report.analytics(CODE, FIRST_DAY, last);
+  const platforms = devices.ios + devices.android + devices.other;
+  if (
+    totalScans !== days * scansPerDay ||
+    platforms !== totalScans ||
+    uniqueScanners < scansPerDay
+  ) {
+    throw new Error(`Wrong answer: ${totalScans} scans, ${platforms} of devices`);
+  }
+  const bench = new Bench(options.quick ? { time: 30, warmupTime: 10 } : { time: 3_000 });
+  bench.add('analytics, all days', () => void report.analytics(CODE, FIRST_DAY, last));
+  bench.add('analytics, edges inside months', () => {
+    report.analytics(CODE, FIRST_DAY + 15, last - 15);
+  });
+  bench.add('analytics, the last 7 days', () => void report.analytics(CODE, last - 6, last));
+  bench.add('time series by day, all days', () => {
+    report.timeseries(CODE, FIRST_DAY, last, 'day');
+  });
+  bench.add('lifetime scans', () => void report.lifetimeScans(CODE));
+  await bench.run();
+  await store.environment.close();
+  rmSync(folder, { recursive: true });
+  return bench.tasks.map(({ name, result }): Row => {
+    if (result.state !== 'completed') throw new Error(`Cannot measure ${name}: ${result.state}`);
+    const { p50, p99 } = result.latency;
+    const note = `p50 ${p50.toFixed(3)} ms, p99 ${p99.toFixed(3)} ms; ${uniqueScanners} scanners`;
+    return { name: `${name}, ${totalScans} scans`, nanosecondsPerOperation: p50 * 1e6, note };
+  });
+}
+
+if (import.meta.filename === process.argv[1]) {
+  for (const row of await run({ quick: process.argv.includes('--quick') })) {
+    process.stdout.write(
+      `${row.nanosecondsPerOperation.toFixed(0).padStart(10)} ns  ${row.name}  (${row.note})\n`,
+    );
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * A redirect thread that dies takes neither the process nor connections with it: its listen socket is
+ * gone with it, its successor listens within a second, every journaled scan stays.
+ */
+import { connect } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { linkOf } from '../links/table.ts';
+import { type RedirectRig, startRedirects } from './redirect-rig.ts';
+
+const connections = 200;
+const answerMsMax = 2_000;
+const restartMsMax = 1_000;
+let rig: RedirectRig | undefined;
+afterEach(async () => rig?.close());
+
+/** One connection, one request; the status, or what went wrong. */
+async function visit(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const end = (result: string): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(result);
+    };
+    const timer = setTimeout(() => end('no answer'), answerMsMax);
+    socket.once('data', (bytes) => end(bytes.toString('latin1').slice(9, 12)));
+    socket.once('error', (error) => end(error.message));
+    socket.once('close', () => end('closed'));
+    socket.write('GET /ABCD2345 HTTP/1.1\r\nHost: x\r\n\r\n');
+  });
+}
+
+async function visitMany(port: number): Promise<Record<string, number>> {
+  const results = await Promise.all(Array.from({ length: connections }, () => visit(port)));
+  const counts: Record<string, number> = {};
+  for (const result of results) counts[result] = (counts[result] ?? 0) + 1;
+  return counts;
+}
+
+it.each(['throw', 'reject', 'exit'])('answers all when a thread dies by %s', async (end) => {
+  rig = await startRedirects({
+    threads: 2,
+    file: new URL('./mortal-redirect.worker.ts', import.meta.url),
+  });
+  rig.links.put(linkOf('ABCD2345'));
+  expect(await visitMany(rig.port)).toEqual({ 302: connections });
+  for (const thread of [0, 1]) {
+    rig.tell(thread, { kind: end });
+    await expect.poll(() => rig?.deaths.length, { interval: 5 }).toBe(thread + 1);
+    expect(await visitMany(rig.port)).toEqual({ 302: connections });
+    await new Promise((resolve) => setTimeout(resolve, restartMsMax));
+    expect(await visitMany(rig.port)).toEqual({ 302: connections });
+  }
+  await rig.drain();
+  expect(rig.stopped.length).toBe(2);
+  expect(rig.scans().length).toBe(5 * connections);
+});

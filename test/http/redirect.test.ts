@@ -1,0 +1,218 @@
+/** The redirect over real sockets, byte by byte: what a phone, a bot and a hostile client get. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { linkOf } from '../links/table.ts';
+import { sendRaw } from '../support/raw-http.ts';
+import { type RedirectRig, startRedirects } from './redirect-rig.ts';
+
+const target = 'https://example.com/caf%C3%A9?a=1&b=%20#x';
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const request = (path: string, headers = '', method = 'GET'): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: s.example\r\n${headers}\r\n`;
+
+/** Only a failing test waits as long: every answer closes its connection. */
+const answerMsMax = 5_000;
+let rig: RedirectRig;
+beforeAll(async () => {
+  rig = await startRedirects();
+  rig.links.put(linkOf('ABCD2345', { codeNo: 11, target }));
+  rig.links.put(linkOf('1B0D2345', { codeNo: 12 }));
+  rig.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
+  rig.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
+  rig.links.put(linkOf('RETIRED1', { codeNo: 15 }));
+  rig.links.retire('RETIRED1');
+});
+afterAll(() => rig.close());
+
+async function ask(path: string, headers = '', method = 'GET') {
+  const before = rig.scans().length;
+  const text = request(path, `${headers}Connection: close\r\n`, method);
+  const answer = await sendRaw(rig.port, [text], answerMsMax);
+  const [head = '', body = ''] = answer.text.split('\r\n\r\n');
+  const [status = '', ...lines] = head.split('\r\n');
+  const fields = new Map(
+    lines.map((line) => [line.split(': ')[0]!.toLowerCase(), line.slice(line.indexOf(': ') + 2)]),
+  );
+  return { status: status.slice(9), fields, body, scans: rig.scans().slice(before) };
+}
+
+describe('a redirect', () => {
+  it('is a 302 with the target byte for byte, no body and nothing to keep', async () => {
+    const { status, fields, body, scans } = await ask('/ABCD2345', `User-Agent: ${phone}\r\n`);
+    expect(status).toBe('302 Found');
+    expect(fields.get('location')).toBe(target);
+    expect(fields.get('cache-control')).toBe('private, no-store');
+    expect(fields.get('content-length')).toBe('0');
+    expect(body).toBe('');
+    const known = [
+      'connection',
+      'location',
+      'cache-control',
+      'content-length',
+      'date',
+      'uwebsockets',
+    ];
+    expect([...fields.keys()].filter((name) => !known.includes(name))).toEqual([]);
+    expect(scans).toEqual([
+      {
+        codeNo: 11,
+        agent: phone,
+        referer: '',
+        isPrefetch: false,
+        address: '00000000000000000000ffff7f000001',
+      },
+    ]);
+  });
+
+  it('ignores case, look-alikes and the query, not further path', async () => {
+    for (const path of [
+      '/abcd2345',
+      '/AbCd2345?utm=x&redirect=https://evil.example',
+      '/ABCD2345?',
+    ]) {
+      const { fields, scans } = await ask(path);
+      expect([path, fields.get('location'), scans[0]?.codeNo]).toEqual([path, target, 11]);
+    }
+    expect((await ask('/iBoD2345')).scans[0]?.codeNo).toBe(12);
+    for (const path of [
+      '/',
+      '/ABCD2345/',
+      '/ABCD2345/x',
+      '//ABCD2345',
+      '/ABCD234',
+      '/%41BCD2345',
+    ]) {
+      const { status, scans } = await ask(path);
+      expect([path, status, scans.length]).toEqual([path, '404 Not Found', 0]);
+    }
+  });
+
+  it('answers HEAD alike and counts nothing', async () => {
+    const { status, fields, scans } = await ask('/ABCD2345', '', 'HEAD');
+    expect([status, fields.get('location'), scans.length]).toEqual(['302 Found', target, 0]);
+  });
+
+  it('keeps the referer and long agents up to 512 bytes, and marks prefetches', async () => {
+    const headers = `Referer: https://r.example/${'p'.repeat(600)}\r\nUser-Agent: ${'u'.repeat(700)}\r\n`;
+    const { scans } = await ask('/ABCD2345', headers);
+    expect([scans[0]?.referer.length, scans[0]?.agent]).toEqual([512, 'u'.repeat(512)]);
+    for (const header of [
+      'Sec-Purpose: prefetch;prerender',
+      'Purpose: prefetch',
+      'X-Moz: prefetch',
+    ]) {
+      expect((await ask('/ABCD2345', `${header}\r\n`)).scans[0]?.isPrefetch, header).toBe(true);
+    }
+    expect((await ask('/ABCD2345', 'Sec-Purpose: other\r\n')).scans[0]?.isPrefetch).toBe(false);
+  });
+
+  it('believes no X-Forwarded-For of a stranger', async () => {
+    const { scans } = await ask('/ABCD2345', 'X-Forwarded-For: 203.0.113.9\r\n');
+    expect(scans[0]?.address).toBe('00000000000000000000ffff7f000001');
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['/NOSUCH23', '404 Not Found', 'not_found'],
+    ['/EXPIRED1', '410 Gone', 'gone'],
+    ['/RETIRED1', '410 Gone', 'gone'],
+    [`/${'A'.repeat(3_000)}`, '404 Not Found', 'not_found'],
+  ])('%.12s is %s as page and as JSON, never kept, never counted', async (path, status, code) => {
+    const page = await ask(path, 'Accept: text/html\r\n');
+    expect(page.status).toBe(status);
+    expect(page.fields.get('cache-control')).toBe('no-store');
+    expect(page.fields.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.body).toContain('<!doctype html>');
+    const json = await ask(path, 'Accept: application/json\r\n');
+    expect(json.fields.get('content-type')).toBe('application/problem+json');
+    expect(JSON.parse(json.body)).toMatchObject({ code, status: Number(status.slice(0, 3)) });
+    const head = await ask(path, '', 'HEAD');
+    expect([head.status, head.body]).toEqual([status, '']);
+    expect(Number(head.fields.get('content-length'))).toBeGreaterThan(100);
+    expect([...page.scans, ...json.scans, ...head.scans]).toEqual([]);
+  });
+
+  it('lets a code live until its expiry', async () => {
+    expect((await ask('/LATER234')).status).toBe('302 Found');
+  });
+
+  it('allows GET and HEAD only', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+      const { status, fields, scans } = await ask('/ABCD2345', 'Content-Length: 0\r\n', method);
+      expect([status, fields.get('allow')]).toEqual(['405 Method Not Allowed', 'GET, HEAD']);
+      expect(scans).toEqual([]);
+    }
+  });
+});
+
+describe('hostile clients', () => {
+  it('never make two answers of one request, and never take the thread down', async () => {
+    const before = rig.scans().length;
+    const good = request('/ABCD2345');
+    const texts = [
+      `POST /ABCD2345 HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${good}`,
+      'GET /ABCD2345 HTTP/1.1\r\nHost: x\r\nUser-Agent: a\0b\r\n\r\n',
+      `GET /ABCD2345 HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(70_000)}\r\n\r\n`,
+      'GET  HTTP/1.1\r\n\r\n',
+      '\0\0\0\0\r\n\r\n',
+      'GET /ABCD2345 HTTP/9.9\r\n\r\n',
+    ];
+    for (const text of texts) {
+      const { statuses } = await sendRaw(rig.port, [text], 300);
+      expect(statuses.length, text.slice(0, 60)).toBeLessThanOrEqual(1);
+      expect(statuses, text.slice(0, 60)).not.toContain(302);
+    }
+    expect(rig.scans().length).toBe(before);
+    expect((await ask('/ABCD2345')).status).toBe('302 Found');
+    expect(rig.deaths).toEqual([]);
+  });
+
+  it('write agents in UTF-8 or not at all: a record is never longer than its text', async () => {
+    const { scans } = await ask('/ABCD2345', 'User-Agent: caf\xc3\xa9\r\n');
+    expect(scans.length).toBe(1);
+    const broken = await sendRaw(rig.port, [
+      Buffer.from(request('/ABCD2345', 'User-Agent: a\xff\xfe\r\n'), 'latin1'),
+    ]);
+    expect(broken.statuses).toEqual([302]);
+  });
+
+  it('that leave right after asking cost nothing: counted at most once each', async () => {
+    const before = rig.scans().length;
+    const sent = 200;
+    await Promise.all(
+      Array.from({ length: sent }, async (_, index) => {
+        await new Promise<void>((resolve) => {
+          const socket = connect(rig.port, '127.0.0.1', () => {
+            socket.write(request('/ABCD2345').slice(0, index % 2 === 0 ? undefined : 20));
+            if (index % 3 === 0) socket.resetAndDestroy();
+            else socket.destroy();
+          });
+          socket.on('error', () => undefined);
+          socket.once('close', () => resolve());
+        });
+      }),
+    );
+    await expect.poll(async () => (await ask('/ABCD2345')).status).toBe('302 Found');
+    expect(rig.scans().length - before).toBeLessThanOrEqual(sent / 2 + 10);
+    expect(rig.deaths).toEqual([]);
+  });
+
+  it('that pipeline are cut off unanswered, and the next connection is served', async () => {
+    // uWS takes no second request on a connection whose first answer waits for the turn's journal write.
+    const before = rig.scans().length;
+    const { statuses, closed } = await sendRaw(
+      rig.port,
+      [request('/ABCD2345').repeat(3)],
+      answerMsMax,
+    );
+    expect([statuses, closed]).toEqual([[], true]);
+    expect(rig.scans().length - before).toBeLessThanOrEqual(1);
+    const kept = await sendRaw(
+      rig.port,
+      Array.from({ length: 12 }, (_, i) => (i % 4 === 0 ? request('/ABCD2345') : '')),
+    );
+    expect(kept.statuses).toEqual([302, 302, 302]);
+  });
+});

@@ -1,0 +1,250 @@
+/**
+ * The journal writer on a disk that fills up, writes half, fails to open or to sync: what it was given
+ * comes out in order and once, or is counted as dropped; it never throws.
+ */
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { JournalReader } from '../../src/scans/journal/reader.ts';
+import type { JournalDisk } from '../../src/scans/journal/writer.ts';
+import { systemDisk } from '../../src/scans/journal/writer.ts';
+import {
+  codesFrom,
+  frameOf,
+  readAll,
+  temporaryJournal,
+  type TemporaryJournal,
+} from './journal-files.ts';
+
+/** The real disk, until told to misbehave. Syncs end when the test says so. */
+class MoodyDisk implements JournalDisk {
+  isFull = false;
+  canOpen = true;
+  /** Bytes that still fit; then writes are short, then ENOSPC. */
+  bytesLeft = Number.MAX_SAFE_INTEGER;
+  readonly descriptors = new Set<number>();
+  readonly syncs: Array<{ descriptor: number; end: (error?: Error) => void }> = [];
+  isSyncManual = false;
+  syncError: Error | null = null;
+
+  open(file: string): number {
+    if (!this.canOpen) throw new Error('ENOSPC: cannot open');
+    const descriptor = systemDisk.open(file);
+    this.descriptors.add(descriptor);
+    return descriptor;
+  }
+  write(descriptor: number, bytes: Uint8Array, offset: number): number {
+    if (this.isFull || this.bytesLeft === 0) throw new Error('ENOSPC: no space left');
+    const fitting = bytes.subarray(0, this.bytesLeft);
+    this.bytesLeft -= fitting.length;
+    return systemDisk.write(descriptor, fitting, offset);
+  }
+  sync(descriptor: number, done: (error: Error | null) => void): void {
+    if (!this.descriptors.has(descriptor))
+      throw new Error(`sync of ${descriptor}, which is closed`);
+    const end = (error?: Error): void => done(error ?? this.syncError);
+    if (this.isSyncManual) this.syncs.push({ descriptor, end });
+    else setImmediate(end);
+  }
+  close(descriptor: number): void {
+    if (!this.descriptors.delete(descriptor)) throw new Error(`close of ${descriptor} twice`);
+    systemDisk.close(descriptor);
+  }
+}
+
+let journal: TemporaryJournal;
+let disk: MoodyDisk;
+let reader: JournalReader;
+beforeEach(() => {
+  journal = temporaryJournal();
+  disk = new MoodyDisk();
+  reader = new JournalReader(journal.folder, 1);
+});
+afterEach(() => {
+  reader.close();
+  journal.remove();
+});
+const read = (): number[] => readAll(reader, 0, journal.tails.position(0)).codes;
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('append and retry', () => {
+  it('keep order and give every frame once, whatever the disk does', async () => {
+    const mood = fc.oneof(
+      { weight: 4, arbitrary: fc.constant({ kind: 'append' as const }) },
+      { weight: 2, arbitrary: fc.constant({ kind: 'retry' as const }) },
+      { weight: 1, arbitrary: fc.constant({ kind: 'sync' as const }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant('space' as const), bytes: fc.nat(300) }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ kind: fc.constant('open' as const), can: fc.boolean() }),
+      },
+    );
+    const property = fc.asyncProperty(
+      fc.array(mood, { minLength: 5, maxLength: 60 }),
+      fc.integer({ min: 1, max: 400 }),
+      async (moods, segmentBytesMax) => {
+        const own = temporaryJournal();
+        const moody = new MoodyDisk();
+        const writer = own.open({ disk: moody, segmentBytesMax });
+        const ownReader = new JournalReader(own.folder, 1);
+        let appended = 0;
+        for (const step of moods) {
+          if (step.kind === 'append') writer.append(frameOf(appended++, 1), 1);
+          else if (step.kind === 'retry') writer.retry();
+          else if (step.kind === 'sync') await writer.sync().catch(() => undefined);
+          else if (step.kind === 'space') moody.bytesLeft = step.bytes;
+          else moody.canOpen = step.can;
+          const { codes, isStuck } = readAll(ownReader, 0, own.tails.position(0));
+          expect(isStuck).toBe(false);
+          expect(codes).toEqual(codesFrom(0, appended - writer.waitingScans));
+        }
+        moody.bytesLeft = Number.MAX_SAFE_INTEGER;
+        moody.canOpen = true;
+        writer.retry();
+        expect([writer.waitingScans, writer.droppedScans, writer.fault]).toEqual([0, 0, undefined]);
+        expect(readAll(ownReader, 0, writer.position).codes).toEqual(codesFrom(0, appended));
+        await writer.close();
+        expect(moody.descriptors.size).toBe(0);
+        ownReader.close();
+        own.remove();
+      },
+    );
+    await fc.assert(property, { numRuns: 100 });
+  });
+
+  it('drop and count what exceeds the backlog, and keep the order of the rest', async () => {
+    const bytes = frameOf(0, 2).length;
+    const writer = journal.open({ disk, backlogBytesMax: 3 * bytes });
+    writer.append(frameOf(0, 2), 2);
+    disk.isFull = true;
+    for (let i = 1; i <= 6; i++) writer.append(frameOf(i * 2, 2), 2);
+    expect([writer.waitingScans, writer.droppedScans]).toEqual([6, 6]);
+    expect(writer.fault).toContain('ENOSPC');
+    disk.isFull = false;
+    writer.append(frameOf(14, 2), 2);
+    expect(writer.droppedScans).toBe(8);
+    writer.retry();
+    writer.append(frameOf(16, 2), 2);
+    expect(read()).toEqual([...codesFrom(0, 8), 16, 17]);
+    expect(writer.waitingScans).toBe(0);
+    await writer.close();
+  });
+
+  it('copies what waits: the batch it came from is written over', async () => {
+    const writer = journal.open({ disk });
+    disk.isFull = true;
+    const frame = frameOf(3, 1);
+    writer.append(frame, 1);
+    frame.fill(0);
+    disk.isFull = false;
+    writer.retry();
+    expect(read()).toEqual([3]);
+    await writer.close();
+  });
+
+  it('writes over a dropped half of a frame', async () => {
+    const writer = journal.open({ disk, backlogBytesMax: 0 });
+    writer.append(frameOf(0, 1), 1);
+    disk.bytesLeft = 50;
+    writer.append(frameOf(10, 3), 3);
+    expect(writer.droppedScans).toBe(3);
+    disk.bytesLeft = Number.MAX_SAFE_INTEGER;
+    writer.append(frameOf(1, 1), 1);
+    expect(read()).toEqual([0, 1]);
+    await writer.close();
+  });
+});
+
+describe('sync', () => {
+  it('resolves at once when nothing is new, and shares the next sync otherwise', async () => {
+    const writer = journal.open({ disk });
+    await writer.sync();
+    disk.isSyncManual = true;
+    const done: string[] = [];
+    const sync = (name: string): void => void writer.sync().then(() => done.push(name));
+    writer.append(frameOf(0, 1), 1);
+    sync('a');
+    writer.append(frameOf(1, 1), 1);
+    sync('b');
+    sync('c');
+    expect(disk.syncs.length).toBe(1);
+    disk.syncs[0]!.end();
+    await tick();
+    expect(done).toEqual(['a']);
+    expect(disk.syncs.length).toBe(2);
+    writer.append(frameOf(2, 1), 1);
+    sync('d');
+    disk.syncs[1]!.end();
+    await tick();
+    expect(done).toEqual(['a', 'b', 'c']);
+    disk.syncs[2]!.end();
+    await tick();
+    expect(done).toEqual(['a', 'b', 'c', 'd']);
+    disk.isSyncManual = false;
+    await writer.close();
+  });
+
+  it('starves nobody while frames keep coming', async () => {
+    const writer = journal.open({ disk });
+    for (let i = 0; i < 50; i++) {
+      writer.append(frameOf(i, 1), 1);
+      const waits = writer.sync();
+      writer.append(frameOf(100 + i, 1), 1);
+      void writer.sync();
+      await waits;
+    }
+    await writer.sync();
+    await writer.close();
+  });
+
+  it('rejects while frames wait, and when the disk refuses; a later one succeeds', async () => {
+    const writer = journal.open({ disk });
+    writer.append(frameOf(0, 1), 1);
+    disk.syncError = new Error('EIO');
+    await expect(writer.sync()).rejects.toThrow('EIO');
+    disk.syncError = null;
+    await writer.sync();
+    disk.isFull = true;
+    writer.append(frameOf(1, 1), 1);
+    await expect(writer.sync()).rejects.toThrow('ENOSPC');
+    disk.isFull = false;
+    writer.retry();
+    await writer.sync();
+    await writer.close();
+    expect(disk.descriptors.size).toBe(0);
+  });
+
+  it('covers the segments that were left behind, then closes them', async () => {
+    const writer = journal.open({ disk, segmentBytesMax: 1 });
+    for (let i = 0; i < 4; i++) writer.append(frameOf(i, 1), 1);
+    expect(disk.descriptors.size).toBe(4);
+    disk.isSyncManual = true;
+    const done = writer.sync();
+    const synced = new Set<number>();
+    for (let i = 0; i < 4; i++) {
+      synced.add(disk.syncs[i]!.descriptor);
+      disk.syncs[i]!.end();
+      await tick();
+    }
+    await done;
+    expect(synced.size).toBe(4);
+    expect(disk.descriptors.size).toBe(1);
+    disk.isSyncManual = false;
+    await writer.close();
+    expect(disk.descriptors.size).toBe(0);
+  });
+
+  it('keeps retired segments for the next sync when one fails', async () => {
+    const writer = journal.open({ disk, segmentBytesMax: 1 });
+    for (let i = 0; i < 3; i++) writer.append(frameOf(i, 1), 1);
+    disk.syncError = new Error('EIO');
+    await expect(writer.sync()).rejects.toThrow('EIO');
+    expect(disk.descriptors.size).toBe(3);
+    disk.syncError = null;
+    await writer.sync();
+    expect(disk.descriptors.size).toBe(1);
+    await writer.close();
+  });
+});

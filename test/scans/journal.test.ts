@@ -1,0 +1,274 @@
+/**
+ * Journals on real files: what the reader gives is what the writer was given, across segments, tears,
+ * damage and gaps; recovery and trimming never lose a sound frame.
+ */
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { JournalReader } from '../../src/scans/journal/reader.ts';
+import {
+  listSegments,
+  recoverJournal,
+  segmentFile,
+  trimJournal,
+} from '../../src/scans/journal/segments.ts';
+import { frameBytesMax, frameHeaderBytes } from '../../src/scans/record.ts';
+import {
+  codesFrom,
+  frameOf,
+  readAll,
+  temporaryJournal,
+  type TemporaryJournal,
+} from './journal-files.ts';
+
+let journal: TemporaryJournal;
+let reader: JournalReader;
+beforeEach(() => {
+  journal = temporaryJournal();
+  reader = new JournalReader(journal.folder, 1);
+});
+afterEach(() => {
+  reader.close();
+  journal.remove();
+});
+
+const file = (start: number): string => segmentFile(journal.folder, start);
+
+async function write(frames: readonly Buffer[], segmentBytesMax = 1e9): Promise<number> {
+  const writer = journal.open({ segmentBytesMax });
+  for (const frame of frames) writer.append(frame, 1);
+  await writer.close();
+  return writer.position;
+}
+
+describe('JournalWriter and JournalReader', () => {
+  it('hand over every frame in order, whatever the segments and the read sizes', async () => {
+    const property = fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.array(fc.nat(30), { maxLength: 5 }),
+      async (sizes, segmentBytesMax, pauses) => {
+        const own = temporaryJournal();
+        const ownReader = new JournalReader(own.folder, 1);
+        const writer = own.open({ segmentBytesMax });
+        let written = 0;
+        let position = 0;
+        const read: number[] = [];
+        for (const [index, scans] of sizes.entries()) {
+          writer.append(frameOf(written, scans, 'a'.repeat(index * 7)), scans);
+          written += scans;
+          if (!pauses.includes(index)) continue;
+          const found = readAll(ownReader, position, own.tails.position(0));
+          read.push(...found.codes);
+          position = found.at;
+        }
+        const rest = readAll(ownReader, position, own.tails.position(0));
+        await writer.close();
+        ownReader.close();
+        own.remove();
+        expect([...read, ...rest.codes]).toEqual(codesFrom(0, written));
+        expect(rest.at).toBe(writer.position);
+        expect(ownReader.damagedBytes + ownReader.damagedScans).toBe(0);
+      },
+    );
+    await fc.assert(property, { numRuns: 60 });
+  });
+
+  it('go on after the position of the writer before, in a segment of its own', async () => {
+    const first = await write([frameOf(0, 3)]);
+    const second = await write([frameOf(3, 2)]);
+    expect(listSegments(journal.folder)).toEqual([0, first]);
+    expect(readAll(reader, 0, second).codes).toEqual(codesFrom(0, 5));
+  });
+
+  it('read frames that are larger together than one read', async () => {
+    const frames = Array.from({ length: 12 }, (_, i) => frameOf(i * 500, 500, 'x'.repeat(512)));
+    const end = await write(frames);
+    expect(end).toBeGreaterThan(2 * frameBytesMax);
+    expect(readAll(reader, 0, end).codes).toEqual(codesFrom(0, 6_000));
+    expect(reader.damagedBytes).toBe(0);
+  });
+});
+
+describe('recoverJournal', () => {
+  it('cuts a tail torn at every length back to the last sound frame', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 1), frameOf(3, 3)];
+    const whole = Buffer.concat(frames);
+    const ends = [0, frames[0]!.length, frames[0]!.length + frames[1]!.length, whole.length];
+    const scans = [0, 2, 3, 6];
+    for (let length = 0; length <= whole.length; length++) {
+      writeFileSync(file(0), whole.subarray(0, length));
+      const sound = ends.filter((end) => end <= length).at(-1)!;
+      const recovered = recoverJournal(journal.folder, 0);
+      expect(recovered).toEqual({ position: sound, tornBytes: length - sound });
+      expect(readFileSync(file(0)).length).toBe(sound);
+      const found = readAll(reader, 0, sound);
+      expect(found.codes).toEqual(codesFrom(0, scans[ends.indexOf(sound)]!));
+      reader.close();
+    }
+  });
+
+  it('cuts zeros and garbage after the last frame, but keeps frames after damage', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 2), frameOf(4, 2)];
+    const bytes = Buffer.concat([...frames, Buffer.alloc(500)]);
+    bytes[frames[0]!.length + 3] = 0;
+    writeFileSync(file(0), bytes);
+    expect(recoverJournal(journal.folder, 0).tornBytes).toBe(500);
+    const end = bytes.length - 500;
+    expect(readAll(reader, 0, end).codes).toEqual([0, 1, 4, 5]);
+    expect(reader.damagedBytes).toBe(frames[1]!.length);
+  });
+
+  it('begins above the highest watermark when the file ends below it', async () => {
+    const end = await write([frameOf(0, 2)]);
+    expect(recoverJournal(journal.folder, end + 1_000).position).toBe(end + 1_000);
+    const writer = journal.open({ position: end + 1_000 });
+    expect(readAll(reader, 0, end + 1_000)).toMatchObject({ codes: [0, 1], isStuck: false });
+    writer.append(frameOf(2, 2), 2);
+    expect(readAll(reader, 0, writer.position).codes).toEqual(codesFrom(0, 4));
+    expect(readAll(reader, end + 500, writer.position).codes).toEqual([2, 3]);
+    await writer.close();
+  });
+
+  it('gives an empty journal the position of the watermark', () => {
+    expect(recoverJournal(journal.folder, 77)).toEqual({ position: 77, tornBytes: 0 });
+  });
+
+  it('loses no position when the newest segment is empty or wholly torn', async () => {
+    const first = await write([frameOf(0, 2)]);
+    writeFileSync(file(first), 'torn');
+    expect(recoverJournal(journal.folder, 0)).toEqual({ position: first, tornBytes: 4 });
+    const end = await write([frameOf(2, 1)]);
+    expect(readAll(reader, 0, end).codes).toEqual(codesFrom(0, 3));
+  });
+});
+
+describe('JournalReader', () => {
+  it('skips a damaged payload by its length and counts its scans', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 5), frameOf(7, 2)];
+    const end = await write(frames);
+    damage(frames[0]!.length + frameHeaderBytes + 5);
+    expect(readAll(reader, 0, end).codes).toEqual([0, 1, 7, 8]);
+    expect([reader.damagedScans, reader.damagedBytes]).toEqual([5, 0]);
+  });
+
+  it('finds the next frame after a damaged header, whichever byte of it', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 5), frameOf(7, 2)];
+    const end = await write(frames);
+    const sound = readFileSync(file(0));
+    for (let at = 0; at < frameHeaderBytes; at++) {
+      writeFileSync(file(0), sound);
+      damage(frames[0]!.length + at);
+      const own = new JournalReader(journal.folder, 1);
+      expect(readAll(own, 0, end), `byte ${at}`).toMatchObject({
+        codes: [0, 1, 7, 8],
+        isStuck: false,
+      });
+      expect(own.damagedBytes, `byte ${at}`).toBe(frames[1]!.length);
+      own.close();
+    }
+  });
+
+  it('stands damage of header and payload, at the end, and over whole files', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 5), frameOf(7, 2)];
+    const end = await write(frames);
+    for (const at of [0, 40]) damage(frames[0]!.length + frames[1]!.length + at);
+    expect(readAll(reader, 0, end)).toMatchObject({ codes: codesFrom(0, 7), isStuck: false });
+    expect(reader.damagedBytes).toBe(frames[2]!.length);
+    reader.close();
+    writeFileSync(file(0), Buffer.alloc(end, 'QZJ1'));
+    expect(readAll(reader, 0, end)).toMatchObject({ codes: [], isStuck: false });
+  });
+
+  it('finds a frame whose header straddles the end of a read', async () => {
+    for (let shift = -40; shift <= 4; shift += 1) {
+      const own = temporaryJournal();
+      const ownReader = new JournalReader(own.folder, 1);
+      const frame = frameOf(5, 3);
+      const garbage = Buffer.alloc(frameBytesMax + shift, 'Q');
+      writeFileSync(segmentFile(own.folder, 0), Buffer.concat([garbage, frame]));
+      const found = readAll(ownReader, 0, garbage.length + frame.length);
+      expect(found, `shift ${shift}`).toMatchObject({ codes: [5, 6, 7], isStuck: false });
+      expect(ownReader.damagedBytes).toBe(garbage.length);
+      ownReader.close();
+      own.remove();
+    }
+  });
+
+  it('passes a torn tail of a segment that is not the newest', async () => {
+    const first = await write([frameOf(0, 2)]);
+    const torn = frameOf(2, 3);
+    for (const length of [1, frameHeaderBytes, torn.length - 1]) {
+      truncateSync(file(0), first);
+      appendFileSync(file(0), torn.subarray(0, length));
+      const next = first + torn.length;
+      const frame = frameOf(5, 2);
+      writeFileSync(file(next), frame);
+      const own = new JournalReader(journal.folder, 1);
+      const found = readAll(own, 0, next + frame.length);
+      expect(found, `${length} bytes`).toMatchObject({ codes: [0, 1, 5, 6], isStuck: false });
+      own.close();
+    }
+  });
+
+  it('survives random damage without looping, and never gives a scan that was not written', () => {
+    const frames = codesFrom(0, 12).map((index) => frameOf(index * 10, 10));
+    const sound = Buffer.concat(frames);
+    const property = fc.property(
+      fc.array(
+        fc.record({
+          at: fc.nat(sound.length - 1),
+          bytes: fc.uint8Array({ minLength: 1, maxLength: 60 }),
+        }),
+        { minLength: 1, maxLength: 4 },
+      ),
+      (damages) => {
+        const bytes = Buffer.from(sound);
+        for (const { at, bytes: wrong } of damages)
+          bytes.set(wrong.subarray(0, bytes.length - at), at);
+        writeFileSync(file(0), bytes);
+        const own = new JournalReader(journal.folder, 1);
+        const { codes, isStuck } = readAll(own, 0, bytes.length);
+        own.close();
+        expect(isStuck).toBe(false);
+        let at = 0;
+        const intact = frames.flatMap((frame, index) => {
+          const isIntact = bytes.subarray(at, at + frame.length).equals(frame);
+          at += frame.length;
+          return isIntact ? codesFrom(index * 10, 10) : [];
+        });
+        expect(codes).toEqual(intact);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+});
+
+describe('trimJournal', () => {
+  it('deletes what ends at or below the position, never more, never the newest', async () => {
+    const frames = codesFrom(0, 6).map((index) => frameOf(index, 1));
+    const end = await write(frames, 1);
+    const starts = listSegments(journal.folder);
+    expect(starts.length).toBe(6);
+    for (let position = 0; position <= end + 10; position++) {
+      trimJournal(journal.folder, position);
+      const kept = starts.filter((_, i) => (starts[i + 1] ?? Number.MAX_SAFE_INTEGER) > position);
+      expect(listSegments(journal.folder)).toEqual(kept);
+    }
+    expect(recoverJournal(journal.folder, 0).position).toBe(end);
+    expect(readAll(reader, 0, end).codes).toEqual([5]);
+  });
+
+  it('leaves what is no segment alone', async () => {
+    await write([frameOf(0, 1), frameOf(1, 1)], 1);
+    writeFileSync(`${journal.folder}/notes.txt`, 'x');
+    trimJournal(journal.folder, 1e9);
+    expect(readdirSync(journal.folder).length).toBe(2);
+  });
+});
+
+function damage(at: number): void {
+  const bytes = readFileSync(file(0));
+  bytes[at]! ^= 0x10;
+  writeFileSync(file(0), bytes);
+}

@@ -1,0 +1,134 @@
+/** What a report must say, counted the plain way from a list of scans. */
+import { positionId } from '../../src/model/ids.ts';
+import {
+  BotReason,
+  botReasonNames,
+  browserNames,
+  deviceNames,
+  osNames,
+  Platform,
+  type VisitorClass,
+} from '../../src/model/scan.ts';
+import { dayMs } from '../../src/model/day.ts';
+import type { BreakdownBy, BreakdownRow } from '../../src/scans/report.ts';
+import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
+import type { ScanFact } from './engine-rig.ts';
+
+/** Each agent is read once: reading costs more than all the rest of a test. */
+const classes = new Map<string, VisitorClass>();
+function classOf(agent: string): VisitorClass {
+  let found = classes.get(agent);
+  if (found === undefined) classes.set(agent, (found = classifyUserAgent(agent)));
+  return found;
+}
+
+export const dayOfFact = (fact: ScanFact): number => Math.floor(fact.timeMs / dayMs);
+
+export function botOf(fact: ScanFact): BotReason {
+  const { bot } = classOf(fact.agent);
+  return bot === BotReason.none && fact.isPrefetch ? BotReason.prefetch : bot;
+}
+
+export const isPerson = (fact: ScanFact): boolean => botOf(fact) === BotReason.none;
+
+export function inRange(facts: readonly ScanFact[], codeNo: number, from: number, to: number) {
+  return facts.filter(
+    (fact) => fact.codeNo === codeNo && dayOfFact(fact) >= from && dayOfFact(fact) <= to,
+  );
+}
+
+/** Scanners: whole IPv4 addresses, /64 of IPv6, with the user agent. */
+const scannerOf = ({ address, agent }: ScanFact): string =>
+  `${Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString('hex')} ${agent}`;
+
+export function analyticsOf(facts: readonly ScanFact[]) {
+  const people = facts.filter(isPerson);
+  const platforms = people.map((fact) => classOf(fact.agent).platform);
+  const count = (platform: Platform): number =>
+    platforms.filter((found) => found === platform).length;
+  return {
+    totalScans: people.length,
+    uniqueScanners: new Set(people.map(scannerOf)).size,
+    devices: {
+      ios: count(Platform.ios),
+      android: count(Platform.android),
+      other: count(Platform.other),
+    },
+    topCountries: people.length === 0 ? [] : [{ code: 'ZZ', scans: people.length }],
+  };
+}
+
+/** The referers that the tests send, and the host that each must count as. */
+export const refererHosts: Readonly<Record<string, string>> = {
+  '': '',
+  'https://www.example.org/a?b=c': 'example.org',
+  'http://shop.example:8080/': 'shop.example:8080',
+  'android-app://com.google.android.gm/': 'com.google.android.gm',
+  'not a url': '',
+};
+
+function keyOf(fact: ScanFact, by: BreakdownBy): string {
+  const found = classOf(fact.agent);
+  switch (by) {
+    case 'country':
+      return 'ZZ';
+    case 'city':
+      return '';
+    case 'os':
+      return osNames[found.os]!;
+    case 'browser':
+      return browserNames[found.browser]!;
+    case 'device':
+      return deviceNames[found.device]!;
+    case 'referer':
+      return refererHosts[fact.referer]!;
+    case 'hour':
+      return new Date(fact.timeMs).toISOString().slice(11, 13);
+    default:
+      return botReasonNames[botOf(fact)]!;
+  }
+}
+
+export function breakdownOf(facts: readonly ScanFact[], by: BreakdownBy): BreakdownRow[] {
+  const counts = new Map<string, number>();
+  for (const fact of facts) {
+    if (isPerson(fact) === (by === 'bot')) continue;
+    const key = keyOf(fact, by);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return Array.from(counts, ([key, scans]) => ({ key, scans })).sort(
+    (a, b) => b.scans - a.scans || (a.key < b.key ? -1 : 1),
+  );
+}
+
+export function timeseriesOf(facts: readonly ScanFact[], from: number, to: number, hours: number) {
+  const rows: Array<{ start: string; scans: number }> = [];
+  const stepMs = hours * 3_600_000;
+  for (let at = from * dayMs; at < (to + 1) * dayMs; at += stepMs) {
+    const scans = facts.filter(
+      (fact) => isPerson(fact) && fact.timeMs >= at && fact.timeMs < at + stepMs,
+    ).length;
+    rows.push({ start: new Date(at).toISOString(), scans });
+  }
+  return rows;
+}
+
+/** The event that a person's scan must give, id included. */
+export function eventOf(fact: ScanFact, qrId: string) {
+  const { device, os } = classOf(fact.agent);
+  const at = new Date(fact.timeMs).toISOString();
+  return {
+    id: positionId('evt', fact.timeMs, fact.journal, fact.position),
+    event: 'qr.scanned',
+    createdAt: at,
+    data: {
+      qrId,
+      scannedAt: at,
+      country: 'ZZ',
+      city: '',
+      device: deviceNames[device]!,
+      os: osNames[os]!,
+      referer: fact.referer === '' ? null : fact.referer,
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** Rollups: stored and read they are the same; added and taken back they are as before. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteReader, ByteWriter } from '../../src/scans/bytes.ts';
+import { countryCode, countryValue, Dimension, Rollup } from '../../src/scans/rollup.ts';
+
+const times = fc.integer({ min: 1, max: 2 ** 40 });
+const upTo = (max: number) => fc.integer({ min: 0, max });
+const counted = fc.oneof(
+  fc.record({ dimension: fc.constant(Dimension.os), value: upTo(6), times }),
+  fc.record({ dimension: fc.constant(Dimension.browser), value: upTo(27), times }),
+  fc.record({ dimension: fc.constant(Dimension.hour), value: upTo(23), times }),
+  fc.record({ dimension: fc.constant(Dimension.bot), value: upTo(3), times }),
+  fc.record({ dimension: fc.constant(Dimension.country), value: upTo(65_535), times }),
+);
+const named = fc.record({
+  dimension: fc.constantFrom(Dimension.city, Dimension.referer),
+  name: fc.oneof(
+    fc.constantFrom('', 'other', 'a', 'b', 'c', 'd', 'e', 'Chicago, US'),
+    fc.string({ unit: 'grapheme', maxLength: 30 }),
+  ),
+  times: fc.integer({ min: 1, max: 1_000 }),
+});
+const content = fc.record({
+  counts: fc.array(counted, { maxLength: 20 }),
+  names: fc.array(named, { maxLength: 20 }),
+});
+type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
+
+function rollupOf({ counts, names }: Content, namesMax: number): Rollup {
+  const rollup = new Rollup(namesMax);
+  for (const { dimension, value, times } of counts) rollup.count(dimension, value, times);
+  for (const { dimension, name, times } of names) {
+    rollup.countName(dimension, name, times);
+    rollup.scans += times;
+  }
+  return rollup;
+}
+
+function shown(rollup: Rollup): unknown {
+  const values = Object.values(Dimension).flatMap((dimension) =>
+    [...rollup.values(dimension)].map(({ value, count }) => `${dimension} ${value} ${count}`),
+  );
+  const names = [Dimension.city, Dimension.referer].flatMap((dimension) =>
+    [...rollup.names(dimension)].map(({ name, count }) => `${dimension} ${name} ${count}`),
+  );
+  return [rollup.scans, values.sort(), names.sort()];
+}
+
+const stored = (rollup: Rollup, namesMax: number): Rollup => {
+  const writer = new ByteWriter();
+  writer.begin(1);
+  rollup.write(writer);
+  const reader = new ByteReader(writer.take());
+  reader.byte();
+  return Rollup.read(reader, namesMax);
+};
+
+const namesSum = (rollup: Rollup): number =>
+  [Dimension.city, Dimension.referer]
+    .flatMap((dimension) => [...rollup.names(dimension)])
+    .reduce((sum, { count }) => sum + count, 0);
+
+describe('Rollup', () => {
+  it('is the same after storing', () => {
+    const property = fc.property(content, fc.integer({ min: 0, max: 30 }), (made, namesMax) => {
+      const rollup = rollupOf(made, namesMax);
+      expect(shown(stored(rollup, namesMax))).toEqual(shown(rollup));
+    });
+    fc.assert(property, { numRuns: 200 });
+  });
+
+  it('keeps totals through merge and storing; taking back leaves what was', () => {
+    const property = fc.property(
+      content,
+      content,
+      fc.integer({ min: 1, max: 6 }),
+      (first, second, namesMax) => {
+        const base = rollupOf(first, namesMax);
+        const more = rollupOf(second, namesMax);
+        const before = [base.scans, namesSum(base)];
+        base.merge(more);
+        expect(namesSum(base)).toBe(base.scans);
+        const read = stored(base, namesMax);
+        read.merge(more, -1);
+        expect([read.scans, namesSum(read)]).toEqual(before);
+        expect(shown(stored(read, namesMax))).toEqual(shown(read));
+        expect(shown(read)).toEqual(shown(rollupOf(first, namesMax)));
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('bounds names per dimension, one more for other', () => {
+    const rollup = new Rollup(3);
+    for (let i = 0; i < 50; i++) rollup.countName(Dimension.city, `city ${i}`);
+    rollup.countName(Dimension.referer, 'still.example');
+    const cities = [...rollup.names(Dimension.city)];
+    expect(cities.length).toBe(4);
+    expect(cities.find(({ name }) => name === 'other')?.count).toBe(47);
+    expect([...rollup.names(Dimension.referer)]).toEqual([{ name: 'still.example', count: 1 }]);
+  });
+
+  it('reads two letters back from their number', () => {
+    for (const code of ['DE', 'US', 'ZZ', 'AA']) expect(countryCode(countryValue(code))).toBe(code);
+  });
+});
+
+describe('ByteWriter and ByteReader', () => {
+  it('carry integers up to 2^53, texts and bytes, and refuse what ends early', () => {
+    const property = fc.property(
+      fc.array(fc.maxSafeNat(), { maxLength: 50 }),
+      fc.string({ unit: 'grapheme', maxLength: 5_000 }),
+      fc.uint8Array({ maxLength: 9_000 }),
+      (integers, text, bytes) => {
+        const writer = new ByteWriter();
+        writer.begin(7);
+        for (const integer of integers) writer.integer(integer);
+        writer.text(text);
+        writer.bytes(bytes);
+        const taken = writer.take();
+        const reader = new ByteReader(taken);
+        expect(reader.byte()).toBe(7);
+        for (const integer of integers) expect(reader.integer()).toBe(integer);
+        expect(reader.text()).toBe(text);
+        expect(Buffer.from(reader.bytes()).equals(Buffer.from(bytes))).toBe(true);
+        const cut = new ByteReader(taken.subarray(0, taken.length - 1));
+        expect(() => {
+          cut.byte();
+          for (const _ of integers) cut.integer();
+          cut.text();
+          cut.bytes();
+        }).toThrow('ends early');
+      },
+    );
+    fc.assert(property, { numRuns: 100 });
+  });
+});

@@ -1,0 +1,160 @@
+/** Days and months in a real store: whatever the order in which days close, a month is the sum of its days. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Sketch } from '../../src/model/sketch.ts';
+import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
+import { type Day, firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans.ts';
+import { visitorHashes } from '../support/visitor-hashes.ts';
+
+const namesMax = 5;
+const hashes = visitorHashes(3);
+let folder: string;
+let store: ScanStore;
+let summaries: Summaries;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quietzone-summaries-'));
+  store = openScanStore(join(folder, 'scans.mdb'));
+  summaries = new Summaries(store, namesMax);
+});
+afterEach(async () => {
+  await store.environment.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Visits {
+  readonly day: number;
+  /** Visitors `first` to `first + count - 1`, one scan each. */
+  readonly first: number;
+  readonly count: number;
+}
+
+function countVisits(day: Day, { first, count }: Visits): void {
+  for (let visitor = first; visitor < first + count; visitor++) {
+    hashes.make(visitor);
+    day.sketch.add(hashes.hi, hashes.lo);
+    day.rollup.scans++;
+    day.rollup.count(Dimension.hour, visitor % 24);
+    day.rollup.countName(Dimension.city, visitor % 3 === 0 ? '' : `City ${visitor % 40}, DE`);
+  }
+}
+
+const sumOf = (rollup: Rollup, of: 'hour' | 'city'): number => {
+  const rows = of === 'hour' ? rollup.values(Dimension.hour) : rollup.names(Dimension.city);
+  return [...rows].reduce((sum, { count }) => sum + count, 0);
+};
+
+describe('closeDay', () => {
+  it('keeps months exact when days close late, again, and in any order', () => {
+    const base = firstDayOf(monthOf(20_730));
+    const visits = fc.record({
+      day: fc.constantFrom(0, 1, 2, 27, 30, 31, 35, 400, 61_439 - base).map((step) => base + step),
+      first: fc.constantFrom(0, 50, 100, 1_000),
+      count: fc.integer({ min: 1, max: 130 }),
+    });
+    let codeNo = 0;
+    const property = fc.property(fc.array(visits, { minLength: 1, maxLength: 25 }), (steps) => {
+      codeNo++;
+      for (const step of steps) {
+        store.environment.transactionSync(() => {
+          const day = summaries.closedDay(codeNo, step.day) ?? summaries.emptyDay(step.day);
+          countVisits(day, step);
+          summaries.closeDay(codeNo, day);
+        });
+      }
+      const months = new Set(steps.map(({ day }) => monthOf(day)));
+      for (const month of months) {
+        const own = steps.filter(({ day }) => monthOf(day) === month);
+        const scans = own.reduce((sum, { count }) => sum + count, 0);
+        const union = Sketch.empty();
+        const found = summaries.month(codeNo, month)!;
+        const rollup = new Rollup(Number.MAX_SAFE_INTEGER);
+        const sketch = Sketch.empty();
+        const wanted = new Rollup(Number.MAX_SAFE_INTEGER);
+        for (const number of new Set(own.map(({ day }) => day))) {
+          const day = summaries.closedDay(codeNo, number)!;
+          union.merge(day.sketch);
+          wanted.merge(day.rollup);
+          expect(sumOf(day.rollup, 'city')).toBe(day.rollup.scans);
+        }
+        summaries.addMonth(codeNo, month, rollup, sketch);
+        expect([found.rollup.scans, rollup.scans, wanted.scans]).toEqual([scans, scans, scans]);
+        expect([sumOf(rollup, 'hour'), sumOf(rollup, 'city')]).toEqual([scans, scans]);
+        for (let hour = 0; hour < 24; hour++) {
+          expect(rollup.get(Dimension.hour, hour)).toBe(wanted.get(Dimension.hour, hour));
+        }
+        expect([found.sketch.estimate(), sketch.estimate()]).toEqual([
+          union.estimate(),
+          union.estimate(),
+        ]);
+        const bits = found.mask.toString(2).replaceAll('0', '').length;
+        expect(bits).toBe(new Set(own.map(({ day }) => day)).size);
+      }
+    });
+    fc.assert(property, { numRuns: 40 });
+  });
+
+  it('undoes nothing and adds nothing when the same day closes twice', () => {
+    const day = summaries.emptyDay(20_000);
+    countVisits(day, { day: 20_000, first: 0, count: 500 });
+    for (let i = 0; i < 3; i++) {
+      store.environment.transactionSync(() => summaries.closeDay(1, day));
+    }
+    const month = summaries.month(1, monthOf(20_000))!;
+    expect(month.rollup.scans).toBe(500);
+    expect(month.sketch.estimate()).toBe(day.sketch.estimate());
+  });
+});
+
+describe('putHead', () => {
+  it('gives back what was put, sketch chunks included', () => {
+    const property = fc.property(
+      fc.integer({ min: 0, max: 2 ** 52 }),
+      fc.integer({ min: 0, max: 2 ** 52 }),
+      fc.integer({ min: 0, max: 61_439 }),
+      fc.integer({ min: 1, max: 4_000 }),
+      (total, newestBlock, number, count) => {
+        const newestDay = summaries.emptyDay(number);
+        countVisits(newestDay, { day: number, first: 0, count });
+        const head = { total, newestBlock, newestDay };
+        store.environment.transactionSync(() => summaries.putHead(total % 1_000, head));
+        const found = summaries.head(total % 1_000)!;
+        expect([found.total, found.newestBlock, found.newestDay.day]).toEqual([
+          total,
+          newestBlock,
+          number,
+        ]);
+        expect(summaries.total(total % 1_000)).toBe(total);
+        expect(found.newestDay.sketch.estimate()).toBe(newestDay.sketch.estimate());
+        expect([...found.newestDay.rollup.names(Dimension.city)]).toEqual([
+          ...newestDay.rollup.names(Dimension.city),
+        ]);
+      },
+    );
+    fc.assert(property, { numRuns: 40 });
+  });
+
+  it('knows nothing of a code that never was', () => {
+    expect(summaries.head(9)).toBeUndefined();
+    expect(summaries.total(9)).toBe(0);
+    expect(summaries.closedDay(9, 1)).toBeUndefined();
+    expect(summaries.month(9, 1)).toBeUndefined();
+  });
+});
+
+describe('names of a month', () => {
+  it('stay bounded, and the rest counts as other', () => {
+    for (let day = 0; day < 31; day++) {
+      const made = summaries.emptyDay(20_730 + day);
+      for (let i = 0; i < 5; i++) made.rollup.countName(Dimension.referer, `r${day}-${i}.example`);
+      store.environment.transactionSync(() => summaries.closeDay(4, made));
+    }
+    const rollup = summaries.month(4, monthOf(20_740))!.rollup;
+    const names = [...rollup.names(Dimension.referer)];
+    expect(names.length).toBeLessThanOrEqual(namesMax * monthNamesFactor + 1);
+    expect(names.some(({ name }) => name === 'other')).toBe(true);
+  });
+});

@@ -1,0 +1,220 @@
+/**
+ * The real service as a child process, as an operator runs it: `node src/main.ts serve` on free ports
+ * and a data folder of its own, watched through its exit code, its output and its sockets alone.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const node = join(root, 'node_modules/.bin/node');
+/** A busy machine with two cores starts the service in 6 s at worst; beyond this it hangs. */
+const readyMsMax = 30_000;
+
+export interface ProcessOptions {
+  readonly dataDir: string;
+  readonly ports: Ports;
+  /** `QZ_…` variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of node, before the script. */
+  readonly nodeArguments?: readonly string[];
+}
+
+export interface Ports {
+  readonly api: number;
+  readonly redirect: number;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** One line of the service's log. */
+export interface LogEntry {
+  readonly level: string;
+  readonly msg: string;
+  readonly [key: string]: unknown;
+}
+
+/** Services that have not ended: a test that fails leaves none behind. */
+const running = new Set<ServiceProcess>();
+process.once('exit', () => {
+  for (const service of running) service.signal('SIGKILL');
+});
+
+export class ServiceProcess {
+  readonly ports: Ports;
+  readonly dataDir: string;
+  readonly #child: ChildProcess;
+  readonly #startedMs = performance.now();
+  readonly exit: Promise<Exit>;
+  stdout = '';
+  stderr = '';
+
+  constructor(options: ProcessOptions) {
+    this.ports = options.ports;
+    this.dataDir = options.dataDir;
+    const { api, redirect } = options.ports;
+    this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
+      cwd: root,
+      env: environmentWith({
+        QZ_DATA_DIR: options.dataDir,
+        QZ_API_HOST: '127.0.0.1',
+        QZ_API_PORT: String(api),
+        QZ_API_PUBLIC_URL: `http://127.0.0.1:${api}`,
+        QZ_REDIRECT_HOST: '127.0.0.1',
+        QZ_REDIRECT_PORT: String(redirect),
+        QZ_SHORT_URL_BASE: `http://127.0.0.1:${redirect}`,
+        ...options.environment,
+      }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child.stdout?.on('data', (text) => void (this.stdout += text));
+    this.#child.stderr?.on('data', (text) => void (this.stderr += text));
+    running.add(this);
+    this.exit = once(this.#child, 'close').then(([code, signal]) => {
+      running.delete(this);
+      return { code, signal };
+    });
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('Cannot start the service');
+    return this.#child.pid;
+  }
+
+  get apiUrl(): string {
+    return `http://127.0.0.1:${this.ports.api}`;
+  }
+
+  /** The key that the first start printed. */
+  get apiKey(): string {
+    const key = /API key +(\S+)/.exec(this.stdout)?.[1];
+    if (key === undefined) throw new Error(`Cannot find an API key in: ${this.stdout}`);
+    return key;
+  }
+
+  /** Resolves to the milliseconds from the start of the process until it says that it is ready. */
+  async ready(): Promise<number> {
+    const ms = await this.waitForLog(/"msg":"ready"/, readyMsMax);
+    return ms;
+  }
+
+  /** Resolves to the milliseconds since the start when the log has a match. @throws when it ends first */
+  async waitForLog(pattern: RegExp, msMax: number): Promise<number> {
+    const deadlineMs = performance.now() + msMax;
+    while (!pattern.test(this.stderr)) {
+      const ended = await Promise.race([this.exit, pause(5)]);
+      if (ended !== undefined && !pattern.test(this.stderr)) {
+        throw new Error(`The service ended with ${JSON.stringify(ended)}:\n${this.stderr}`);
+      }
+      if (performance.now() > deadlineMs) {
+        throw new Error(`No ${String(pattern)} within ${msMax} ms in:\n${this.stderr}`);
+      }
+    }
+    return performance.now() - this.#startedMs;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.exit;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** SIGTERM; how it ended and how long that took. */
+  async terminate(): Promise<Exit & { readonly ms: number }> {
+    const startedMs = performance.now();
+    this.#child.kill('SIGTERM');
+    return { ...(await this.exit), ms: performance.now() - startedMs };
+  }
+
+  /** Every line that it logged. @throws when a line is not one JSON object with level and message */
+  get logEntries(): LogEntry[] {
+    const lines = this.stderr.split('\n').filter((line) => line !== '');
+    return lines.map((line) => {
+      const entry: LogEntry = JSON.parse(line);
+      if (typeof entry.level !== 'string' || typeof entry.msg !== 'string') {
+        throw new Error(`A log line without level and message: ${line}`);
+      }
+      return entry;
+    });
+  }
+}
+
+/** Starts the service and waits until it is ready. */
+export async function startProcess(options: ProcessOptions): Promise<ServiceProcess> {
+  const service = new ServiceProcess(options);
+  await service.ready();
+  return service;
+}
+
+export interface CommandResult extends Exit {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `quietzone <arguments>` to its end. */
+export async function runCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<CommandResult> {
+  const child = spawn(node, ['src/main.ts', ...args], {
+    cwd: root,
+    env: environmentWith(environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (text) => void (stdout += text));
+  child.stderr.on('data', (text) => void (stderr += text));
+  const [code, signal] = await once(child, 'close');
+  return { code, signal, stdout, stderr };
+}
+
+/** Ports that nobody uses now: held all at once, so that they differ, then let go. */
+export async function freePorts(): Promise<Ports> {
+  const servers = [createServer(), createServer()];
+  const found: number[] = [];
+  for (const server of servers) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    found.push(typeof address === 'object' && address !== null ? address.port : 0);
+  }
+  for (const server of servers) {
+    server.close();
+    await once(server, 'close');
+  }
+  return { api: found[0] ?? 0, redirect: found[1] ?? 0 };
+}
+
+/** A data folder for the time of `work`; what still runs on it afterwards is killed. */
+export async function withDataFolder<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  try {
+    return await work(dataDir);
+  } finally {
+    const left = [...running].filter((service) => service.dataDir.startsWith(dataDir));
+    await Promise.all(left.map((service) => service.kill()));
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+export const pause = (ms: number): Promise<undefined> =>
+  new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
+
+/** The environment of this process without its own Quietzone settings. */
+function environmentWith(own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
+  );
+  return { ...Object.fromEntries(inherited), NODE_OPTIONS: '', ...own };
+}

@@ -1,0 +1,89 @@
+/** A supervised thread is always there: started again with a fresh setup, until it is told to stop. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/system-clock.ts';
+import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
+
+const file = new URL('./mortal.worker.ts', import.meta.url);
+let thread: SupervisedThread<{ number: number }, string, string> | undefined;
+afterEach(async () => thread?.stop('stop', 1_000));
+
+function create(setup: (starts: number) => { number: number } = (number) => ({ number })) {
+  const reports: string[] = [];
+  const deaths: string[] = [];
+  let starts = 0;
+  thread = new SupervisedThread({
+    file,
+    setup: () => setup(++starts),
+    onReport: (report: string) => reports.push(report),
+    onDeath: (reason) => deaths.push(reason),
+    clock: systemClock,
+  });
+  return { thread, reports, deaths, starts: () => starts };
+}
+
+describe('SupervisedThread', () => {
+  it.each([
+    ['throw', 'thrown for the test'],
+    ['reject', 'rejected for the test'],
+    ['exit', 'ended without a word'],
+  ])('starts again after %s, with a setup of its own, within a second', async (end, reason) => {
+    const { thread, reports, deaths } = create();
+    await thread.start();
+    for (let round = 1; round <= 3; round++) {
+      await expect.poll(() => reports, { timeout: 1_500 }).toContain(`started ${round}`);
+      thread.tell(`ping ${round}`);
+      await expect.poll(() => reports).toContain(`answer to ping ${round}`);
+      thread.tell(end);
+      await expect.poll(() => deaths.length).toBe(round);
+      expect(deaths.at(-1)).toContain(reason);
+      expect(thread.restarts).toBe(round);
+    }
+  });
+
+  it('goes on trying when a setup fails', async () => {
+    const { thread, reports, deaths } = create((number) => {
+      if (number === 2 || number === 3) throw new Error('no setup yet');
+      return { number };
+    });
+    await thread.start();
+    thread.tell('exit');
+    await expect.poll(() => reports, { timeout: 2_000 }).toContain('started 4');
+    expect(deaths.filter((reason) => reason.includes('no setup yet')).length).toBe(2);
+  });
+
+  it('tells whoever starts it first when the setup fails', async () => {
+    const { thread } = create(() => {
+      throw new Error('cannot set up');
+    });
+    await expect(thread.start()).rejects.toThrow('cannot set up');
+  });
+
+  it('stops when asked, and is not started again', async () => {
+    const { thread, deaths, starts } = create();
+    await thread.start();
+    await thread.stop('stop', 5_000);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([deaths.length, starts()]).toEqual([0, 1]);
+  });
+
+  it('is cut off when it does not stop', async () => {
+    const { thread, reports } = create();
+    await thread.start();
+    await expect.poll(() => reports).toContain('started 1');
+    thread.tell('hang');
+    const startedMs = performance.now();
+    await thread.stop('stop', 200);
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+  });
+
+  it('does not start once more when it is stopped between death and restart', async () => {
+    const { thread, deaths, starts } = create();
+    await thread.start();
+    thread.tell('exit');
+    await expect.poll(() => deaths.length, { interval: 1 }).toBe(1);
+    await thread.stop('stop', 1_000);
+    const before = starts();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect([starts(), deaths.length]).toEqual([before, 1]);
+  });
+});
