@@ -1,0 +1,129 @@
+/**
+ * Starts what is compared: the service on a data folder with codes, and its rivals, which all answer a
+ * constant redirect with the same headers. Ends every process and removes every folder at the end.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../../src/config.ts';
+import { configureNginx, findNginx } from '../rivals/nginx.ts';
+import { seedCodes, type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
+import { freePort, Server, type ServerCommand } from './server.ts';
+
+const repository = new URL('../..', import.meta.url).pathname;
+
+const rivals = {
+  uws: new URL('../rivals/uws.ts', import.meta.url),
+  'node-http': new URL('../rivals/node-http.ts', import.meta.url),
+  ladder: new URL('../rivals/ladder.ts', import.meta.url),
+  'lone-redirect': new URL('../rivals/lone-redirect.ts', import.meta.url),
+};
+
+export interface ServiceSetting {
+  readonly codes: number;
+  readonly depth?: SeedDepth;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where `src/main.ts` is: another revision of the service. */
+  readonly tree?: string;
+}
+
+export interface Service {
+  readonly server: Server;
+  readonly dataDir: string;
+  readonly apiPort: number;
+}
+
+/** Folders and processes of one run; `close` ends and removes them all. */
+export class Arena {
+  readonly #folders: string[] = [];
+  readonly #servers: Server[] = [];
+  readonly #trees: string[] = [];
+
+  folder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  async start(command: ServerCommand): Promise<Server> {
+    const server = await Server.start(command);
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** The service on a data folder of its own, with codes 1 to `codes`. */
+  async service(setting: ServiceSetting): Promise<Service> {
+    const dataDir = this.folder();
+    const port = await freePort();
+    const apiPort = await freePort();
+    const environment = {
+      QZ_DATA_DIR: dataDir,
+      QZ_REDIRECT_HOST: '127.0.0.1',
+      QZ_REDIRECT_PORT: String(port),
+      QZ_API_HOST: '127.0.0.1',
+      QZ_API_PORT: String(apiPort),
+      QZ_LOG_LEVEL: 'error',
+      QZ_REDIRECT_THREADS: '1',
+      ...setting.environment,
+    };
+    await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
+    const server = await this.start({
+      file: process.execPath,
+      args: [
+        '--disable-warning=ExperimentalWarning',
+        join(setting.tree ?? repository, 'src/main.ts'),
+        'serve',
+      ],
+      environment,
+      port,
+      path: `/${shortCodeOf(1)}`,
+      target: targetOf(1),
+    });
+    return { server, dataDir, apiPort };
+  }
+
+  /** Started with its port and then `args`. */
+  async rival(name: keyof typeof rivals, args: readonly string[], path = '/'): Promise<Server> {
+    const port = await freePort();
+    const file = fileURLToPath(rivals[name]);
+    return this.start({
+      file: process.execPath,
+      args: ['--disable-warning=ExperimentalWarning', file, String(port), ...args],
+      port,
+      path,
+      target: targetOf(1),
+    });
+  }
+
+  /** Undefined where nginx is not installed. */
+  async nginx(): Promise<Server | undefined> {
+    const file = findNginx();
+    if (file === undefined) return undefined;
+    const port = await freePort();
+    const target = targetOf(1);
+    const args = configureNginx(this.folder(), port, target);
+    return this.start({ file, args, port, path: '/', target });
+  }
+
+  /** Another revision in a work tree of its own, with this one's packages. */
+  checkOut(revision: string): string {
+    const tree = join(this.folder(), 'tree');
+    git('worktree', 'add', '--detach', tree, revision);
+    this.#trees.push(tree);
+    symlinkSync(join(repository, 'node_modules'), join(tree, 'node_modules'));
+    return tree;
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#servers.splice(0).toReversed()) await server.stop();
+    for (const tree of this.#trees.splice(0)) git('worktree', 'remove', '--force', tree);
+    for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function git(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync('git', ['-C', repository, ...args], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`Cannot use git ${args.join(' ')}: ${stderr}`);
+}

@@ -1,0 +1,93 @@
+/** A server under load: a child process of its own, so that its CPU time and memory are its alone. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { systemClock } from '../../src/system-clock.ts';
+
+const readyMsMax = 120_000;
+const stopMsMax = 20_000;
+const pollMs = 10;
+
+export interface ServerCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly port: number;
+  /** Asked until it is answered with 302. */
+  readonly path: string;
+  readonly target: string;
+}
+
+export class Server {
+  readonly pid: number;
+  readonly port: number;
+  /** From the start of the process to its first redirect. */
+  readonly readyMs: number;
+  readonly #process: ChildProcess;
+
+  private constructor(process: ChildProcess, port: number, readyMs: number) {
+    this.#process = process;
+    this.pid = process.pid!;
+    this.port = port;
+    this.readyMs = readyMs;
+  }
+
+  /** Resolves once the server redirects rightly. @throws Error with what the process said */
+  static async start(command: ServerCommand): Promise<Server> {
+    const startedMs = systemClock.monotonicMs();
+    const child = spawn(command.file, [...command.args], {
+      env: { ...process.env, ...command.environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000);
+    });
+    while (systemClock.monotonicMs() - startedMs < readyMsMax) {
+      if (child.exitCode !== null) break;
+      const location = await redirectOf(command.port, command.path);
+      if (location === command.target) {
+        return new Server(child, command.port, systemClock.monotonicMs() - startedMs);
+      }
+      if (location !== undefined) throw new Error(`Wrong redirect: ${location}`);
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    child.kill('SIGKILL');
+    throw new Error(`Cannot start ${command.file} ${command.args.join(' ')}: ${said}`);
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);
+    await ended;
+    clearTimeout(timer);
+  }
+}
+
+/** Where a path leads; undefined while nobody answers. */
+async function redirectOf(port: number, path: string): Promise<string | undefined> {
+  try {
+    const url = `http://127.0.0.1:${port}${path}`;
+    const response = await fetch(url, { redirect: 'manual', method: 'HEAD' });
+    return response.status === 302
+      ? (response.headers.get('location') ?? '')
+      : `status ${response.status}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}

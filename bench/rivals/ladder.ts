@@ -1,0 +1,89 @@
+/**
+ * The redirect, one step at a time: a bare uWebSockets.js that does with constant data what the redirect
+ * thread does, up to and with the step named. The difference between two rungs is a step's price.
+ *
+ *   node ladder.ts PORT TARGET STEP JOURNAL_FILE
+ */
+import { openSync, writeSync } from 'node:fs';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import * as uWS from 'uWebSockets.js';
+import { steps } from './steps.ts';
+
+const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);
+const turnMax = 1_024;
+const recordHeaderBytes = 20;
+
+const does = (step: (typeof steps)[number]): boolean =>
+  steps.indexOf(step) <= steps.findIndex((name) => name === last);
+const readsPath = does('path read');
+const readsAgent = does('user agent read');
+const readsReferer = does('referer read');
+const readsPrefetch = does('prefetch headers read');
+const readsAddress = does('peer address read');
+const hasAbortHandler = does('abort handler');
+const answersLater = does('answers at the end of the turn');
+const encodes = does('record encoded');
+const writes = does('journal written');
+
+const shared = new Uint8Array(new SharedArrayBuffer(target.length));
+shared.set(Buffer.from(target));
+const location = does('location from shared memory') ? shared : target;
+const journal = openSync(journalFile, 'a');
+const batch = Buffer.alloc(2 ** 21);
+const responses: Array<HttpResponse | undefined> = [];
+const aborts = Array.from({ length: turnMax }, (_, place) => () => {
+  responses[place] = undefined;
+});
+let batchBytes = 0;
+let count = 0;
+let current = 0;
+/** Keeps what is read alive. */
+let sum = 0;
+
+function answer(response: HttpResponse): void {
+  response.writeStatus('302 Found');
+  response.writeHeader('Location', location);
+  response.writeHeader('Cache-Control', 'private, no-store');
+  response.end();
+}
+
+const send = (): void => answer(responses[current]!);
+
+function endTurn(): void {
+  if (writes) writeSync(journal, batch, 0, batchBytes);
+  batchBytes = 0;
+  const turn = count;
+  count = 0;
+  for (let place = 0; place < turn; place++) {
+    current = place;
+    responses[place]?.cork(send);
+  }
+}
+
+function get(response: HttpResponse, request: HttpRequest): void {
+  if (readsPath) sum += request.getUrl().length;
+  const agent = readsAgent ? request.getHeader('user-agent') : '';
+  const referer = readsReferer ? request.getHeader('referer') : '';
+  if (readsPrefetch) {
+    const purpose = request.getHeader('sec-purpose') || request.getHeader('purpose');
+    sum += purpose.length + request.getHeader('x-moz').length;
+  }
+  if (readsAddress) sum += new Uint8Array(response.getRemoteAddress())[3]!;
+  if (hasAbortHandler) response.onAborted(aborts[count]!);
+  if (encodes) {
+    batchBytes += recordHeaderBytes + batch.write(agent, batchBytes + recordHeaderBytes, 'latin1');
+    if (referer !== '') batchBytes += batch.write(referer, batchBytes, 'latin1');
+  }
+  if (!answersLater) {
+    answer(response);
+    return;
+  }
+  if (count === 0) setImmediate(endTurn);
+  responses[count++] = response;
+}
+
+const app = uWS.App();
+app.any('/*', get);
+app.listen('127.0.0.1', Number(port), (socket) => {
+  if (socket === false || sum < 0) process.exit(1);
+});

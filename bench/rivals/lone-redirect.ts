@@ -1,0 +1,76 @@
+/**
+ * Our redirect alone: link table, journal and redirect in one process without shard and control thread.
+ * What the service needs above this is the price of sharing two cores with the threads that count.
+ *
+ *   node lone-redirect.ts PORT FOLDER CODES [TRUSTED_PROXY]
+ */
+import { mkdirSync } from 'node:fs';
+import { build } from 'hdr-histogram-js';
+import * as uWS from 'uWebSockets.js';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import { MissThrottle } from '../../src/http/miss-throttle.ts';
+import { Redirect } from '../../src/http/redirect.ts';
+import { Refusals } from '../../src/http/refusals.ts';
+import { ScannerAddresses } from '../../src/http/scanner-address.ts';
+import { createLinkTableMemory } from '../../src/links/layout.ts';
+import { LinkReader } from '../../src/links/reader.ts';
+import { LinkWriter } from '../../src/links/writer.ts';
+import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { BotReasons } from '../../src/scans/visitor/bot.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { shortCodeOf, targetOf } from '../loads/seed.ts';
+
+const [port, folder = '', codes, trustedProxy] = process.argv.slice(2);
+const syncMs = 200;
+
+const memory = createLinkTableMemory({
+  slotBytesMax: 2 ** 31,
+  arenaBytesMax: 2 ** 34,
+  readersMax: 1,
+  linksExpected: Number(codes),
+});
+const writer = new LinkWriter(memory);
+for (let no = 1; no <= Number(codes); no++) {
+  writer.put({
+    key: shortCodeOf(no),
+    codeNo: no,
+    workspaceNo: 1,
+    target: targetOf(no),
+    expiresAtMs: 0,
+    scansLeft: -1,
+    state: 'live',
+  });
+}
+mkdirSync(folder, { recursive: true });
+const journal = new JournalWriter({
+  folder,
+  journal: 0,
+  position: 0,
+  segmentBytesMax: 67_108_864,
+  backlogBytesMax: 33_554_432,
+  tails: new JournalTails(),
+});
+const addresses = new ScannerAddresses(
+  new ClientAddresses(trustedProxy === undefined ? [] : [trustedProxy]),
+);
+const redirect = new Redirect({
+  links: new LinkReader(memory, 0),
+  journal,
+  durability: 'process',
+  addresses,
+  botReasons: new BotReasons(),
+  refusals: new Refusals(addresses, new MissThrottle(0, 0)),
+  clock: systemClock,
+  latency: build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 60_000_000,
+    numberOfSignificantValueDigits: 2,
+  }),
+});
+const app = uWS.App();
+redirect.attach(app);
+app.listen('127.0.0.1', Number(port), (socket) => {
+  if (socket === false) process.exit(1);
+});
+setInterval(() => void journal.sync().catch(() => undefined), syncMs);

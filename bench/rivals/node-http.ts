@@ -1,0 +1,8 @@
+/** What most redirectors stand on: node:http with one constant redirect. */
+import { createServer } from 'node:http';
+
+const [port, target = ''] = process.argv.slice(2);
+createServer((_request, response) => {
+  response.writeHead(302, { location: target, 'cache-control': 'private, no-store' });
+  response.end();
+}).listen(Number(port), '127.0.0.1');

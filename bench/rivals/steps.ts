@@ -1,0 +1,14 @@
+/** The rungs of `ladder.ts`, each with all below it. */
+export const steps = [
+  'bare uWS',
+  'path read',
+  'user agent read',
+  'referer read',
+  'prefetch headers read',
+  'peer address read',
+  'location from shared memory',
+  'abort handler',
+  'answers at the end of the turn',
+  'record encoded',
+  'journal written',
+] as const;

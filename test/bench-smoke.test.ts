@@ -1,0 +1,26 @@
+/**
+ * Every bench still runs and its answers are right: parts check theirs before they time anything, loads
+ * fail on an answer that is no redirect. No figure is judged here: a test machine measures nothing.
+ */
+import { describe, expect, it } from 'vitest';
+import { partNames, runPart } from '../bench/parts.ts';
+import { loads } from '../bench/loads/suite.ts';
+
+const tiny = { isQuick: true, isFull: false, rounds: 1, seconds: 1, previous: undefined };
+
+describe('parts', () => {
+  it.each(partNames)('%s', async (name) => {
+    const { question, rows } = await runPart(name, 'quick');
+    expect(question).toMatch(/\?$/);
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row.nanosecondsPerOperation).toBeGreaterThan(0);
+  });
+});
+
+describe('loads', () => {
+  it('durability: the service under load', async () => {
+    const { rows, text } = await loads['durability']!(tiny);
+    expect(rows).toEqual(['process']);
+    expect(text).toContain('process');
+  });
+});
