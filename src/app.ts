@@ -134,14 +134,15 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     visitor,
   });
   closers.push(() => threads.stop());
-  // Shards boot on their threads while this one fills the link table.
+  // All threads boot while this one fills the link table.
   const catchingUp = threads.startShards(catchUpMsMax);
+  const openRedirects = await threads.bootRedirects();
   codes.links.load();
   if (!(await catchingUp)) {
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
   }
   codes.links.loadLimited();
-  await threads.startRedirects();
+  await openRedirects();
   return { ...rooms, scans, links, report, codes, threads, bootstrapped };
 }
 

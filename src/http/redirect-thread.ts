@@ -12,6 +12,8 @@ export interface RedirectThread {
   readonly links: LinkTableMemory;
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
+  /** The thread listens once this is 1: the link table is filled. */
+  readonly gate: Int32Array;
   readonly unknownPerMinuteMax: number;
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;

@@ -87,6 +87,7 @@ redirect.attach(app);
 process.on('exit', () => app.close());
 
 let listenSocket: uWS.us_listen_socket | undefined;
+Atomics.wait(setup.gate, 0, 0);
 app.listen(setup.host, setup.port, (socket) => {
   if (socket === false) {
     const reason = secure ? 'the port or the TLS files cannot be used' : 'the port cannot be used';

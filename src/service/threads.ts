@@ -13,6 +13,7 @@ import { build, decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import { type Config, threadCounts } from '../config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
+import { ListenError } from '../http/port.ts';
 import type {
   RedirectFigures,
   RedirectReport,
@@ -82,6 +83,8 @@ export class EngineThreads {
   readonly #tails = new JournalTails();
   readonly #missSeed = randomBytes(4).readInt32LE();
   readonly #misses: SharedArrayBuffer;
+  /** 0 = redirect threads wait before they listen, 1 = open. */
+  readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly redirects: RedirectState[] = [];
   readonly shards: ShardState[] = [];
   /** Microseconds, all redirect threads, since the start. */
@@ -125,23 +128,37 @@ export class EngineThreads {
     return caughtUp;
   }
 
-  /** Starts the redirect threads; resolves when all listen. @throws Error with the reason when one cannot */
-  async startRedirects(): Promise<void> {
+  /**
+   * Boots the redirect threads; they wait at the gate until the link table is filled.
+   * @returns opens the gate; resolves when all listen, rejects with the reason when one cannot
+   */
+  async bootRedirects(): Promise<() => Promise<void>> {
     const { redirect } = threadCounts(this.#options.config);
     const listening = new Promise<void>((resolve, reject) => {
       this.#onListening = (reason) => {
-        if (reason !== undefined) reject(new Error(reason));
+        if (reason !== undefined) reject(new ListenError(reason));
         else if (this.redirects.every((state) => state.isListening)) resolve();
       };
     });
+    // Whoever opens the gate hears of a failure; until then nobody listens for it.
+    listening.catch(() => undefined);
     for (let thread = 0; thread < redirect; thread++) {
       this.redirects.push(this.#createRedirect(thread));
     }
     await Promise.all(this.redirects.map((state) => state.thread.start()));
-    return listening;
+    return () => {
+      this.#openGate();
+      return listening;
+    };
+  }
+
+  #openGate(): void {
+    Atomics.store(this.#gate, 0, 1);
+    Atomics.notify(this.#gate, 0);
   }
 
   async stop(): Promise<void> {
+    this.#openGate();
     const drainMs = this.#options.config.redirect.drainMsMax + drainGraceMs;
     await Promise.all(this.redirects.map(({ thread }) => thread.stop({ kind: 'drain' }, drainMs)));
     await Promise.all(
@@ -260,6 +277,7 @@ export class EngineThreads {
         tlsKeyFile,
         links,
         misses: this.#misses,
+        gate: this.#gate,
         missSeed: this.#missSeed,
         unknownPerMinuteMax,
         trustedProxies: config.trustedProxies,

@@ -60,6 +60,7 @@ const settings = (options: RedirectRigOptions) => ({
   tlsCertFile: '',
   tlsKeyFile: '',
   missSeed: 1,
+  gate: new Int32Array(new SharedArrayBuffer(4)).fill(1),
   unknownPerMinuteMax: options.unknownPerMinuteMax ?? 0,
   trustedProxies: options.trustedProxies ?? [],
   trustedProxyHeader: options.trustedProxyHeader ?? 'any',

@@ -1,0 +1,245 @@
+/**
+ * The ledger against the store, after the service has ended: read through the store itself, so that
+ * nothing between it and the API can hide a difference.
+ *
+ *   answered    302 fully received             lost        answered, and not counted
+ *   counted     in the store's numbers         duplicated  counted more often than once
+ *   sent        asked for                      unexpected  whatever else must not be
+ */
+import { unpackCode } from '../../src/store/code-codec.ts';
+import { openManagement, type Management } from '../../src/store/management.ts';
+import { openScanStore } from '../../src/store/scans.ts';
+import { openDataFolder } from '../../src/service/data-folder.ts';
+import { ScanReport } from '../../src/scans/report.ts';
+import type { QrCodeRecord } from '../../src/model/code.ts';
+import {
+  agents,
+  type CodeEntry,
+  type Ledger,
+  scanOfReferer,
+  targetNumber,
+  targetOf,
+} from './ledger.ts';
+
+export interface Comparison {
+  readonly sent: number;
+  readonly answered: number;
+  /** 410: of codes that were deleted. */
+  readonly refused: number;
+  readonly counted: number;
+  readonly lost: number;
+  readonly duplicated: number;
+  /** Acknowledged API writes, and those of them that the store does not have. */
+  readonly writes: number;
+  readonly writesLost: number;
+  readonly unexpected: number;
+  readonly notes: readonly string[];
+}
+
+/** Uniques of a code may be off by this share (contract), and by this many where the code has few. */
+const uniquesError = 0.02 * 1.5;
+const uniquesSlack = 2;
+const eventsPerPage = 5_000;
+
+/** Day numbers that enclose a run, which may pass midnight. */
+export interface Days {
+  readonly first: number;
+  readonly last: number;
+}
+
+export async function compare(ledger: Ledger, dataDir: string, days: Days): Promise<Comparison> {
+  const folder = openDataFolder(dataDir);
+  const management = openManagement(folder.managementFile);
+  const scans = openScanStore(folder.scansFile);
+  try {
+    const codes = readCodes(management);
+    const report = new ScanReport(scans, {
+      namesPerDayMax: Number.MAX_SAFE_INTEGER,
+      codeIdOf: (codeNo) => codes.byNo.get(codeNo)?.id,
+    });
+    const writesLost = compareWrites(ledger, codes.bySlug, management);
+    const numbers = compareNumbers(ledger, codes.bySlug, report, days);
+    const events = compareScans(ledger, codes, report);
+    if (events.found !== numbers.people) {
+      ledger.note(`${events.found} scans have events, but ${numbers.people} are counted`);
+    }
+    const { sent, answered, counted } = numbers;
+    return {
+      sent,
+      answered,
+      refused: ledger.refused,
+      counted,
+      lost: Math.max(numbers.lost, events.lost),
+      duplicated: Math.max(numbers.duplicated, events.duplicated),
+      writes: ledger.acknowledged,
+      writesLost,
+      unexpected: ledger.unexpectedCount,
+      notes: ledger.unexpected,
+    };
+  } finally {
+    await scans.environment.close();
+    await management.close();
+  }
+}
+
+interface StoredCodes {
+  readonly byNo: ReadonlyMap<number, QrCodeRecord>;
+  readonly bySlug: ReadonlyMap<string, QrCodeRecord>;
+}
+
+function readCodes(management: Management): StoredCodes {
+  const byNo = new Map<number, QrCodeRecord>();
+  const bySlug = new Map<string, QrCodeRecord>();
+  for (const { key, value } of management.codes.range({})) {
+    const code = unpackCode(key, value);
+    byNo.set(key, code);
+    bySlug.set(`/${code.shortCode ?? ''}`, code);
+  }
+  return { byNo, bySlug };
+}
+
+/** Records and events against the acknowledged writes. @returns how many of these are not there */
+function compareWrites(
+  ledger: Ledger,
+  bySlug: ReadonlyMap<string, QrCodeRecord>,
+  management: Management,
+): number {
+  const events = eventsByCode(management);
+  const known = new Set(ledger.codes.map(({ path }) => path));
+  for (const path of bySlug.keys()) {
+    if (!known.has(path)) ledger.note(`the store has ${path}, which nobody made`);
+  }
+  let lost = 0;
+  for (const code of ledger.codes) {
+    if (code.state === 'creating') continue;
+    const stored = bySlug.get(code.path);
+    if (stored === undefined || stored.id !== code.id) {
+      lost++;
+      continue;
+    }
+    if (stored.target !== targetOf(code, code.targetAcknowledged)) lost++;
+    if ((stored.deletedAtMs !== undefined) !== (code.state === 'deleted')) lost++;
+    lost += missingEvents(ledger, code, events.get(stored.id) ?? []);
+  }
+  return lost;
+}
+
+interface WriteEvent {
+  readonly event: string;
+  readonly data: { readonly id: string; readonly after?: { readonly target?: string } };
+}
+
+function eventsByCode(management: Management): Map<string, WriteEvent[]> {
+  const byCode = new Map<string, WriteEvent[]>();
+  for (const { value } of management.events.range({})) {
+    const event: WriteEvent = JSON.parse(value.body);
+    const known = byCode.get(event.data.id);
+    if (known === undefined) byCode.set(event.data.id, [event]);
+    else known.push(event);
+  }
+  return byCode;
+}
+
+/** One event a write, in the order of the writes, and none besides. */
+function missingEvents(ledger: Ledger, code: CodeEntry, events: readonly WriteEvent[]): number {
+  const found = events.map(({ event, data }) =>
+    event === 'qr.updated' ? `target ${targetNumber(code, data.after?.target ?? '')}` : event,
+  );
+  const expected = [
+    'qr.created',
+    ...code.changes.map((target) => `target ${target}`),
+    ...(code.state === 'deleted' ? ['qr.deleted'] : []),
+  ];
+  if (found.join() === expected.join()) return 0;
+  ledger.note(`${code.path} has the events ${found.join()}, expected ${expected.join()}`);
+  return expected.filter((name) => !found.includes(name)).length;
+}
+
+/** Every code's sums: within what was answered and sent, and the same whichever way they are added. */
+function compareNumbers(
+  ledger: Ledger,
+  bySlug: ReadonlyMap<string, QrCodeRecord>,
+  report: ScanReport,
+  { first, last }: Days,
+): Pick<Comparison, 'sent' | 'answered' | 'counted' | 'lost' | 'duplicated'> & { people: number } {
+  const total = { sent: 0, answered: 0, counted: 0, people: 0, lost: 0, duplicated: 0 };
+  for (const code of ledger.codes) {
+    const no = bySlug.get(code.path)?.no;
+    if (no === undefined) continue;
+    const { devices, totalScans, uniqueScanners } = report.analytics(no, first, last);
+    const bots = report.breakdown(no, first, last, 'bot');
+    const counted = { ...devices, bot: bots.reduce((sum, { scans }) => sum + scans, 0) };
+    for (const kind of [...agents.map(({ platform }) => platform), 'bot'] as const) {
+      const { sent, answered } = code.scans[kind];
+      total.sent += sent;
+      total.answered += answered;
+      total.counted += counted[kind];
+      total.lost += Math.max(0, answered - counted[kind]);
+      total.duplicated += Math.max(0, counted[kind] - sent);
+    }
+    total.people += totalScans;
+    const sums = {
+      devices: devices.ios + devices.android + devices.other,
+      lifetime: report.lifetimeScans(no),
+      days: sumOf(report.timeseries(no, first, last, 'day')),
+      hours: sumOf(report.timeseries(no, first, last, 'hour')),
+      countries: sumOf(report.breakdown(no, first, last, 'country')),
+      systems: sumOf(report.breakdown(no, first, last, 'os')),
+    };
+    if (Object.values(sums).some((sum) => sum !== totalScans)) {
+      ledger.note(`${code.path} has ${totalScans} scans, but ${JSON.stringify(sums)}`);
+    }
+    const least = code.visitorsAnswered.size * (1 - uniquesError) - uniquesSlack;
+    const most = code.visitorsSent.size * (1 + uniquesError) + uniquesSlack;
+    if (uniqueScanners < least || uniqueScanners > most) {
+      ledger.note(`${code.path} has ${uniqueScanners} scanners, expected ${least} to ${most}`);
+    }
+  }
+  return total;
+}
+
+const sumOf = (rows: ReadonlyArray<{ readonly scans: number }>): number =>
+  rows.reduce((sum, { scans }) => sum + scans, 0);
+
+/** Every scan by its number, as the qr.scanned events name it. */
+function compareScans(
+  ledger: Ledger,
+  codes: StoredCodes,
+  report: ScanReport,
+): { found: number; lost: number; duplicated: number } {
+  const seen = new Uint8Array(ledger.scans);
+  const ids = new Set<string>();
+  const slugs = new Map([...codes.byNo.values()].map(({ id, shortCode }) => [id, `/${shortCode}`]));
+  const workspaces = new Set([...codes.byNo.values()].map(({ workspaceNo }) => workspaceNo));
+  let duplicated = 0;
+  for (const workspaceNo of workspaces) {
+    for (const { id, data } of eventsOf(report, workspaceNo)) {
+      if (ids.has(id)) ledger.note(`two events have the id ${id}`);
+      ids.add(id);
+      const scan = scanOfReferer(String(Reflect.get(data, 'referer')));
+      const path = slugs.get(String(Reflect.get(data, 'qrId')));
+      const fate = ledger.fate(scan);
+      if (ledger.codes[ledger.codeOf(scan)]?.path !== path || fate === 'none') {
+        ledger.note(`scan ${scan} of ${path} was never sent`);
+      } else if (fate === 'refused') {
+        ledger.note(`scan ${scan} of ${path} got no redirect and is counted`);
+      } else if (seen[scan]!++ > 0) {
+        duplicated++;
+      }
+    }
+  }
+  const lost = seen.reduce(
+    (sum, times, scan) => sum + (times === 0 && ledger.fate(scan) === 'answered' ? 1 : 0),
+    0,
+  );
+  return { found: ids.size, lost, duplicated };
+}
+
+function* eventsOf(report: ScanReport, workspaceNo: number) {
+  let before: string | undefined;
+  do {
+    const page = report.events(workspaceNo, before, eventsPerPage);
+    yield* page.data;
+    ({ before } = page);
+  } while (before !== undefined);
+}

@@ -1,0 +1,183 @@
+/**
+ * A crash run: the real service under load, killed at random moments, started again on the same data
+ * folder, and at the end compared with the ledger.
+ *
+ *   round   start -> load on -> ready -> `kill -9`, either somewhere in the start or somewhere later
+ *   end     start -> every pending write settled -> every short link asked once -> SIGTERM -> compare
+ *
+ * Each start draws its own number of threads, window and segment size, so that recovery also meets
+ * journals and shards that were cut differently before.
+ */
+import { Client } from '../support/client.ts';
+import { pause, type Ports, ServiceProcess } from '../support/process.ts';
+import { compare, type Comparison } from './comparison.ts';
+import { type CodeEntry, Ledger, targetOf } from './ledger.ts';
+import { Random } from './random.ts';
+import { Scanners } from './scanners.ts';
+import { Writes } from './writes.ts';
+
+export interface CrashOptions {
+  readonly dataDir: string;
+  readonly ports: Ports;
+  readonly rounds: number;
+  readonly seed: number;
+  readonly durability: 'relaxed' | 'process' | 'power';
+  /** Longest load of a round after the service is ready. */
+  readonly loadMsMax: number;
+  readonly perSecond: number;
+  readonly onRound?: (round: Round, ledger: Ledger) => void;
+}
+
+export interface Round {
+  readonly number: number;
+  readonly killed: 'starting' | 'running';
+  /** From the start of the process to its kill. */
+  readonly killedAfterMs: number;
+  /** From the start of the process until it was ready, and until the first redirect; absent when killed before. */
+  readonly readyMs: number | undefined;
+  readonly firstRedirectMs: number | undefined;
+}
+
+export interface CrashResult extends Comparison {
+  readonly rounds: readonly Round[];
+  /** How the last, orderly end went. */
+  readonly exitCode: number | null;
+}
+
+const connections = 48;
+/** Kills that hit a starting service: recovery, catching up, loading links. */
+const startingShare = 0.3;
+const dayMs = 86_400_000;
+
+export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
+  const random = new Random(options.seed);
+  const ledger = new Ledger();
+  const run = new CrashRun(options, random, ledger);
+  const firstDay = Math.floor(Date.now() / dayMs);
+  await run.firstStart();
+  const rounds: Round[] = [];
+  for (let number = 1; number <= options.rounds; number++) {
+    const round = await run.round(number);
+    rounds.push(round);
+    options.onRound?.(round, ledger);
+  }
+  const exitCode = await run.finish();
+  const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
+  return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days)) };
+}
+
+class CrashRun {
+  readonly #options: CrashOptions;
+  readonly #random: Random;
+  readonly #ledger: Ledger;
+  readonly #writes: Writes;
+  #apiKey = '';
+  #usualReadyMs = 1_500;
+
+  constructor(options: CrashOptions, random: Random, ledger: Ledger) {
+    this.#options = options;
+    this.#random = random;
+    this.#ledger = ledger;
+    this.#writes = new Writes(ledger, random.fork());
+  }
+
+  /** An orderly first start and stop: it prints the API key. */
+  async firstStart(): Promise<void> {
+    const service = this.#start();
+    this.#usualReadyMs = await service.ready();
+    await pause(20);
+    this.#apiKey = service.apiKey;
+    await service.terminate();
+  }
+
+  async round(number: number): Promise<Round> {
+    const random = this.#random.fork();
+    const killed = number > 1 && random.chance(startingShare) ? 'starting' : 'running';
+    const waitMs = random.between(0, this.#options.loadMsMax);
+    const startMs = random.next() * this.#usualReadyMs * 1.2;
+    const service = this.#start();
+    const startedMs = performance.now();
+    const scanners = this.#scanners(random);
+    const client = new Client(service.apiUrl, this.#apiKey);
+    let readyMs: number | undefined;
+    const whenReady = async (): Promise<void> => {
+      readyMs = await service.ready();
+      this.#usualReadyMs = this.#usualReadyMs * 0.8 + readyMs * 0.2;
+      this.#writes.start(client);
+    };
+    const ready = whenReady();
+    if (killed === 'starting') {
+      await Promise.race([pause(startMs), service.exit]);
+      ready.catch(() => undefined);
+    } else {
+      await ready;
+      await pause(waitMs);
+    }
+    const killedAfterMs = performance.now() - startedMs;
+    await service.kill();
+    scanners.drop();
+    await ready.catch(() => undefined);
+    await this.#writes.stop();
+    await client.close();
+    this.#checkLog(service);
+    return { number, killed, killedAfterMs, readyMs, firstRedirectMs: scanners.firstAnswerMs };
+  }
+
+  /** The last start: nothing is pending, every link answers as acknowledged, the service ends well. */
+  async finish(): Promise<number | null> {
+    const service = this.#start();
+    await service.ready();
+    const client = new Client(service.apiUrl, this.#apiKey);
+    await this.#writes.resolve(client);
+    await client.close();
+    const links = new Client(`http://127.0.0.1:${this.#options.ports.redirect}`);
+    for (const code of this.#ledger.codes) await this.#ask(links, code);
+    await links.close();
+    const { code } = await service.terminate();
+    this.#checkLog(service);
+    return code;
+  }
+
+  async #ask(links: Client, code: CodeEntry): Promise<void> {
+    const { status, headers } = await links.call('HEAD', code.path);
+    const found = status === 302 ? String(headers['location']) : String(status);
+    const wanted = code.state === 'live' ? targetOf(code, code.targetAcknowledged) : '410';
+    if (found !== wanted) this.#ledger.note(`${code.path} leads to ${found}, expected ${wanted}`);
+  }
+
+  #start(): ServiceProcess {
+    const { dataDir, ports, durability } = this.#options;
+    const random = this.#random.fork();
+    return new ServiceProcess({
+      dataDir,
+      ports,
+      environment: {
+        QZ_DURABILITY: durability,
+        QZ_TRUSTED_PROXIES: '127.0.0.0/8',
+        QZ_REDIRECT_THREADS: String(random.between(1, 3)),
+        QZ_SCANS_SHARDS: String(random.between(1, 4)),
+        QZ_SCANS_WINDOW_MS: String(random.between(20, 200)),
+        QZ_SCANS_WINDOW_BYTES_MAX: String(random.pick([65_536, 8_388_608])),
+        QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
+        QZ_IMAGES_THREADS: '1',
+      },
+    });
+  }
+
+  #scanners(random: Random): Scanners {
+    const { ports, perSecond } = this.#options;
+    const ledger = this.#ledger;
+    const port = ports.redirect;
+    return new Scanners({ port, ledger, random: random.fork(), connections, perSecond });
+  }
+
+  /** A start after a kill has nothing to complain about, but for a torn tail. */
+  #checkLog(service: ServiceProcess): void {
+    const lines = service.stderr.split('\n').filter((line) => line.endsWith('}'));
+    for (const line of lines) {
+      const entry: { level?: string; msg?: string } = JSON.parse(line);
+      if (entry.level === 'info' || /torn tail/.test(entry.msg ?? '')) continue;
+      this.#ledger.note(`the log says: ${line.slice(0, 300)}`);
+    }
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The disk fills up under a running service: redirects keep answering, writes are refused with
+ * storage_full, health and metrics say so; with space again all is well within seconds, and what was
+ * answered is either counted or in the metrics as lost.
+ *
+ * `limit` lowers the file size limit of the running process, so every write fails as on a full disk: any
+ * user may do that. `tmpfs` is a real small disk, where this user may mount one.
+ */
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Client } from '../support/client.ts';
+import {
+  freePorts,
+  pause,
+  type ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../support/process.ts';
+
+const recoveryMsMax = 5_000;
+/** The smallest backlog that the configuration takes: about 400 scans in memory. */
+const backlogBytes = 65_536;
+const scansBefore = 40;
+const scansWithout = 900;
+const scansAfter = 20;
+
+interface Disk {
+  fill(): void;
+  free(): void;
+  close(): void;
+}
+type OpenDisk = (dataDir: string) => { disk: (service: ServiceProcess) => Disk };
+
+const limited: OpenDisk = () => ({
+  disk: (service) => ({
+    fill: () => limitFileSize(service.pid, '1:'),
+    free: () => limitFileSize(service.pid, 'unlimited:'),
+    close: () => undefined,
+  }),
+});
+
+const limitFileSize = (pid: number, limits: string): void =>
+  void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${limits}`]);
+
+const mounted: OpenDisk = (dataDir) => {
+  mountSmallDisk(dataDir);
+  const filler = join(dataDir, 'filler');
+  return {
+    disk: () => ({
+      fill: () => fill(filler),
+      free: () => rmSync(filler),
+      close: () => void execFileSync('umount', ['--lazy', dataDir]),
+    }),
+  };
+};
+
+const mountSmallDisk = (folder: string): void =>
+  void execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder], { stdio: 'pipe' });
+
+function fill(file: string): void {
+  const descriptor = openSync(file, 'w');
+  const zeros = new Uint8Array(4_096);
+  try {
+    for (;;) writeSync(descriptor, zeros);
+  } catch {
+    // Full: that is what was wanted.
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A mount needs a privilege that not every machine gives; the limit works everywhere. */
+async function canMount(): Promise<boolean> {
+  return await withDataFolder(async (folder) => {
+    try {
+      mountSmallDisk(folder);
+      execFileSync('umount', ['--lazy', folder]);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const disks: ReadonlyArray<readonly [string, OpenDisk]> = [
+  ['limit', limited],
+  ...((await canMount()) ? [['tmpfs', mounted] as const] : []),
+];
+
+it.each(disks)('a full disk (%s) stops no redirect and loses nothing in silence', (_name, open) =>
+  withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    mkdirSync(dataDir);
+    const { disk: openFor } = open(dataDir);
+    const service = await startProcess({
+      dataDir,
+      ports: await freePorts(),
+      environment: { QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes), QZ_REDIRECT_THREADS: '1' },
+    });
+    const disk = openFor(service);
+    const client = new Client(service.apiUrl, service.apiKey);
+    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
+    try {
+      await fillAndFree({ service, client, links, disk });
+    } finally {
+      await client.close();
+      await links.close();
+      await service.kill();
+      disk.close();
+    }
+  }),
+);
+
+interface Rig {
+  readonly service: ServiceProcess;
+  readonly client: Client;
+  readonly links: Client;
+  readonly disk: Disk;
+}
+
+async function fillAndFree({ service, client, links, disk }: Rig): Promise<void> {
+  const made = await create(client, 'full-1');
+  expect(made.status).toBe(201);
+  await scan(links, scansBefore);
+
+  disk.fill();
+  await scan(links, scansWithout);
+  const refused = await create(client, 'full-2');
+  expect([503, 507]).toContain(refused.status);
+  expect(refused.json['code']).toBe('storage_full');
+  await until(async () => (await ready(client)).status === 503);
+  const { json } = await ready(client);
+  expect(JSON.stringify(json['reasons'])).toMatch(/cannot be written/);
+  await until(async () => (await metric(client, 'quietzone_scans_waiting')) > 0);
+  await until(async () => (await metric(client, 'quietzone_scans_dropped_total')) > 0);
+
+  disk.free();
+  const freedMs = performance.now();
+  await until(async () => (await ready(client)).status === 200);
+  expect((await create(client, 'full-3')).status).toBe(201);
+  expect(performance.now() - freedMs).toBeLessThan(recoveryMsMax);
+
+  await scan(links, scansAfter);
+  const answered = scansBefore + scansWithout + scansAfter;
+  const { id }: { id: string } = JSON.parse(made.text);
+  const accounted = async (): Promise<number> => {
+    const code = await client.call('GET', `/v1/qr-codes/${id}`);
+    return Number(code.json['scans']) + (await metric(client, 'quietzone_scans_dropped_total'));
+  };
+  await until(async () => (await accounted()) === answered).catch(() => undefined);
+  expect(await accounted()).toBe(answered);
+  // The storage engine also writes lines of its own, which are no JSON: only ours are looked at.
+  expect(service.stderr).not.toMatch(/"level":"fatal"/);
+  expect(service.stderr.match(/"level":"error"/g)?.length ?? 0).toBeLessThan(20);
+}
+
+const create = (client: Client, slug: string) =>
+  client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/', slug } });
+
+const ready = (client: Client) => client.call('GET', '/health/ready', { key: undefined });
+
+async function scan(links: Client, times: number): Promise<void> {
+  for (let at = 0; at < times; at++) {
+    const { status } = await links.call('GET', '/full-1', {
+      headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' },
+    });
+    expect(status).toBe(302);
+  }
+}
+
+/** A metric's sum over its labels. */
+async function metric(client: Client, name: string): Promise<number> {
+  const { text } = await client.call('GET', '/metrics', { key: undefined });
+  const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + recoveryMsMax;
+  while (!(await isSo())) {
+    if (performance.now() > deadlineMs) throw new Error(`Not so within ${recoveryMsMax} ms`);
+    await pause(50);
+  }
+}

@@ -1,0 +1,54 @@
+/** Scans and writes against one running service, with the ledger they are compared with afterwards. */
+import { compare, type Comparison } from '../crash/comparison.ts';
+import { Ledger } from '../crash/ledger.ts';
+import { Random } from '../crash/random.ts';
+import { Scanners } from '../crash/scanners.ts';
+import { Writes } from '../crash/writes.ts';
+import { Client } from '../support/client.ts';
+import type { ServiceProcess } from '../support/process.ts';
+
+const dayMs = 86_400_000;
+/** A write or a scan that is not answered by then never is. */
+const finishMsMax = 5_000;
+
+export const trustLoopback = { QZ_TRUSTED_PROXIES: '127.0.0.0/8' };
+
+export class Load {
+  readonly ledger = new Ledger();
+  readonly #firstDay = Math.floor(Date.now() / dayMs);
+  readonly #client: Client;
+  readonly #writes: Writes;
+  readonly #scanners: Scanners;
+
+  constructor(service: ServiceProcess, seed: number, perSecond: number) {
+    const random = new Random(seed);
+    const { ledger } = this;
+    this.#client = new Client(service.apiUrl, service.apiKey);
+    this.#writes = new Writes(ledger, random.fork());
+    this.#writes.start(this.#client);
+    const port = service.ports.redirect;
+    this.#scanners = new Scanners({ port, ledger, random, connections: 24, perSecond });
+  }
+
+  /** Why the newest write got no answer. */
+  get writesBrokenBy(): string | undefined {
+    return this.#writes.brokenBy;
+  }
+
+  /** Ends the writes; scanning goes on. */
+  async stopWrites(): Promise<void> {
+    await this.#writes.stop();
+    await this.#client.close();
+  }
+
+  /** Ends the scanning; @returns how many requests got no answer */
+  async stopScans(): Promise<number> {
+    return await this.#scanners.finish(finishMsMax);
+  }
+
+  /** Once the service has ended. */
+  async compare(dataDir: string): Promise<Comparison> {
+    const days = { first: this.#firstDay, last: Math.floor(Date.now() / dayMs) };
+    return await compare(this.ledger, dataDir, days);
+  }
+}

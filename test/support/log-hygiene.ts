@@ -1,0 +1,31 @@
+/** What may never be in a log: keys, secrets, passwords, addresses of clients; and one JSON line an entry. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { ServiceProcess } from './process.ts';
+
+/**
+ * @param dataDir the secrets in it are looked for too
+ * @param secrets whatever else this test knows: keys, passwords, addresses
+ */
+export function expectCleanLog(
+  service: ServiceProcess,
+  dataDir: string,
+  secrets: readonly string[],
+): void {
+  expect(service.logEntries.length).toBeGreaterThan(0);
+  const key = readFileSync(join(dataDir, 'visitor.key'));
+  const signing = readFileSync(join(dataDir, 'signing-keys.json'), 'utf8');
+  const forbidden = [
+    ...secrets,
+    ...secrets.filter((secret) => secret.startsWith('ey')).map((jwt) => jwt.split('.')[2] ?? jwt),
+    ...(signing.match(/"[\w+/=-]{20,}"/g) ?? []).map((text) => text.slice(1, -1)),
+    key.toString('hex'),
+    key.toString('base64'),
+  ];
+  for (const secret of forbidden) {
+    expect(secret.length).toBeGreaterThan(6);
+    expect(service.stderr).not.toContain(secret);
+  }
+  expect(service.stderr).not.toMatch(/Bearer |authorization|eyJ[\w-]{10}/i);
+}
