@@ -62,9 +62,12 @@ export class LinkBook {
     return count;
   }
 
-  /** The limited codes that `load` left out, with the scans they have left now. */
+  /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays late. */
   loadLimited(): void {
-    for (const codeNo of [...this.#late]) this.#wake(codeNo);
+    for (let before = 0; this.#late.size !== before;) {
+      before = this.#late.size;
+      this.wakeLate();
+    }
   }
 
   /** Writes the link of a dynamic code. Inside the transaction of its change. */

@@ -35,13 +35,13 @@ declare global {
   }
 }
 
-export const frameMagic = 0x314a5a51;
+const frameMagic = 0x314a5a51;
 export const frameHeaderBytes = 32;
 const recordHeaderBytes = 16;
 
 /** Longer user agents and referers are cut: 512 holds all real ones and bounds a record. */
 export const textBytesMax = 512;
-export const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
+const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
 /** A turn's batch never exceeds this; a reader refuses a larger frame as damaged. */
 export const frameBytesMax = 1_048_576;
 

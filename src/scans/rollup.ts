@@ -27,7 +27,7 @@ export type NamedDimension = typeof Dimension.city | typeof Dimension.referer;
 const valueBits = 16;
 const valueMask = (1 << valueBits) - 1;
 /** What names beyond the bound count as. */
-export const otherName = 'other';
+const otherName = 'other';
 
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;

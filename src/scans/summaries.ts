@@ -44,7 +44,7 @@ export function monthOf(day: number): number {
   const date = new Date(day * dayMs);
   return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
 }
-export const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() - 1;
+const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() - 1;
 /** Day number of a month's first day. */
 export const firstDayOf = (month: number): number =>
   Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;

@@ -78,14 +78,7 @@ export function chunkKey(codeNo: number, span: number, index: number): Buffer {
   return key;
 }
 
-/** All journal watermarks of one journal: the position below which nothing is needed any more. */
-export function lowestWatermark(store: ScanStore, journal: number): number {
-  let lowest = Number.MAX_SAFE_INTEGER;
-  for (let partition = 0; partition < partitionCount; partition++) {
-    lowest = Math.min(lowest, store.watermarks.get(journal * partitionCount + partition) ?? 0);
-  }
-  return lowest;
-}
+/** The highest position of a journal that any partition has in the store. */
 export function highestWatermark(store: ScanStore, journal: number): number {
   let highest = 0;
   for (let partition = 0; partition < partitionCount; partition++) {

@@ -157,7 +157,7 @@ function readScans(folder: string, tail: number, into: JournaledScan[]): void {
   reader.close();
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address();

@@ -22,9 +22,9 @@ function classOf(agent: string): VisitorClass {
   return found;
 }
 
-export const dayOfFact = (fact: ScanFact): number => Math.floor(fact.timeMs / dayMs);
+const dayOfFact = (fact: ScanFact): number => Math.floor(fact.timeMs / dayMs);
 
-export function botOf(fact: ScanFact): BotReason {
+function botOf(fact: ScanFact): BotReason {
   const { bot } = classOf(fact.agent);
   return bot === BotReason.none && fact.isPrefetch ? BotReason.prefetch : bot;
 }

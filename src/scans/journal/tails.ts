@@ -2,7 +2,7 @@
  * How far each journal is written: positions in shared memory, stored by the one writer of a journal
  * after its write returned, loaded by every shard. This is all that passes between those threads.
  */
-export const journalsMax = 4_096;
+const journalsMax = 4_096;
 
 export class JournalTails {
   readonly memory: SharedArrayBuffer;

@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { ConfigError, environmentName, loadConfig, threadCounts } from '../src/config.ts';
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function file(content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-config-'));
+  folders.push(folder);
+  const path = join(folder, 'config.json');
+  writeFileSync(path, content);
+  return path;
+}
+
+const faults = (content: string, environment = {}): string => {
+  try {
+    loadConfig(content === '' ? undefined : file(content), environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return '';
+};
+
+test('environmentName is QZ_ and the path in upper snake case', () => {
+  expect(environmentName(['webhooks', 'allowNetworks'])).toBe('QZ_WEBHOOKS_ALLOW_NETWORKS');
+  expect(environmentName(['dataDir'])).toBe('QZ_DATA_DIR');
+  expect(environmentName(['geo', 'cityFileV4'])).toBe('QZ_GEO_CITY_FILE_V4');
+});
+
+test('loadConfig lays the file over the defaults and variables over the file', () => {
+  const path = file('{"api": {"port": 9000}, "dataDir": "/x", "trustedProxies": ["10.0.0.1"]}');
+  const config = loadConfig(path, { QZ_API_PORT: '9001', QZ_TRUSTED_PROXIES: '127.0.0.0/8, ::1' });
+  expect(config.api.port).toBe(9001);
+  expect(config.dataDir).toBe('/x');
+  expect(config.trustedProxies).toEqual(['127.0.0.0/8', '::1']);
+  expect(config.redirect.port).toBe(8081);
+  expect(loadConfig(undefined, { QZ_CONFIG: path }).api.port).toBe(9000);
+});
+
+test('loadConfig names every fault with its source', () => {
+  const text = faults('{"api": {"port": 0, "prot": 1}, "durability": "maybe"}');
+  expect(text).toContain('api.port');
+  expect(text).toContain('unknown key prot');
+  expect(text).toContain('durability');
+  expect(faults('', { QZ_REDIRECT_PORT: 'http' })).toContain('QZ_REDIRECT_PORT: redirect.port');
+  expect(faults('', { QZ_NO_SUCH: '1', QZ_OTHER: '2' })).toContain('QZ_NO_SUCH, QZ_OTHER');
+  expect(faults('{"api": ')).toContain('Cannot parse configuration');
+  expect(faults('[]')).toContain('expected a JSON object');
+  expect(faults('', { QZ_CONFIG: '/no/such/file' })).toContain('ENOENT');
+  expect(faults('', { QZ_REDIRECT_TLS_CERT_FILE: 'c.pem' })).toContain('go together');
+});
+
+test('threadCounts resolves 0 by cores and keeps what is set', () => {
+  const config = loadConfig(undefined, { QZ_REDIRECT_THREADS: '3', QZ_SCANS_SHARDS: '2' });
+  expect(threadCounts(config)).toMatchObject({ redirect: 3, shards: 2 });
+  const counts = threadCounts(loadConfig(undefined, {}));
+  expect(Math.min(counts.redirect, counts.shards, counts.pool)).toBeGreaterThanOrEqual(1);
+});
