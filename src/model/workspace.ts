@@ -30,7 +30,8 @@ export interface Actor {
   readonly workspaceId: string;
   readonly workspaceNo: number;
   readonly role: Role;
-  readonly keyId: string;
+  /** Absent for a person who is signed in. */
+  readonly keyId?: string;
 }
 
 export interface WorkspaceRecord {
@@ -67,6 +68,29 @@ export interface ApiKeyRecord {
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
   readonly revokedAtMs?: number;
+}
+
+/** A signed-in person; stored under the hash of its secret. */
+export interface SessionRecord {
+  readonly userId: string;
+  /** Where it works now. */
+  readonly workspaceNo: number;
+  readonly createdAtMs: number;
+}
+
+export interface InviteRecord {
+  readonly id: string;
+  readonly workspaceNo: number;
+  readonly email: string;
+  readonly role: Role;
+  /** SHA-256, base64url. */
+  readonly tokenHash: string;
+  readonly invitedBy: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  readonly acceptedAtMs?: number;
+  /** The mail could not be sent: the next invite to the address replaces this one. */
+  readonly mailFailed?: boolean;
 }
 
 /** Whether `role` may do what `least` may. */

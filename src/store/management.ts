@@ -26,7 +26,7 @@
  *   idempotency          [workspaceNo, key]                                   -> kept answer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, key]                      -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
- *   …                    billing-tables.ts draws those of billing
+ *   …                    people-tables.ts and billing-tables.ts draw theirs
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
  * same work has written before it (tested).
@@ -44,6 +44,7 @@ import type { EventKind } from '../model/event.ts';
 import { type BillingTables, openBillingTables } from './billing-tables.ts';
 import type { PackedCode } from './code-codec.ts';
 import { StoreEnvironment, type Table } from './environment.ts';
+import { openPeopleTables, type PeopleTables } from './people-tables.ts';
 
 /** The layout this program writes. */
 const schemaVersion = 1;
@@ -101,6 +102,7 @@ export class Management {
   readonly idempotency: Table<[number, string], StoredAnswer>;
   readonly idempotencyExpiry: Table<[number, number, string], number>;
   readonly quota: Table<number, StoredQuota>;
+  readonly people: PeopleTables;
   readonly billing: BillingTables;
 
   constructor(path: string) {
@@ -128,6 +130,7 @@ export class Management {
     this.idempotency = environment.table('idempotency');
     this.idempotencyExpiry = environment.table('idempotency_expiry');
     this.quota = environment.table('quota', { key: 'uint32' });
+    this.people = openPeopleTables(environment);
     this.billing = openBillingTables(environment);
   }
 

@@ -39,6 +39,9 @@ const usesDelayMs = 5_000;
 /** The file of signing keys is read again for an unknown `kid`, at most this often. */
 const reloadIntervalMs = 1_000;
 const keyNameLengthMax = 120;
+/** Keys of a workspace that work at the same time; counted one by one only beyond the other number. */
+const liveKeysMax = 1_000;
+const keysMax = 1_000;
 
 export interface NewApiKey {
   readonly workspaceNo: number;
@@ -46,7 +49,19 @@ export interface NewApiKey {
   readonly name: string;
   readonly role: Role;
   readonly expiresAtMs?: number | undefined;
+  /** Who asks for it has this role; absent on the command line. */
+  readonly grantor?: Role;
 }
+
+export interface MadeKey {
+  readonly record: ApiKeyRecord;
+  /** In the answer and nowhere else. */
+  readonly token: string;
+}
+
+/** Runs inside the transaction that makes the key. */
+type Keep = (made: MadeKey) => void;
+const keepNothing: Keep = () => undefined;
 
 export interface Verified {
   readonly actor: Actor;
@@ -77,6 +92,8 @@ export class ApiKeys {
   readonly #usesWrite: DelayedWrite;
   #signingKeys: readonly SigningKey[];
   #signingKeysReadAtMs: number;
+  /** A rotation raises the access version: a `kid` of since then is worth a look at the file. */
+  #signingKeysVersion = -1;
 
   constructor(parts: ApiKeysParts) {
     this.#parts = parts;
@@ -89,38 +106,66 @@ export class ApiKeys {
    * Makes a key; the token is in the answer and nowhere else.
    * @throws Failure validation_failed, not_found (workspace, or no member), forbidden (a role above the user's)
    */
-  async create(key: NewApiKey): Promise<{ record: ApiKeyRecord; token: string }> {
+  async create(key: NewApiKey, keep: Keep = keepNothing): Promise<MadeKey> {
     const { store, ids, clock } = this.#parts;
-    const { workspaceNo, userId, name, role, expiresAtMs } = key;
+    const { workspaceNo, userId, name, role, expiresAtMs, grantor = 'owner' } = key;
     if (name === '' || name.length > keyNameLengthMax) {
       const message = `A name of 1 to ${keyNameLengthMax} characters`;
       const faults = [{ path: 'name', code: 'invalid_name', message }];
       throw new Failure('validation_failed', message, { faults });
     }
-    const { record, workspaceId } = await store.environment.transaction(() => {
-      const workspace = store.workspaces.get(workspaceNo);
-      const membership = store.memberships.get([workspaceNo, userId]);
-      if (workspace === undefined || membership === undefined) {
-        throw new Failure('not_found', 'There is no such member of the workspace');
-      }
-      if (!roleAtLeast(membership.role, role)) {
-        throw new Failure('forbidden', `A key for ${role} needs a member with that role or above`);
-      }
-      const made: ApiKeyRecord = {
-        id: ids.newId('key'),
-        workspaceNo,
-        userId,
-        name,
-        role,
-        createdAtMs: clock.now(),
-        ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-      };
-      store.apiKeys.put(made.id, made);
-      store.workspaceKeys.put([workspaceNo, made.id], 1);
-      raiseAccessVersion(store);
-      return { record: made, workspaceId: workspace.id };
+    const made = await this.#prepare({
+      id: ids.newId('key'),
+      workspaceNo,
+      userId,
+      name,
+      role,
+      createdAtMs: clock.now(),
+      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
     });
-    return { record, token: await this.#sign(record, workspaceId) };
+    return await store.environment.transaction(() => {
+      this.#write(made, grantor);
+      keep(made);
+      return made;
+    });
+  }
+
+  /**
+   * Makes a key in place of another, which goes on for `overlapMs`; both speak for who asks. A key that
+   * was to expire is replaced by one with as long a life.
+   * @throws Failure not_found (also revoked or expired), forbidden for a key above the actor's role
+   */
+  async rotate(
+    actor: Pick<Actor, 'workspaceNo' | 'userId' | 'role'>,
+    keyId: string,
+    overlapMs: number,
+    keep: Keep = keepNothing,
+  ): Promise<MadeKey> {
+    const { store, ids, clock } = this.#parts;
+    const { workspaceNo, userId, role } = actor;
+    const old = this.#live(workspaceNo, keyId);
+    const createdAtMs = clock.now();
+    const { expiresAtMs: oldEndMs, ...kept } = old;
+    const lifeMs = oldEndMs === undefined ? undefined : oldEndMs - old.createdAtMs;
+    const made = await this.#prepare({
+      ...kept,
+      id: ids.newId('key'),
+      userId,
+      createdAtMs,
+      ...(lifeMs === undefined ? {} : { expiresAtMs: createdAtMs + lifeMs }),
+    });
+    return await store.environment.transaction(() => {
+      const found = this.#live(workspaceNo, keyId);
+      // Rotated or cut short meanwhile by another request: one of them has to see it.
+      if (found.expiresAtMs !== oldEndMs) {
+        throw new Failure('conflict', 'Cannot rotate the key: it was rotated just now');
+      }
+      this.#write(made, role);
+      const expiresAtMs = Math.min(oldEndMs ?? Infinity, createdAtMs + overlapMs);
+      store.apiKeys.put(keyId, { ...found, expiresAtMs });
+      keep(made);
+      return made;
+    });
   }
 
   /** Who the token speaks for. @throws Failure unauthorized */
@@ -128,8 +173,8 @@ export class ApiKeys {
     const { store, clock } = this.#parts;
     if (token === '' || token.length > tokenLengthMax) throw unauthorized();
     const digest = hash('sha256', token, 'base64');
-    const known = this.#known.get(digest) ?? (await this.#learn(digest, token));
     store.environment.refresh();
+    const known = this.#known.get(digest) ?? (await this.#learn(digest, token));
     const version = accessVersion(store);
     if (known.version !== version) {
       known.verified = this.#look(known);
@@ -142,14 +187,15 @@ export class ApiKeys {
     return known.verified;
   }
 
-  /** From the next request on the key is refused. @throws Failure not_found, also the second time */
-  async revoke(workspaceNo: number, keyId: string): Promise<void> {
+  /**
+   * From the next request on the key is refused.
+   * @throws Failure not_found, also the second time; forbidden for a key above the actor's role
+   */
+  async revoke(workspaceNo: number, keyId: string, grantor: Role = 'owner'): Promise<void> {
     const { store, clock } = this.#parts;
     await store.environment.transaction(() => {
-      const record = store.apiKeys.get(keyId);
-      if (record?.workspaceNo !== workspaceNo || record.revokedAtMs !== undefined) {
-        throw new Failure('not_found', 'There is no API key with this id');
-      }
+      const record = this.#unrevoked(workspaceNo, keyId);
+      assertGrants(grantor, record.role);
       store.apiKeys.put(keyId, { ...record, revokedAtMs: clock.now() });
       raiseAccessVersion(store);
     });
@@ -159,10 +205,7 @@ export class ApiKeys {
   list(workspaceNo: number): ApiKeyRecord[] {
     const { store } = this.#parts;
     const keys: ApiKeyRecord[] = [];
-    for (const [, id] of store.workspaceKeys.keys({
-      start: [workspaceNo, ''],
-      end: [workspaceNo + 1, ''],
-    })) {
+    for (const [, id] of store.workspaceKeys.keys(workspaceRange(workspaceNo))) {
       const record = store.apiKeys.get(id);
       if (record !== undefined) keys.push(record);
     }
@@ -177,7 +220,64 @@ export class ApiKeys {
     await this.#usesWrite.close();
   }
 
+  /** The key's workspace, wherever it is: for the command line. */
+  find(keyId: string): ApiKeyRecord | undefined {
+    return this.#parts.store.apiKeys.get(keyId);
+  }
+
+  /** @throws Failure not_found */
+  #unrevoked(workspaceNo: number, keyId: string): ApiKeyRecord {
+    const record = this.#parts.store.apiKeys.get(keyId);
+    if (record?.workspaceNo !== workspaceNo || record.revokedAtMs !== undefined) {
+      throw new Failure('not_found', 'There is no API key with this id');
+    }
+    return record;
+  }
+
+  /** @throws Failure not_found */
+  #live(workspaceNo: number, keyId: string): ApiKeyRecord {
+    const record = this.#unrevoked(workspaceNo, keyId);
+    if (this.#parts.clock.now() < (record.expiresAtMs ?? Infinity)) return record;
+    throw new Failure('not_found', 'The API key has expired');
+  }
+
+  async #prepare(record: ApiKeyRecord): Promise<MadeKey> {
+    const workspace = this.#parts.store.workspaces.get(record.workspaceNo);
+    if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
+    return { record, token: await this.#sign(record, workspace.id) };
+  }
+
+  /** Inside a transaction, before anything else is written. @throws Failure not_found, forbidden, conflict */
+  #write({ record }: MadeKey, grantor: Role): void {
+    const { store } = this.#parts;
+    const { id, workspaceNo, userId, role } = record;
+    const membership = store.memberships.get([workspaceNo, userId]);
+    if (membership === undefined) {
+      throw new Failure('not_found', 'There is no such member of the workspace');
+    }
+    assertGrants(lesserRole(grantor, membership.role), role);
+    const range = workspaceRange(workspaceNo);
+    if (
+      store.workspaceKeys.count(range) >= keysMax &&
+      this.#liveCount(workspaceNo) >= liveKeysMax
+    ) {
+      throw new Failure('conflict', `Cannot make a key: there are ${liveKeysMax}, expected fewer`);
+    }
+    store.apiKeys.put(id, record);
+    store.workspaceKeys.put([workspaceNo, id], 1);
+    raiseAccessVersion(store);
+  }
+
+  #liveCount(workspaceNo: number): number {
+    const nowMs = this.#parts.clock.now();
+    const isLive = ({ revokedAtMs, expiresAtMs = Infinity }: ApiKeyRecord): boolean =>
+      revokedAtMs === undefined && nowMs < expiresAtMs;
+    return this.list(workspaceNo).filter(isLive).length;
+  }
+
   async #sign(record: ApiKeyRecord, workspaceId: string): Promise<string> {
+    // Read anew: the secret may have been rotated from the command line.
+    this.#reload();
     const signingKey = this.#signingKeys[0];
     if (signingKey === undefined) throw new Error('Cannot sign: no signing key, expected one');
     const jwt = new SignJWT({ ws: workspaceId, role: record.role })
@@ -234,14 +334,19 @@ export class ApiKeys {
 
   #secretOf(kid: string | undefined): SigningKey['secret'] {
     const find = (): SigningKey | undefined => this.#signingKeys.find((key) => key.kid === kid);
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (find() === undefined && nowMs - this.#signingKeysReadAtMs >= reloadIntervalMs) {
-      this.#signingKeysReadAtMs = nowMs;
-      this.#signingKeys = this.#parts.signingKeys();
-    }
+    const isOld =
+      this.#parts.clock.monotonicMs() - this.#signingKeysReadAtMs >= reloadIntervalMs ||
+      accessVersion(this.#parts.store) !== this.#signingKeysVersion;
+    if (find() === undefined && isOld) this.#reload();
     const found = find();
     if (found === undefined) throw unauthorized();
     return found.secret;
+  }
+
+  #reload(): void {
+    this.#signingKeysReadAtMs = this.#parts.clock.monotonicMs();
+    this.#signingKeysVersion = accessVersion(this.#parts.store);
+    this.#signingKeys = this.#parts.signingKeys();
   }
 
   /** What the stored records say about a key now. */
@@ -274,6 +379,18 @@ export class ApiKeys {
       if (this.#uses.get(keyId) === usedAtMs) this.#uses.delete(keyId);
     }
   }
+}
+
+function workspaceRange(workspaceNo: number) {
+  const start: [number, string] = [workspaceNo, ''];
+  const end: [number, string] = [workspaceNo + 1, ''];
+  return { start, end };
+}
+
+/** @throws Failure forbidden */
+function assertGrants(grantor: Role, role: Role): void {
+  if (roleAtLeast(grantor, role)) return;
+  throw new Failure('forbidden', `A key for ${role} needs a member with that role or above`);
 }
 
 function unauthorized(): Failure {

@@ -10,6 +10,7 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management.ts';
+import type { Seal } from './seal.ts';
 
 const answerRetentionMs = dayMs;
 /** Printable ASCII, at most this long: it is part of an LMDB key. */
@@ -46,11 +47,13 @@ export function requestFingerprint(method: string, path: string, body: Uint8Arra
 export class Idempotency {
   readonly #store: Management;
   readonly #clock: Clock;
+  readonly #seal: Seal;
   readonly #running = new Map<string, Running>();
 
-  constructor(store: Management, clock: Clock) {
+  constructor(store: Management, clock: Clock, seal: Seal) {
     this.#store = store;
     this.#clock = clock;
+    this.#seal = seal;
   }
 
   /**
@@ -63,11 +66,7 @@ export class Idempotency {
     fingerprint: string,
     work: (ticket: IdempotencyTicket) => Promise<KeptAnswer>,
   ): Promise<IdempotentAnswer> {
-    if (!idempotencyKeyPattern.test(key)) {
-      const message = 'Idempotency-Key: 1 to 255 printable ASCII characters without spaces';
-      const faults = [{ path: 'Idempotency-Key', code: 'invalid_key', message }];
-      throw new Failure('validation_failed', message, { faults });
-    }
+    assertIdempotencyKey(key);
     const name = `${workspaceNo}:${key}`;
     for (;;) {
       const running = this.#running.get(name);
@@ -123,7 +122,8 @@ export class Idempotency {
     const keep = ({ status, headers, body }: KeptAnswer): void => {
       kept = true;
       const expiresAtMs = this.#clock.now() + answerRetentionMs;
-      const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body };
+      const sealed = this.#seal.close(body);
+      const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body: sealed };
       this.#store.idempotency.put([workspaceNo, key], stored);
       this.#store.idempotencyExpiry.put([expiresAtMs, workspaceNo, key], 1);
     };
@@ -136,8 +136,18 @@ export class Idempotency {
 
   #find(workspaceNo: number, key: string): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, key]);
-    return stored !== undefined && stored.expiresAtMs > this.#clock.now() ? stored : undefined;
+    if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
+    const body = this.#seal.open(stored.body);
+    return body === undefined ? undefined : { ...stored, body };
   }
+}
+
+/** @throws Failure validation_failed */
+export function assertIdempotencyKey(key: string): void {
+  if (idempotencyKeyPattern.test(key)) return;
+  const message = 'Idempotency-Key: 1 to 255 printable ASCII characters without spaces';
+  const faults = [{ path: 'Idempotency-Key', code: 'invalid_key', message }];
+  throw new Failure('validation_failed', message, { faults });
 }
 
 function isFinal(answer: KeptAnswer): boolean {

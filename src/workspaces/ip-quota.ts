@@ -27,6 +27,11 @@ export class IpQuota {
     return this.#of(addressGroup(address)).take(planLimits.free, this.#clock.now());
   }
 
+  /** The state without counting. */
+  look(address: string): QuotaAnswer {
+    return this.#of(addressGroup(address)).look(planLimits.free, this.#clock.now());
+  }
+
   #of(group: string): QuotaWindows {
     const known = this.#buckets.get(group);
     if (known !== undefined) return known;

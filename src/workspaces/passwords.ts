@@ -8,6 +8,7 @@
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
+import { HashQueue } from './hash-queue.ts';
 
 const costLog2 = 15;
 const blockSize = 8;
@@ -18,10 +19,15 @@ const hashBytes = 32;
 const costLog2Max = 20;
 /** Longer ones are refused unhashed: hashing time would follow the length. */
 const passwordLengthMax = 256;
+/**
+ * Node runs file and crypto work on the same four threads: two hashes at a time leave two for journals
+ * and stores. At 0.2 s a try 32 that wait are done within about 4 s; one more is refused.
+ */
+const hashes = new HashQueue(2, 32);
 const hashShape =
   /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
 
-/** @throws Failure validation_failed for a password that is too long */
+/** @throws Failure validation_failed for a password that is too long, overloaded */
 export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
   if (password.length > passwordLengthMax) {
     const message = `At most ${passwordLengthMax} characters`;
@@ -34,7 +40,7 @@ export async function hashPassword(password: string, randomBytes: RandomBytes): 
   return [...parts, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
-/** Compares in constant time. @throws Error when the stored hash is none of ours */
+/** Compares in constant time. @throws Failure overloaded; Error when the stored hash is none of ours */
 export async function passwordMatches(password: string, stored: string): Promise<boolean> {
   const match = hashShape.exec(stored);
   if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');
@@ -64,13 +70,15 @@ async function derive(
   p: number,
 ): Promise<Buffer> {
   const cost = 2 ** log2;
-  return await new Promise((resolve, reject) => {
-    // Unicode has several spellings of one text; keyboards differ in which they send.
-    const text = password.normalize('NFKC');
-    const maxmem = 128 * cost * r * 2;
-    scrypt(text, salt, hashBytes, { N: cost, r, p, maxmem }, (error, hash) => {
-      if (error === null) resolve(hash);
-      else reject(error);
+  // Unicode has several spellings of one text; keyboards differ in which they send.
+  const text = password.normalize('NFKC');
+  const maxmem = 128 * cost * r * 2;
+  const hash = (): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      scrypt(text, salt, hashBytes, { N: cost, r, p, maxmem }, (error, made) => {
+        if (error === null) resolve(made);
+        else reject(error);
+      });
     });
-  });
+  return await hashes.run(hash);
 }

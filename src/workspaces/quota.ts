@@ -41,6 +41,16 @@ export class Quota {
     return this.#of(workspaceNo).look(limits, this.#clock.now());
   }
 
+  /** Requests so far in the windows of now, and when these end. */
+  usage(workspaceNo: number): Readonly<Record<'minute' | 'day', { used: number; endMs: number }>> {
+    const { minute, day } = this.#of(workspaceNo);
+    const nowMs = this.#clock.now();
+    return {
+      minute: { used: minute.at(nowMs), endMs: minute.endMs },
+      day: { used: day.at(nowMs), endMs: day.endMs },
+    };
+  }
+
   async flush(): Promise<void> {
     await this.#write.flush();
   }

@@ -3,12 +3,20 @@
  */
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
+import { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management.ts';
+import { raiseAccessVersion } from './access.ts';
+import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Idempotency } from './idempotency.ts';
+import { Invites } from './invites.ts';
 import { IpQuota } from './ip-quota.ts';
+import { Members } from './members.ts';
 import { Quota } from './quota.ts';
-import { openSigningKeys } from './signing-keys.ts';
+import { Seal } from './seal.ts';
+import { Sessions } from './sessions.ts';
+import { SignInThrottle } from './sign-in-throttle.ts';
+import { openSigningKeys, rotateSigningKeys } from './signing-keys.ts';
 import { Users } from './users.ts';
 import { Workspaces } from './workspaces.ts';
 
@@ -16,9 +24,17 @@ export interface WorkspaceServices {
   readonly workspaces: Workspaces;
   readonly users: Users;
   readonly keys: ApiKeys;
+  readonly sessions: Sessions;
+  readonly accounts: Accounts;
+  readonly members: Members;
+  readonly invites: Invites;
   readonly quota: Quota;
   readonly ipQuota: IpQuota;
   readonly idempotency: Idempotency;
+  /** A new secret signs API keys from now on, also in a running service. @returns its kid */
+  rotateSigningKeys(): string;
+  /** Removes kept answers, sessions and invites that are over, a batch of each. */
+  sweep(): Promise<void>;
   /** Writes what still waits. Before the management environment is closed. */
   close(): Promise<void>;
 }
@@ -39,16 +55,40 @@ export function openWorkspaceServices(parts: WorkspaceServicesParts): WorkspaceS
   const users = new Users(store, ids, clock, randomBytes);
   const keys = new ApiKeys({ store, ids, clock, signingKeys });
   const quota = new Quota(store, clock);
+  const sessions = new Sessions(store, clock, randomBytes);
+  const outbox = new Outbox(store, ids, clock);
+  const invites = new Invites({ store, users, outbox, ids, clock, randomBytes });
+  const seal = new Seal(() => {
+    const oldest = signingKeys().at(-1);
+    if (oldest === undefined) throw new Error('Cannot seal: no signing key, expected one');
+    return oldest.secret;
+  }, randomBytes);
+  const idempotency = new Idempotency(store, clock, seal);
   return {
     workspaces: new Workspaces({ store, users, keys, ids, clock, randomBytes }),
     users,
     keys,
+    sessions,
+    accounts: new Accounts(store, users, sessions, new SignInThrottle(clock)),
+    members: new Members(store),
+    invites,
     quota,
     ipQuota: new IpQuota(clock),
-    idempotency: new Idempotency(store, clock),
+    idempotency,
+    // The writer lock of the store keeps a second rotation out.
+    rotateSigningKeys: () =>
+      store.environment.transactionSync(() => {
+        const kid = rotateSigningKeys(dataDir, randomBytes);
+        raiseAccessVersion(store);
+        return kid;
+      }),
+    async sweep() {
+      await Promise.all([idempotency.sweep(), sessions.sweep(), invites.sweep()]);
+    },
     async close() {
       await quota.close();
       await keys.close();
+      await sessions.close();
     },
   };
 }

@@ -9,7 +9,16 @@
  * so a start that dies, or two that race, leave one whole file.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { RandomBytes } from '../model/ids.ts';
 
@@ -33,18 +42,55 @@ export function openSigningKeys(dataDir: string, randomBytes: RandomBytes): Sign
   return parseSigningKeys(path, text);
 }
 
-function makeFile(path: string, randomBytes: RandomBytes): string {
-  const text = (bytes: number): string =>
-    Buffer.from(randomBytes(new Uint8Array(bytes))).toString('base64url');
-  const content = `${JSON.stringify({ keys: [{ kid: text(6), secret: text(secretBytes) }] })}\n`;
-  const draft = `${path}.${text(6)}`;
+/**
+ * Puts a new key in front: it signs from now on, the others go on verifying. One process at a time:
+ * the caller holds the management environment's writer lock.
+ * @returns its kid @throws Error with a text for the operator when there are too many
+ */
+export function rotateSigningKeys(dataDir: string, randomBytes: RandomBytes): string {
+  const keys = openSigningKeys(dataDir, randomBytes).map(({ kid, secret }) => ({
+    kid,
+    secret: secret.export().toString('base64url'),
+  }));
+  if (keys.length >= keysMax) {
+    throw new Error(
+      `Cannot rotate: ${fileName} has ${keysMax} keys; take out those that no API key needs`,
+    );
+  }
+  const path = join(dataDir, fileName);
+  const key = newKey(randomBytes);
+  renameSync(writeDraft(path, [key, ...keys], randomBytes), path);
+  return key.kid;
+}
+
+interface WrittenKey {
+  readonly kid: string;
+  readonly secret: string;
+}
+
+function randomText(bytes: number, randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(new Uint8Array(bytes))).toString('base64url');
+}
+
+function newKey(randomBytes: RandomBytes): WrittenKey {
+  return { kid: randomText(6, randomBytes), secret: randomText(secretBytes, randomBytes) };
+}
+
+/** @returns the path of the whole file under another name */
+function writeDraft(path: string, keys: readonly WrittenKey[], randomBytes: RandomBytes): string {
+  const draft = `${path}.${randomText(6, randomBytes)}`;
   const file = openSync(draft, 'wx', ownerOnly);
   try {
-    writeSync(file, content);
+    writeSync(file, `${JSON.stringify({ keys })}\n`);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
+  return draft;
+}
+
+function makeFile(path: string, randomBytes: RandomBytes): string {
+  const draft = writeDraft(path, [newKey(randomBytes)], randomBytes);
   try {
     linkSync(draft, path);
   } catch (error) {

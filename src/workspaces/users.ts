@@ -68,9 +68,14 @@ export class Users {
   write(user: UserRecord, workspaceNo: number, role: Role): void {
     this.#store.users.put(user.id, user);
     this.#store.userEmails.put(foldEmail(user.email), user.id);
+    this.addMember(workspaceNo, user.id, role);
+  }
+
+  /** Makes a known user a member. Inside a transaction that has looked for the membership. */
+  addMember(workspaceNo: number, userId: string, role: Role): void {
     const membership = { role, joinedAtMs: this.#clock.now() };
-    this.#store.memberships.put([workspaceNo, user.id], membership);
-    this.#store.userWorkspaces.put([user.id, workspaceNo], 1);
+    this.#store.memberships.put([workspaceNo, userId], membership);
+    this.#store.userWorkspaces.put([userId, workspaceNo], 1);
     raiseAccessVersion(this.#store);
   }
 
@@ -103,13 +108,31 @@ export class Users {
 
   /** The user when e-mail and password belong together; the same time passes when there is no such user. */
   async authenticate(email: string, password: string): Promise<UserRecord | undefined> {
+    const decoyHash = await this.#decoy();
+    this.#store.environment.refresh();
     const user = this.findByEmail(email);
-    this.#decoyHash ??= hashPassword('no such user', this.#randomBytes);
-    const matches = await passwordMatches(password, user?.passwordHash ?? (await this.#decoyHash));
+    const matches = await passwordMatches(password, user?.passwordHash ?? decoyHash);
     return matches && user?.passwordHash !== undefined ? user : undefined;
+  }
+
+  /** @returns the hash to store; the record is written by whoever ends the sessions with it */
+  async hash(password: string): Promise<string> {
+    return await hashPassword(password, this.#randomBytes);
+  }
+
+  /** Made for the first sign-in, whoever it is; when that was refused, for the next. */
+  async #decoy(): Promise<string> {
+    this.#decoyHash ??= hashPassword('no such user', this.#randomBytes);
+    try {
+      return await this.#decoyHash;
+    } catch (error) {
+      this.#decoyHash = undefined;
+      throw error;
+    }
   }
 }
 
-function foldEmail(email: string): string {
+/** How an e-mail is looked up: no spelling of one address is another user. */
+export function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase();
 }

@@ -5,12 +5,15 @@
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
-import type { Plan, PlanLimits, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
+import type { Plan, PlanLimits, Role, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
+
+/** Each is small, but not free. */
+const workspacesPerUserMax = 50;
 
 export interface Bootstrapped {
   readonly workspace: WorkspaceRecord;
@@ -91,17 +94,77 @@ export class Workspaces {
     for (const { value } of this.#parts.store.workspaces.range({})) yield value;
   }
 
-  /** Changes plan and limits; they hold from the next request. @throws Failure not_found */
-  async setPlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): Promise<WorkspaceRecord> {
+  /**
+   * Makes a Free workspace whose owner the user is.
+   * @param keep runs in the same transaction @throws Failure conflict when the user has too many
+   */
+  async create(
+    userId: string,
+    name: string,
+    keep: (made: WorkspaceRecord) => void = () => undefined,
+  ): Promise<WorkspaceRecord> {
+    const { store, users, ids, clock } = this.#parts;
+    return await store.environment.transaction(() => {
+      if (this.of(userId).length >= workspacesPerUserMax) {
+        throw new Failure(
+          'conflict',
+          `Cannot create a workspace: you are in ${workspacesPerUserMax}, expected fewer`,
+        );
+      }
+      const workspace: WorkspaceRecord = {
+        no: store.next('workspace'),
+        id: ids.newId('ws'),
+        name,
+        plan: 'free',
+        createdAtMs: clock.now(),
+      };
+      store.workspaces.put(workspace.no, workspace);
+      store.workspaceIds.put(workspace.id, workspace.no);
+      users.addMember(workspace.no, userId, 'owner');
+      keep(workspace);
+      return workspace;
+    });
+  }
+
+  /** @throws Failure not_found */
+  async rename(workspaceNo: number, name: string): Promise<WorkspaceRecord> {
     const { store } = this.#parts;
     return await store.environment.transaction(() => {
       const found = store.workspaces.get(workspaceNo);
       if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
-      const { limits: _replaced, ...kept } = found;
-      const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };
+      const changed = { ...found, name };
       store.workspaces.put(workspaceNo, changed);
-      raiseAccessVersion(store);
       return changed;
     });
+  }
+
+  /** Where the user is a member, newest first. */
+  of(userId: string): Array<{ readonly workspace: WorkspaceRecord; readonly role: Role }> {
+    const { store } = this.#parts;
+    const keys = store.userWorkspaces.keys({ start: [userId, 0], end: [userId, 2 ** 32] });
+    const found = [...keys].flatMap(([, no]) => {
+      const workspace = this.find(no);
+      const role = store.memberships.get([no, userId])?.role;
+      return workspace === undefined || role === undefined ? [] : [{ workspace, role }];
+    });
+    return found.toReversed();
+  }
+
+  /** Changes plan and limits; they hold from the next request. @throws Failure not_found */
+  async setPlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): Promise<WorkspaceRecord> {
+    const { environment } = this.#parts.store;
+    return await environment.transaction(() => this.writePlan(workspaceNo, plan, limits));
+  }
+
+  /** The same inside a transaction that has more to write. @throws Failure not_found, before any write */
+  writePlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
+    const { store } = this.#parts;
+    const found = store.workspaces.get(workspaceNo);
+    if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
+    const { limits: _replaced, ...kept } = found;
+    const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };
+    store.workspaces.put(workspaceNo, changed);
+    raiseAccessVersion(store);
+    return changed;
   }
 }

@@ -15,12 +15,16 @@ import type {
   ScanReport,
   TimePoint,
 } from '../../src/api/services.ts';
+import type { Billing } from '../../src/billing/billing.ts';
+import { openBilling } from '../../src/billing/open-billing.ts';
 import { CodeBook } from '../../src/codes/code-book.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import type { Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
+import { InviteMailer } from '../../src/mail/invite-letter.ts';
+import { Mailer } from '../../src/mail/mailer.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { createIdSource, type IdSource, type RandomBytes } from '../../src/model/ids.ts';
@@ -98,6 +102,7 @@ export interface Service {
   readonly apiKey: string;
   readonly config: Config;
   readonly codes: CodeBook;
+  readonly billing: Billing;
   readonly report: StandInReport;
   readonly workspaces: WorkspaceServices;
   readonly server: HttpServer;
@@ -122,13 +127,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const first = await workspaces.workspaces.bootstrap(config.bootstrap);
   const state: { health: HealthReport } = { health: { ready: true, checks: [] } };
   const images = options.images ?? standInImages;
-  const { server, logLines } = await openApi(rooms, config, images, () => state.health);
+  const opened = await openApi(rooms, config, images, () => state.health);
+  const { server, billing, logLines } = opened;
   return {
     url: `http://127.0.0.1:${server.port}`,
     port: server.port,
     apiKey: first?.apiKey ?? '',
     config,
     codes,
+    billing,
     report,
     workspaces,
     server,
@@ -142,7 +149,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     keyOf: (role) => keyOf(workspaces, config, role),
     async stop() {
-      server.close();
+      opened.close();
       await workspaces.close();
       await store.close();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true });
@@ -181,16 +188,28 @@ function openRooms(dataDir: string, { shortUrlBase }: Config, clock: Clock): Roo
   return { clock, ids, store, outbox, codes, workspaces, report, links };
 }
 
+interface OpenedApi {
+  readonly server: HttpServer;
+  readonly billing: Billing;
+  readonly logLines: string[];
+  close(): void;
+}
+
 async function openApi(
-  { clock, ids, codes, workspaces, outbox, report }: Rooms,
+  { clock, ids, store, codes, workspaces, outbox, report }: Rooms,
   config: Config,
   images: ImageDrawing,
   health: () => HealthReport,
-): Promise<{ server: HttpServer; logLines: string[] }> {
+): Promise<OpenedApi> {
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
   const metrics = new Metrics((metric, error) => log.error({ metric, err: error }, 'collect'));
-  const parts = { config, clock, log, codes, workspaces, outbox, report, images, health, metrics };
+  const plans = workspaces.workspaces;
+  const billing = await openBilling(config, { store, outbox, ids, clock, log, plans });
+  const rooms = { codes, workspaces, outbox, billing, report, images };
+  const mailer = config.mail.host === '' ? undefined : new Mailer(config.mail, log, [20, 40]);
+  const mail = mailer === undefined ? undefined : new InviteMailer(mailer);
+  const parts = { config, clock, log, ...rooms, mail, health, metrics };
   const server = await HttpServer.open({
     host: '127.0.0.1',
     port: 0,
@@ -202,7 +221,11 @@ async function openApi(
     handler: createApi(parts),
     onDefect: (error, requestId) => log.error({ err: error, requestId }, 'defect'),
   });
-  return { server, logLines };
+  const close = (): void => {
+    server.close();
+    mailer?.close();
+  };
+  return { server, billing, logLines, close };
 }
 
 async function keyOf(workspaces: WorkspaceServices, config: Config, role: Role): Promise<string> {

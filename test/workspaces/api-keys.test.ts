@@ -206,9 +206,13 @@ test('a rotated signing secret signs new keys and old ones stay good', async () 
   const path = join(office.temporary.folder, 'signing-keys.json');
   const fresh = { kid: 'new', secret: Buffer.alloc(32, 9).toString('base64url') };
   writeFileSync(path, JSON.stringify({ keys: [fresh, ...keyFile(office).keys] }));
-  // A key made by a process that knows the new secret is good here after a second at the latest.
   const forged = forge(office, {});
   expect(decode(forged.split('.')[0])).toMatchObject({ kid: 'new' });
+  // The file is read anew for an unknown kid: once a change of access, else once a second.
+  const known = keyFile(office);
+  writeFileSync(path, JSON.stringify({ keys: known.keys.slice(1) }));
+  expect(await outcome(office, forged)).toBe('unauthorized');
+  writeFileSync(path, JSON.stringify(known));
   expect(await outcome(office, forged)).toBe('unauthorized');
   office.clock.move(1_000);
   expect(await outcome(office, forged)).toBe('accepted');

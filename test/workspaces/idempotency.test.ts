@@ -1,9 +1,11 @@
+import { createSecretKey, getRandomValues } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
   Idempotency,
   requestFingerprint,
   type KeptAnswer,
 } from '../../src/workspaces/idempotency.ts';
+import { Seal } from '../../src/workspaces/seal.ts';
 import { actor, openDesk } from '../codes/desk.ts';
 import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
 
@@ -13,6 +15,9 @@ const answer = (body: string, status = 201): KeptAnswer => ({
   body,
 });
 const day = 86_400_000;
+
+const secret = createSecretKey(Buffer.alloc(32, 7));
+const seal = new Seal(() => secret, getRandomValues);
 
 function openIdempotency() {
   const temporary = temporaryManagement();
@@ -29,7 +34,7 @@ function openIdempotency() {
     clock,
     work,
     made: () => made,
-    keys: new Idempotency(temporary.store, clock),
+    keys: new Idempotency(temporary.store, clock, seal),
   };
 }
 
@@ -45,7 +50,7 @@ describe('run', () => {
       replayed: true,
     });
     await temporary.reopen();
-    const reopened = new Idempotency(temporary.store, clock);
+    const reopened = new Idempotency(temporary.store, clock, seal);
     expect(await reopened.run(1, 'k', 'f', work)).toEqual({
       answer: answer('thing 1'),
       replayed: true,
@@ -141,7 +146,7 @@ describe('run', () => {
 test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
   const desk = openDesk();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
-    const keys = new Idempotency(desk.temporary.store, desk.clock);
+    const keys = new Idempotency(desk.temporary.store, desk.clock, seal);
     const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
       const made = await desk.book.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
@@ -171,4 +176,19 @@ test('requestFingerprint tells method, path and body apart', () => {
     requestFingerprint('PUT', '/v1/a', bytes('{}')),
   ];
   expect(new Set(prints).size).toBe(4);
+});
+
+test('a kept answer rests sealed, and another secret opens nothing', async () => {
+  const text = '{"key":"a secret"}';
+  const sealed = seal.close(text);
+  expect(sealed).not.toContain(Buffer.from(text).toString('base64url').slice(4, 12));
+  expect(seal.open(sealed)).toBe(text);
+  const other = new Seal(() => createSecretKey(Buffer.alloc(32, 8)), getRandomValues);
+  expect(other.open(sealed)).toBeUndefined();
+  const changed = `${sealed.slice(0, -4)}AAAA`;
+  expect([seal.open(changed), seal.open(text), seal.open('sealed.AA')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

@@ -1,0 +1,118 @@
+/**
+ * Mail out, through the operator's SMTP server; nodemailer lives here alone.
+ *
+ * A mail is sent in the background, after the commit it tells of: a few tries with growing pauses, then
+ * it is given up, logged without its address, and its sender told. In memory only: a stop drops what
+ * waits, and whoever wrote it finds it unsent and can ask for the link.
+ */
+import { createTransport, type Transporter } from 'nodemailer';
+import type { Logger } from '../telemetry/log.ts';
+
+/** Pauses before the second try and later ones: a restarting server, then a longer absence. */
+const pausesMs: readonly number[] = [1_000, 5_000, 30_000, 120_000];
+/** Mails that wait or are on their way, about 10 KB each. */
+const mailsMax = 1_000;
+const connectionsMax = 2;
+const stepMsMax = 10_000;
+
+export interface MailSettings {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the start; else STARTTLS where the server offers it. */
+  readonly secure: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly from: string;
+}
+
+export interface Letter {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** Called once when the last try has failed. */
+  readonly onFailed: () => Promise<void>;
+}
+
+export class Mailer {
+  readonly #transport: Transporter;
+  readonly #from: string;
+  readonly #log: Logger;
+  readonly #pausesMs: readonly number[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #mails = 0;
+  #isClosed = false;
+
+  constructor(settings: MailSettings, log: Logger, pauses = pausesMs) {
+    const { host, port, secure, user, password, from } = settings;
+    this.#transport = createTransport({
+      host,
+      port,
+      secure,
+      pool: true,
+      maxConnections: connectionsMax,
+      connectionTimeout: stepMsMax,
+      greetingTimeout: stepMsMax,
+      socketTimeout: stepMsMax,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      ...(user === '' ? {} : { auth: { user, pass: password } }),
+    });
+    this.#from = from;
+    this.#log = log;
+    this.#pausesMs = pauses;
+  }
+
+  /** Takes the letter over. @returns false when too many wait: it was not taken */
+  send(letter: Letter): boolean {
+    if (this.#isClosed || this.#mails >= mailsMax) return false;
+    this.#mails += 1;
+    void this.#try(letter, 0);
+    return true;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#transport.close();
+  }
+
+  async #try(letter: Letter, tried: number): Promise<void> {
+    const { to, subject, text, html } = letter;
+    try {
+      // An object is taken as one address; a text would be parsed as a list.
+      await this.#transport.sendMail({
+        from: this.#from,
+        to: { name: '', address: to },
+        subject,
+        text,
+        html,
+      });
+      this.#mails -= 1;
+    } catch (error) {
+      if (!this.#isClosed) await this.#failed(letter, tried, error);
+    }
+  }
+
+  async #failed(letter: Letter, tried: number, error: unknown): Promise<void> {
+    const pauseMs = this.#pausesMs[tried];
+    // The server's own words repeat the address: only the kind of the failure is logged.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (pauseMs !== undefined) {
+      this.#log.warn({ code, tries: tried + 1 }, 'cannot send a mail yet');
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        void this.#try(letter, tried + 1);
+      }, pauseMs);
+      timer.unref();
+      this.#timers.add(timer);
+      return;
+    }
+    this.#mails -= 1;
+    this.#log.error({ code, tries: tried + 1 }, 'cannot send a mail, it is given up');
+    await letter.onFailed().catch((err: unknown) => {
+      this.#log.error({ err }, 'cannot note a mail that was given up');
+    });
+  }
+}

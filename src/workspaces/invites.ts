@@ -1,0 +1,253 @@
+/**
+ * Invites: an e-mail address, a role, and a token that makes its holder a member, once, within 7 days.
+ * Stored is the token's SHA-256; looking it up compares hashes that nobody chooses.
+ *
+ *   pending --accept--> accepted      pending --7 days--> expired      pending --delete--> nothing
+ *
+ * An address has at most one pending invite in a workspace; one that expired or whose mail could not be
+ * sent is replaced by the next. Expired and accepted ones are swept 30 days after the token's end.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../model/clock.ts';
+import { dayMs } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
+import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
+import type { Role, UserRecord } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Management } from '../store/management.ts';
+import { foldEmail, type Users } from './users.ts';
+
+const tokenBytes = 32;
+const tokenLengthMax = 128;
+const lifeMs = 7 * dayMs;
+const retentionMs = 30 * dayMs;
+/** Invites of a workspace, over ones included: a list and a mailbox full at most. */
+const invitesMax = 1_000;
+const sweepBatchMax = 500;
+
+export const inviteStates = ['pending', 'accepted', 'expired'] as const;
+export type InviteState = (typeof inviteStates)[number];
+
+export interface MadeInvite {
+  readonly invite: InviteRecord;
+  readonly token: string;
+  /** It replaces one whose mail could not be sent: the link has to be shown. */
+  readonly isAgain: boolean;
+}
+
+export interface InvitesParts {
+  readonly store: Management;
+  readonly users: Users;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
+
+export class Invites {
+  readonly #parts: InvitesParts;
+
+  constructor(parts: InvitesParts) {
+    this.#parts = parts;
+  }
+
+  /** @param keep runs in the same transaction @throws Failure forbidden, conflict */
+  async create(
+    actor: Actor,
+    email: string,
+    role: Role,
+    keep: (made: MadeInvite) => void = () => undefined,
+  ): Promise<MadeInvite> {
+    const { store, ids, clock, randomBytes } = this.#parts;
+    const token = Buffer.from(randomBytes(new Uint8Array(tokenBytes))).toString('base64url');
+    return await store.environment.transaction(() => {
+      const replaced = this.#assertMayInvite(actor, email, role);
+      if (replaced !== undefined) this.#remove(replaced);
+      const createdAtMs = clock.now();
+      const invite: InviteRecord = {
+        id: ids.newId('inv'),
+        workspaceNo: actor.workspaceNo,
+        email: email.normalize('NFC'),
+        role,
+        tokenHash: hashOf(token),
+        invitedBy: actor.userId,
+        createdAtMs,
+        expiresAtMs: createdAtMs + lifeMs,
+      };
+      this.#write(invite);
+      const { workspaceId, workspaceNo, userId } = actor;
+      const data = { workspaceId, email: invite.email, role, invitedBy: userId };
+      this.#parts.outbox.append('member.invited', workspaceNo, data);
+      const made = { invite, token, isAgain: replaced?.mailFailed === true };
+      keep(made);
+      return made;
+    });
+  }
+
+  /** Newest first. */
+  list(workspaceNo: number): InviteRecord[] {
+    const { people } = this.#parts.store;
+    const keys = [...people.workspaceInvites.keys(workspaceRange(workspaceNo))];
+    const found = keys.flatMap(([, id]) => people.invites.get(id) ?? []);
+    return found.toReversed();
+  }
+
+  stateOf({ acceptedAtMs, expiresAtMs }: InviteRecord): InviteState {
+    if (acceptedAtMs !== undefined) return 'accepted';
+    return this.#parts.clock.now() < expiresAtMs ? 'pending' : 'expired';
+  }
+
+  /** The token ends with it. @throws Failure not_found, also the second time; conflict once accepted */
+  async remove(workspaceNo: number, id: string): Promise<void> {
+    const { store } = this.#parts;
+    await store.environment.transaction(() => {
+      const invite = store.people.invites.get(id);
+      if (invite?.workspaceNo !== workspaceNo) {
+        throw new Failure('not_found', 'There is no invite with this id');
+      }
+      if (invite.acceptedAtMs !== undefined) {
+        throw new Failure('conflict', 'Cannot delete the invite: it is accepted, expected pending');
+      }
+      this.#remove(invite);
+    });
+  }
+
+  /** The pending invite of a token. @throws Failure not_found, conflict once accepted, gone */
+  find(token: string): InviteRecord {
+    const { store } = this.#parts;
+    const unknown = new Failure('not_found', 'There is no invite with this token');
+    if (token.length > tokenLengthMax) throw unknown;
+    const tokenHash = hashOf(token);
+    const id = store.people.inviteTokens.get(tokenHash);
+    const invite = id === undefined ? undefined : store.people.invites.get(id);
+    if (invite === undefined || !isSame(invite.tokenHash, tokenHash)) throw unknown;
+    const state = this.stateOf(invite);
+    if (state === 'pending') return invite;
+    if (state === 'expired') throw new Failure('gone', 'The invite has expired; ask for another');
+    throw new Failure('conflict', 'Cannot accept the invite: it is accepted, expected pending');
+  }
+
+  /**
+   * Makes the user a member.
+   * @param user `known`, or `fresh` from `Users.prepare`
+   * @param keep runs in the same transaction
+   * @throws Failure as `find`; conflict when the user is a member or the e-mail was taken meanwhile
+   */
+  async accept<T>(
+    token: string,
+    user: { readonly known: UserRecord } | { readonly fresh: UserRecord },
+    keep: (joined: { workspaceId: string; userId: string; role: Role }) => T,
+  ): Promise<T> {
+    const { store, users, outbox, clock } = this.#parts;
+    return await store.environment.transaction(() => {
+      const invite = this.find(token);
+      const { workspaceNo, role } = invite;
+      const workspace = store.workspaces.get(workspaceNo);
+      if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
+      const record = 'known' in user ? user.known : user.fresh;
+      if ('fresh' in user && users.findByEmail(record.email) !== undefined) {
+        throw new Failure(
+          'conflict',
+          'A user with this e-mail exists by now; accept with its password',
+        );
+      }
+      if (users.roleIn(workspaceNo, record.id) !== undefined) throw alreadyMember();
+      if ('fresh' in user) users.write(record, workspaceNo, role);
+      else users.addMember(workspaceNo, record.id, role);
+      store.people.invites.put(invite.id, { ...invite, acceptedAtMs: clock.now() });
+      store.people.pendingInvites.remove([workspaceNo, foldEmail(invite.email)]);
+      const joined = { workspaceId: workspace.id, userId: record.id, role };
+      outbox.append('member.joined', workspaceNo, joined);
+      return keep(joined);
+    });
+  }
+
+  /** The mail did not leave: the next invite to the address replaces this one and shows its link. */
+  async noteMailFailed(id: string): Promise<void> {
+    const { environment, people } = this.#parts.store;
+    await environment.transaction(() => {
+      const invite = people.invites.get(id);
+      if (invite !== undefined) people.invites.put(id, { ...invite, mailFailed: true });
+    });
+  }
+
+  /** Removes what is over for long, at most one batch. */
+  async sweep(batch = sweepBatchMax): Promise<number> {
+    const { store, clock } = this.#parts;
+    const { inviteExpiry, invites } = store.people;
+    return await store.environment.transaction(() => {
+      const end: [number, string] = [clock.now(), ''];
+      const over = [...inviteExpiry.keys({ start: [0, ''], end, limit: batch })];
+      for (const key of over) {
+        const invite = invites.get(key[1]);
+        if (invite === undefined) inviteExpiry.remove(key);
+        else this.#remove(invite);
+      }
+      return over.length;
+    });
+  }
+
+  /** @returns the invite that this one replaces @throws Failure forbidden, conflict */
+  #assertMayInvite(actor: Actor, email: string, role: Role): InviteRecord | undefined {
+    const { store, users } = this.#parts;
+    const { workspaceNo } = actor;
+    const own = users.roleIn(workspaceNo, actor.userId);
+    if (own === undefined || !roleAtLeast(lesserRole(actor.role, own), role)) {
+      throw new Failure('forbidden', `Cannot invite as ${role}: expected a role up to your own`);
+    }
+    const known = users.findByEmail(email);
+    if (known !== undefined && users.roleIn(workspaceNo, known.id) !== undefined) {
+      throw alreadyMember();
+    }
+    const pendingId = store.people.pendingInvites.get([workspaceNo, foldEmail(email)]);
+    const pending = pendingId === undefined ? undefined : store.people.invites.get(pendingId);
+    if (pending !== undefined && this.stateOf(pending) === 'pending' && !pending.mailFailed) {
+      throw new Failure('conflict', 'Cannot invite: this address has a pending invite');
+    }
+    const range = workspaceRange(workspaceNo);
+    if (pending === undefined && store.people.workspaceInvites.count(range) >= invitesMax) {
+      throw new Failure('conflict', `Cannot invite: there are ${invitesMax} invites, delete some`);
+    }
+    return pending;
+  }
+
+  #write(invite: InviteRecord): void {
+    const { id, workspaceNo, email, tokenHash, expiresAtMs } = invite;
+    const { people } = this.#parts.store;
+    people.invites.put(id, invite);
+    people.workspaceInvites.put([workspaceNo, id], 1);
+    people.inviteTokens.put(tokenHash, id);
+    people.pendingInvites.put([workspaceNo, foldEmail(email)], id);
+    people.inviteExpiry.put([expiresAtMs + retentionMs, id], 1);
+  }
+
+  #remove({ id, workspaceNo, email, tokenHash, expiresAtMs }: InviteRecord): void {
+    const { people } = this.#parts.store;
+    people.invites.remove(id);
+    people.workspaceInvites.remove([workspaceNo, id]);
+    people.inviteTokens.remove(tokenHash);
+    const pending: [number, string] = [workspaceNo, foldEmail(email)];
+    if (people.pendingInvites.get(pending) === id) people.pendingInvites.remove(pending);
+    people.inviteExpiry.remove([expiresAtMs + retentionMs, id]);
+  }
+}
+
+function workspaceRange(workspaceNo: number) {
+  const start: [number, string] = [workspaceNo, ''];
+  const end: [number, string] = [workspaceNo + 1, ''];
+  return { start, end };
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url');
+}
+
+function isSame(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+function alreadyMember(): Failure {
+  return new Failure('conflict', 'Cannot join: the user is a member of the workspace already');
+}

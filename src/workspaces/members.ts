@@ -1,0 +1,104 @@
+/**
+ * Members: who belongs to a workspace, by role. Every rule is decided inside the transaction that writes,
+ * from what is stored then: nobody acts on or grants a role above their own, and the last owner stays,
+ * however many requests race.
+ */
+import { Failure } from '../model/failure.ts';
+import {
+  lesserRole,
+  roleAtLeast,
+  type Actor,
+  type MembershipRecord,
+  type Role,
+  type UserRecord,
+} from '../model/workspace.ts';
+import type { Management } from '../store/management.ts';
+import { raiseAccessVersion } from './access.ts';
+
+export interface Member {
+  readonly user: UserRecord;
+  readonly role: Role;
+  readonly joinedAtMs: number;
+}
+
+type Acting = Pick<Actor, 'workspaceNo' | 'userId' | 'role'>;
+
+export class Members {
+  readonly #store: Management;
+
+  constructor(store: Management) {
+    this.#store = store;
+  }
+
+  /** By id, newest user first. */
+  list(workspaceNo: number): Member[] {
+    const range = { start: memberKey(workspaceNo, ''), end: memberKey(workspaceNo + 1, '') };
+    const found: Member[] = [];
+    for (const { key, value } of this.#store.memberships.range(range)) {
+      const user = this.#store.users.get(key[1]);
+      if (user !== undefined) found.push({ user, ...value });
+    }
+    return found.toReversed();
+  }
+
+  /** @throws Failure not_found, forbidden, conflict for the last owner */
+  async changeRole(actor: Acting, userId: string, role: Role): Promise<Member> {
+    return await this.#store.environment.transaction(() => {
+      const { user, membership } = this.#target(actor, userId);
+      if (!roleAtLeast(this.#roleOf(actor), role)) {
+        throw new Failure('forbidden', `Cannot grant ${role}: expected a role up to your own`);
+      }
+      if (role !== 'owner') this.#assertNotLastOwner(actor.workspaceNo, membership);
+      const changed = { ...membership, role };
+      this.#store.memberships.put([actor.workspaceNo, userId], changed);
+      raiseAccessVersion(this.#store);
+      return { user, ...changed };
+    });
+  }
+
+  /** Their keys and sessions end here with the next request. @throws Failure as above */
+  async remove(actor: Acting, userId: string): Promise<void> {
+    await this.#store.environment.transaction(() => {
+      const { membership } = this.#target(actor, userId);
+      this.#assertNotLastOwner(actor.workspaceNo, membership);
+      this.#store.memberships.remove([actor.workspaceNo, userId]);
+      this.#store.userWorkspaces.remove([userId, actor.workspaceNo]);
+      raiseAccessVersion(this.#store);
+    });
+  }
+
+  /** What the actor may be now: the request's role, or less when it was lowered since. */
+  #roleOf(actor: Acting): Role {
+    const membership = this.#store.memberships.get([actor.workspaceNo, actor.userId]);
+    if (membership === undefined) {
+      throw new Failure('forbidden', 'You are no member of the workspace any more');
+    }
+    return lesserRole(actor.role, membership.role);
+  }
+
+  #target(actor: Acting, userId: string): { user: UserRecord; membership: MembershipRecord } {
+    const user = this.#store.users.get(userId);
+    const membership = this.#store.memberships.get([actor.workspaceNo, userId]);
+    if (user === undefined || membership === undefined) {
+      throw new Failure('not_found', 'There is no such member');
+    }
+    const role = this.#roleOf(actor);
+    if (!roleAtLeast(role, 'admin') || !roleAtLeast(role, membership.role)) {
+      const text = `Cannot change a member who is ${membership.role}: expected a role up to your own`;
+      throw new Failure('forbidden', text);
+    }
+    return { user, membership };
+  }
+
+  #assertNotLastOwner(workspaceNo: number, membership: MembershipRecord): void {
+    if (membership.role !== 'owner') return;
+    const owners = this.list(workspaceNo).filter(({ role }) => role === 'owner');
+    if (owners.length > 1) return;
+    throw new Failure(
+      'conflict',
+      'Cannot take the last owner: the workspace has one owner, expected another first',
+    );
+  }
+}
+
+const memberKey = (workspaceNo: number, userId: string): [number, string] => [workspaceNo, userId];

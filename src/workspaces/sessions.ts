@@ -1,0 +1,226 @@
+/**
+ * Sessions: who is signed in, in which workspace. The secret is 32 random bytes that only the browser
+ * has; stored is its SHA-256. A session ends 30 days after it began, after 7 days without a request,
+ * on sign-out, and when its user's password changes elsewhere.
+ *
+ * The CSRF token is an HMAC under the session's secret: whoever has it has read it through a page of
+ * this origin, and it needs no storage. `lastSeen` is written a minute late at most.
+ */
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../model/clock.ts';
+import { dayMs } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import type { RandomBytes } from '../model/ids.ts';
+import { limitsOf, type Actor, type PlanLimits, type SessionRecord } from '../model/workspace.ts';
+import type { Management } from '../store/management.ts';
+import { DelayedWrite } from './delayed-write.ts';
+
+const secretBytes = 32;
+const secretShape = /^[A-Za-z0-9_-]{43}$/;
+export const sessionMsMax = 30 * dayMs;
+const idleMsMax = 7 * dayMs;
+const usesDelayMs = 5_000;
+/** A session's last use is written when it is this much newer than the written one. */
+const useStepMs = 60_000;
+const sessionsPerUserMax = 100;
+const sweepBatchMax = 500;
+
+/** A session that a request came with. */
+export interface Session {
+  /** Names it in the store. */
+  readonly hash: string;
+  readonly csrfToken: string;
+}
+
+export interface SignedIn {
+  readonly actor: Actor;
+  readonly limits: PlanLimits;
+  readonly session: Session;
+}
+
+export class Sessions {
+  readonly #store: Management;
+  readonly #clock: Clock;
+  readonly #randomBytes: RandomBytes;
+  readonly #uses = new Map<string, number>();
+  readonly #usesWrite: DelayedWrite;
+
+  constructor(store: Management, clock: Clock, randomBytes: RandomBytes) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#randomBytes = randomBytes;
+    this.#usesWrite = new DelayedWrite(usesDelayMs, async () => await this.#writeUses());
+  }
+
+  /**
+   * Begins a session in the user's first workspace; the oldest ends when there are too many.
+   * @param passwordHash the hash that was verified: a password changed since then refuses
+   * @throws Failure unauthorized, forbidden for a user without a workspace
+   */
+  async begin(
+    userId: string,
+    passwordHash: string | undefined,
+  ): Promise<{ secret: string; csrfToken: string; actor: Actor }> {
+    const { environment } = this.#store;
+    const bytes = this.#randomBytes(new Uint8Array(secretBytes));
+    const secret = Buffer.from(bytes).toString('base64url');
+    const digest = hashOf(secret);
+    const actor = await environment.transaction(() => {
+      if (this.#store.users.get(userId)?.passwordHash !== passwordHash) {
+        throw new Failure('unauthorized', 'Cannot sign in: the password was changed just now');
+      }
+      const record = { userId, workspaceNo: 0, createdAtMs: this.#clock.now() };
+      const found = this.#actorOf(record);
+      if (found === undefined) {
+        throw new Failure('forbidden', 'Cannot sign in: the user is a member of no workspace');
+      }
+      const own = this.#of(userId);
+      const excess = own.length - sessionsPerUserMax + 1;
+      if (excess > 0) for (const old of this.#oldest(own, excess)) this.#remove(old);
+      const { workspaceNo } = found.actor;
+      this.#put(digest, { ...record, workspaceNo });
+      this.#store.people.sessionExpiry.put([record.createdAtMs + sessionMsMax, digest], 1);
+      return found.actor;
+    });
+    return { secret, csrfToken: csrfTokenOf(secret), actor };
+  }
+
+  /** Who is signed in by the secret; undefined when nobody. */
+  find(secret: string): SignedIn | undefined {
+    if (!secretShape.test(secret)) return undefined;
+    const digest = hashOf(secret);
+    this.#store.environment.refresh();
+    const record = this.#store.people.sessions.get(digest);
+    if (record === undefined) return undefined;
+    const nowMs = this.#clock.now();
+    const seenMs = this.#lastSeenMs(digest, record);
+    if (nowMs >= record.createdAtMs + sessionMsMax || nowMs >= seenMs + idleMsMax) return undefined;
+    const found = this.#actorOf(record);
+    if (found === undefined) return undefined;
+    if (nowMs >= seenMs + useStepMs) {
+      this.#uses.set(digest, nowMs);
+      this.#usesWrite.mark();
+    }
+    return { ...found, session: { hash: digest, csrfToken: csrfTokenOf(secret) } };
+  }
+
+  /** Ends one; a second time is no fault. */
+  async end(digest: string): Promise<void> {
+    await this.#store.environment.transaction(() => this.#remove(digest));
+  }
+
+  /** Ends all of a user but one. Inside a transaction. */
+  removeOthers(userId: string, kept: string | undefined): void {
+    for (const digest of this.#of(userId)) if (digest !== kept) this.#remove(digest);
+  }
+
+  /** From the next request on the session works in another workspace. @throws Failure not_found */
+  async switchTo(digest: string, workspaceId: string): Promise<Actor> {
+    const { workspaceIds, environment, people } = this.#store;
+    return await environment.transaction(() => {
+      const record = people.sessions.get(digest);
+      const workspaceNo = workspaceIds.get(workspaceId);
+      const role =
+        record === undefined || workspaceNo === undefined
+          ? undefined
+          : this.#store.memberships.get([workspaceNo, record.userId])?.role;
+      if (record === undefined || workspaceNo === undefined || role === undefined) {
+        throw new Failure('not_found', 'There is no workspace with this id');
+      }
+      people.sessions.put(digest, { ...record, workspaceNo });
+      return { userId: record.userId, workspaceId, workspaceNo, role };
+    });
+  }
+
+  /** Removes sessions that are over, at most one batch. */
+  async sweep(batch = sweepBatchMax): Promise<number> {
+    const { environment, people } = this.#store;
+    return await environment.transaction(() => {
+      const end: [number, string] = [this.#clock.now(), ''];
+      const over = [...people.sessionExpiry.keys({ start: [0, ''], end, limit: batch })];
+      for (const [, digest] of over) this.#remove(digest);
+      for (const key of over) people.sessionExpiry.remove(key);
+      return over.length;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#usesWrite.close();
+  }
+
+  /** The current workspace, or the first one the user still belongs to. */
+  #actorOf(record: SessionRecord): { actor: Actor; limits: PlanLimits } | undefined {
+    const { userId, workspaceNo } = record;
+    const others = this.#store.userWorkspaces.keys({ start: [userId, 0], end: [userId, 2 ** 32] });
+    const numbers = [workspaceNo, ...[...others].map(([, no]) => no)];
+    for (const no of numbers) {
+      const role = this.#store.memberships.get([no, userId])?.role;
+      const workspace = role === undefined ? undefined : this.#store.workspaces.get(no);
+      if (role === undefined || workspace === undefined) continue;
+      const actor = { userId, workspaceId: workspace.id, workspaceNo: no, role };
+      return { actor, limits: limitsOf(workspace) };
+    }
+    return undefined;
+  }
+
+  #of(userId: string): string[] {
+    const { userSessions } = this.#store.people;
+    const keys = userSessions.keys({ start: [userId, ''], end: [userId, '\uffff'] });
+    return [...keys].map(([, digest]) => digest);
+  }
+
+  #oldest(digests: readonly string[], count: number): string[] {
+    const age = (digest: string): number =>
+      this.#store.people.sessions.get(digest)?.createdAtMs ?? 0;
+    return digests.toSorted((one, other) => age(one) - age(other)).slice(0, count);
+  }
+
+  #put(digest: string, record: SessionRecord): void {
+    this.#store.people.sessions.put(digest, record);
+    this.#store.people.userSessions.put([record.userId, digest], 1);
+  }
+
+  #remove(digest: string): void {
+    const { sessions, userSessions, sessionUses, sessionExpiry } = this.#store.people;
+    const record = sessions.get(digest);
+    if (record === undefined) return;
+    sessions.remove(digest);
+    userSessions.remove([record.userId, digest]);
+    sessionUses.remove(digest);
+    sessionExpiry.remove([record.createdAtMs + sessionMsMax, digest]);
+    this.#uses.delete(digest);
+  }
+
+  #lastSeenMs(digest: string, record: SessionRecord): number {
+    const { sessionUses } = this.#store.people;
+    return this.#uses.get(digest) ?? sessionUses.get(digest) ?? record.createdAtMs;
+  }
+
+  async #writeUses(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = [...this.#uses];
+    const { environment, people } = this.#store;
+    await environment.transaction(() => {
+      for (const [digest, seenMs] of uses) {
+        if (people.sessions.has(digest)) people.sessionUses.put(digest, seenMs);
+      }
+    });
+    for (const [digest, seenMs] of uses) {
+      if (this.#uses.get(digest) === seenMs) this.#uses.delete(digest);
+    }
+  }
+}
+
+/** In constant time. */
+export function csrfMatches(session: Session, given: string): boolean {
+  const [expected, actual] = [Buffer.from(session.csrfToken), Buffer.from(given)];
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function hashOf(secret: string): string {
+  return hash('sha256', secret, 'base64url');
+}
+
+function csrfTokenOf(secret: string): string {
+  return createHmac('sha256', secret).update('quietzone csrf').digest('base64url');
+}

@@ -1,0 +1,105 @@
+/**
+ * Guessing passwords is slow: each failure in a row doubles the wait, per account and per address.
+ * An account is a folded e-mail, whether it exists or not, so refusals tell nothing. Its wait ends at a
+ * minute: about 1,500 guesses a day for an attacker, and its owner is never locked out for long.
+ * An attempt counts as failed from its start, so that a thousand at once are not a thousand guesses.
+ *
+ * In memory only, and bounded: beyond it the entry that was begun first is forgotten.
+ */
+import { hash } from 'node:crypto';
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import { addressGroup } from './ip-quota.ts';
+
+/** About 150 bytes each: 10 MB at most. */
+const entriesMax = 65_536;
+/** After so long without a failure everything is forgiven. */
+const memoryMs = 3_600_000;
+
+interface Patience {
+  /** Failures without a wait. */
+  readonly free: number;
+  readonly waitMsMax: number;
+}
+const accountPatience: Patience = { free: 5, waitMsMax: 60_000 };
+const addressPatience: Patience = { free: 15, waitMsMax: 900_000 };
+
+interface Entry {
+  failures: number;
+  lastMs: number;
+  waitUntilMs: number;
+}
+
+/** One attempt: failed unless it says otherwise. */
+export interface Attempt {
+  succeed(): void;
+  /** It was never tried: the password was not looked at. */
+  withdraw(): void;
+}
+
+export class SignInThrottle {
+  readonly #clock: Clock;
+  readonly #entriesMax: number;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock, maximum = entriesMax) {
+    this.#clock = clock;
+    this.#entriesMax = maximum;
+  }
+
+  /** @param account folded e-mail @throws Failure rate_limited with the seconds to wait */
+  begin(account: string, address: string): Attempt {
+    const nowMs = this.#clock.monotonicMs();
+    // Hashed: an entry has the same size whatever was sent.
+    const accountEntry = this.#of(`account:${hash('sha256', account, 'base64url')}`, nowMs);
+    const addressEntry = this.#of(`address:${addressGroup(address)}`, nowMs);
+    const untilMs = Math.max(accountEntry.waitUntilMs, addressEntry.waitUntilMs);
+    if (untilMs > nowMs) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((untilMs - nowMs) / 1_000));
+      throw new Failure(
+        'rate_limited',
+        `Too many failed attempts, the next one is possible in ${retryAfterSeconds} s`,
+        { retryAfterSeconds },
+      );
+    }
+    fail(accountEntry, accountPatience, nowMs);
+    fail(addressEntry, addressPatience, nowMs);
+    return {
+      succeed: () => {
+        forgive(accountEntry, accountEntry.failures);
+        forgive(addressEntry, 1);
+      },
+      withdraw: () => {
+        forgive(accountEntry, 1);
+        forgive(addressEntry, 1);
+      },
+    };
+  }
+
+  #of(key: string, nowMs: number): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined && nowMs - known.lastMs < memoryMs) return known;
+    this.#entries.delete(key);
+    if (this.#entries.size >= this.#entriesMax) {
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined) this.#entries.delete(oldest);
+    }
+    const fresh: Entry = { failures: 0, lastMs: nowMs, waitUntilMs: 0 };
+    this.#entries.set(key, fresh);
+    return fresh;
+  }
+}
+
+function fail(entry: Entry, { free, waitMsMax }: Patience, nowMs: number): void {
+  entry.failures += 1;
+  entry.lastMs = nowMs;
+  const beyond = entry.failures - free;
+  if (beyond <= 0) return;
+  // 2^20 s is beyond every bound: no overflow after that.
+  entry.waitUntilMs = nowMs + Math.min(waitMsMax, 1_000 * 2 ** Math.min(20, beyond - 1));
+}
+
+function forgive(entry: Entry, failures: number): void {
+  entry.failures = Math.max(0, entry.failures - failures);
+  entry.waitUntilMs = 0;
+}

@@ -1,0 +1,34 @@
+/** What a browser does with sessions: keeps the cookie, sends the CSRF token. */
+import { type Answer, type CallOptions, Client, word } from './client.ts';
+import type { Service } from './service.ts';
+
+export class Browser {
+  readonly #client: Client;
+  cookie = '';
+  csrfToken = '';
+
+  constructor(service: Service) {
+    this.#client = new Client(service.url);
+  }
+
+  async signIn(email: string, password: string, from = '127.0.0.1'): Promise<Answer> {
+    const answer = await this.#client.call('POST', '/v1/auth/sign-in', {
+      body: { email, password },
+      headers: { 'x-forwarded-for': from },
+    });
+    if (answer.status === 200) {
+      this.cookie = answer.headers['set-cookie']?.split(';')[0] ?? '';
+      this.csrfToken = word(answer.json.csrfToken);
+    }
+    return answer;
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const headers = { cookie: this.cookie, 'x-csrf-token': this.csrfToken, ...options.headers };
+    return await this.#client.call(method, path, { ...options, headers });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}

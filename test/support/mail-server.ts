@@ -1,0 +1,55 @@
+/** A real SMTP server on a free port that keeps what it gets. */
+import { once } from 'node:events';
+import { SMTPServer } from 'smtp-server';
+
+export interface ReceivedMail {
+  readonly to: readonly string[];
+  /** As it came over the wire. */
+  readonly source: string;
+}
+
+export interface MailServer {
+  /** `QZ_…` variables that send mail here. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The next mail, waited for. */
+  next(): Promise<ReceivedMail>;
+  close(): Promise<void>;
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const mails: ReceivedMail[] = [];
+  const waiting: Array<(mail: ReceivedMail) => void> = [];
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    allowInsecureAuth: true,
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'mail-password' ? done(null, { user: username }) : done(new Error('no')),
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        const mail = { to, source: Buffer.concat(chunks).toString('utf8') };
+        const taker = waiting.shift();
+        if (taker === undefined) mails.push(mail);
+        else taker(mail);
+        done();
+      });
+    },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const address = server.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    environment: {
+      QZ_MAIL_HOST: '127.0.0.1',
+      QZ_MAIL_PORT: String(port),
+      QZ_MAIL_USER: 'quietzone',
+      QZ_MAIL_PASSWORD: 'mail-password',
+      QZ_MAIL_FROM: 'Quietzone <quietzone@example.com>',
+    },
+    next: async () => mails.shift() ?? (await new Promise((resolve) => waiting.push(resolve))),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
