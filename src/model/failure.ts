@@ -5,6 +5,7 @@
 export type FailureCode =
   | 'bad_request'
   | 'invalid_json'
+  | 'invalid_signature'
   | 'unauthorized'
   | 'plan_required'
   | 'forbidden'

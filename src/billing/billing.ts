@@ -1,0 +1,299 @@
+/**
+ * Billing: what the API asks for and what the clock brings.
+ *
+ *   checkout --(owner or operator confirms | Stripe is paid)--> subscription --> plan of the workspace
+ *
+ * Without a provider (`manual`) a checkout is a page, confirmed by an owner or on the command line, and
+ * periods renew by themselves: the invoice is between people. With Stripe the money is Stripe's: a
+ * request changes it there first, and the answer is applied here like any other news of it.
+ * Requests and news of one subscription take turns, so that nothing older overwrites what is newer.
+ */
+import type {
+  BillingInterval,
+  CheckoutRecord,
+  PaidPlan,
+  SubscriptionRecord,
+} from '../model/billing.ts';
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import type { IdSource } from '../model/ids.ts';
+import type { Actor, WorkspaceRecord } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Management } from '../store/management.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { Catalogue, type PlanPrices } from './catalogue.ts';
+import { assertOpen, checkoutLifetimeMs, Checkouts } from './checkouts.ts';
+import type { PaymentProvider } from './provider.ts';
+import { ProviderNews } from './provider-news.ts';
+import { transition } from './subscription.ts';
+import { type PlanWriter, SubscriptionBook, type Terms } from './subscriptions.ts';
+
+/** Batches one tick takes: the rest waits for the next, so that a long stop does not hold up the API. */
+const tickBatchesMax = 10;
+
+export interface BillingParts {
+  readonly store: Management;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly plans: PlanWriter;
+  readonly prices: PlanPrices;
+  readonly currency: string;
+  /** Where our pages are, without a trailing slash. */
+  readonly publicUrl: string;
+  /** Undefined = `manual`. */
+  readonly provider: PaymentProvider | undefined;
+}
+
+export interface Standing {
+  readonly workspace: WorkspaceRecord;
+  /** Absent when there never was one. */
+  readonly subscription: SubscriptionRecord | undefined;
+}
+
+export class Billing {
+  readonly catalogue: Catalogue;
+  readonly #parts: BillingParts;
+  readonly #book: SubscriptionBook;
+  readonly #checkouts: Checkouts;
+  readonly #news: ProviderNews;
+
+  constructor(parts: BillingParts) {
+    const { store, outbox, clock, plans, prices, currency, provider, log } = parts;
+    this.#parts = parts;
+    this.catalogue = new Catalogue(prices, currency);
+    this.#book = new SubscriptionBook({ store, outbox, clock, plans });
+    this.#checkouts = new Checkouts(store, clock);
+    const [book, checkouts] = [this.#book, this.#checkouts];
+    this.#news = new ProviderNews({ store, clock, log, book, checkouts, provider });
+  }
+
+  /** @throws Failure not_found */
+  standing(workspaceNo: number): Standing {
+    const workspace = this.#parts.store.workspaces.get(workspaceNo);
+    if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
+    return { workspace, subscription: this.#book.find(workspaceNo) };
+  }
+
+  /**
+   * Opens a checkout; an open one is replaced.
+   * @param kept told inside the transaction that stores it
+   * @throws Failure conflict (there is a subscription, or the plan is the present one),
+   *   validation_failed (not sold), overloaded (the provider does not answer)
+   */
+  async openCheckout(
+    actor: Actor,
+    wish: { readonly plan: PaidPlan; readonly interval: BillingInterval },
+    kept: (checkout: CheckoutRecord) => void,
+  ): Promise<CheckoutRecord> {
+    const { store, ids, clock, provider, publicUrl } = this.#parts;
+    const price = this.catalogue.priceOf(wish.plan, wish.interval);
+    await this.#book.settle(actor.workspaceNo);
+    this.#assertWanted(actor.workspaceNo, wish.plan);
+    const id = ids.newId('chk');
+    const returnUrl = `${publicUrl}/billing/checkout/${id}`;
+    const hosted = await provider?.openCheckout({
+      id,
+      workspaceId: actor.workspaceId,
+      ...wish,
+      customerId: this.#book.find(actor.workspaceNo)?.link?.customerId,
+      returnUrl,
+    });
+    const nowMs = clock.now();
+    const checkout: CheckoutRecord = {
+      id,
+      workspaceNo: actor.workspaceNo,
+      ...wish,
+      price,
+      provider: provider?.name ?? 'manual',
+      url: hosted?.url ?? returnUrl,
+      state: 'open',
+      ...(hosted === undefined ? {} : { sessionId: hosted.sessionId }),
+      createdBy: actor.userId,
+      createdAtMs: nowMs,
+      expiresAtMs: hosted?.expiresAtMs ?? nowMs + checkoutLifetimeMs,
+    };
+    let replaced: CheckoutRecord | undefined = checkout;
+    try {
+      replaced = await store.environment.transaction(() => {
+        this.#assertWanted(actor.workspaceNo, wish.plan);
+        const before = this.#checkouts.open(checkout);
+        kept(checkout);
+        return before;
+      });
+    } finally {
+      // The one before it, or itself when it could not be stored: nobody shall pay that.
+      if (replaced !== undefined) await this.#news.expire([replaced]);
+    }
+    return checkout;
+  }
+
+  /** @throws Failure not_found, also for another workspace's */
+  checkout(workspaceNo: number, id: string): CheckoutRecord {
+    return this.#checkouts.get(workspaceNo, id);
+  }
+
+  /** Of any workspace: for who has the address of its page, and for the operator. */
+  findCheckout(id: string): CheckoutRecord | undefined {
+    return this.#checkouts.find(id);
+  }
+
+  /**
+   * Says that the money is settled between people: the paid plan starts.
+   * @param workspaceNo whose it must be; undefined = any, for the operator
+   * @throws Failure not_found, conflict (not open, of Stripe, or there is a subscription)
+   */
+  async confirm(
+    workspaceNo: number | undefined,
+    id: string,
+    kept: (checkout: CheckoutRecord) => void,
+  ): Promise<CheckoutRecord> {
+    const find = (): CheckoutRecord => {
+      const found = this.#checkouts.find(id);
+      if (found !== undefined && found.workspaceNo === (workspaceNo ?? found.workspaceNo)) {
+        return found;
+      }
+      throw new Failure('not_found', 'There is no such checkout in this workspace');
+    };
+    await this.#book.settle(find().workspaceNo);
+    return await this.#parts.store.environment.transaction(() => {
+      const checkout = find();
+      if (checkout.provider !== 'manual') {
+        const why = 'it is paid at Stripe, expected one of the manual provider';
+        throw new Failure('conflict', `Cannot confirm the checkout: ${why}`);
+      }
+      assertOpen(checkout);
+      this.#book.apply(checkout.workspaceNo, 'checkout_completed', { terms: termsOf(checkout) });
+      const complete = this.#checkouts.complete(checkout);
+      kept(complete);
+      return complete;
+    });
+  }
+
+  /**
+   * Another plan, another interval, or both; at once. The same ones change nothing.
+   * @throws Failure conflict, validation_failed, overloaded
+   */
+  async change(
+    workspaceNo: number,
+    wish: { readonly plan?: PaidPlan | undefined; readonly interval?: BillingInterval | undefined },
+  ): Promise<Standing> {
+    /** Undefined when that is what there is: its price may differ from the catalogue's of today. */
+    const wanted = (record: SubscriptionRecord): Terms | undefined => {
+      const { plan = record.plan, interval = record.interval } = wish;
+      if (plan === record.plan && interval === record.interval) return undefined;
+      return { plan, interval, price: this.catalogue.priceOf(plan, interval) };
+    };
+    return await this.#ask(workspaceNo, 'change_asked', {
+      atProvider: async (provider, id, record) => {
+        const terms = wanted(record);
+        return terms === undefined ? undefined : await provider.change(id, terms);
+      },
+      here: (record) => {
+        const terms = wanted(record);
+        if (terms !== undefined) this.#book.apply(workspaceNo, 'change_asked', { terms });
+      },
+    });
+  }
+
+  /** Ends the subscription with its period. @throws Failure conflict, overloaded */
+  async cancel(workspaceNo: number, reason: string | undefined): Promise<Standing> {
+    return await this.#ask(workspaceNo, 'cancel_asked', {
+      atProvider: async (provider, id) => {
+        const theirs = await provider.cancel(id, reason);
+        return { ...theirs, reason: reason ?? theirs.reason };
+      },
+      here: () => void this.#book.apply(workspaceNo, 'cancel_asked', { reason }),
+    });
+  }
+
+  /**
+   * Takes a cancellation back, before it takes effect.
+   * @param kept told inside the transaction that stores it
+   * @throws Failure conflict, overloaded
+   */
+  async resume(workspaceNo: number, kept: (standing: Standing) => void): Promise<Standing> {
+    return await this.#ask(workspaceNo, 'resume_asked', {
+      atProvider: async (provider, id) => await provider.resume(id),
+      here: () => {
+        this.#book.apply(workspaceNo, 'resume_asked');
+        kept(this.standing(workspaceNo));
+      },
+    });
+  }
+
+  /** Where the customer sees invoices and means of payment. @throws Failure conflict, overloaded */
+  async portalUrl(workspaceNo: number): Promise<string> {
+    const { provider, publicUrl } = this.#parts;
+    const link = this.#book.find(workspaceNo)?.link;
+    if (provider === undefined || link === undefined) {
+      const why = provider === undefined ? 'the provider is manual' : 'there is no customer yet';
+      throw new Failure('conflict', `Cannot open the portal: ${why}, expected a Stripe customer`);
+    }
+    return await provider.portalUrl(link.customerId, publicUrl);
+  }
+
+  /**
+   * A message of the provider. Whatever it says, it leads to what the provider has now; once.
+   * @throws Failure invalid_signature, invalid_json, not_found (no provider), overloaded (send it again)
+   */
+  async receive(body: Uint8Array, signature: string | undefined): Promise<void> {
+    await this.#news.receive(body, signature);
+  }
+
+  /** What the clock brings: ends, renewals, expiry. Called every second or so. */
+  async tick(): Promise<void> {
+    for (let batch = 0; batch < tickBatchesMax; batch++) {
+      const { taken, toRefresh } = await this.#book.walkDue();
+      this.#news.refresh(toRefresh.flatMap(({ link }) => link?.subscriptionId ?? []));
+      if (taken === 0) break;
+    }
+    await this.#checkouts.sweep();
+  }
+
+  /** Resolves when the provider has answered, or not, what a tick has made us ask. */
+  async refreshed(): Promise<void> {
+    await this.#news.refreshed();
+  }
+
+  /** Stores nothing more that comes from the provider. Before the management environment is closed. */
+  close(): void {
+    this.#news.close();
+  }
+
+  #assertWanted(workspaceNo: number, plan: PaidPlan): void {
+    transition(this.#book.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
+    if (this.standing(workspaceNo).workspace.plan !== plan) return;
+    throw new Failure(
+      'conflict',
+      `Cannot open a checkout: the workspace has the plan ${plan} already, expected another`,
+    );
+  }
+
+  /** A person's wish: refused by the table first, then done where the subscription lives. */
+  async #ask(
+    workspaceNo: number,
+    event: 'change_asked' | 'cancel_asked' | 'resume_asked',
+    act: {
+      readonly atProvider: Parameters<ProviderNews['act']>[1];
+      readonly here: (record: SubscriptionRecord) => void;
+    },
+  ): Promise<Standing> {
+    await this.#book.settle(workspaceNo);
+    const allowed = (): SubscriptionRecord => {
+      const record = this.#book.find(workspaceNo);
+      transition(record?.state ?? 'none', event);
+      if (record === undefined) throw new Error(`The table lets ${event} happen to nothing`);
+      return record;
+    };
+    const record = allowed();
+    if (record.provider === 'stripe') await this.#news.act(allowed, act.atProvider);
+    else await this.#parts.store.environment.transaction(() => act.here(allowed()));
+    return this.standing(workspaceNo);
+  }
+}
+
+function termsOf({ plan, interval, price }: CheckoutRecord): Terms {
+  return { plan, interval, price };
+}

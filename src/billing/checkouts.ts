@@ -1,0 +1,118 @@
+/**
+ * Checkouts: the wish to pay for a plan, open for a day. A workspace has one open checkout at most, a
+ * new one replaces it: nobody pays twice by accident. Kept for a month after, then swept.
+ */
+import type { CheckoutRecord } from '../model/billing.ts';
+import type { Clock } from '../model/clock.ts';
+import { dayMs, isoTime } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import { parseId } from '../model/ids.ts';
+import type { Management } from '../store/management.ts';
+
+export const checkoutLifetimeMs = dayMs;
+const retentionMs = 30 * dayMs;
+/** Expired records one sweep removes: a few ms of the writer's time. */
+const sweepBatchMax = 1_000;
+
+export class Checkouts {
+  readonly #store: Management;
+  readonly #clock: Clock;
+
+  constructor(store: Management, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** With its state as it is now. */
+  find(id: string): CheckoutRecord | undefined {
+    if (parseId('chk', id) === undefined) return undefined;
+    const stored = this.#store.billing.checkouts.get(id);
+    if (stored?.state !== 'open' || stored.expiresAtMs > this.#clock.now()) return stored;
+    return { ...stored, state: 'expired' };
+  }
+
+  /** @throws Failure not_found, also for another workspace's */
+  get(workspaceNo: number, id: string): CheckoutRecord {
+    const found = this.find(id);
+    if (found?.workspaceNo === workspaceNo) return found;
+    throw new Failure('not_found', 'There is no such checkout in this workspace');
+  }
+
+  /** Stores a new one. Inside a transaction. @returns the open one it replaces */
+  open(checkout: CheckoutRecord): CheckoutRecord | undefined {
+    const { billing } = this.#store;
+    const replaced = this.replaceOpen(checkout.workspaceNo);
+    billing.checkouts.put(checkout.id, checkout);
+    billing.openCheckouts.put(checkout.workspaceNo, checkout.id);
+    billing.billingExpiry.put([checkout.expiresAtMs + retentionMs, checkout.id], 1);
+    return replaced;
+  }
+
+  /** Notes that it is paid, also where we thought it was over. Inside a transaction. */
+  complete(checkout: CheckoutRecord): CheckoutRecord {
+    return this.#close(checkout, 'complete');
+  }
+
+  /** Takes the workspace's open checkout out of use, if there is one. Inside a transaction. */
+  replaceOpen(workspaceNo: number): CheckoutRecord | undefined {
+    const id = this.#store.billing.openCheckouts.get(workspaceNo);
+    const open = id === undefined ? undefined : this.#store.billing.checkouts.get(id);
+    return open?.state === 'open' ? this.#close(open, 'replaced') : undefined;
+  }
+
+  /** Whether a provider's message had its effect before. */
+  hasSeen(eventId: string): boolean {
+    return this.#store.billing.providerEvents.has(eventId);
+  }
+
+  /** Remembers a provider's message for a month. Inside the transaction of its effect. */
+  see(eventId: string): void {
+    const { billing } = this.#store;
+    const nowMs = this.#clock.now();
+    billing.providerEvents.put(eventId, nowMs);
+    billing.billingExpiry.put([nowMs + retentionMs, eventId], 1);
+  }
+
+  /** Removes what is over, one batch. @returns how many */
+  async sweep(batch = sweepBatchMax): Promise<number> {
+    const { billing, environment } = this.#store;
+    const over = (limit: number): Array<[number, string]> => [
+      ...billing.billingExpiry.keys({ end: [this.#clock.now(), ''], limit }),
+    ];
+    if (over(1).length === 0) return 0;
+    return await environment.transaction(() => {
+      const keys = over(batch);
+      for (const key of keys) {
+        billing.billingExpiry.remove(key);
+        if (parseId('chk', key[1]) === undefined) billing.providerEvents.remove(key[1]);
+        else billing.checkouts.remove(key[1]);
+      }
+      return keys.length;
+    });
+  }
+
+  #close(checkout: CheckoutRecord, state: 'complete' | 'replaced'): CheckoutRecord {
+    const { billing } = this.#store;
+    const closed = { ...checkout, state };
+    billing.checkouts.put(checkout.id, closed);
+    if (billing.openCheckouts.get(checkout.workspaceNo) === checkout.id) {
+      billing.openCheckouts.remove(checkout.workspaceNo);
+    }
+    return closed;
+  }
+}
+
+/** @throws Failure conflict with the reason */
+export function assertOpen(checkout: CheckoutRecord): void {
+  const why: Readonly<Record<CheckoutRecord['state'], string>> = {
+    open: '',
+    complete: 'it is complete',
+    expired: `it expired at ${isoTime(checkout.expiresAtMs)}`,
+    replaced: 'a later checkout replaced it',
+  };
+  if (checkout.state === 'open') return;
+  throw new Failure(
+    'conflict',
+    `Cannot complete the checkout: ${why[checkout.state]}, expected an open one`,
+  );
+}

@@ -1,0 +1,264 @@
+/**
+ * The book of subscriptions: carries out what the transition table says, inside the transaction of its
+ * cause, so that state, plan, timer and event are one commit.
+ *
+ * The timer is durable: a due time in a table, walked by a tick with the clock handed in. An entry
+ * counts only while the record names it, so each end happens once, whatever restarts or clock steps
+ * come between, and a step back just makes it wait.
+ */
+import type {
+  BillingInterval,
+  BillingProvider,
+  PaidPlan,
+  Price,
+  ProviderLink,
+  SubscriptionRecord,
+} from '../model/billing.ts';
+import type { Clock } from '../model/clock.ts';
+import { isoTime } from '../model/day.ts';
+import type { Plan, WorkspaceRecord } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Management } from '../store/management.ts';
+import { type Period, periodAt } from './period.ts';
+import { type Effect, type SubscriptionEvent, transition } from './subscription.ts';
+
+/** Due subscriptions one transaction takes: a few ms of the writer's time. */
+const dueBatchMax = 100;
+/** A paid period that ended is looked up at the provider now and, without an answer, this often. */
+const refreshMs = 3_600_000;
+/** What `subscription.canceled` says when nobody gave a reason. */
+const reasonUnknown = 'unspecified';
+
+/** Sets the plan of a workspace inside a transaction; limits follow from the next request. */
+export interface PlanWriter {
+  writePlan(workspaceNo: number, plan: Plan): WorkspaceRecord;
+}
+
+export interface Terms {
+  readonly plan: PaidPlan;
+  readonly interval: BillingInterval;
+  readonly price: Price;
+}
+
+/** What an event brings along; what is absent follows from the record and the clock. */
+export interface Particulars {
+  readonly terms?: Terms | undefined;
+  readonly provider?: BillingProvider;
+  readonly link?: ProviderLink;
+  readonly period?: Period;
+  readonly effectiveAtMs?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+export interface SubscriptionBookParts {
+  readonly store: Management;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly plans: PlanWriter;
+}
+
+export class SubscriptionBook {
+  readonly #parts: SubscriptionBookParts;
+
+  constructor(parts: SubscriptionBookParts) {
+    this.#parts = parts;
+  }
+
+  find(workspaceNo: number): SubscriptionRecord | undefined {
+    return this.#parts.store.billing.subscriptions.get(workspaceNo);
+  }
+
+  /**
+   * Lets `event` happen. Inside a transaction, with nothing written before it.
+   * @returns the record afterwards; undefined when there never was a subscription
+   * @throws Failure conflict when the state refuses it
+   */
+  apply(
+    workspaceNo: number,
+    event: SubscriptionEvent,
+    particulars: Particulars = {},
+  ): SubscriptionRecord | undefined {
+    const before = this.find(workspaceNo);
+    const step = transition(before?.state ?? 'none', event);
+    if (step === undefined) return before;
+    const base = step.effect === 'start' ? this.#started(workspaceNo, particulars) : before;
+    if (base === undefined) throw new Error(`Cannot ${step.effect}: there is no subscription`);
+    const changed = { ...this.#changed(base, step.effect, particulars), state: step.to };
+    if (step.effect === 'change' && isSame(base, changed)) return base;
+    this.#writePlan(base, changed, step.effect);
+    const after = this.#write(before, changed);
+    this.#tell(base, after, step.effect);
+    return after;
+  }
+
+  /** Ends or renews what is over, when the tick has not come by yet. Its own transaction. */
+  async settle(workspaceNo: number): Promise<void> {
+    if (!this.#isOver(this.find(workspaceNo))) return;
+    await this.#parts.store.environment.transaction(() => {
+      if (this.#isOver(this.find(workspaceNo))) this.apply(workspaceNo, 'period_ended');
+    });
+  }
+
+  /**
+   * Lets end what is due, one batch.
+   * @returns those whose provider has to be asked how it went on
+   */
+  async walkDue(batch = dueBatchMax): Promise<{ taken: number; toRefresh: SubscriptionRecord[] }> {
+    const { store } = this.#parts;
+    if (this.#due(1).length === 0) return { taken: 0, toRefresh: [] };
+    return await store.environment.transaction(() => {
+      const due = this.#due(batch);
+      const toRefresh: SubscriptionRecord[] = [];
+      for (const key of due) {
+        const [dueMs, workspaceNo] = key;
+        const record = this.find(workspaceNo);
+        if (record?.dueMs !== dueMs || store.workspaces.get(workspaceNo) === undefined) {
+          store.billing.subscriptionDue.remove(key);
+        } else if (this.#isOver(record)) {
+          this.apply(workspaceNo, 'period_ended');
+        } else {
+          toRefresh.push(this.#write(record, record, this.#parts.clock.now() + refreshMs));
+        }
+      }
+      return { taken: due.length, toRefresh };
+    });
+  }
+
+  #due(limit: number): Array<[number, number]> {
+    const { store, clock } = this.#parts;
+    return [...store.billing.subscriptionDue.keys({ end: [clock.now() + 1, 0], limit })];
+  }
+
+  /** Whether the clock alone ends its period: an active one with a provider goes on as that one says. */
+  #isOver(record: SubscriptionRecord | undefined): boolean {
+    if (record?.dueMs === undefined || record.dueMs > this.#parts.clock.now()) return false;
+    return record.provider === 'manual' || record.state !== 'active';
+  }
+
+  #started(workspaceNo: number, particulars: Particulars): SubscriptionRecord {
+    const { terms, provider, link } = particulars;
+    if (terms === undefined) throw new Error('Cannot start a subscription without terms');
+    const nowMs = this.#parts.clock.now();
+    const period = particulars.period ?? periodAt(nowMs, terms.interval, nowMs);
+    return {
+      workspaceNo,
+      state: 'active',
+      ...terms,
+      provider: provider ?? 'manual',
+      ...(link === undefined ? {} : { link }),
+      startedAtMs: nowMs,
+      anchorMs: period.startMs,
+      periodStartMs: period.startMs,
+      periodEndMs: period.endMs,
+    };
+  }
+
+  #changed(base: SubscriptionRecord, effect: Effect, given: Particulars): SubscriptionRecord {
+    const nowMs = this.#parts.clock.now();
+    const { effectiveAtMs: _end, reason: _reason, ...running } = base;
+    switch (effect) {
+      case 'start':
+      case 'note':
+      case 'end':
+        return base;
+      case 'change': {
+        if (given.terms === undefined) throw new Error('Cannot change a subscription: no terms');
+        // Another interval begins a period of its own; another plan goes on in the present one.
+        const isMoved = given.terms.interval !== base.interval;
+        const anchorMs = isMoved ? nowMs : base.anchorMs;
+        const fresh = periodAt(anchorMs, given.terms.interval, nowMs);
+        const period = given.period ?? (isMoved ? fresh : undefined);
+        return { ...base, ...given.terms, anchorMs, ...datesOf(period) };
+      }
+      case 'cancel': {
+        const present = periodAt(base.anchorMs, base.interval, nowMs);
+        const endMs = base.periodEndMs > nowMs ? base.periodEndMs : present.endMs;
+        const reason = given.reason ?? reasonUnknown;
+        return { ...base, effectiveAtMs: given.effectiveAtMs ?? endMs, reason };
+      }
+      case 'resume':
+        return running;
+      case 'renew':
+        return {
+          ...base,
+          ...datesOf(given.period ?? periodAt(base.anchorMs, base.interval, nowMs)),
+        };
+      case 'end_untold':
+        break;
+    }
+    return { ...base, effectiveAtMs: nowMs, reason: given.reason ?? 'payment_failed' };
+  }
+
+  #writePlan(base: SubscriptionRecord, changed: SubscriptionRecord, effect: Effect): void {
+    const { plans, store } = this.#parts;
+    if (effect === 'start' || effect === 'change') {
+      plans.writePlan(base.workspaceNo, changed.plan);
+    } else if (effect === 'end' || effect === 'end_untold') {
+      // A plan that the operator has set since is not the subscription's to take away.
+      const isOurs = store.workspaces.get(base.workspaceNo)?.plan === base.plan;
+      if (isOurs) plans.writePlan(base.workspaceNo, 'free');
+    }
+  }
+
+  #write(
+    before: SubscriptionRecord | undefined,
+    changed: SubscriptionRecord,
+    dueMs = dueOf(changed),
+  ): SubscriptionRecord {
+    const { subscriptions, subscriptionDue } = this.#parts.store.billing;
+    const { workspaceNo } = changed;
+    const { dueMs: _old, ...rest } = changed;
+    const after: SubscriptionRecord = dueMs === undefined ? rest : { ...rest, dueMs };
+    if (before?.dueMs !== undefined) subscriptionDue.remove([before.dueMs, workspaceNo]);
+    if (dueMs !== undefined) subscriptionDue.put([dueMs, workspaceNo], 1);
+    subscriptions.put(workspaceNo, after);
+    return after;
+  }
+
+  #tell(before: SubscriptionRecord, after: SubscriptionRecord, effect: Effect): void {
+    const { outbox, store } = this.#parts;
+    const { workspaceNo, plan, interval, price } = after;
+    const workspaceId = store.workspaces.get(workspaceNo)?.id;
+    if (effect === 'start') {
+      outbox.append('subscription.created', workspaceNo, {
+        workspaceId,
+        plan,
+        interval,
+        amount: price.amount,
+        currency: price.currency,
+      });
+    } else if (effect === 'change') {
+      outbox.append('subscription.updated', workspaceNo, {
+        workspaceId,
+        before: { plan: before.plan, interval: before.interval },
+        after: { plan, interval },
+      });
+    } else if (effect === 'cancel' || effect === 'end_untold') {
+      outbox.append('subscription.canceled', workspaceNo, {
+        workspaceId,
+        effectiveAt: isoTime(after.effectiveAtMs ?? after.periodEndMs),
+        reason: after.reason ?? reasonUnknown,
+      });
+    }
+  }
+}
+
+function dueOf(record: SubscriptionRecord): number | undefined {
+  if (record.state === 'none') return undefined;
+  return record.state === 'canceling' ? record.effectiveAtMs : record.periodEndMs;
+}
+
+function datesOf(period: Period | undefined): Partial<SubscriptionRecord> {
+  if (period === undefined) return {};
+  return { periodStartMs: period.startMs, periodEndMs: period.endMs };
+}
+
+/** Whether two records have the same terms. */
+export function isSame(one: Terms, other: Terms): boolean {
+  return (
+    one.plan === other.plan &&
+    one.interval === other.interval &&
+    one.price.amount === other.price.amount &&
+    one.price.currency === other.price.currency
+  );
+}

@@ -1,0 +1,132 @@
+/** The transition table: complete, facts never refused, and what it means on a real store. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addMonths, periodAt } from '../../src/billing/period.ts';
+import { subscriptionEvents, transition, transitions } from '../../src/billing/subscription.ts';
+import { billingIntervals, subscriptionStates } from '../../src/model/billing.ts';
+import { dayMs } from '../../src/model/day.ts';
+import { openTill } from './till.ts';
+
+describe('transitions', () => {
+  it('decides every cell, and refuses no fact', () => {
+    for (const state of subscriptionStates) {
+      expect(Object.keys(transitions[state]).sort()).toEqual([...subscriptionEvents].sort());
+      for (const event of subscriptionEvents) {
+        const isWish = event.endsWith('_asked') || event === 'checkout_completed';
+        const cell = transitions[state][event];
+        if (cell !== 'stays' && 'refuse' in cell) {
+          expect([state, event, isWish]).toEqual([state, event, true]);
+          expect(() => transition(state, event)).toThrow(/^Cannot .*: .*, expected/);
+        } else {
+          expect(transition(state, event)).toEqual(cell === 'stays' ? undefined : cell);
+        }
+      }
+    }
+  });
+
+  it('reaches every state, and none from every state', () => {
+    for (const state of subscriptionStates) {
+      const reached = Object.values(transitions).flatMap((row) =>
+        Object.values(row).flatMap((cell) => (cell !== 'stays' && 'to' in cell ? [cell.to] : [])),
+      );
+      expect(reached).toContain(state);
+      const seen = new Set([state]);
+      for (const from of seen) {
+        for (const cell of Object.values(transitions[from])) {
+          if (cell !== 'stays' && 'to' in cell) seen.add(cell.to);
+        }
+      }
+      expect(seen).toContain('none');
+    }
+  });
+});
+
+describe('periodAt', () => {
+  it.each([
+    ['2026-01-31T10:00:00Z', 1, '2026-02-28T10:00:00Z'],
+    ['2026-01-31T10:00:00Z', 2, '2026-03-31T10:00:00Z'],
+    ['2024-02-29T00:00:00Z', 12, '2025-02-28T00:00:00Z'],
+    ['2024-02-29T00:00:00Z', 48, '2028-02-29T00:00:00Z'],
+    ['2026-12-31T23:59:59Z', 1, '2027-01-31T23:59:59Z'],
+  ])('addMonths(%s, %i) is %s', (from, months, to) => {
+    expect(addMonths(Date.parse(from), months)).toBe(Date.parse(to));
+  });
+
+  it('holds the time, without gap or overlap, for any anchor', () => {
+    const anchors = fc.integer({ min: 0, max: Date.UTC(2080, 0, 1) });
+    const spans = fc.integer({ min: 0, max: 40 * 366 * dayMs });
+    const everyKind = fc.constantFrom(...billingIntervals);
+    fc.assert(
+      fc.property(anchors, spans, everyKind, (anchorMs, spanMs, interval) => {
+        const timeMs = anchorMs + spanMs;
+        const { startMs, endMs } = periodAt(anchorMs, interval, timeMs);
+        expect(startMs <= timeMs && timeMs < endMs).toBe(true);
+        expect(periodAt(anchorMs, interval, endMs).startMs).toBe(endMs);
+        const days = (endMs - startMs) / dayMs;
+        expect(days).toBeGreaterThanOrEqual(interval === 'month' ? 28 : 365);
+        expect(days).toBeLessThanOrEqual(interval === 'month' ? 31 : 366);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a random life', () => {
+  type Act = 'subscribe' | 'cancel' | 'resume' | 'change' | 'wait' | 'back' | 'restart' | 'tick';
+  const acts = fc.array(
+    fc.constantFrom<Act>(
+      'subscribe',
+      'cancel',
+      'resume',
+      'change',
+      'wait',
+      'wait',
+      'back',
+      'restart',
+      'tick',
+    ),
+    { minLength: 5, maxLength: 25 },
+  );
+
+  it(
+    'keeps plan, timer and events in step, whatever happens in which order',
+    { timeout: 60_000 },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(acts, async (life) => {
+          const till = await openTill();
+          const { workspaceNo } = till.actor;
+          for (const act of life) {
+            const work = {
+              subscribe: () => till.subscribe('pro'),
+              cancel: () => till.billing.cancel(workspaceNo, undefined),
+              resume: () => till.billing.resume(workspaceNo, () => undefined),
+              change: () =>
+                till.billing.change(workspaceNo, {
+                  plan: till.plan() === 'pro' ? 'business' : 'pro',
+                }),
+              wait: async () => till.office.clock.move(17 * dayMs),
+              back: async () => till.office.clock.move(-dayMs),
+              restart: () => till.restart(),
+              tick: () => till.billing.tick(),
+            }[act];
+            await Promise.resolve(work()).catch((error: Error) => {
+              expect(error.message).toMatch(/^Cannot /);
+            });
+            const { subscription } = till.billing.standing(workspaceNo);
+            const state = subscription?.state ?? 'none';
+            expect(till.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
+            expect(till.due()).toEqual(
+              state === 'none' ? [] : [[subscription?.dueMs, workspaceNo]],
+            );
+            const count = (kind: string): number =>
+              till.told().filter(({ event }) => event === `subscription.${kind}`).length;
+            const isLive = state === 'active' || state === 'past_due';
+            expect(count('created') - count('canceled')).toBeLessThanOrEqual(isLive ? 1 : 0);
+          }
+        }),
+        { numRuns: 12 },
+      );
+    },
+  );
+});
