@@ -10,6 +10,9 @@
 import { randomFillSync } from 'node:crypto';
 import { createApi } from './api/api.ts';
 import { createMetricsHandler } from './api/metrics.ts';
+import { Billing } from './billing/billing.ts';
+import { BillingTimer } from './billing/billing-timer.ts';
+import { openBilling } from './billing/open-billing.ts';
 import { CodeBook } from './codes/code-book.ts';
 import { type Config, threadCounts } from './config.ts';
 import {
@@ -26,6 +29,8 @@ import { HttpServer } from './http/server.ts';
 import { openImageService } from './images/image-service.ts';
 import { createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
+import { InviteMailer } from './mail/invite-letter.ts';
+import { Mailer } from './mail/mailer.ts';
 import { createIdSource } from './model/ids.ts';
 import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
@@ -34,7 +39,7 @@ import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { openManagement } from './store/management.ts';
 import { openScanStore } from './store/scans.ts';
 import { systemClock } from './system-clock.ts';
-import type { Logger } from './telemetry/log.ts';
+import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { EngineThreads } from './service/threads.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
@@ -64,13 +69,27 @@ export interface App {
 /** What the command line needs of a workspace, beside a running service or without one. */
 export interface Administration {
   readonly services: WorkspaceServices;
+  /** Without a payment provider: what an operator settles by hand. */
+  readonly billing: Billing;
   close(): Promise<void>;
 }
 
 export function openAdministration(config: Config): Administration {
   const folder = openDataFolder(config.dataDir);
-  const { services, close } = openRooms(folder);
-  return { services, close };
+  const { services, close, ...rooms } = openRooms(folder);
+  const billing = new Billing({
+    store: rooms.management,
+    outbox: rooms.outbox,
+    ids: rooms.ids,
+    clock: systemClock,
+    log: createLog(config.log.level, process.stderr),
+    plans: services.workspaces,
+    prices: config.billing.prices,
+    currency: config.billing.currency,
+    publicUrl: config.api.publicUrl,
+    provider: undefined,
+  });
+  return { services, billing, close };
 }
 
 /** @throws DataFolderError, ListenError with a text for the operator */
@@ -162,6 +181,8 @@ async function assemble(
   );
   const observed: Observed = { threads, links, codes, images, scans, management };
   registerMetrics(metrics, observed);
+  const billing = await openRunningBilling(config, log, engine, closers);
+  const mail = openMail(config, log, closers);
   let isStopping = false;
   const api = createApi({
     config,
@@ -170,6 +191,8 @@ async function assemble(
     codes,
     workspaces: services,
     outbox,
+    billing,
+    mail,
     report,
     images,
     health: () => healthOf(observed, isStopping),
@@ -193,7 +216,7 @@ async function assemble(
   const sweeper = setInterval(() => {
     links.reclaim();
     codes.links.wakeLate();
-    const sweeps = [outbox.trim(), services.idempotency.sweep()];
+    const sweeps = [outbox.trim(), services.sweep()];
     Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
   }, sweepMs);
   closers.push(() => {
@@ -202,6 +225,28 @@ async function assemble(
   });
   const { bootstrapped } = engine;
   return { apiPort: server.port, redirectPort: threads.port, bootstrapped, close };
+}
+
+/** Undefined where no mail server is configured. What waits is dropped when the service stops. */
+function openMail(config: Config, log: Logger, closers: Closers): InviteMailer | undefined {
+  if (config.mail.host === '') return undefined;
+  const mailer = new Mailer(config.mail, log);
+  closers.push(() => mailer.close());
+  return new InviteMailer(mailer);
+}
+
+/** Billing with its provider and its timer. */
+async function openRunningBilling(
+  config: Config,
+  log: Logger,
+  { management, outbox, ids, services }: ReturnType<typeof openRooms>,
+  closers: Closers,
+): Promise<Billing> {
+  const parts = { store: management, outbox, ids, clock: systemClock, log };
+  const billing = await openBilling(config, { ...parts, plans: services.workspaces });
+  const timer = await BillingTimer.open(billing, log);
+  closers.push(() => timer.close());
+  return billing;
 }
 
 function openRooms(folder: DataFolder) {

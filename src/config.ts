@@ -16,6 +16,16 @@ const url = z
 const count = (min: number, max: number) => z.number().int().min(min).max(max);
 const path = z.string().min(1).max(4_096);
 
+const perPlan = <S extends z.ZodType>(value: S) => {
+  const perInterval = z.strictObject({ month: value, year: value });
+  return z.strictObject({
+    starter: perInterval,
+    pro: perInterval,
+    business: perInterval,
+    enterprise: perInterval,
+  });
+};
+
 const schema = z.strictObject({
   /** Where everything durable lives: LMDB environments, journals, the signing secret. */
   dataDir: path,
@@ -101,9 +111,41 @@ const schema = z.strictObject({
     host: z.string().min(1).max(255),
     port: z.union([z.literal(0), port]),
   }),
+  billing: z.strictObject({
+    /** Who takes the money: nobody here (an owner confirms), or Stripe. */
+    provider: z.enum(['manual', 'stripe']),
+    /** ISO 4217, upper case. */
+    currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
+    /** Major units of the currency, per plan and interval; 0 = not sold here. */
+    prices: perPlan(z.number().min(0).max(1_000_000)),
+    stripe: z.strictObject({
+      /** `sk_…` or `rk_…`; better in QZ_BILLING_STRIPE_SECRET_KEY than in a file. Never logged. */
+      secretKey: z.string().max(512),
+      /** `whsec_…` of the endpoint `{api.publicUrl}/v1/billing/stripe/webhook`. */
+      webhookSecret: z.string().max(512),
+      /** Where Stripe is: another address is for tests. */
+      apiBase: url,
+      /** One attempt of a request; the package retries twice. */
+      timeoutMs: count(100, 80_000),
+      /** Stripe's price ids (`price_…`); empty = not sold. */
+      prices: perPlan(z.string().max(255)),
+    }),
+  }),
   webhooks: z.strictObject({
     /** Networks (CIDR) webhooks may reach although the guard denies them. */
     allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
+  }),
+  mail: z.strictObject({
+    /** SMTP server; empty = no mail is sent, links are shown instead. */
+    host: z.string().max(255),
+    port,
+    /** TLS from the start (465); else STARTTLS where the server offers it (587). */
+    secure: z.boolean(),
+    /** Empty = no sign-in. */
+    user: z.string().max(256),
+    password: z.string().max(1_024),
+    /** Sender, `Name <address>` or an address alone. */
+    from: z.string().max(320),
   }),
   log: z.strictObject({
     level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -129,7 +171,7 @@ export interface Environment {
 }
 
 /** The process's environment: read here and nowhere else. */
-export const processEnvironment: Environment = process.env;
+const processEnvironment: Environment = process.env;
 
 type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>
@@ -163,12 +205,36 @@ export function loadConfig(
 }
 
 function checkTogether(config: Config): Config {
+  if (config.mail.host !== '' && config.mail.from === '') {
+    throw new ConfigError('Cannot start: mail.host is set and mail.from is not, expected a sender');
+  }
   if ((config.redirect.tlsCertFile === '') !== (config.redirect.tlsKeyFile === '')) {
     throw new ConfigError(
       'Cannot start: redirect.tlsCertFile and redirect.tlsKeyFile go together, only one is set',
     );
   }
+  checkBilling(config.billing);
   return config;
+}
+
+/** Two decimals where the currency has two, and all that Stripe needs where Stripe takes the money. */
+function checkBilling({ provider, currency, prices, stripe }: Config['billing']): void {
+  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  for (const [plan, { month, year }] of Object.entries(prices)) {
+    for (const amount of [month, year]) {
+      if (Number(amount.toFixed(digits)) === amount) continue;
+      throw new ConfigError(
+        `Cannot start: billing.prices.${plan}: ${amount} ${currency}, expected at most ${digits} decimals`,
+      );
+    }
+  }
+  if (provider !== 'stripe' || (stripe.secretKey !== '' && stripe.webhookSecret !== '')) return;
+  throw new ConfigError(
+    'Cannot start: billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret',
+  );
 }
 
 function readJson(file: string | URL, name: string): Json {
@@ -240,6 +306,7 @@ function parseVariable(text: string, likeValue: unknown): unknown {
       .map((part) => part.trim())
       .filter((part) => part !== '');
   }
+  if (typeof likeValue === 'boolean') return text === 'true' || (text === 'false' ? false : text);
   if (typeof likeValue === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   return text;
 }

@@ -12,15 +12,21 @@ import { diagnose } from './service/doctor.ts';
 import { ListenError } from './http/port.ts';
 import { Failure } from './model/failure.ts';
 import { roles, type Role } from './model/workspace.ts';
+import {
+  addKeyCommands,
+  addUserCommands,
+  addWorkspaceCommands,
+  type CommonOptions,
+  configOption as config,
+  workspaceOption,
+} from './service/people-cli.ts';
+import { workspaceOf } from './service/people-commands.ts';
+import type { WorkspaceServices } from './workspaces/services.ts';
 import { createLog } from './telemetry/log.ts';
 import { welcome } from './service/welcome.ts';
 
 const exitFailed = 1;
 const exitUsage = 2;
-
-interface CommonOptions {
-  readonly config?: string;
-}
 
 const version = (): string => {
   const manifest: unknown = JSON.parse(
@@ -74,6 +80,13 @@ async function administer(
   }
 }
 
+async function print(
+  options: CommonOptions,
+  work: (services: WorkspaceServices) => Promise<string> | string,
+): Promise<void> {
+  await administer(options, async ({ services }) => console.log(await work(services)));
+}
+
 interface KeyOptions extends CommonOptions {
   readonly name: string;
   readonly role: Role;
@@ -84,14 +97,7 @@ interface KeyOptions extends CommonOptions {
 async function createKey(options: KeyOptions): Promise<void> {
   await administer(options, async ({ services }, config) => {
     await services.workspaces.bootstrap(config.bootstrap);
-    const workspaces = [...services.workspaces.all()];
-    const workspace =
-      options.workspace === undefined
-        ? workspaces[0]
-        : workspaces.find(({ id }) => id === options.workspace);
-    if (workspace === undefined) {
-      throw new Failure('not_found', `There is no workspace ${options.workspace}`);
-    }
+    const workspace = workspaceOf(services, options.workspace);
     const owner = services.users.firstOwner(workspace.no);
     if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');
     const { token, record } = await services.keys.create({
@@ -108,6 +114,13 @@ async function createKey(options: KeyOptions): Promise<void> {
   });
 }
 
+async function confirmCheckout(id: string, options: CommonOptions): Promise<void> {
+  await administer(options, async ({ billing }) => {
+    const { plan, interval } = await billing.confirm(undefined, id, () => undefined);
+    console.log(`Checkout ${id} is complete: the plan ${plan}, by the ${interval}, is active`);
+  });
+}
+
 function commands(): Command {
   const program = new Command('quietzone')
     .description('Dynamic QR codes on one machine: redirects, counts, webhooks.')
@@ -115,7 +128,6 @@ function commands(): Command {
     .exitOverride()
     .showHelpAfterError('(quietzone --help lists the commands)')
     .configureHelp({ sortSubcommands: false });
-  const config = ['-c, --config <file>', 'configuration file (default: QZ_CONFIG)'] as const;
   program
     .command('serve', { isDefault: true })
     .description('run the service (default)')
@@ -127,10 +139,23 @@ function commands(): Command {
     .description('make an API key; it is shown once')
     .requiredOption('-n, --name <name>', 'what it is for')
     .addOption(new Option('-r, --role <role>', 'what it may do').choices(roles).default('admin'))
-    .option('-w, --workspace <id>', 'workspace (default: the first)')
+    .option(...workspaceOption)
     .option('--json', 'print {"key": "…"} for scripts')
     .option(...config)
     .action(createKey);
+  addKeyCommands(keys, print);
+  addUserCommands(program.command('users').description('people, also beside a service'), print);
+  addWorkspaceCommands(
+    program.command('workspaces').description('workspaces, their plans and limits'),
+    print,
+  );
+  program
+    .command('billing')
+    .description('money, also beside a running service')
+    .command('confirm <checkout>')
+    .description('settle a checkout of the manual provider: its plan starts')
+    .option(...config)
+    .action(confirmCheckout);
   program
     .command('doctor')
     .description('check configuration, data folder, ports, memory and geo data')

@@ -9,10 +9,18 @@
  * Whatever is thrown below becomes an answer here: a Failure its problem, anything else a 500 whose
  * cause only the log has.
  */
-import type { Handler, Reply, Request } from '../http/request.ts';
+import { hash } from 'node:crypto';
+import type { Handler, KeptHeader, Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
-import { requestFingerprint, type KeptAnswer } from '../workspaces/idempotency.ts';
+import {
+  assertIdempotencyKey,
+  requestFingerprint,
+  type KeptAnswer,
+} from '../workspaces/idempotency.ts';
+import { checkoutPage, checkoutPagePrefix } from './billing-page.ts';
+import { SessionCookie } from './cookie.ts';
 import { frontPage } from './front-page.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
@@ -49,10 +57,11 @@ export class ApiServer implements Handler {
 
   constructor(services: ApiServices) {
     this.#services = services;
-    this.#guard = new Guard(services.workspaces);
-    const routes = createRoutes(services);
-    this.#router = new Router(routes);
     const { config, metrics } = services;
+    const cookie = new SessionCookie(config.api.publicUrl);
+    this.#guard = new Guard(services.workspaces, cookie);
+    const routes = createRoutes(services, cookie);
+    this.#router = new Router(routes);
     const openApi = createOpenApi(routes, config.api.publicUrl);
     this.#docsUrl = `${config.api.publicUrl}/docs`;
     this.#openApi = jsonReply(200, JSON.stringify(openApi));
@@ -111,11 +120,19 @@ export class ApiServer implements Handler {
     const isImage = path.startsWith('/i/');
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
-    if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
+    const isCheckout = path.startsWith(checkoutPagePrefix);
+    if (page === undefined && !isImage && !isMetrics && !isHealth && !isCheckout) return undefined;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
     }
     if (page !== undefined) return { reply: page, route: path };
+    if (isCheckout) {
+      const { billing } = this.#services;
+      return {
+        reply: checkoutPage(billing, request, config.api.publicUrl),
+        route: 'checkout_page',
+      };
+    }
     if (isMetrics) return { reply: await metricsReply(metrics), route: path };
     if (isHealth) {
       return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
@@ -155,17 +172,22 @@ export class ApiServer implements Handler {
     const key = request.header('idempotency-key');
     const call = {
       actor: admission.actor,
+      session: admission.session,
+      clientAddress: request.clientAddress,
       params: match.params,
       query: request.query,
       contentType: request.header('content-type'),
       body: () => request.body(),
+      header: (name: KeptHeader) => request.header(name),
     };
     try {
-      if (match.route.method === 'POST' && key !== undefined) {
+      if (isKept(match.route) && key !== undefined) {
         return await this.#once(match.route, request, key, call);
       }
       return resultReply(await match.route.run({ ...call, keep: () => undefined }));
     } catch (error) {
+      const isForged = error instanceof Failure && error.code === 'invalid_signature';
+      if (isForged) this.#guard.turnAway(request);
       return this.#failed(error, request);
     }
   }
@@ -177,11 +199,10 @@ export class ApiServer implements Handler {
     key: string,
     call: Omit<RawCall, 'keep'>,
   ): Promise<Reply> {
-    const { actor } = call;
-    if (actor === undefined) throw new Error('Cannot keep an answer: the request has no actor');
+    const scope = scopeOf(call.actor, request, key);
     const fingerprint = requestFingerprint(route.method, request.path, await request.body());
     const { idempotency } = this.#services.workspaces;
-    const kept = await idempotency.run(actor.workspaceNo, key, fingerprint, async (ticket) => {
+    const kept = await idempotency.run(...scope, fingerprint, async (ticket) => {
       try {
         return await route.run({ ...call, keep: (result) => ticket.keep(result) });
       } catch (error) {
@@ -232,6 +253,18 @@ export function createApi(services: ApiServices): ApiServer {
 function accessOf(match: Match, isOpenApi: boolean): Access {
   if (isOpenApi) return operationAccess.getOpenApi;
   return match.kind === 'route' ? operationAccess[match.route.operationId] : 'viewer';
+}
+
+function isKept(route: Route): boolean {
+  const isSigned = operationAccess[route.operationId] === 'signed';
+  return route.method === 'POST' && route.isRepeatable !== true && !isSigned;
+}
+
+/** Workspaces are numbered from 1: 0 is for those without one, each client address apart. */
+function scopeOf(actor: Actor | undefined, request: Request, key: string): [number, string] {
+  if (actor !== undefined) return [actor.workspaceNo, key];
+  assertIdempotencyKey(key);
+  return [0, hash('sha256', `${request.clientAddress}\n${key}`, 'base64url')];
 }
 
 function routeName(match: Match): string {

@@ -1,20 +1,24 @@
 /**
  * Who is asking, and may they: authenticate -> quota -> role, in this order, once per request.
  *
- * A request with a valid key counts against its workspace; any other against its client address in a
- * Free-sized bucket, so that guessing keys is as slow as it can be. Every answer carries the numbers of
- * the bucket it counted against, whatever it says.
+ * A key comes before a cookie: a request with an Authorization header never acts as the person who
+ * happens to be signed in. A request with a valid key or session counts against its workspace; any
+ * other against its client address in a Free-sized bucket, so that guessing is as slow as it can be.
+ * Every answer carries the numbers of the bucket it counted against, whatever it says.
  */
 import type { Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
-import { roleAtLeast, type Actor } from '../model/workspace.ts';
+import { roleAtLeast, type Actor, type PlanLimits } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { Session, SignedIn } from '../workspaces/sessions.ts';
 import type { QuotaAnswer } from '../workspaces/window-count.ts';
+import type { SessionCookie } from './cookie.ts';
 import type { Access } from './roles.ts';
 
 export interface Admission {
   readonly rate: QuotaAnswer;
   readonly actor: Actor | undefined;
+  readonly session: Session | undefined;
   /** Why the request may not go on. */
   readonly failure: Failure | undefined;
 }
@@ -23,33 +27,37 @@ export interface Admission {
 const bearerPattern = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 /** A key of ours is about 300 characters: longer ones are not worth hashing. */
 const tokenLengthMax = 2_048;
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+type GuardServices = Pick<WorkspaceServices, 'keys' | 'sessions' | 'quota' | 'ipQuota'>;
 
 export class Guard {
-  readonly #workspaces: Pick<WorkspaceServices, 'keys' | 'quota' | 'ipQuota'>;
+  readonly #workspaces: GuardServices;
+  readonly #cookie: SessionCookie;
 
-  constructor(workspaces: Pick<WorkspaceServices, 'keys' | 'quota' | 'ipQuota'>) {
+  constructor(workspaces: GuardServices, cookie: SessionCookie) {
     this.#workspaces = workspaces;
+    this.#cookie = cookie;
   }
 
   /** @param access what the route asks for; an unknown path asks for any key */
   async admit(request: Request, access: Access): Promise<Admission> {
-    const { keys, quota } = this.#workspaces;
+    if (access === 'signed') return this.#signed(request);
     const header = request.header('authorization');
-    const token = header === undefined ? undefined : bearerPattern.exec(header)?.[1];
+    if (header === undefined) return this.#bySession(request, access);
+    const token = bearerPattern.exec(header)?.[1];
     if (token === undefined || token.length > tokenLengthMax) {
-      const why = header === undefined ? 'no API key is given' : 'the header is malformed';
-      return this.#withoutKey(request, access, why);
+      return this.#asStranger(request, access, 'the header is malformed');
     }
     let verified;
     try {
-      verified = await keys.verify(token);
+      verified = await this.#workspaces.keys.verify(token);
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error;
-      return this.#withoutKey(request, access, 'the API key is not valid');
+      return this.#asStranger(request, access, 'the API key is not valid');
     }
     const { actor, limits } = verified;
-    const rate = quota.take(actor.workspaceNo, limits);
-    return { rate, actor, failure: refusal(rate) ?? roleFailure(actor, access) };
+    return this.#known(actor, limits, undefined, accessFailure(actor, undefined, access));
   }
 
   /** Counts a request that is turned away before anybody looked at its key. */
@@ -57,14 +65,52 @@ export class Guard {
     return this.#workspaces.ipQuota.take(request.clientAddress);
   }
 
-  #withoutKey(request: Request, access: Access, why: string): Admission {
+  #bySession(request: Request, access: Access): Admission {
+    const secret = this.#cookie.read(request);
+    if (secret === undefined) return this.#asStranger(request, access, 'no API key is given');
+    const found = this.#workspaces.sessions.find(secret);
+    if (found === undefined) return this.#asStranger(request, access, 'the session has ended');
+    const forgery = this.#forgery(request, found);
+    // Nobody needs to be signed in here, so a page of another site gains nothing by it.
+    if (forgery !== undefined && access === 'public') {
+      return this.#asStranger(request, access, forgery);
+    }
+    const { actor, limits, session } = found;
+    const forged =
+      forgery === undefined
+        ? undefined
+        : new Failure('forbidden', `Cannot act for the session: ${forgery}`);
+    return this.#known(actor, limits, session, forged ?? accessFailure(actor, session, access));
+  }
+
+  #forgery(request: Request, { session }: SignedIn): string | undefined {
+    return safeMethods.has(request.method) ? undefined : this.#cookie.forgery(request, session);
+  }
+
+  #known(
+    actor: Actor,
+    limits: PlanLimits,
+    session: Session | undefined,
+    failure: Failure | undefined,
+  ): Admission {
+    const rate = this.#workspaces.quota.take(actor.workspaceNo, limits);
+    return { rate, actor, session, failure: refusal(rate) ?? failure };
+  }
+
+  /** The body's signature decides; who forges it is counted by `turnAway`. */
+  #signed(request: Request): Admission {
+    const rate = this.#workspaces.ipQuota.look(request.clientAddress);
+    return { rate, actor: undefined, session: undefined, failure: refusal(rate) };
+  }
+
+  #asStranger(request: Request, access: Access, why: string): Admission {
     const rate = this.#workspaces.ipQuota.take(request.clientAddress);
     const unauthorized = new Failure(
       'unauthorized',
       `Cannot authenticate: ${why}, expected Authorization: Bearer <API key>`,
     );
     const failure = refusal(rate) ?? (access === 'public' ? undefined : unauthorized);
-    return { rate, actor: undefined, failure };
+    return { rate, actor: undefined, session: undefined, failure };
   }
 }
 
@@ -80,9 +126,19 @@ function refusal(rate: QuotaAnswer): Failure | undefined {
   );
 }
 
-function roleFailure(actor: Actor, access: Access): Failure | undefined {
-  if (access === 'public' || roleAtLeast(actor.role, access)) return undefined;
-  return new Failure('forbidden', `This key’s role is ${actor.role}, expected at least ${access}`);
+function accessFailure(
+  actor: Actor,
+  session: Session | undefined,
+  access: Access,
+): Failure | undefined {
+  if (access === 'public' || access === 'signed') return undefined;
+  if (access === 'person') {
+    if (session !== undefined) return undefined;
+    return new Failure('forbidden', 'This is for people who are signed in, not for API keys');
+  }
+  if (roleAtLeast(actor.role, access)) return undefined;
+  const whose = session === undefined ? 'This key’s' : 'Your';
+  return new Failure('forbidden', `${whose} role is ${actor.role}, expected at least ${access}`);
 }
 
 export function withRate(reply: Reply, rate: QuotaAnswer): Reply {

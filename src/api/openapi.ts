@@ -10,9 +10,10 @@ import type {
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import type { FailureCode } from '../model/failure.ts';
+import { SessionCookie } from './cookie.ts';
 import { problemKinds, problemMediaType } from './problem.ts';
-import { operationAccess } from './roles.ts';
-import type { Route } from './route.ts';
+import { type Access, operationAccess } from './roles.ts';
+import { needsBody, takesBody, type Route } from './route.ts';
 
 export type OpenApi = ReturnType<typeof createDocument>;
 
@@ -71,11 +72,18 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: `${publicUrl}/v1` }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { session: [] }],
     paths: paths satisfies ZodOpenApiPathsObject,
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: new SessionCookie(publicUrl).name,
+          description:
+            'Made by signIn, for the dashboard. Requests that change something also send X-CSRF-Token.',
+        },
       },
     },
   });
@@ -84,21 +92,27 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
 function operationOf(route: Route): ZodOpenApiOperationObject {
   const { answer, method, query } = route;
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '');
-  const hasBody = method !== 'GET' && method !== 'DELETE';
+  const hasBody = takesBody(route) && route.body?.type !== 'undefined';
   const hasQuery = query !== undefined && Object.keys(query.shape).length > 0;
   const parameters = Object.fromEntries(names.map((name) => [name, z.string()]));
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
-    description: `${route.description} Least role: ${operationAccess[route.operationId]}.`,
+    description: `${route.description} ${accessText(operationAccess[route.operationId])}`,
+    ...securityOf(operationAccess[route.operationId]),
     requestParams: {
       ...(names.length > 0 ? { path: z.object(parameters) } : {}),
       ...(hasQuery ? { query } : {}),
-      ...(method === 'POST' ? { header: idempotencyHeader } : {}),
+      ...(method === 'POST' && route.isRepeatable !== true ? { header: idempotencyHeader } : {}),
     },
     ...(hasBody && route.body !== undefined
-      ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } }
+      ? {
+          requestBody: {
+            required: needsBody(route),
+            content: { 'application/json': { schema: route.body } },
+          },
+        }
       : {}),
     responses: {
       [`${answer.status}`]: {
@@ -109,6 +123,20 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...failuresOf([...commonFailures, ...(hasBody ? bodyFailures : []), ...route.failures]),
     },
   };
+}
+
+function securityOf(access: Access): Pick<ZodOpenApiOperationObject, 'security'> {
+  if (access === 'person') return { security: [{ session: [] }] };
+  return isKeyless(access) ? { security: [] } : {};
+}
+
+function isKeyless(access: Access): boolean {
+  return access === 'public' || access === 'signed';
+}
+
+function accessText(access: Access): string {
+  if (access === 'person') return 'For people who are signed in, not for API keys.';
+  return isKeyless(access) ? 'Needs no key.' : `Least role: ${access}.`;
 }
 
 const idempotencyHeader = z.object({

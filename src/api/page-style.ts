@@ -32,6 +32,10 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .links a:hover{border-color:var(--accent)}
 .links b{display:block;color:var(--accent)}
 .links span{font-size:.9rem;color:var(--soft)}
+.bill{background:var(--card);border:1px solid var(--line);border-radius:14px;padding:1.1rem 1.4rem 1.3rem;margin:1.6rem 0}
+.bill .caption{margin:0 0 .3rem}
+.bill .price{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:.3rem 1.5rem;margin:0;font-size:1.5rem;line-height:1.3}
+.bill .price span{color:var(--soft);font-variant-numeric:tabular-nums}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
 .shell nav{position:sticky;top:0;align-self:start;height:100vh;overflow-y:auto;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}

@@ -26,6 +26,11 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Invalid JSON',
     meaning: 'The body is not JSON in UTF-8, repeats a key, or nests deeper than 32 levels.',
   },
+  invalid_signature: {
+    status: 400,
+    title: 'Invalid signature',
+    meaning: 'The body is not signed by whom it should be, or was signed too long ago.',
+  },
   unauthorized: {
     status: 401,
     title: 'Unauthorized',

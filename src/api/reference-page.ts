@@ -2,7 +2,7 @@
  * /docs: the API reference, drawn on the server from the OpenAPI document.
  *
  * Bundles that do this in the browser weigh 1 to 3 MB, need `unsafe-inline` styles or more, and show
- * nothing without JavaScript. This page is a few dozen KB, has no script, prints, and can be searched.
+ * nothing without JavaScript. This page is about 100 KB, has no script, prints, and can be searched.
  */
 import type { Reply } from '../http/request.ts';
 import { roles } from '../model/workspace.ts';
@@ -10,7 +10,7 @@ import { firstRequest } from './front-page.ts';
 import type { OpenApi } from './openapi.ts';
 import { escapeHtml, logo, pageReply, prose } from './page.ts';
 import { problemKinds } from './problem.ts';
-import { operationAccess } from './roles.ts';
+import { type Access, operationAccess } from './roles.ts';
 import type { Route } from './route.ts';
 import { exampleOf, fieldRows, parseSchema, resolve, type Schema } from './schema-markup.ts';
 
@@ -101,7 +101,7 @@ function operation(document: OpenApi, route: Route, server: string): string {
   return `<article class="operation ${route.method.toLowerCase()}" id="${route.operationId}">
 <h3>${escapeHtml(route.summary)}</h3>
 <div class="address">${verb(route)}<code>/v1${escapeHtml(route.path)}</code>
-<span class="role">${operationAccess[route.operationId]} and above</span></div>
+<span class="role">${accessText(operationAccess[route.operationId])}</span></div>
 <p>${prose(route.description)}</p>
 ${rows.length === 0 ? '' : `<p class="caption">Parameters</p>${fieldRows(document, rows)}`}
 ${bodySchema === undefined ? '' : `<p class="caption">Body</p>${bodyTable(document, bodySchema)}`}
@@ -111,6 +111,12 @@ ${answerSchema === undefined ? '' : answerMarkup(document, answerSchema)}
 ${route.failures.length === 0 ? '' : `<p class="soft">Errors beside the general ones: ${failureLinks(route)}.</p>`}
 ${curl(route, server)}
 </article>`;
+}
+
+function accessText(access: Access): string {
+  if (access === 'public') return 'no key';
+  if (access === 'person') return 'signed in';
+  return access === 'signed' ? 'signed, no key' : `${access} and above`;
 }
 
 function bodyTable(document: OpenApi, schema: Schema): string {
@@ -144,15 +150,47 @@ const sampleBodies: Readonly<Record<string, string>> = {
   createQrCode: '{"target": "https://example.com/menu", "name": "Table 12", "tags": ["menu"]}',
   updateQrCode: '{"target": "https://example.com/winter-menu"}',
   replaceQrCode: '{"target": "https://example.com/winter-menu", "name": "Table 12"}',
+  signIn: '{"email": "jane@example.com", "password": "…"}',
+  changePassword: '{"oldPassword": "…", "newPassword": "…"}',
+  createWorkspace: '{"name": "Second shop"}',
+  updateWorkspace: '{"name": "First shop"}',
+  createApiKey: '{"name": "Till", "role": "editor"}',
+  rotateApiKey: '{"overlapSeconds": 3600}',
+  createInvite: '{"email": "jane@example.com", "role": "editor"}',
+  acceptInvite: '{"token": "…", "name": "Jane", "password": "…"}',
+  updateMember: '{"role": "admin"}',
+  openCheckout: '{"plan": "pro", "interval": "month"}',
+  changeSubscription: '{"plan": "business"}',
+  cancelSubscription: '{"reason": "The campaign is over"}',
 };
 
+const sampleIds: ReadonlyArray<readonly [start: string, prefix: string]> = [
+  ['/api-keys', 'key'],
+  ['/billing', 'chk'],
+  ['/team/invites', 'inv'],
+  ['/team/members', 'usr'],
+  ['/workspaces', 'ws'],
+];
+
+function sampleId(path: string): string {
+  const prefix = sampleIds.find(([start]) => path.startsWith(start))?.[1] ?? 'qr';
+  return `${prefix}_01k3zq8m4hd2v7c5x9ab`;
+}
+
+function credentials(access: Access): string[] {
+  if (access === 'public' || access === 'signed') return [];
+  if (access !== 'person') return ['-H "Authorization: Bearer $API_KEY"'];
+  return ['-H "Cookie: $SESSION_COOKIE"', '-H "X-CSRF-Token: $CSRF_TOKEN"'];
+}
+
 function curl(route: Route, server: string): string {
-  const address = `${server}${route.path.replace(':id', 'qr_01k3zq8m4hd2v7c5x9ab')}`;
+  const address = `${server}${route.path.replace(/:\w+/, sampleId(route.path))}`;
   const needs = route.operationId === 'getBreakdown' ? '?by=country' : '';
   const body = sampleBodies[route.operationId];
+  const isImplied = route.method === 'GET' || (route.method === 'POST' && body !== undefined);
   const lines = [
-    `curl ${route.method === 'GET' || route.method === 'POST' ? '' : `-X ${route.method} `}"${address}${needs}"`,
-    '-H "Authorization: Bearer $API_KEY"',
+    `curl ${isImplied ? '' : `-X ${route.method} `}"${address}${needs}"`,
+    ...credentials(operationAccess[route.operationId]),
     ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${body}'`]),
   ];
   return `<details><summary>As curl</summary><pre><code>${escapeHtml(lines.join(' \\\n  '))}</code></pre></details>`;

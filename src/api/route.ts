@@ -3,11 +3,13 @@
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
 import type { z } from 'zod';
+import type { KeptHeader } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
 import { parseJson } from './json.ts';
 import type { OperationId } from './roles.ts';
+import type { Session } from '../workspaces/sessions.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
@@ -22,18 +24,24 @@ export interface Result {
 /** A request that was let in, not yet read. */
 export interface RawCall {
   readonly actor: Actor | undefined;
+  /** Set when the actor is signed in by a cookie and no key was given. */
+  readonly session: Session | undefined;
+  readonly clientAddress: string;
   /** Path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: string;
   readonly contentType: string | undefined;
   readonly body: () => Promise<Uint8Array>;
+  readonly header: (name: KeptHeader) => string | undefined;
   /** Keeps the answer under the request's Idempotency-Key, inside the transaction of its effect. */
   readonly keep: (result: Result) => void;
 }
 
 /** A request that was read and checked. */
-export interface Call<Query, Body> {
-  readonly actor: Actor;
+export interface Call<Query, Body, Who = Actor> {
+  readonly actor: Who;
+  readonly session: Session | undefined;
+  readonly clientAddress: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -55,6 +63,11 @@ export interface RouteDescription {
     readonly schema: z.ZodType;
     readonly what: string;
   };
+  /**
+   * An Idempotency-Key has no meaning here, and the answer is never stored: sending it twice does what
+   * sending it once does, or its answer is a secret that only its receiver may hold.
+   */
+  readonly isRepeatable?: true;
   /** Beyond those that every operation may answer. */
   readonly failures: readonly FailureCode[];
 }
@@ -76,22 +89,48 @@ export function createRoute<Q extends z.ZodObject, B extends z.ZodType>(
   specification: Specification<Q, B>,
 ): Route {
   const { handle, alsoCheck, ...description } = specification;
-  const expectsBody = description.method !== 'GET' && description.method !== 'DELETE';
   return {
     ...description,
     run: async (call) => {
-      const { actor, params, keep } = call;
+      const { actor, params } = call;
       if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
       const query = readQuery(description.query, call.query);
-      const raw = expectsBody ? await readBody(call, description.method) : undefined;
+      const raw = takesBody(description) ? await readBody(call, description) : undefined;
       const body = check(description.body, raw);
       if (!body.ok) {
         const more = alsoCheck?.(raw, actor, params.id ?? '') ?? [];
         throw validationFailure(mergeFaults(body.faults, more), 'body');
       }
-      return handle({ actor, params, query, body: body.value, keep });
+      return handle({ ...callOf(call), actor, query, body: body.value });
     },
   };
+}
+
+type PublicSpecification<B extends z.ZodType> = RouteDescription & {
+  readonly body: B;
+  readonly handle: (
+    call: Call<unknown, z.output<B>, Actor | undefined>,
+  ) => Promise<Result> | Result;
+};
+
+/** A route that needs no key: whoever is known comes along. */
+export function createPublicRoute<B extends z.ZodType>(
+  specification: PublicSpecification<B>,
+): Route {
+  const { handle, ...description } = specification;
+  return {
+    ...description,
+    run: async (call) => {
+      const raw = takesBody(description) ? await readBody(call, description) : undefined;
+      const body = check(description.body, raw);
+      if (!body.ok) throw validationFailure(body.faults, 'body');
+      return handle({ ...callOf(call), actor: call.actor, query: undefined, body: body.value });
+    },
+  };
+}
+
+function callOf({ params, keep, session, clientAddress }: RawCall) {
+  return { params, keep, session, clientAddress };
 }
 
 /** One fault per path is enough; the schema's comes first. */
@@ -123,7 +162,19 @@ const patchTypes: ReadonlySet<string> = new Set([
   'application/merge-patch+json',
 ]);
 
-async function readBody(call: RawCall, method: Method): Promise<unknown> {
+/** A DELETE has a body only where its route describes one. */
+export function takesBody({ method, body }: RouteDescription): boolean {
+  return method !== 'GET' && (method !== 'DELETE' || body?.type !== 'undefined');
+}
+
+/** Whether a request without a body is complete: its schema accepts that there is none. */
+export function needsBody({ body }: RouteDescription): boolean {
+  return body?.safeParse(undefined).success !== true;
+}
+
+async function readBody(call: RawCall, route: RouteDescription): Promise<unknown> {
+  if (!needsBody(route) && (await call.body()).length === 0) return undefined;
+  const { method } = route;
   const [mediaType = '', ...parameters] = (call.contentType ?? '').toLowerCase().split(';');
   const isKnown = (method === 'PATCH' ? patchTypes : jsonTypes).has(mediaType.trim());
   const isUtf8 = parameters.every((text) => !/charset\s*=(?!\s*"?utf-8"?\s*$)/.test(text));

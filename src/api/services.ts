@@ -3,6 +3,7 @@
  * Rooms with threads behind them are named by the few methods the API uses, so that a test can hand in
  * its own.
  */
+import type { Billing } from '../billing/billing.ts';
 import type { CodeBook } from '../codes/code-book.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
@@ -19,10 +20,27 @@ export interface ApiServices {
   readonly codes: CodeBook;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
+  readonly billing: Billing;
+  /** Undefined where no mail server is configured. */
+  readonly mail: InviteMail | undefined;
   readonly report: ScanReport;
   readonly images: ImageDrawing;
   readonly health: () => HealthReport;
   readonly metrics: Metrics;
+}
+
+export interface InviteMail {
+  /** Takes it over: sends and retries in the background. False when too many wait. */
+  send(mail: {
+    readonly to: string;
+    readonly workspaceName: string;
+    readonly invitedBy: string;
+    readonly role: string;
+    readonly acceptUrl: string;
+    readonly expiresAtMs: number;
+    /** Called once when the last try has failed. */
+    readonly onFailed: () => Promise<void>;
+  }): boolean;
 }
 
 /** The read side of scans. Days are numbers since 1970-01-01, ranges inclusive. */

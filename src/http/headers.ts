@@ -16,7 +16,11 @@ const singleHeaders: ReadonlySet<string> = new Set<KeptHeader>([
   'content-type',
   'host',
   'idempotency-key',
+  'origin',
+  'sec-fetch-site',
+  'stripe-signature',
   'transfer-encoding',
+  'x-csrf-token',
 ]);
 const kept: ReadonlySet<string> = new Set(keptHeaders);
 /** A Content-Length beyond 15 digits is not a safe integer. */

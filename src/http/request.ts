@@ -37,11 +37,16 @@ export const keptHeaders = [
   'authorization',
   'content-length',
   'content-type',
+  'cookie',
   'host',
   'idempotency-key',
   'if-none-match',
+  'origin',
+  'sec-fetch-site',
+  'stripe-signature',
   'transfer-encoding',
   'user-agent',
+  'x-csrf-token',
   'x-forwarded-for',
 ] as const;
 export type KeptHeader = (typeof keptHeaders)[number];

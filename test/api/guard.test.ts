@@ -2,9 +2,7 @@
  * Who may do what, and the headers that every answer carries: keys, quota, roles, idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationAccess } from '../../src/api/roles.ts';
 import type { Clock } from '../../src/model/clock.ts';
-import { roleAtLeast, roles } from '../../src/model/workspace.ts';
 import { Client, type Answer, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -126,38 +124,6 @@ describe('keys', () => {
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(40);
     expect(statuses.slice(0, 20)).toEqual(Array(20).fill(401));
     expect(last?.json.code).toBe('rate_limited');
-  });
-});
-
-describe('roles', () => {
-  const calls: Readonly<Record<string, readonly [string, string, unknown]>> = {
-    listQrCodes: ['GET', '/v1/qr-codes', undefined],
-    createQrCode: ['POST', '/v1/qr-codes', { target }],
-    getQrCode: ['GET', '/v1/qr-codes/ID', undefined],
-    updateQrCode: ['PATCH', '/v1/qr-codes/ID', { name: 'x' }],
-    replaceQrCode: ['PUT', '/v1/qr-codes/ID', { target }],
-    deleteQrCode: ['DELETE', '/v1/qr-codes/ID', undefined],
-    getAnalytics: ['GET', '/v1/qr-codes/ID/analytics', undefined],
-    getTimeseries: ['GET', '/v1/qr-codes/ID/analytics/timeseries', undefined],
-    getBreakdown: ['GET', '/v1/qr-codes/ID/analytics/breakdown?by=os', undefined],
-    listEvents: ['GET', '/v1/events', undefined],
-  };
-
-  test.each(roles)('%s may do exactly what the table says', async (role) => {
-    const key = await service.keyOf(role);
-    for (const [operation, access] of Object.entries(operationAccess)) {
-      const call = calls[operation];
-      if (access === 'public') continue;
-      if (call === undefined)
-        throw new Error(`Cannot test ${operation}: no call is written for it`);
-      const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
-      const path = call[1].replace('ID', word(json.id));
-      const answer = await client.call(call[0], path, { key, body: call[2] });
-      expect(`${operation} ${answer.status < 300}`).toBe(
-        `${operation} ${roleAtLeast(role, access)}`,
-      );
-      if (answer.status >= 300) expect(answer.json.code).toBe('forbidden');
-    }
   });
 });
 

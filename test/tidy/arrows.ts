@@ -27,6 +27,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   billing: ['store', 'outbox'],
   webhooks: ['store', 'outbox', 'workers'],
   images: ['store', 'workers'],
+  mail: [],
   dashboard: [],
   http: ['links', 'scans', 'workers/thread-setup.ts'],
   api: [

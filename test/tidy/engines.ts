@@ -15,6 +15,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/telemetry/'],
   qrcode: ['src/images/'],
   stripe: ['src/billing/'],
+  nodemailer: ['src/mail/'],
 };
 
 /**

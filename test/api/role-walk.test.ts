@@ -1,0 +1,161 @@
+/**
+ * Every operation of the OpenAPI document: with every role, with no key, with another workspace's key
+ * and ids. The document is the list, so an operation without a walk fails here.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operationAccess, type Access } from '../../src/api/roles.ts';
+import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
+import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+interface Operation {
+  readonly id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly access: Access;
+}
+
+let service: Service;
+let client: Client;
+let operations: Operation[];
+const target = 'https://example.com/';
+
+beforeAll(async () => {
+  service = await startService({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
+    perMinute: 1_000_000,
+    perDay: undefined,
+  });
+  client = new Client(service.url, service.apiKey);
+  const document = (await client.call('GET', '/v1/openapi.json')).json;
+  operations = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => describeOne(path, method, operation)),
+  );
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+function describeOne(path: string, method: string, operation: Json): Operation {
+  const id = word(operation.operationId);
+  const access = Object.entries(operationAccess).find(([name]) => name === id)?.[1];
+  if (access === undefined) throw new Error(`${id} has no line in the table`);
+  return { id, method: method.toUpperCase(), path, access };
+}
+
+let strangers = 0;
+const stranger = (): Record<string, string> => {
+  strangers += 1;
+  return { 'x-forwarded-for': `203.0.${strangers >> 8}.${strangers & 255}` };
+};
+
+/** Bodies that pass the schema, so that what refuses is the guard or the id. */
+const bodies: Readonly<Record<string, unknown>> = {
+  createQrCode: { target },
+  updateQrCode: { name: 'n' },
+  replaceQrCode: { target },
+  createApiKey: { name: 'k', role: 'viewer' },
+  rotateApiKey: {},
+  updateMember: { role: 'viewer' },
+  updateWorkspace: { name: 'n' },
+  openCheckout: { plan: 'pro', interval: 'month' },
+  changeSubscription: { plan: 'pro' },
+};
+let invited = 0;
+const bodyOf = (id: string): unknown => {
+  if (id !== 'createInvite') return bodies[id];
+  return { email: `walk${(invited += 1)}@example.com`, role: 'viewer' };
+};
+
+const queryOf = (id: string): string => (id === 'getBreakdown' ? '?by=os' : '');
+
+/** Ids of the first workspace that an operation may use up. */
+async function idFor({ path }: Operation): Promise<string> {
+  const made = async (address: string, body: unknown): Promise<string> =>
+    word((await client.call('POST', address, { body })).json.id);
+  if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
+  if (path.startsWith('/api-keys'))
+    return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
+  if (path.startsWith('/team/invites')) {
+    return await made('/v1/team/invites', bodyOf('createInvite'));
+  }
+  if (path.startsWith('/team/members')) {
+    const user = { email: `m${(invited += 1)}@example.com`, name: 'M' };
+    return (await service.workspaces.users.create(1, 'viewer', user)).id;
+  }
+  if (path.startsWith('/workspaces')) return service.workspaces.workspaces.find(1)?.id ?? '';
+  return 'chk_00000000000000000000';
+}
+
+async function send(
+  operation: Operation,
+  id: string,
+  options: { key: string | undefined; headers?: Record<string, string> },
+): Promise<Answer> {
+  const path = `/v1${operation.path.replace(/\{\w+\}/, id)}${queryOf(operation.id)}`;
+  return await client.call(operation.method, path, { ...options, body: bodyOf(operation.id) });
+}
+
+const mayEnter = (role: Role, access: Access): boolean => {
+  if (access === 'public' || access === 'signed') return true;
+  return access !== 'person' && roleAtLeast(role, access);
+};
+
+test('the table has no line without an operation', () => {
+  const documented = operations.map(({ id }) => id);
+  const rest = Object.keys(operationAccess).filter((id) => !documented.includes(id));
+  expect(rest).toEqual(['getOpenApi']);
+});
+
+describe('roles', () => {
+  test.each(roles)('%s may do exactly what the table says', async (role) => {
+    const key = await service.keyOf(role);
+    for (const operation of operations) {
+      const { id, access } = operation;
+      if (access === 'public' || access === 'signed') continue;
+      const one = operation.path.includes('{') ? await idFor(operation) : '';
+      const answer = await send(operation, one, { key });
+      const isForbidden = answer.status === 403;
+      expect(`${id} ${isForbidden ? 'refused' : 'let in'}`).toBe(
+        `${id} ${mayEnter(role, access) ? 'let in' : 'refused'}`,
+      );
+      expect(answer.status).toBeLessThan(500);
+    }
+  });
+});
+
+test('no key: 401 wherever the table does not say public', async () => {
+  for (const operation of operations) {
+    if (operation.access === 'public' || operation.access === 'signed') continue;
+    const answer = await send(operation, 'x', { key: undefined, headers: stranger() });
+    expect(`${operation.id} ${answer.status}`).toBe(`${operation.id} 401`);
+  }
+});
+
+test('another workspace’s ids are as unknown ones, and change nothing', async () => {
+  const { workspaces, users, keys } = service.workspaces;
+  const other = await users.create(1, 'viewer', { email: 'other@example.com', name: 'O' });
+  const second = await workspaces.create(other.id, 'Second');
+  await workspaces.setPlan(second.no, 'enterprise', { perMinute: 1_000_000, perDay: undefined });
+  const own = { workspaceNo: second.no, userId: other.id, name: 'o', role: 'owner' } as const;
+  const { token: key } = await keys.create(own);
+  const unknown: Readonly<Record<string, string>> = {
+    '/qr-codes': 'qr_00000000000000000000',
+    '/api-keys': 'key_00000000000000000000',
+    '/team/invites': 'inv_00000000000000000000',
+    '/team/members': 'usr_00000000000000000000',
+    '/workspaces': 'ws_00000000000000000000',
+    '/billing': 'chk_00000000000000000000',
+  };
+  for (const operation of operations.filter(({ path }) => path.includes('{'))) {
+    if (operation.access === 'person') continue;
+    const foreign = await send(operation, await idFor(operation), { key });
+    const prefix = Object.keys(unknown).find((start) => operation.path.startsWith(start)) ?? '';
+    const missing = await send(operation, unknown[prefix] ?? '', { key });
+    const strip = ({ status, json }: Answer): unknown => [status, { ...json, requestId: '' }];
+    expect([operation.id, foreign.status]).toEqual([operation.id, 404]);
+    expect(strip(foreign)).toEqual(strip(missing));
+  }
+  expect((await client.call('GET', '/v1/qr-codes', { key })).items).toEqual([]);
+});

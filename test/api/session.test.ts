@@ -1,0 +1,163 @@
+/** Signing in, sessions and their cookie, CSRF, throttling, passwords, several workspaces. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Browser } from '../support/browser.ts';
+import { word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+let service: Service;
+let browser: Browser;
+const email = 'owner@localhost.localdomain';
+const password = 'correct horse';
+
+beforeAll(async () => {
+  service = await startService({
+    environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password },
+  });
+  browser = new Browser(service);
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+describe('signing in', () => {
+  test('gives a cookie for this host that scripts cannot read, and a CSRF token', async () => {
+    const answer = await browser.signIn(email.toUpperCase(), password);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['set-cookie']).toMatch(
+      /^quietzone=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    expect(answer.json).toMatchObject({ user: { email }, workspace: { role: 'owner' } });
+    const session = await browser.call('GET', '/v1/session');
+    expect(session.json).toEqual(answer.json);
+    expect(session.headers['x-ratelimit-limit']).toBe('600');
+    expect(JSON.stringify(service.logLines)).not.toContain(browser.cookie.split('=')[1]);
+  });
+
+  test('answers a wrong password and an unknown e-mail alike, in the same time', async () => {
+    const tell = async (who: string, from: string) => {
+      const startedMs = performance.now();
+      const { status, json, headers } = await browser.signIn(who, 'wrong', from);
+      const spentMs = performance.now() - startedMs;
+      expect(headers['set-cookie']).toBeUndefined();
+      return { spentMs, answer: [status, { ...json, requestId: '' }] };
+    };
+    const known = [await tell(email, '192.0.2.1'), await tell(email, '192.0.2.1')];
+    const unknown = [
+      await tell('a@b.example', '192.0.2.2'),
+      await tell('c@d.example', '192.0.2.2'),
+    ];
+    expect(unknown[0]?.answer).toEqual(known[0]?.answer);
+    const least = (all: typeof known): number => Math.min(...all.map(({ spentMs }) => spentMs));
+    expect(least(unknown) / least(known)).toBeGreaterThan(0.3);
+    expect(least(unknown) / least(known)).toBeLessThan(3);
+  });
+
+  test.each([
+    [{ email }, 422],
+    [{ email, password: 'x'.repeat(257) }, 422],
+    [{ email: 'x'.repeat(300), password }, 422],
+    [{ email: ['a'], password }, 422],
+    [{ email, password, admin: true }, 422],
+  ])('refuses %j', async (body, status) => {
+    const headers = { 'x-forwarded-for': '192.0.2.9' };
+    const answer = await browser.call('POST', '/v1/auth/sign-in', { body, headers });
+    expect(answer.status).toBe(status);
+  });
+
+  test('waits longer after each failure, whether the account exists or not', async () => {
+    for (const [who, net] of [
+      ['stuffed@example.com', '198.51.100'],
+      [email, '203.0.113'],
+    ] as const) {
+      const answers = [];
+      for (let at = 0; at < 9; at += 1)
+        answers.push(await browser.signIn(who, 'no', `${net}.${at}`));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('a session', () => {
+  const create = { body: { target: 'https://example.com/' } };
+
+  test.each([
+    ['no token', { 'x-csrf-token': '' }],
+    ['a wrong token', { 'x-csrf-token': 'A'.repeat(43) }],
+    ['another origin', { origin: 'https://evil.example' }],
+    ['a null origin', { origin: 'null' }],
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a subdomain', { 'sec-fetch-site': 'same-site' }],
+  ])('changes nothing with %s', async (_name, headers) => {
+    const answer = await browser.call('POST', '/v1/qr-codes', { ...create, headers });
+    expect([answer.status, answer.json.code]).toEqual([403, 'forbidden']);
+  });
+
+  test('changes things from its own pages; a key comes before it', async () => {
+    const headers = { origin: service.config.api.publicUrl, 'sec-fetch-site': 'same-origin' };
+    expect((await browser.call('POST', '/v1/qr-codes', { ...create, headers })).status).toBe(201);
+    const key = await service.keyOf('viewer');
+    expect((await browser.call('POST', '/v1/qr-codes', { ...create, key })).status).toBe(403);
+    const forged = await browser.call('GET', '/v1/session', { key: 'nonsense' });
+    expect(forged.status).toBe(401);
+  });
+
+  test('makes workspaces, switches, and stays within them', async () => {
+    const made = await browser.call('POST', '/v1/workspaces', { body: { name: 'Second' } });
+    expect([made.status, made.json.plan, made.json.role]).toEqual([201, 'free', 'owner']);
+    const list = await browser.call('GET', '/v1/workspaces?limit=1');
+    expect([list.items[0]?.id, list.json.total]).toEqual([made.json.id, 2]);
+    const rest = await browser.call('GET', `/v1/workspaces?cursor=${word(list.json.nextCursor)}`);
+    expect(rest.items).toHaveLength(1);
+    const id = word(made.json.id);
+    const other = await browser.call('PATCH', `/v1/workspaces/${id}`, { body: { name: 'x' } });
+    expect(other.status).toBe(404);
+    const switched = await browser.call('POST', `/v1/workspaces/${id}/switch`);
+    expect(switched.json.workspace?.id).toBe(id);
+    expect((await browser.call('GET', '/v1/qr-codes')).headers['x-ratelimit-limit']).toBe('20');
+    const named = await browser.call('PATCH', `/v1/workspaces/${id}`, { body: { name: 'Third' } });
+    expect(named.json.name).toBe('Third');
+    const back = await browser.call('POST', `/v1/workspaces/${word(rest.items[0]?.id)}/switch`);
+    expect(back.status).toBe(200);
+    const unknown = await browser.call('POST', '/v1/workspaces/ws_00000000000000000000/switch');
+    expect(unknown.status).toBe(404);
+  });
+
+  test('ends on sign-out, others on a change of the password', async () => {
+    const user = { email: 'zoë@exämple.com', name: 'Zoë', password: 'first password' };
+    await service.workspaces.users.create(1, 'viewer', user);
+    const [one, two] = [new Browser(service), new Browser(service)];
+    for (const each of [one, two]) {
+      expect((await each.signIn(user.email, user.password, '192.0.2.77')).status).toBe(200);
+    }
+    const change = async (oldPassword: string, newPassword: string): Promise<number> => {
+      const body = { oldPassword, newPassword };
+      return (await one.call('POST', '/v1/auth/password', { body })).status;
+    };
+    expect(await change('wrong', 'second password')).toBe(401);
+    expect(await change(user.password, 'short')).toBe(422);
+    expect(await change(user.password, 'second password')).toBe(200);
+    expect((await two.call('GET', '/v1/session')).status).toBe(401);
+    expect((await one.call('GET', '/v1/session')).status).toBe(200);
+    expect((await one.call('POST', '/v1/auth/sign-out')).status).toBe(200);
+    expect((await one.call('GET', '/v1/session')).status).toBe(401);
+    expect((await two.signIn(user.email, 'second password', '192.0.2.78')).status).toBe(200);
+    await service.workspaces.accounts.resetPassword(user.email, 'third password');
+    expect((await two.call('GET', '/v1/session')).status).toBe(401);
+    await Promise.all([one.close(), two.close()]);
+  });
+});
+
+test('a flood of sign-ins is shed with 503 or 429, and others are served', async () => {
+  const flood = Array.from({ length: 60 }, async (_, at) => {
+    return (await browser.signIn(`f${at}@example.com`, 'x', `198.18.${at}.1`)).status;
+  });
+  const startedMs = performance.now();
+  expect((await browser.call('GET', '/health/live')).status).toBe(200);
+  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  const statuses = await Promise.all(flood);
+  expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(10);
+  expect(statuses.every((status) => status === 503 || status === 401)).toBe(true);
+});

@@ -1,0 +1,239 @@
+/** Invites and members: by link and by mail, races included, and the rules that keep an owner. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/model/clock.ts';
+import { Browser } from '../support/browser.ts';
+import { type Answer, Client, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+import { startMailServer } from '../support/mail-server.ts';
+
+class OffsetClock implements Clock {
+  offsetMs = 0;
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+  monotonicMs(): number {
+    return performance.now();
+  }
+}
+
+const clock = new OffsetClock();
+const password = 'a good password';
+let service: Service;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startService({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+let strangers = 0;
+async function accept(body: unknown, more: Record<string, string> = {}): Promise<Answer> {
+  strangers += 1;
+  const headers = { 'x-forwarded-for': `203.0.113.${strangers}`, ...more };
+  return await client.call('POST', '/v1/team/invites/accept', { key: undefined, headers, body });
+}
+
+const invite = async (email: string, role = 'editor', key = service.apiKey): Promise<Answer> =>
+  await client.call('POST', '/v1/team/invites', { key, body: { email, role } });
+
+const eventsOf = async (kind: string): Promise<unknown[]> => {
+  const { items } = await client.call('GET', '/v1/events?limit=100');
+  return items.filter(({ event }) => word(event) === kind).map(({ data }) => data);
+};
+
+describe('an invite', () => {
+  test('makes a new user a member, once, with its events', async () => {
+    const made = await invite('Jane.Döe@exämple.com');
+    expect(made.status).toBe(201);
+    const { acceptUrl, token, ...shown } = made.json;
+    expect(acceptUrl).toBe(`http://localhost:8080/accept-invite?token=${word(token)}`);
+    expect(shown).toMatchObject({
+      email: 'Jane.Döe@exämple.com',
+      role: 'editor',
+      status: 'pending',
+    });
+    const list = await client.call('GET', '/v1/team/invites');
+    expect(list.items).toEqual([shown]);
+    const body = { token, name: 'Jane', password };
+    expect((await accept({ token })).faults.map(({ path }) => path)).toEqual(['name', 'password']);
+    expect((await accept({ ...body, password: 'short' })).status).toBe(422);
+    const joined = await accept(body);
+    expect(joined.status).toBe(200);
+    expect(joined.json).toMatchObject({ role: 'editor' });
+    expect((await accept(body)).json.code).toBe('conflict');
+    const { workspaceId } = joined.json;
+    const owner = service.workspaces.users.firstOwner(1)?.id;
+    const invited = { workspaceId, email: shown.email, role: 'editor', invitedBy: owner };
+    expect(await eventsOf('member.invited')).toEqual([invited]);
+    expect(await eventsOf('member.joined')).toEqual([joined.json]);
+    expect((await invite('jane.dÖe@EXÄMPLE.com')).status).toBe(409);
+    const jane = new Browser(service);
+    expect((await jane.signIn('jane.döe@exämple.com', password)).status).toBe(200);
+    await jane.close();
+  });
+
+  test('is accepted by one of two that race, for two users or the same', async () => {
+    const { token } = (await invite('race@example.com')).json;
+    const body = { token, name: 'R', password };
+    const answers = await Promise.all([accept(body), accept(body), accept(body)]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409, 409]);
+    const pair = await Promise.all([invite('twice@example.com'), invite('TWICE@example.com')]);
+    expect(pair.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
+  });
+
+  test('under one Idempotency-Key is one invite and one member', async () => {
+    const headers = { 'idempotency-key': 'invite-1' };
+    const body = { email: 'idem@example.com', role: 'viewer' };
+    const send = async () => await client.call('POST', '/v1/team/invites', { body, headers });
+    const [one, two] = await Promise.all([send(), send()]);
+    expect(one.json).toEqual(two.json);
+    const given = { token: one.json.token, name: 'I', password };
+    const from = { 'x-forwarded-for': '192.0.2.50', 'idempotency-key': 'accept-1' };
+    const joined = await accept(given, from);
+    const again = await accept(given, from);
+    expect(again.json).toEqual(joined.json);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+  });
+
+  test('takes a known user by password or session, and nobody else', async () => {
+    const user = { email: 'known@example.com', name: 'K', password };
+    const { users, workspaces } = service.workspaces;
+    const owner = users.firstOwner(1)?.id ?? '';
+    const second = await workspaces.create(owner, 'Second');
+    const known = await users.create(second.no, 'viewer', user);
+    const { token } = (await invite(user.email)).json;
+    expect((await accept({ token, name: 'K', password: 'wrong one' })).status).toBe(401);
+    const stranger = new Browser(service);
+    await users.create(second.no, 'viewer', { email: 's@example.com', name: 'S', password });
+    await stranger.signIn('s@example.com', password);
+    const path = '/v1/team/invites/accept';
+    expect((await stranger.call('POST', path, { body: { token } })).status).toBe(403);
+    const own = new Browser(service);
+    await own.signIn(user.email, password);
+    const joined = await own.call('POST', path, { body: { token } });
+    expect(joined.json).toMatchObject({ userId: known.id, role: 'editor' });
+    await Promise.all([stranger.close(), own.close()]);
+  });
+
+  test('ends by withdrawal and after 7 days; expired and forged tokens say so', async () => {
+    const gone = (await invite('gone@example.com')).json;
+    const path = `/v1/team/invites/${word(gone.id)}`;
+    expect((await client.call('DELETE', path)).json).toEqual({ deleted: true, id: gone.id });
+    expect((await client.call('DELETE', path)).status).toBe(404);
+    const body = { name: 'G', password };
+    expect((await accept({ ...body, token: gone.token })).status).toBe(404);
+    expect((await accept({ ...body, token: 'A'.repeat(43) })).status).toBe(404);
+    const late = (await invite('late@example.com')).json;
+    clock.offsetMs = 7 * 86_400_000;
+    expect((await accept({ ...body, token: late.token })).json.code).toBe('gone');
+    expect((await invite('late@example.com')).status).toBe(201);
+    clock.offsetMs = 0;
+  });
+
+  test.each([
+    ['no @', { email: 'jane', role: 'viewer' }],
+    ['two addresses', { email: 'a@b.example,c@d.example', role: 'viewer' }],
+    ['a header', { email: 'a@b.example\r\nBcc: c@d.example', role: 'viewer' }],
+    ['too long', { email: `${'a'.repeat(250)}@b.example`, role: 'viewer' }],
+    ['an unknown role', { email: 'a@b.example', role: 'root' }],
+    ['an extra field', { email: 'a@b.example', role: 'viewer', plan: 'pro' }],
+  ])('with %s is 422', async (_name, body) => {
+    expect((await client.call('POST', '/v1/team/invites', { body })).status).toBe(422);
+  });
+
+  test('grants no role above the inviter’s', async () => {
+    const key = await service.keyOf('admin');
+    expect((await invite('up@example.com', 'owner', key)).status).toBe(403);
+    expect((await invite('up@example.com', 'admin', key)).status).toBe(201);
+  });
+});
+
+describe('members', () => {
+  const change = async (id: string, role: string, key = service.apiKey): Promise<number> =>
+    (await client.call('PATCH', `/v1/team/members/${id}`, { key, body: { role } })).status;
+
+  test('the last owner stays, also when two owners go at once', async () => {
+    const { users } = service.workspaces;
+    const first = users.firstOwner(1)?.id ?? '';
+    expect(await change(first, 'admin')).toBe(409);
+    const path = `/v1/team/members/${first}`;
+    expect((await client.call('DELETE', path)).status).toBe(409);
+    const other = await users.create(1, 'owner', { email: 'o2@example.com', name: 'O' });
+    const wanted = { workspaceNo: 1, userId: other.id, name: 'k', role: 'owner' } as const;
+    const { token } = await service.workspaces.keys.create(wanted);
+    const both = await Promise.all([change(other.id, 'admin'), change(first, 'admin', token)]);
+    expect(both.filter((status) => status === 200)).toHaveLength(1);
+    const owners = service.workspaces.members.list(1).filter(({ role }) => role === 'owner');
+    expect(owners).toHaveLength(1);
+    // For the tests after this one.
+    const actor = { workspaceNo: 1, userId: owners[0]?.user.id ?? '', role: 'owner' } as const;
+    await service.workspaces.members.changeRole(actor, first, 'owner');
+  });
+
+  test('an admin reaches no owner and grants no owner', async () => {
+    const key = await service.keyOf('admin');
+    const owner = service.workspaces.users.firstOwner(1)?.id ?? '';
+    expect(await change(owner, 'viewer', key)).toBe(403);
+    const email = 'm@example.com';
+    const { id } = await service.workspaces.users.create(1, 'viewer', { email, name: 'M' });
+    expect(await change(id, 'owner', key)).toBe(403);
+    expect(await change(id, 'admin', key)).toBe(200);
+  });
+
+  test('a removed member’s key and session end with the next request', async () => {
+    const user = { email: 'leaver@example.com', name: 'L', password };
+    const { id } = await service.workspaces.users.create(1, 'editor', user);
+    const wanted = { workspaceNo: 1, userId: id, name: 'k', role: 'editor' } as const;
+    const { token: key } = await service.workspaces.keys.create(wanted);
+    const browser = new Browser(service);
+    await browser.signIn(user.email, password);
+    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(200);
+    const path = `/v1/team/members/${id}`;
+    expect((await client.call('DELETE', path)).json).toEqual({ deleted: true, id });
+    expect((await client.call('DELETE', path)).status).toBe(404);
+    expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(401);
+    expect((await browser.call('GET', '/v1/qr-codes')).status).toBe(401);
+    await browser.close();
+  });
+});
+
+describe('mail', () => {
+  test('carries the link in text and HTML, which the answer does not', async () => {
+    const mailServer = await startMailServer();
+    const mailing = await startService({ environment: mailServer.environment });
+    const caller = new Client(mailing.url, mailing.apiKey);
+    const body = { email: 'zoë@example.com', role: 'viewer' };
+    const made = await caller.call('POST', '/v1/team/invites', { body });
+    expect(made.json.token).toBeUndefined();
+    const { to, source } = await mailServer.next();
+    expect(to).toEqual(['zoë@example.com']);
+    expect(source).toMatch(/text\/plain[^]*text\/html/);
+    const token = /token=(?:3D)?([\w-]{43})/.exec(source.replace(/=\r\n/g, ''))?.[1];
+    const accepted = { token, name: 'Zoë', password };
+    const joined = await caller.call('POST', '/v1/team/invites/accept', { body: accepted });
+    expect(joined.status).toBe(200);
+    await caller.close();
+    await mailing.stop();
+    await mailServer.close();
+  });
+
+  test('that cannot be sent is tried again, given up, and the next invite shows its link', async () => {
+    const mailServer = await startMailServer();
+    await mailServer.close();
+    const mailing = await startService({ environment: mailServer.environment });
+    const caller = new Client(mailing.url, mailing.apiKey);
+    const body = { email: 'lost@example.com', role: 'viewer' };
+    const send = async () => await caller.call('POST', '/v1/team/invites', { body });
+    expect((await send()).status).toBe(201);
+    await expect.poll(() => mailing.logLines.join('').includes('given up')).toBe(true);
+    await expect.poll(async () => (await send()).json.token).toMatch(/^[\w-]{43}$/);
+    expect((await send()).status).toBe(409);
+    expect(mailing.logLines.join('')).not.toContain('lost@example.com');
+    await caller.close();
+    await mailing.stop();
+  });
+});

@@ -1,0 +1,107 @@
+/**
+ * A redirect never depends on billing: the real service, a paid plan confirmed on the command line
+ * beside it, canceled, over, and over its quota, while the printed code keeps leading where it should
+ * and every scan is counted. Time passes by restarts with a clock set ahead.
+ */
+import { expect, it } from 'vitest';
+import { dayMs } from '../../src/model/day.ts';
+import { Client, word } from '../support/client.ts';
+import {
+  freePorts,
+  type Ports,
+  runCommand,
+  type ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../support/process.ts';
+
+const target = 'https://example.com/menu';
+const minuteMs = 60_000;
+
+/** The service with its wall clock ahead by `aheadMs`. */
+async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<ServiceProcess> {
+  const ahead = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
+  return await startProcess({
+    dataDir,
+    ports,
+    environment: { QZ_BOOTSTRAP_PLAN: 'free' },
+    nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(ahead)}`],
+  });
+}
+
+async function expectRedirects(ports: Ports, code: string, times: number): Promise<void> {
+  const links = new Client(`http://127.0.0.1:${ports.redirect}`);
+  for (let scan = 0; scan < times; scan += 1) {
+    const answer = await links.call('GET', `/${code}`, {
+      headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/126.0' },
+    });
+    expect([answer.status, answer.headers.location]).toEqual([302, target]);
+  }
+  await links.close();
+}
+
+/** Pays by the operator's hand, and cancels. @returns the key, the code and its id */
+async function subscribeAndCancel(dataDir: string, service: ServiceProcess) {
+  const key = service.apiKey;
+  const api = new Client(`${service.apiUrl}/v1`, key);
+  const made = await api.call('POST', '/qr-codes', { body: { target } });
+  expect(made.headers['x-ratelimit-limit']).toBe('20');
+  const code = word(made.json.shortUrl).split('/').at(-1) ?? '';
+  const wish = { plan: 'pro', interval: 'month' };
+  const checkout = await api.call('POST', '/billing/checkout', { body: wish });
+  expect(checkout.status).toBe(201);
+  const confirmed = await runCommand(['billing', 'confirm', word(checkout.json.id)], {
+    QZ_DATA_DIR: dataDir,
+  });
+  expect([confirmed.code, confirmed.stdout]).toEqual([0, expect.stringContaining('plan pro')]);
+  const again = await runCommand(['billing', 'confirm', word(checkout.json.id)], {
+    QZ_DATA_DIR: dataDir,
+  });
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('it is complete')]);
+  const paid = await api.call('GET', '/billing/subscription');
+  expect(paid.headers['x-ratelimit-limit']).toBe('120');
+  expect(paid.json).toMatchObject({ plan: 'pro', status: 'active', amount: 29, currency: 'EUR' });
+  const canceled = await api.call('DELETE', '/billing/subscription');
+  expect(canceled.json).toEqual({ status: 'canceling', effectiveAt: paid.json.currentPeriodEnd });
+  await expectRedirects(service.ports, code, 3);
+  expect((await api.call('GET', '/billing/subscription')).json.plan).toBe('pro');
+  await api.close();
+  return { key, code, id: word(made.json.id) };
+}
+
+it(
+  'redirects go on after cancellation, after the period, and over the quota',
+  { timeout: 90_000 },
+  () =>
+    withDataFolder(async (dataDir) => {
+      const ports = await freePorts();
+      const first = await start(dataDir, ports, 0);
+      const { key, code, id } = await subscribeAndCancel(dataDir, first);
+      await first.kill();
+
+      const later = await start(dataDir, ports, 32 * dayMs);
+      await expectRedirects(ports, code, 3);
+      const api = new Client(`${later.apiUrl}/v1`, key);
+      const after = await api.call('GET', '/billing/subscription');
+      expect(after.json).toEqual({ plan: 'free', status: 'none' });
+      expect(after.headers['x-ratelimit-limit']).toBe('20');
+      let status = 200;
+      for (let call = 0; call < 60 && status !== 429; call += 1) {
+        status = (await api.call('GET', '/qr-codes')).status;
+      }
+      expect(status).toBe(429);
+      await expectRedirects(ports, code, 4);
+      await later.terminate();
+
+      const last = await start(dataDir, ports, 32 * dayMs + 2 * minuteMs);
+      const counted = await api.call('GET', `/qr-codes/${id}`);
+      expect(counted.json.scans).toBe(10);
+      const events = await api.call('GET', '/events');
+      const kinds = events.items
+        .map(({ event }) => word(event))
+        .filter((kind) => kind.startsWith('subscription'));
+      expect(kinds).toEqual(['subscription.canceled', 'subscription.created']);
+      await api.close();
+      await last.terminate();
+    }),
+);
