@@ -23,7 +23,7 @@ import {
 import { workspaceOf } from './service/people-commands.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
 import { createLog } from './telemetry/log.ts';
-import { welcome } from './service/welcome.ts';
+import { firstOwner, welcome } from './service/welcome.ts';
 
 const exitFailed = 1;
 const exitUsage = 2;
@@ -96,7 +96,8 @@ interface KeyOptions extends CommonOptions {
 
 async function createKey(options: KeyOptions): Promise<void> {
   await administer(options, async ({ services }, config) => {
-    await services.workspaces.bootstrap(config.bootstrap);
+    const first = await services.workspaces.bootstrap(config.bootstrap);
+    if (first !== undefined) console.error(firstOwner(first));
     const workspace = workspaceOf(services, options.workspace);
     const owner = services.users.firstOwner(workspace.no);
     if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');
@@ -138,7 +139,7 @@ function commands(): Command {
     .command('create')
     .description('make an API key; it is shown once')
     .requiredOption('-n, --name <name>', 'what it is for')
-    .addOption(new Option('-r, --role <role>', 'what it may do').choices(roles).default('admin'))
+    .addOption(new Option('-r, --role <role>', 'what it may do').choices(roles).default('owner'))
     .option(...workspaceOption)
     .option('--json', 'print {"key": "…"} for scripts')
     .option(...config)
@@ -173,11 +174,21 @@ function commands(): Command {
 }
 
 try {
-  await commands().parseAsync(process.argv);
+  await run(commands(), process.argv);
 } catch (error) {
   process.exitCode = report(error);
   // A half-opened service may hold threads: the reason is printed, nothing is left to wait for.
   if (!(error instanceof CommanderError)) process.exit();
+}
+
+/** Without a command the service runs; a word that is none is a mistake, not an argument of `serve`. */
+async function run(program: Command, argv: readonly string[]): Promise<void> {
+  const word = argv[2];
+  const isKnown = program.commands.some((command) => command.name() === word) || word === 'help';
+  if (word !== undefined && !word.startsWith('-') && !isKnown) {
+    program.error(`error: unknown command '${word}'`);
+  }
+  await program.parseAsync(argv);
 }
 
 /** Says why on standard error; returns the exit code. */

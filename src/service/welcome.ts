@@ -16,6 +16,11 @@ export function welcome(config: Config, first: Bootstrapped | undefined): string
   return [...lines, ''].join('\n');
 }
 
+/** The first owner's sign-in, where a command made the first workspace before the service ever ran. */
+export function firstOwner({ user, password }: Bootstrapped): string {
+  return `Made the first workspace. Its owner signs in as ${user.email}, password ${password} (shown once)`;
+}
+
 function secrets(api: string, { user, password, apiKey }: Bootstrapped): string[] {
   return [
     '',
