@@ -26,6 +26,7 @@ import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
+import { invitePage, invitePagePath } from './invite-page.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply } from './problem.ts';
 import { referencePage } from './reference-page.ts';
@@ -68,6 +69,7 @@ export class ApiServer implements Handler {
     this.#pages = new Map([
       ['/', frontPage(config.api.publicUrl)],
       ['/docs', referencePage(openApi, routes)],
+      [invitePagePath, invitePage()],
     ]);
     this.#requests = metrics.counter(
       'quietzone_api_requests_total',

@@ -6,6 +6,7 @@ import type { WorkspaceServices } from '../workspaces/services.ts';
 import type { MadeInvite } from '../workspaces/invites.ts';
 import type { Actor } from '../model/workspace.ts';
 import { noBody, noQuery } from './fields.ts';
+import { invitePagePath } from './invite-page.ts';
 import {
   acceptBody,
   deleted,
@@ -50,7 +51,8 @@ function createOne({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     answer: { status: 201, schema: madeInvite, what: 'The invite' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { email, role }, keep }) => {
-      const linkOf = ({ token }: MadeInvite): string => `${publicUrl}/accept-invite?token=${token}`;
+      const linkOf = ({ token }: MadeInvite): string =>
+        `${publicUrl}${invitePagePath}?token=${token}`;
       const answer = (made: MadeInvite): Result => {
         const isShown = mail === undefined || made.isAgain;
         const secret = isShown ? { acceptUrl: linkOf(made), token: made.token } : {};
