@@ -83,7 +83,16 @@ export const errorPagePolicy =
   `frame-ancestors 'none'`;
 
 /** The page of a kind, as HTML for people and as a problem document (RFC 9457) for programs. */
-export function errorPage(kind: ErrorPageKind): ErrorPage {
+export const errorPage = (kind: ErrorPageKind): ErrorPage => pages[kind];
+
+const pages: Readonly<Record<ErrorPageKind, ErrorPage>> = {
+  unknown: makePage('unknown'),
+  gone: makePage('gone'),
+  throttled: makePage('throttled'),
+  method: makePage('method'),
+};
+
+function makePage(kind: ErrorPageKind): ErrorPage {
   const { status, code, title, text, help } = words[kind];
   const html =
     '<!doctype html><html lang="en"><head><meta charset="utf-8">' +

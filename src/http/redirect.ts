@@ -19,6 +19,7 @@ import { BotReason } from '../model/scan.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import type { BotReasons } from '../scans/visitor/bot.ts';
+import { sendFramed } from './framing.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
 import { Turn } from './turn.ts';
@@ -36,6 +37,8 @@ export interface RedirectOptions {
 }
 
 const unlimited = -1;
+/** Turns kept for use again under `power`: one sync answers about so many, what a stall made goes. */
+const spareTurnsMax = 64;
 const microseconds = 1_000;
 
 export class Redirect {
@@ -100,10 +103,14 @@ export class Redirect {
     if (this.#isOver(link) || links.scansLeft(link) === 0) {
       return refusals.gone(response, request, this.isDraining);
     }
-    response.writeStatus('302 Found');
-    response.writeHeader('Location', links.location(link));
-    response.writeHeader('Cache-Control', 'private, no-store');
-    response.endWithoutBody(0, this.isDraining);
+    // A copy: an answer that waits for the next turn outlives the table's entry.
+    const location = links.location(link).slice();
+    sendFramed(response, request, this.isDraining ? 'close' : 'keep', (connection) => {
+      response.writeStatus('302 Found');
+      response.writeHeader('Location', location);
+      response.writeHeader('Cache-Control', 'private, no-store');
+      response.endWithoutBody(0, connection === 'close');
+    });
   };
 
   #beginTurn(): void {
@@ -134,7 +141,7 @@ export class Redirect {
       journal.append(frame, scans);
       const answer = (): void => {
         this.#answer(turn, startMs);
-        this.#spareTurns.push(turn);
+        if (this.#spareTurns.length < spareTurnsMax) this.#spareTurns.push(turn);
       };
       journal.sync().then(answer, answer);
       return;

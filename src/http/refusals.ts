@@ -3,6 +3,7 @@
  * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { sendFramed } from './framing.ts';
 import { endHead } from './head.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
@@ -54,22 +55,34 @@ export class Refusals {
     this.counts[kind]++;
     const page: ErrorPage = errorPage(kind);
     const wantsJson = /\bapplication\/(?:[\w.+-]*\+)?json\b/i.test(request.getHeader('accept'));
-    response.writeStatus(reasons[page.status]!);
-    response.writeHeader('Cache-Control', 'no-store');
-    response.writeHeader('X-Content-Type-Options', 'nosniff');
-    response.writeHeader('Vary', 'Accept');
-    if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
-    if (retryAfterSeconds !== undefined) {
-      response.writeHeader('Retry-After', String(retryAfterSeconds));
-    }
-    if (wantsJson) {
-      response.writeHeader('Content-Type', 'application/problem+json');
-    } else {
-      response.writeHeader('Content-Type', 'text/html; charset=utf-8');
-      response.writeHeader('Content-Security-Policy', errorPagePolicy);
-    }
-    const body = wantsJson ? page.json : page.html;
-    if (request.getMethod() !== 'head') response.end(body, closes);
-    else endHead(response, Buffer.byteLength(body), closes ? 'close' : 'keep');
+    const isHead = request.getMethod() === 'head';
+    sendFramed(response, request, closes ? 'close' : 'keep', (connection) => {
+      response.writeStatus(reasons[page.status]!);
+      writeHeaders(response, kind, wantsJson, retryAfterSeconds);
+      const body = wantsJson ? page.json : page.html;
+      if (isHead) endHead(response, Buffer.byteLength(body), connection);
+      else response.end(body, connection === 'close');
+    });
+  }
+}
+
+function writeHeaders(
+  response: HttpResponse,
+  kind: ErrorPageKind,
+  wantsJson: boolean,
+  retryAfterSeconds: number | undefined,
+): void {
+  response.writeHeader('Cache-Control', 'no-store');
+  response.writeHeader('X-Content-Type-Options', 'nosniff');
+  response.writeHeader('Vary', 'Accept');
+  if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
+  if (retryAfterSeconds !== undefined) {
+    response.writeHeader('Retry-After', String(retryAfterSeconds));
+  }
+  if (wantsJson) {
+    response.writeHeader('Content-Type', 'application/problem+json');
+  } else {
+    response.writeHeader('Content-Type', 'text/html; charset=utf-8');
+    response.writeHeader('Content-Security-Policy', errorPagePolicy);
   }
 }

@@ -51,7 +51,7 @@ export class ScannerAddresses {
     if (this.#open === 0) this.#isStrangerHere = false;
   }
 
-  /** 4 or 16 bytes, valid until the next call. */
+  /** 4 or 16 bytes, valid until the next call; never fewer, whatever has become of the socket. */
   of(response: HttpResponse, request: HttpRequest): Uint8Array {
     if (!this.#hasProxies) return unmapped(new Uint8Array(response.getRemoteAddress()));
     if (this.#isStrangerHere && !this.#clients.isTrusted(peerText(response))) {
@@ -79,8 +79,15 @@ const noAddress = new ArrayBuffer(0);
 const text = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('latin1');
 const peerText = (response: HttpResponse): string => text(response.getRemoteAddressAsText());
 
-/** An IPv4 address of a dual-stack socket comes mapped into IPv6. */
-function unmapped(address: Uint8Array): Uint8Array {
+/** `::`, what an address in no known form is, too. */
+const unknownAddress = new Uint8Array(16);
+
+/**
+ * An IPv4 address of a dual-stack socket comes mapped into IPv6. A socket whose peer has reset it in the
+ * meantime has no address: 0 bytes, which a record has no room to say.
+ */
+export function unmapped(address: Uint8Array): Uint8Array {
+  if (address.length === 0) return unknownAddress;
   if (address.length !== 16 || address[10] !== 255 || address[11] !== 255) return address;
   for (let i = 0; i < 10; i++) if (address[i] !== 0) return address;
   return address.subarray(mappedPrefixLength);

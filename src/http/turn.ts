@@ -16,9 +16,8 @@ export class Turn {
   /** Copies of the locations, where the answers outlive the event-loop turn. */
   #locations: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(turnMax);
-  readonly #abortHandlers = Array.from({ length: turnMax }, (_, place) => () => {
-    this.#aborted[place] = 1;
-  });
+  /** Made when a place is first used: while a disk stalls under `power`, many small turns wait at once. */
+  readonly #abortHandlers: (() => void)[] = [];
   #count = 0;
   #current = 0;
   #closes = false;
@@ -47,14 +46,14 @@ export class Turn {
     this.#responses[place] = response;
     this.#entries[place] = entry;
     this.#aborted[place] = 0;
-    response.onAborted(this.#abortHandlers[place]!);
+    response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
 
   /** The answers leave after the event-loop turn: the table may reuse the entries, so copy. */
   keepLocations(): void {
     this.#locations = this.#entries
       .slice(0, this.#count)
-      .map((entry) => Uint8Array.from(this.#links.location(entry)));
+      .map((entry) => this.#links.location(entry).slice());
   }
 
   /** Sends all answers and empties the turn. */
@@ -67,6 +66,12 @@ export class Turn {
     }
     this.#count = 0;
     this.#locations = undefined;
+  }
+
+  #abortHandler(place: number): () => void {
+    return () => {
+      this.#aborted[place] = 1;
+    };
   }
 
   #location(place: number): Uint8Array {

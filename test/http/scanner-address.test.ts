@@ -2,9 +2,20 @@
 import { isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressBytes, parseIpv4 } from '../../src/http/scanner-address.ts';
+import { addressBytes, parseIpv4, unmapped } from '../../src/http/scanner-address.ts';
 
 const hex = (text: string): string => Buffer.from(addressBytes(text)).toString('hex');
+
+describe('unmapped', () => {
+  it.each([
+    ['', '0'.repeat(32)],
+    ['01020304', '01020304'],
+    ['00000000000000000000ffff01020304', '01020304'],
+    ['20010db8000000000000ffff01020304', '20010db8000000000000ffff01020304'],
+  ])('%j is %s', (bytes, wanted) => {
+    expect(Buffer.from(unmapped(Buffer.from(bytes, 'hex'))).toString('hex')).toBe(wanted);
+  });
+});
 
 describe('parseIpv4', () => {
   it('takes exactly what is a dotted address', () => {
