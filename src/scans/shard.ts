@@ -177,7 +177,7 @@ export class Shard {
 
   figures(): ShardFigures {
     let lagBytes = 0;
-    let damagedScans = 0;
+    let damagedScans = this.#cursor.malformed;
     let damagedBytes = 0;
     for (const inbox of this.#inboxes) {
       lagBytes += Math.max(0, this.#tail(inbox) - inbox.position);
@@ -352,7 +352,8 @@ export class Shard {
   #trimBlocks(): void {
     const { store, clock, shards, rawRetentionDays } = this.#options;
     const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
-    const expiredMs = clock.now() - keptMs;
+    const nowMs = clock.now();
+    const expiredMs = nowMs - keptMs;
     const oldestNeeded = Math.min(...readCheckpoints(store));
     const limit = trimFactor * checkpointWindows * shards;
     const keys: number[] = [];
@@ -360,8 +361,10 @@ export class Shard {
     for (const { key, value } of store.blocks.range({ limit })) {
       if (key > oldestNeeded) break;
       keys.push(key);
+      const { newestMs } = new ScanBlock(value);
+      if (newestMs < expiredMs) expired = keys.length;
       // A block dated by a clock that ran ahead goes with the first one after it that is expired.
-      if (new ScanBlock(value).newestMs < expiredMs) expired = keys.length;
+      else if (newestMs <= nowMs) break;
     }
     for (const key of keys.slice(0, expired)) store.blocks.remove(key);
   }

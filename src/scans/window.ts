@@ -58,10 +58,6 @@ export class Window {
   get newestMs(): number {
     return this.#newestMs;
   }
-  /** The codes in this window, in no order. */
-  codes(): Iterable<number> {
-    return this.#groups.keys();
-  }
 
   add(scan: Scan): void {
     const entry = this.#count;

@@ -1,4 +1,5 @@
 /** Scan records: what goes into a frame comes out of it, and a damaged frame is never taken for sound. */
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { partitionCount } from '../../src/model/code.ts';
@@ -119,11 +120,62 @@ describe('a sealed frame', () => {
     }
   });
 
+  it('carries the CRC-32 of its header that zlib would give', () => {
+    const property = fc.property(
+      fc.integer({ min: 0, max: 2 ** 48 }),
+      fc.array(record),
+      (at, all) => {
+        for (const made of all) add(made);
+        const frame = batch.seal(at);
+        expect(frame.readUInt32LE(24)).toBe(crc32(frame.subarray(0, 24)));
+      },
+    );
+    fc.assert(property, { numRuns: 50 });
+  });
+
   it('is refused at every shorter length', () => {
     batch.add(3, 4, 5, 0, new Uint8Array(4), 'agent', '');
     const frame = Buffer.from(batch.seal(9));
     for (let length = 0; length < frame.length; length++) {
       expect(isSound(frame.subarray(0, length))).toBe(false);
     }
+  });
+});
+
+describe('a record whose lengths contradict each other', () => {
+  const plain = (agent: string): Made => ({
+    partition: 3,
+    codeNo: 7,
+    workspaceNo: 1,
+    isPrefetch: false,
+    address: Uint8Array.of(192, 0, 2, 1),
+    agent,
+    referer: '',
+  });
+  /** A frame of three records, the middle one changed at `offset` and sealed again. */
+  function frameWith(offset: number, value: number): Buffer {
+    for (const agent of ['first', 'second', 'third']) add(plain(agent));
+    const frame = Buffer.from(batch.seal(1));
+    const second = 32 + 20 + 'first'.length;
+    frame.writeUInt16LE(value, second + offset);
+    frame.writeUInt32LE(crc32(frame.subarray(32)), 20);
+    frame.writeUInt32LE(crc32(frame.subarray(0, 24)), 24);
+    return frame;
+  }
+  function agentsOf(frame: Buffer): [agents: string[], malformed: number] {
+    const cursor = new RecordCursor();
+    cursor.open(frame, 0);
+    const agents = [];
+    while (cursor.next()) agents.push(cursor.agent);
+    return [agents, cursor.malformed];
+  }
+
+  it('is passed over and counted where its own length still holds', () => {
+    expect(agentsOf(frameWith(12, 2))).toEqual([['first', 'third'], 1]);
+    expect(agentsOf(frameWith(14, 600))).toEqual([['first', 'third'], 1]);
+  });
+  it('ends the frame where nothing tells its length', () => {
+    expect(agentsOf(frameWith(0, 5))).toEqual([['first'], 1]);
+    expect(agentsOf(frameWith(0, 60_000))).toEqual([['first'], 1]);
   });
 });
