@@ -49,6 +49,14 @@ test('loadConfig names every fault with its source', () => {
   expect(text).toContain('unknown key prot');
   expect(text).toContain('durability');
   expect(faults('', { QZ_REDIRECT_PORT: 'http' })).toContain('QZ_REDIRECT_PORT: redirect.port');
+  expect(faults('', { QZ_TRUSTED_PROXIES: '10.0.0.1,300.1.1.1' })).toContain(
+    'QZ_TRUSTED_PROXIES: trustedProxies.1: expected an address or a CIDR block',
+  );
+  for (const base of ['https://s.example?x=1', 'https://s.example#x', 'https://u:p@s.example']) {
+    expect(faults('', { QZ_SHORT_URL_BASE: base })).toContain(
+      'QZ_SHORT_URL_BASE: shortUrlBase: must have no',
+    );
+  }
   expect(faults('', { QZ_NO_SUCH: '1', QZ_OTHER: '2' })).toContain('QZ_NO_SUCH, QZ_OTHER');
   expect(faults('{"api": ')).toContain('Cannot parse configuration');
   expect(faults('[]')).toContain('expected a JSON object');

@@ -280,7 +280,9 @@ function contains(packed: PackedCode, search: string): boolean {
   const [id, , , , target, , shortCode, name] = packed;
   const externalId = packed[12];
   const has = (text: string | null): boolean => text?.toLowerCase().includes(search) === true;
-  return has(target) || has(name) || has(shortCode) || has(externalId) || has(id);
+  // An id is looked for as an id: its letters mean nothing, and short texts would be in many of them.
+  const isId = search.startsWith('qr_') && id.startsWith(search);
+  return has(target) || has(name) || has(shortCode) || has(externalId) || isId;
 }
 
 function earlier(one: ListPosition, other: ListPosition): ListPosition {

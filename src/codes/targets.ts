@@ -89,6 +89,8 @@ function urlTarget(target: string, ownHosts: readonly string[]): Checked {
   if (space.test(target)) return bad('invalid_characters', 'No white space; write it as %20');
   const raw = schemeAndAuthority.exec(target);
   if (raw === null) return bad('invalid_url', 'An address that begins with http:// or https://');
+  // `http:///name` has no host to a reader; the parser would take the path's first part for one.
+  if (raw[1] === '') return bad('invalid_url', 'A host is needed after the two slashes');
   if (raw[1]?.includes('@') === true) return bad('credentials', 'No user name or password');
   if (raw[2]?.includes('\\') === true) return bad('invalid_url', 'No backslash before the query');
   const url = URL.parse(target);

@@ -6,8 +6,8 @@
  * Memory order. The writer completes entry and tag, then stores the slot's offset with
  * `Atomics.store`; a finder loads the generations word with `Atomics.load`, then the offset, then tag
  * and entry through it. The offset is a plain load (V8 calls a function for an atomic one, and a line
- * holds eight): it is either the old or the new one, and what it leads to is complete. Tags never change, offsets only from one entry of the key to
- * the next, slots are never emptied.
+ * holds eight): it is either the old or the new one, and what it leads to is complete. Tags never
+ * change, offsets only from one entry of the key to the next, slots are never emptied.
  *
  * While the table grows, the newest generation is searched first, then the one before it, which
  * stays complete for its keys until the move is over: a key that moves meanwhile is found in one of

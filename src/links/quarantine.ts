@@ -6,13 +6,14 @@
  * A block enters after the slot that showed it was swapped, marked with the current epoch; later the
  * epoch advances. A reader publishes the epoch it begins its turn in. Who publishes a later epoch
  * than a block's mark loaded that epoch after the swap, and can't have found the block. Who published
- * nothing when we looked will load slots after we looked, hence after the swap: all these accesses
- * are `Atomics`, one total order. So a block is free when every reader is idle or in a later epoch.
+ * nothing when we looked will load slots after we looked, hence after the swap: epochs, swaps and the
+ * generations word that every look-up loads first are `Atomics`, one total order, and the plain loads
+ * of slots stay behind that one. So a block is free when every reader is idle or in a later epoch.
  * A reader that publishes a stale epoch, because it was interrupted in `enter`, only delays us.
  *
  * Epochs wrap; differences are taken modulo 2^32 and stay small, because the epoch advances only when
  * something entered since, and at most 65,536 blocks wait. Beyond that the writer waits for readers,
- * then refuses: a reader is stuck in its turn, and supervision restarts it.
+ * then refuses, until the reader that is stuck leaves its turn or dies and a successor takes its place.
  */
 import { CONTROL, readerWord } from './layout.ts';
 

@@ -47,10 +47,6 @@ export class Slots {
     return this.#used;
   }
 
-  get isMoving(): boolean {
-    return this.#older !== undefined;
-  }
-
   get #slotCount(): number {
     return this.#newest.length / 2;
   }

@@ -26,7 +26,6 @@ import {
   type LinkTableMemory,
   limitWord,
   liveUnits,
-  readerWord,
   SHAPE,
   TARGET_BYTES_MAX,
   targetWord,
@@ -208,11 +207,6 @@ export class LinkWriter {
   reclaim(): void {
     this.#slots.move(RECLAIM_SLOTS);
     this.#drain();
-  }
-
-  /** Ends the turn a dead thread was in, which would keep memory from being freed. */
-  forgetReader(readerIndex: number): void {
-    Atomics.store(this.#control, readerWord(readerIndex), 0);
   }
 
   #putGone(link: Link): void {

@@ -42,7 +42,6 @@ const shortCodeLength = 8;
 export const partitionCount = 64;
 
 const shortCodeAlphabet = base32Alphabet.toUpperCase();
-const lookAlikeShape = /^[0-9A-Z]{8}$/;
 
 /** Paths of the short-link host that must never become a code, folded. */
 export const reservedShortCodes: ReadonlySet<string> = new Set([
@@ -78,13 +77,6 @@ export function generateShortCode(randomBytes: RandomBytes): string {
 /** The form short codes are stored and looked up in. */
 export function foldShortCode(text: string): string {
   return text.toUpperCase();
-}
-
-/** Second try of a look-up that found nothing: I and L read as 1, O as 0, where a code has the generated shape. */
-export function foldLookAlikes(text: string): string {
-  const folded = foldShortCode(text);
-  if (!lookAlikeShape.test(folded)) return folded;
-  return folded.replace(/[IL]/g, '1').replace(/O/g, '0');
 }
 
 /** The partition, 0–63, of a code's scans: an integer mix (Murmur3's finaliser), so neighbours spread. */

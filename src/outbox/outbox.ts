@@ -100,15 +100,18 @@ export class Outbox {
     const oldestMs = this.#clock.now() - retentionMs;
     return await this.#store.environment.transaction(() => {
       const old: Array<[number, number]> = [];
+      let expired = 0;
       for (const { key, value } of this.#store.events.range({ limit: batch })) {
-        if (key > deliveredSequence || value.createdAtMs >= oldestMs) break;
+        if (key > deliveredSequence) break;
         old.push([value.workspaceNo, key]);
+        // An event dated by a clock that ran ahead goes with the first one after it that is expired.
+        if (value.createdAtMs < oldestMs) expired = old.length;
       }
-      for (const key of old) {
+      for (const key of old.slice(0, expired)) {
         this.#store.events.remove(key[1]);
         this.#store.workspaceEvents.remove(key);
       }
-      return old.length;
+      return expired;
     });
   }
 }

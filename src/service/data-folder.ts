@@ -12,14 +12,28 @@
  *   service.sock     the hold
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
-  override readonly name = 'DataFolderError';
+  override readonly name: string = 'DataFolderError';
+}
+
+/** Another process holds it. */
+export class DataFolderHeldError extends DataFolderError {
+  override readonly name = 'DataFolderHeldError';
 }
 
 /** Longest socket path that all systems take (macOS: 104 bytes with the end mark). */
@@ -52,14 +66,13 @@ export function openDataFolder(dataDir: string): DataFolder {
   };
 }
 
-/** A secret of this installation: made at the first start, the same for ever after. */
+/**
+ * A secret of this installation: made at the first start, the same for ever after. Only for the process
+ * that holds the folder.
+ */
 export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
   const file = join(folder.path, name);
-  try {
-    writeFileSync(file, randomBytes(bytes), { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST') throw error;
-  }
+  if (!existsSync(file)) writeSecret(file, randomBytes(bytes));
   const secret = readFileSync(file);
   if (secret.length !== bytes) {
     throw new DataFolderError(
@@ -69,17 +82,24 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
   return Uint8Array.from(secret);
 }
 
+/** Whole and on the disk before it has its name: half a secret would refuse every later start. */
+function writeSecret(file: string, secret: Uint8Array): void {
+  const draft = `${file}.new`;
+  writeFileSync(draft, secret, { mode: 0o600, flush: true });
+  renameSync(draft, file);
+}
+
 /**
  * Holds the folder for this process.
  * @returns lets go of it
- * @throws DataFolderError when another process holds it
+ * @throws DataFolderHeldError when another process does; DataFolderError when it cannot be held
  */
 export async function holdDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
   const path = socketPath(folder.path);
   let server = await listen(path);
   if (server === undefined) {
     if (await isAnswered(path)) {
-      throw new DataFolderError(
+      throw new DataFolderHeldError(
         `Cannot start: data folder ${folder.path} is held by a running service, expected a free one`,
       );
     }
@@ -87,7 +107,9 @@ export async function holdDataFolder(folder: DataFolder): Promise<() => Promise<
     server = await listen(path);
   }
   if (server === undefined) {
-    throw new DataFolderError(`Cannot start: data folder ${folder.path} is being taken right now`);
+    throw new DataFolderHeldError(
+      `Cannot start: data folder ${folder.path} is being taken right now`,
+    );
   }
   const held = server;
   held.unref();
@@ -104,7 +126,8 @@ function socketPath(folder: string): string {
 function listen(path: string): Promise<Server | undefined> {
   return new Promise((done, fail) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // Stays for the holder's life: an accept without a free descriptor is an 'error' too, and no end.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') done(undefined);
       else fail(new DataFolderError(`Cannot hold the data folder: ${error.message}`));
     });
@@ -112,6 +135,7 @@ function listen(path: string): Promise<Server | undefined> {
   });
 }
 
+/** Only a socket that refuses is stale: one whose queue is full, or of another user, has an owner. */
 function isAnswered(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path);
@@ -119,7 +143,10 @@ function isAnswered(path: string): Promise<boolean> {
       socket.destroy();
       done(true);
     });
-    socket.once('error', () => done(false));
+    socket.once('error', (error) => {
+      const code = systemErrorCode(error);
+      done(code !== 'ECONNREFUSED' && code !== 'ENOENT');
+    });
   });
 }
 

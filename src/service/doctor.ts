@@ -2,8 +2,9 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Config, loadConfig, threadCounts } from '../config.ts';
-import { holdDataFolder, openDataFolder } from './data-folder.ts';
+import { DataFolderHeldError, holdDataFolder, openDataFolder } from './data-folder.ts';
 import { assertPortFree } from '../http/port.ts';
+import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
 
 /** Below this LMDB and the journals soon have nowhere to write. */
@@ -26,13 +27,16 @@ export async function diagnose(
   const findings = [good('configuration is valid'), good(machine(config)), folder];
   if (folder.ok) {
     findings.push(space(config.dataDir));
-    const held = await examine(async () => {
-      const release = await holdDataFolder(openDataFolder(config.dataDir));
-      await release();
-      return 'data folder is free';
+    let isRunning = false;
+    const hold = await examine(async () => {
+      isRunning = await isHeld(config.dataDir);
+      return isRunning ? 'a service is running on this data folder' : 'data folder is free';
     });
-    findings.push(held.ok ? held : good('a service is running on this data folder'));
-    if (held.ok) findings.push(...(await ports(config)));
+    findings.push(hold);
+    if (!isRunning) findings.push(...(await ports(config)));
+  }
+  if (config.redirect.tlsCertFile !== '') {
+    findings.push(await examine(async () => tlsFiles(config)));
   }
   const { warnings } = loadGeoFiles(config.geo);
   findings.push(
@@ -52,6 +56,23 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
   } catch (error) {
     return { ok: false, text: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** @throws DataFolderError when it is not held and cannot be */
+async function isHeld(dataDir: string): Promise<boolean> {
+  try {
+    const release = await holdDataFolder(openDataFolder(dataDir));
+    await release();
+    return false;
+  } catch (error) {
+    if (error instanceof DataFolderHeldError) return true;
+    throw error;
+  }
+}
+
+function tlsFiles({ redirect }: Config): string {
+  assertTlsFiles(redirect);
+  return `TLS certificate ${redirect.tlsCertFile} and its key are readable`;
 }
 
 function machine(config: Config): string {

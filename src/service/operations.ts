@@ -195,6 +195,7 @@ function registerStore(metrics: Metrics, { links, images, scans, management }: O
     { labels: { use: 'committed' }, value: links.bytesUsed },
     { labels: { use: 'free' }, value: links.bytesFree },
     { labels: { use: 'waiting' }, value: links.bytesWaiting },
+    { labels: { use: 'lost' }, value: links.bytesLost },
   ]);
   metrics.total(
     'quietzone_images_drawn_total',

@@ -87,8 +87,9 @@ export class EngineThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly redirects: RedirectState[] = [];
   readonly shards: ShardState[] = [];
-  /** Microseconds, all redirect threads, since the start. */
+  /** Microseconds, all redirect threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = build({
+    bitBucketSize: 64,
     lowestDiscernibleValue: 1,
     highestTrackableValue: latencyMicrosecondsMax,
     numberOfSignificantValueDigits: 2,
@@ -113,8 +114,11 @@ export class EngineThreads {
   async startShards(msMax: number): Promise<boolean> {
     const { shards } = threadCounts(this.#options.config);
     const caughtUp = new Promise<boolean>((resolve, reject) => {
-      this.#onShardsFailed = reject;
       const timer = setTimeout(() => resolve(false), msMax);
+      this.#onShardsFailed = (error) => {
+        clearTimeout(timer);
+        reject(error);
+      };
       this.#onCaughtUp = () => {
         if (!this.shards.every((shard) => shard.isCaughtUp)) return;
         clearTimeout(timer);
@@ -254,10 +258,14 @@ export class EngineThreads {
   }
 
   #trimJournals(): void {
-    const { folder } = this.#options;
+    const { folder, log } = this.#options;
     for (const journal of this.shards[0]?.consumed.keys() ?? []) {
       const position = Math.min(...this.shards.map((shard) => shard.consumed.get(journal) ?? 0));
-      trimJournal(journalFolder(folder.journalRoot, journal), position);
+      try {
+        trimJournal(journalFolder(folder.journalRoot, journal), position);
+      } catch (error) {
+        log.error({ error: String(error), journal }, 'a journal cannot be trimmed, trying again');
+      }
     }
   }
 

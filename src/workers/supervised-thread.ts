@@ -28,7 +28,6 @@ export class SupervisedThread<Setup, Request, Report> {
   #worker: Worker | undefined;
   #isStopping = false;
   #restartTimer: NodeJS.Timeout | undefined;
-  #startedMs = 0;
   #waitMs = restartMsFirst;
   #ended: Promise<void> = Promise.resolve();
   restarts = 0;
@@ -43,7 +42,7 @@ export class SupervisedThread<Setup, Request, Report> {
     if (this.#isStopping) return;
     const worker = new Worker(file, { workerData });
     this.#worker = worker;
-    this.#startedMs = clock.monotonicMs();
+    const startedMs = clock.monotonicMs();
     let reason = 'it ended without a word';
     worker.on('message', (report: Report) => onReport(report));
     worker.on('error', (error: unknown) => {
@@ -53,7 +52,7 @@ export class SupervisedThread<Setup, Request, Report> {
       worker.once('exit', () => {
         if (this.#worker === worker) this.#worker = undefined;
         resolve();
-        this.#restart(reason);
+        this.#restart(reason, clock.monotonicMs() - startedMs);
       });
     });
   }
@@ -72,14 +71,15 @@ export class SupervisedThread<Setup, Request, Report> {
     clearTimeout(cutOff);
   }
 
-  #restart(reason: string): void {
+  /** @param ranMs 0 when it did not even start: a setup that fails for long must not be tried faster */
+  #restart(reason: string, ranMs: number): void {
     if (this.#isStopping) return;
-    const { clock, onDeath } = this.#options;
+    const { onDeath } = this.#options;
     this.restarts++;
-    if (clock.monotonicMs() - this.#startedMs > healthyMs) this.#waitMs = restartMsFirst;
+    if (ranMs > healthyMs) this.#waitMs = restartMsFirst;
     onDeath(reason, this.restarts);
     this.#restartTimer = setTimeout(() => {
-      this.start().catch((error: unknown) => this.#restart(String(error)));
+      this.start().catch((error: unknown) => this.#restart(String(error), 0));
     }, this.#waitMs);
     this.#waitMs = Math.min(restartMsMax, this.#waitMs * 2);
   }

@@ -93,6 +93,16 @@ describe('list', () => {
     );
   });
 
+  test('an id is found as an id, not by letters that happen to be in it', async () => {
+    const { desk, model } = await filled();
+    const { id } = expected(model, {})[0]!;
+    const total = async (search: string): Promise<number> =>
+      (await desk.book.list(1, { filter: { search }, limit: 1 })).total;
+    expect(await total(id)).toBe(1);
+    expect(await total(id.slice(0, -1))).toBeGreaterThanOrEqual(1);
+    expect(await total(id.slice(-8))).toBe(0);
+  });
+
   test('remembered totals end with the next change', async () => {
     const { desk, model } = await filled();
     const total = async (): Promise<number> =>

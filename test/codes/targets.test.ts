@@ -75,6 +75,9 @@ describe('url', () => {
     ['https://go%2Eexample.com/', 'own_host'],
     ['https://münchen.example/', 'own_host'],
     ['https://256.256.256.256/', 'invalid_url'],
+    ['http:///example.com/', 'invalid_url'],
+    ['https:////example.com/', 'invalid_url'],
+    ['https://?example.com', 'invalid_url'],
     [`https://example.com/${'a'.repeat(2_048)}`, 'too_long'],
     [`https://example.com/${'ö'.repeat(500)}`, 'too_long'],
   ])('%j is refused as %s', (target, code) => {

@@ -2,7 +2,6 @@ import { getRandomValues } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  foldLookAlikes,
   foldShortCode,
   generateShortCode,
   partitionCount,
@@ -26,15 +25,8 @@ describe('generateShortCode', () => {
     for (let made = 0; made < 100; made++) {
       const code = generateShortCode(getRandomValues);
       expect(foldShortCode(code.toLowerCase())).toBe(code);
-      expect(foldLookAlikes(code.toLowerCase())).toBe(code);
     }
   });
-});
-
-test('foldLookAlikes reads I and L as 1, O as 0, in codes of the generated shape only', () => {
-  expect(foldLookAlikes('oil00123')).toBe('01100123');
-  expect(foldLookAlikes('summer-oil')).toBe('SUMMER-OIL');
-  expect(foldLookAlikes('OIL')).toBe('OIL');
 });
 
 describe('partitionOf', () => {

@@ -67,3 +67,17 @@ test('trim removes what is old and delivered, a batch at a time, and numbers go 
   expect(reopened.after(0, 10).map((e) => e.sequence)).toEqual([11]);
   expect(reopened.lastSequence).toBe(11);
 });
+
+test('an event dated by a clock that ran a year ahead does not hold up the trim', async () => {
+  const { outbox, append, clock } = openOutbox();
+  await append(1, 'old');
+  clock.move(365 * 86_400_000);
+  await append(1, 'ahead');
+  clock.move(-365 * 86_400_000);
+  await append(1, 'old');
+  await append(1, 'old');
+  clock.move(31 * 86_400_000);
+  await append(1, 'new');
+  expect(await outbox.trim()).toBe(4);
+  expect(outbox.newest(1, undefined, 100).map((e) => e.sequence)).toEqual([5]);
+});

@@ -1,5 +1,6 @@
 /** A supervised thread is always there: started again with a fresh setup, until it is told to stop. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
 
@@ -7,7 +8,10 @@ const file = new URL('./mortal.worker.ts', import.meta.url);
 let thread: SupervisedThread<{ number: number }, string, string> | undefined;
 afterEach(async () => thread?.stop('stop', 1_000));
 
-function create(setup: (starts: number) => { number: number } = (number) => ({ number })) {
+function create(
+  setup: (starts: number) => { number: number } = (number) => ({ number }),
+  clock: Clock = systemClock,
+) {
   const reports: string[] = [];
   const deaths: string[] = [];
   let starts = 0;
@@ -16,7 +20,7 @@ function create(setup: (starts: number) => { number: number } = (number) => ({ n
     setup: () => setup(++starts),
     onReport: (report: string) => reports.push(report),
     onDeath: (reason) => deaths.push(reason),
-    clock: systemClock,
+    clock,
   });
   return { thread, reports, deaths, starts: () => starts };
 }
@@ -49,6 +53,25 @@ describe('SupervisedThread', () => {
     thread.tell('exit');
     await expect.poll(() => reports, { timeout: 2_000 }).toContain('started 4');
     expect(deaths.filter((reason) => reason.includes('no setup yet')).length).toBe(2);
+  });
+
+  it('waits longer each time while its setup fails, however long ago it last ran', async () => {
+    let ms = 0;
+    const failuresAtMs: number[] = [];
+    const { thread, deaths } = create(
+      (number) => {
+        ms += 20_000;
+        if (number === 1) return { number };
+        failuresAtMs.push(performance.now());
+        throw new Error('no setup yet');
+      },
+      { now: () => ms, monotonicMs: () => ms },
+    );
+    await thread.start();
+    thread.tell('exit');
+    await expect.poll(() => failuresAtMs.length, { timeout: 2_000 }).toBe(4);
+    expect(failuresAtMs[3]! - failuresAtMs[0]!).toBeGreaterThan(40 + 80 + 160 - 10);
+    expect(deaths.length).toBeGreaterThanOrEqual(4);
   });
 
   it('tells whoever starts it first when the setup fails', async () => {

@@ -1,0 +1,58 @@
+/** The hold of a data folder and its secrets, against what a crash or another user leaves behind. */
+import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  DataFolderError,
+  DataFolderHeldError,
+  holdDataFolder,
+  openDataFolder,
+  readSecret,
+} from '../../src/service/data-folder.ts';
+
+let path: string;
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quietzone-folder-'));
+});
+afterEach(() => rmSync(path, { recursive: true, force: true }));
+
+test('one holds the folder, the next is refused, and it is free again after', async () => {
+  const folder = openDataFolder(path);
+  const release = await holdDataFolder(folder);
+  await expect(holdDataFolder(folder)).rejects.toThrow(DataFolderHeldError);
+  await release();
+  const again = await holdDataFolder(folder);
+  await again();
+});
+
+test('a socket that its owner left behind is taken over', async () => {
+  const stale = join(path, 'stale.sock');
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(stale, done));
+  // A hard link survives the close of its socket, as a socket survives the death of its process.
+  linkSync(stale, join(path, 'service.sock'));
+  await new Promise((done) => server.close(done));
+  expect(existsSync(join(path, 'service.sock'))).toBe(true);
+  const release = await holdDataFolder(openDataFolder(path));
+  await release();
+});
+
+test('whoever knocks at the hold is sent away, again and again', async () => {
+  const release = await holdDataFolder(openDataFolder(path));
+  for (let i = 0; i < 3; i++) {
+    const socket = connect(join(path, 'service.sock'));
+    await new Promise((done) => socket.once('close', done));
+  }
+  await release();
+});
+
+test('a secret is the same at every start, and half a draft of one does no harm', () => {
+  const folder = openDataFolder(path);
+  writeFileSync(join(path, 'visitor.key.new'), 'half');
+  const secret = readSecret(folder, 'visitor.key', 16);
+  expect(readSecret(folder, 'visitor.key', 16)).toEqual(secret);
+  expect(readdirSync(path)).toEqual(['visitor.key']);
+  expect(() => readSecret(folder, 'visitor.key', 32)).toThrow(DataFolderError);
+});

@@ -1,0 +1,52 @@
+/** What the control thread gathers of its threads, over a life longer than any test's. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { createLinkTableMemory } from '../../src/links/layout.ts';
+import { loadGeoFiles } from '../../src/scans/visitor/geo.ts';
+import { openDataFolder } from '../../src/service/data-folder.ts';
+import { EngineThreads } from '../../src/service/threads.ts';
+import { openScanStore } from '../../src/store/scans.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+
+test('latencies of more than 2^32 redirects still have quantiles and a mean', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'quietzone-threads-'));
+  const folder = openDataFolder(path);
+  const store = openScanStore(folder.scansFile);
+  const threads = new EngineThreads({
+    config: loadConfig(undefined),
+    clock: systemClock,
+    log: createLog('silent'),
+    folder,
+    store,
+    links: createLinkTableMemory({
+      slotBytesMax: 2 ** 20,
+      arenaBytesMax: 2 ** 20,
+      readersMax: 1,
+      linksExpected: 0,
+    }),
+    visitor: {
+      key: randomBytes(16),
+      geo: loadGeoFiles({ countryFile: '', cityFileV4: '', cityFileV6: '' }),
+    },
+  });
+  const month = build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: 60_000_000,
+    numberOfSignificantValueDigits: 2,
+  });
+  month.recordValueWithCount(100, 2 ** 31);
+  month.recordValueWithCount(5_000, 2 ** 20);
+  const report = encodeIntoCompressedBase64(month);
+  for (let i = 0; i < 3; i++) threads.latency.add(decodeFromCompressedBase64(report));
+  expect(threads.latency.totalCount).toBe(3 * (2 ** 31 + 2 ** 20));
+  expect(threads.latency.getValueAtPercentile(50)).toBe(100);
+  expect(threads.latency.mean).toBeCloseTo(102.4, 0);
+  await store.environment.close();
+  rmSync(path, { recursive: true, force: true });
+});
