@@ -147,7 +147,7 @@ function shares(options: AnalyticsOptions): Route {
   });
 }
 
-/** A range that only a default would turn backwards is one empty day, not a fault. */
+/** The range asked for, from the day of creation to today where it does not say. @throws Failure when it is backwards */
 function spanOf(
   { codes, clock }: AnalyticsOptions,
   actor: Actor,
@@ -156,10 +156,13 @@ function spanOf(
 ): Span {
   const code = codes.findKept(actor.workspaceNo, id);
   if (code === undefined) throw unknownCode();
-  checkOrder(query.from, query.to);
   const createdDay = dayOf(code.createdAtMs);
-  const fromDay = query.from ?? Math.min(createdDay, query.to ?? createdDay);
-  return { codeNo: code.no, fromDay, toDay: query.to ?? Math.max(fromDay, dayOf(clock.now())) };
+  const fromDay = query.from ?? createdDay;
+  const today = dayOf(clock.now());
+  // A clock that was set back must not turn the whole life of a code into a backwards range.
+  const toDay = query.to ?? (query.from === undefined ? Math.max(today, createdDay) : today);
+  checkOrder(fromDay, toDay);
+  return { codeNo: code.no, fromDay, toDay };
 }
 
 function tooLong(interval: Interval): Failure {

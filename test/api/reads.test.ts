@@ -44,8 +44,6 @@ describe('analytics', () => {
     ['', () => [today(), today()]],
     ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
     ['?from=2026-01-01', () => [20_454, today()]],
-    ['?to=2026-01-31', () => [20_484, 20_484]],
-    ['?from=2099-01-01', () => [47_117, 47_117]],
   ])('range %s', async (query, days) => {
     service.report.asked.length = 0;
     await client.call('GET', `/v1/qr-codes/${id}/analytics${query}`);
@@ -54,6 +52,8 @@ describe('analytics', () => {
 
   test.each([
     'analytics?from=2026-02-01&to=2026-01-01',
+    'analytics?to=2026-01-31',
+    'analytics?from=2099-01-01',
     'analytics?from=2026-02-30',
     'analytics?to=yesterday',
     'analytics?from=2026-1-1',
