@@ -1,6 +1,7 @@
 /**
  * /billing/checkout/{id}: what is being bought, for how much, and how it goes on. For whoever has the
- * address; it says nothing of the workspace and changes nothing. No script, nothing to load.
+ * address; it says nothing of the workspace. With the manual provider an owner signs in here and confirms: the
+ * script looks for the checkout in each workspace of whoever signed in, and signs out again.
  */
 import type { Billing } from '../billing/billing.ts';
 import type { Reply, Request } from '../http/request.ts';
@@ -19,10 +20,56 @@ export function checkoutPage(billing: Billing, request: Request, publicUrl: stri
   const reply =
     checkout === undefined
       ? pageReply('No such checkout', sheet('Checkout', unknownText))
-      : pageReply(`Checkout: ${planName(checkout)}`, sheet('Checkout', body(checkout, publicUrl)));
+      : pageReply(
+          `Checkout: ${planName(checkout)}`,
+          sheet('Checkout', body(checkout, publicUrl)),
+          isConfirmable(checkout) ? confirmScript : undefined,
+        );
   const status = checkout === undefined ? 404 : 200;
   return { ...reply, status, headers: { ...reply.headers, ...privateHeaders } };
 }
+
+const isConfirmable = ({ state, provider }: CheckoutRecord): boolean =>
+  state === 'open' && provider === 'manual';
+
+const confirmScript = `
+const form = document.querySelector('form');
+const say = document.querySelector('[role=status]');
+const id = location.pathname.split('/').at(-1);
+let csrf = '';
+async function call(method, path, body) {
+  const headers = { 'X-CSRF-Token': csrf, ...(body ? { 'Content-Type': 'application/json' } : {}) };
+  const response = await fetch('/v1' + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
+  return { status: response.status, json: await response.json() };
+}
+async function confirmAnywhere() {
+  const { json } = await call('GET', '/workspaces?limit=100');
+  for (const workspace of json.data) {
+    await call('POST', '/workspaces/' + workspace.id + '/switch');
+    const answer = await call('POST', '/billing/checkout/' + id + '/confirm');
+    if (answer.status !== 404) return answer;
+  }
+  return { status: 404, json: { detail: 'None of your workspaces has this checkout.' } };
+}
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const button = form.querySelector('button');
+  button.disabled = true;
+  say.textContent = 'One moment…';
+  try {
+    const signedIn = await call('POST', '/auth/sign-in', Object.fromEntries(new FormData(form)));
+    if (signedIn.status !== 200) throw new Error(signedIn.json.detail);
+    csrf = signedIn.json.csrfToken;
+    const { status, json } = await confirmAnywhere();
+    await call('POST', '/auth/sign-out');
+    if (status !== 200) throw new Error(json.detail);
+    location.reload();
+  } catch (error) {
+    say.textContent = error.message;
+    button.disabled = false;
+  }
+});
+`;
 
 const sheet = (title: string, markup: string): string => `<div class="front">
 <a class="brand" href="/">${logo}Quietzone</a>
@@ -76,7 +123,13 @@ function pay(checkout: CheckoutRecord, until: string): string {
 function confirm(checkout: CheckoutRecord, publicUrl: string, until: string): string {
   const address = `${publicUrl}/v1/billing/checkout/${checkout.id}/confirm`;
   return `<p class="lead">Open until ${until} UTC. It takes effect when an owner confirms it.</p>
-<p>An owner of the workspace, with a key of that role:</p>
+<form class="form">
+<label>E-mail <input name="email" type="email" autocomplete="username" required maxlength="254"></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
+<button>Confirm as an owner</button>
+</form>
+<p role="status" aria-live="polite"></p>
+<p>Or with an owner's key:</p>
 <pre><code>${escapeHtml(`curl -X POST -H "Authorization: Bearer $API_KEY" \\\n  ${address}`)}</code></pre>
 <p>Or the operator, on the machine:</p>
 <pre><code>quietzone billing confirm ${checkout.id}</code></pre>`;

@@ -19,6 +19,8 @@ Everything is done through the API for now.</p>
 <pre><code>${firstRequest(publicUrl)}</code></pre>
 <p class="soft">The answer holds <code>shortUrl</code>, which is what the code says, and
 <code>imageUrl</code>, which is the picture to print.</p>
+<p class="soft">Countries and cities of scans: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and
+<a href="https://www.nro.net">NRO</a>, CC BY 4.0.</p>
 </div>`;
   return pageReply('Quietzone', body);
 }

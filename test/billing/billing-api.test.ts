@@ -253,7 +253,7 @@ describe('races and repeats', () => {
 });
 
 describe('the checkout’s page', () => {
-  it('says what it costs and what to do, in every state, without a script', async () => {
+  it('says what it costs and what to do, in every state, and lets nobody but an owner do it', async () => {
     const { json } = await checkout('pro', 'year');
     const path = new URL(word(json.url)).pathname;
     const pages = new Client(service.url);
@@ -262,7 +262,11 @@ describe('the checkout’s page', () => {
     expect(waiting.status).toBe(200);
     expect(waiting.text).toContain('€290.00 a year');
     expect(waiting.text).toContain(`quietzone billing confirm ${word(json.id)}`);
-    expect(waiting.text).not.toMatch(/<script|ws_|usr_/);
+    expect(waiting.text).not.toMatch(/ws_|usr_/);
+    expect(waiting.text.match(/<script/g)).toHaveLength(1);
+    expect(waiting.headers['content-security-policy']).toMatch(
+      /script-src 'sha256-\S+'; connect-src 'self'$/,
+    );
     expect(waiting.headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': expect.stringContaining("default-src 'none'"),
@@ -271,7 +275,10 @@ describe('the checkout’s page', () => {
     });
     expect((await pages.call('POST', path)).status).toBe(405);
     await call('POST', `/checkout/${word(json.id)}/confirm`);
-    expect((await page()).text).toContain('The plan has started');
+    const done = await page();
+    expect(done.text).toContain('The plan has started');
+    expect(done.text).not.toContain('<script');
+    expect(done.headers['content-security-policy']).not.toContain('script-src');
     const unknown = await pages.call('GET', '/billing/checkout/chk_%3Cscript%3E');
     expect([unknown.status, unknown.text.includes('no checkout at this address')]).toEqual([
       404,
