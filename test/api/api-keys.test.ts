@@ -2,19 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/model/clock.ts';
 import { Client, word } from '../support/client.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
 import { startService, type Service } from '../support/service.ts';
-
-class OffsetClock implements Clock {
-  offsetMs = 0;
-  now(): number {
-    return Date.now() + this.offsetMs;
-  }
-  monotonicMs(): number {
-    return performance.now();
-  }
-}
 
 const clock = new OffsetClock();
 let service: Service;

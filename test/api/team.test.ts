@@ -1,20 +1,10 @@
 /** Invites and members: by link and by mail, races included, and the rules that keep an owner. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/model/clock.ts';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client, word } from '../support/client.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
 import { startService, type Service } from '../support/service.ts';
 import { startMailServer } from '../support/mail-server.ts';
-
-class OffsetClock implements Clock {
-  offsetMs = 0;
-  now(): number {
-    return Date.now() + this.offsetMs;
-  }
-  monotonicMs(): number {
-    return performance.now();
-  }
-}
 
 const clock = new OffsetClock();
 const password = 'a good password';
