@@ -11,7 +11,8 @@ import type { Actor } from '../model/workspace.ts';
 import { count, noBody, queryDay, time } from './fields.ts';
 import { checkOrder, unknownCode } from './qr-codes.ts';
 import { createRoute, jsonResult, type Route } from './route.ts';
-import { dimensions, intervals, type Interval, type ScanReport } from './services.ts';
+import { breakdowns, type Interval, intervals } from '../scans/report.ts';
+import type { ScanReport } from './services.ts';
 
 const tag = 'Analytics';
 
@@ -59,7 +60,7 @@ const timeseries = z
 
 const breakdown = z
   .object({
-    by: z.enum(dimensions).meta({ example: 'country' }),
+    by: z.enum(breakdowns).meta({ example: 'country' }),
     from: day,
     to: day,
     data: z.array(z.object({ key: z.string().meta({ example: 'DE' }), scans: count })),
@@ -134,7 +135,7 @@ function shares(options: AnalyticsOptions): Route {
     description:
       'Scans by country, city, system, browser, device, referer or hour of the UTC day; ' +
       '`bot` counts what was kept out of the scans, by reason.',
-    query: z.object({ ...rangeQuery, by: z.enum(dimensions) }),
+    query: z.object({ ...rangeQuery, by: z.enum(breakdowns) }),
     body: noBody,
     answer: { status: 200, schema: breakdown, what: 'The shares, most scans first' },
     failures: ['not_found'],

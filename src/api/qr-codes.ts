@@ -5,6 +5,7 @@
 import type { CodeBook } from '../codes/code-book.ts';
 import { isFaults, validateTarget } from '../codes/targets.ts';
 import { codeTypes, type CodeType, type QrCodeRecord } from '../model/code.ts';
+import type { Actor } from '../model/workspace.ts';
 import { Failure, type Fault } from '../model/failure.ts';
 import {
   createBody,
@@ -122,7 +123,8 @@ function getOne({ codes, view }: QrCodesOptions): Route {
   });
 }
 
-function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
+function patchOne(options: QrCodesOptions): Route {
+  const { codes, view } = options;
   return createRoute({
     method: 'PATCH',
     path: '/qr-codes/:id',
@@ -136,10 +138,7 @@ function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     body: patchBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'storage_full'],
-    alsoCheck: (raw, actor, id) => {
-      const code = codes.find(actor.workspaceNo, id);
-      return code === undefined ? [] : targetFaults(code.type, raw, ownHosts);
-    },
+    alsoCheck: changedTargetFaults(options),
     handle: async ({ actor, params, body }) => {
       const { expiresAt, ...rest } = body;
       const change = { ...rest, expiresAtMs: expiresAt };
@@ -149,7 +148,8 @@ function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
   });
 }
 
-function putOne({ codes, view, ownHosts }: QrCodesOptions): Route {
+function putOne(options: QrCodesOptions): Route {
+  const { codes, view } = options;
   return createRoute({
     method: 'PUT',
     path: '/qr-codes/:id',
@@ -161,10 +161,7 @@ function putOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     body: putBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'storage_full'],
-    alsoCheck: (raw, actor, id) => {
-      const code = codes.find(actor.workspaceNo, id);
-      return code === undefined ? [] : targetFaults(code.type, raw, ownHosts);
-    },
+    alsoCheck: changedTargetFaults(options),
     handle: async ({ actor, params, body }) => {
       const { expiresAt, ...rest } = body;
       const replacement = { ...rest, expiresAtMs: expiresAt };
@@ -193,6 +190,14 @@ function deleteOne({ codes }: QrCodesOptions): Route {
       return jsonResult(200, { deleted: true, id: code.id });
     },
   });
+}
+
+/** For a change of an existing code: its type says what its target may be. */
+function changedTargetFaults({ codes, ownHosts }: QrCodesOptions) {
+  return (raw: unknown, actor: Actor, id: string): readonly Fault[] => {
+    const code = codes.find(actor.workspaceNo, id);
+    return code === undefined ? [] : targetFaults(code.type, raw, ownHosts);
+  };
 }
 
 /** The faults of a target in a body whose other fields are at fault already. */

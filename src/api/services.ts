@@ -7,8 +7,8 @@ import type { Billing } from '../billing/billing.ts';
 import type { CodeBook } from '../codes/code-book.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
-import type { EventEnvelope } from '../model/event.ts';
 import type { Outbox } from '../outbox/outbox.ts';
+import type { ScanReport as Report } from '../scans/report.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
@@ -43,54 +43,11 @@ export interface InviteMail {
   }): boolean;
 }
 
-/** The read side of scans. Days are numbers since 1970-01-01, ranges inclusive. */
-export interface ScanReport {
-  lifetimeScans(codeNo: number): number;
-  analytics(codeNo: number, fromDay: number, toDay: number): Analytics;
-  /** Dense: every hour or day of the range. */
-  timeseries(codeNo: number, fromDay: number, toDay: number, interval: Interval): TimePoint[];
-  /** Descending by scans, ties by key. */
-  breakdown(codeNo: number, fromDay: number, toDay: number, by: Dimension): NamedCount[];
-  /** `qr.scanned`, newest first; `before` continues where a page ended. */
-  events(
-    workspaceNo: number,
-    before: string | undefined,
-    limit: number,
-  ): { data: EventEnvelope[]; before?: string };
-}
-
-export interface Analytics {
-  readonly totalScans: number;
-  readonly uniqueScanners: number;
-  readonly devices: { readonly ios: number; readonly android: number; readonly other: number };
-  readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
-}
-
-export const intervals = ['hour', 'day'] as const;
-export type Interval = (typeof intervals)[number];
-
-export const dimensions = [
-  'country',
-  'city',
-  'os',
-  'browser',
-  'device',
-  'referer',
-  'hour',
-  'bot',
-] as const;
-export type Dimension = (typeof dimensions)[number];
-
-export interface TimePoint {
-  /** ISO 8601. */
-  readonly start: string;
-  readonly scans: number;
-}
-
-export interface NamedCount {
-  readonly key: string;
-  readonly scans: number;
-}
+/** What the API reads of scans, without the store behind it. */
+export type ScanReport = Pick<
+  Report,
+  'lifetimeScans' | 'analytics' | 'timeseries' | 'breakdown' | 'events'
+>;
 
 export interface ImageDrawing {
   /** @throws Failure validation_failed, overloaded */

@@ -2,7 +2,7 @@
  * What a QR code may hold: every bound of its fields and the rules between them, in one place.
  * The API checks shapes with the numbers from here; the code book checks the rest before it writes.
  */
-import { reservedShortCodes, foldShortCode, type CodeType } from '../model/code.ts';
+import { foldShortCode, type QrCodeRecord, reservedShortCodes } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
 import { parseId } from '../model/ids.ts';
 
@@ -22,18 +22,18 @@ export const scanLimitMax = 2 ** 31 - 1;
 const expiresAtMsMax = 253_402_300_799_999;
 
 /** Fields whose rules do not depend on how they came in: a new code, a change's result. */
-export interface CodeContent {
-  readonly type: CodeType;
-  readonly dynamic: boolean;
-  readonly name?: string;
-  readonly slug?: string;
-  readonly tags: readonly string[];
-  readonly expiresAtMs?: number;
-  readonly scanLimit?: number;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly externalId?: string;
-  readonly campaignId?: string;
-}
+export type CodeContent = { readonly slug?: string } & Pick<
+  QrCodeRecord,
+  | 'type'
+  | 'dynamic'
+  | 'name'
+  | 'tags'
+  | 'expiresAtMs'
+  | 'scanLimit'
+  | 'metadata'
+  | 'externalId'
+  | 'campaignId'
+>;
 
 /** Every fault of the content at once; empty when it may be stored. */
 export function contentFaults(content: CodeContent): Fault[] {

@@ -1,6 +1,15 @@
 /** What the control thread and a redirect thread tell each other. */
+import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
+import type { ErrorPageKind } from './pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
+
+/** Of the histograms on both sides: microseconds, a latency above a minute counts as one. */
+export const latencyRange = {
+  lowestDiscernibleValue: 1,
+  highestTrackableValue: 60_000_000,
+  numberOfSignificantValueDigits: 2,
+} as const;
 
 export interface RedirectThread {
   /** Also the number of its journal and its place among the link table's readers. */
@@ -17,7 +26,7 @@ export interface RedirectThread {
   readonly unknownPerMinuteMax: number;
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
-  readonly durability: 'relaxed' | 'process' | 'power';
+  readonly durability: Config['durability'];
   readonly journalFolder: string;
   readonly journalPosition: number;
   readonly tails: SharedArrayBuffer;
@@ -31,7 +40,7 @@ export type RedirectRequest = { readonly kind: 'drain' };
 
 export interface RedirectFigures {
   readonly redirects: number;
-  readonly refused: Readonly<Record<'unknown' | 'gone' | 'throttled' | 'method', number>>;
+  readonly refused: Readonly<Record<ErrorPageKind, number>>;
   readonly connections: number;
   /** Scans answered that wait in memory for a journal that cannot be written. */
   readonly waitingScans: number;

@@ -12,6 +12,7 @@
  */
 import type { Histogram } from 'hdr-histogram-js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import type { Config } from '../config.ts';
 import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
@@ -27,7 +28,7 @@ import { Turn } from './turn.ts';
 export interface RedirectOptions {
   readonly links: LinkReader;
   readonly journal: JournalWriter;
-  readonly durability: 'relaxed' | 'process' | 'power';
+  readonly durability: Config['durability'];
   readonly addresses: ScannerAddresses;
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;

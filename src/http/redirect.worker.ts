@@ -17,14 +17,17 @@ import { openThreadLine } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
-import type { RedirectReport, RedirectRequest, RedirectThread } from './redirect-thread.ts';
+import {
+  latencyRange,
+  type RedirectReport,
+  type RedirectRequest,
+  type RedirectThread,
+} from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
 
 const reportMs = 1_000;
 const drainPollMs = 25;
-/** A minute: a latency above it counts as one. */
-const latencyMicrosecondsMax = 60_000_000;
 
 const line = openThreadLine<RedirectThread, RedirectReport, RedirectRequest>();
 const { setup, send } = line;
@@ -44,9 +47,7 @@ const journal = new JournalWriter({
   tails: new JournalTails(setup.tails),
 });
 const latency = build({
-  lowestDiscernibleValue: 1,
-  highestTrackableValue: latencyMicrosecondsMax,
-  numberOfSignificantValueDigits: 2,
+  ...latencyRange,
 });
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),

@@ -36,15 +36,24 @@ export interface Analytics {
   readonly devices: { readonly ios: number; readonly android: number; readonly other: number };
   readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
 }
-export type BreakdownBy =
-  | 'country'
-  | 'city'
-  | 'os'
-  | 'browser'
-  | 'device'
-  | 'referer'
-  | 'hour'
-  | 'bot';
+export const breakdowns = [
+  'country',
+  'city',
+  'os',
+  'browser',
+  'device',
+  'referer',
+  'hour',
+  'bot',
+] as const;
+export type BreakdownBy = (typeof breakdowns)[number];
+export const intervals = ['hour', 'day'] as const;
+export type Interval = (typeof intervals)[number];
+export interface SeriesPoint {
+  /** ISO 8601. */
+  readonly start: string;
+  readonly scans: number;
+}
 export interface BreakdownRow {
   readonly key: string;
   readonly scans: number;
@@ -109,12 +118,7 @@ export class ScanReport {
   }
 
   /** Scans per UTC hour or day, one row for each in the range, zeros included. */
-  timeseries(
-    codeNo: number,
-    fromDay: number,
-    toDay: number,
-    interval: 'hour' | 'day',
-  ): Array<{ start: string; scans: number }> {
+  timeseries(codeNo: number, fromDay: number, toDay: number, interval: Interval): SeriesPoint[] {
     const perDay = interval === 'hour' ? 24 : 1;
     const stepMs = dayMs / perDay;
     const counts = new Float64Array(Math.max(0, toDay - fromDay + 1) * perDay);

@@ -24,5 +24,4 @@ export type ShardReport =
   | {
       readonly kind: 'consumed';
       readonly consumed: ReadonlyArray<{ readonly journal: number; readonly position: number }>;
-    }
-  | { readonly kind: 'stopped' };
+    };

@@ -15,13 +15,7 @@ import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import { BotReason } from '../model/scan.ts';
-import {
-  highestWatermark,
-  newestSequence,
-  putCheckpoints,
-  readCheckpoints,
-  type ScanStore,
-} from '../store/scans.ts';
+import { newestSequence, putCheckpoints, readCheckpoints, type ScanStore } from '../store/scans.ts';
 import { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { JournalReader } from './journal/reader.ts';
@@ -219,7 +213,6 @@ export class Shard {
       watermarks[partition] = mark;
       position = Math.min(position, mark);
     }
-    if (this.#partitions.length === 0) position = highestWatermark(store, journal);
     const reader = new JournalReader(journalFolder(journalRoot, journal), windowBytesMax);
     this.#inboxes.push({
       journal,

@@ -56,7 +56,6 @@ function stop(): void {
   shard.close();
   void shard.consumed().then((consumed) => {
     send({ kind: 'consumed', consumed });
-    send({ kind: 'stopped' });
     return store.environment.close().then(() => process.exit(0));
   });
 }

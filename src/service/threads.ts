@@ -14,11 +14,12 @@ import { type Config, threadCounts } from '../config.ts';
 import type { DataFolder } from './data-folder.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
-import type {
-  RedirectFigures,
-  RedirectReport,
-  RedirectRequest,
-  RedirectThread,
+import {
+  latencyRange,
+  type RedirectFigures,
+  type RedirectReport,
+  type RedirectRequest,
+  type RedirectThread,
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
@@ -40,7 +41,6 @@ import { SupervisedThread } from '../workers/supervised-thread.ts';
 const shardStopMsMax = 8_000;
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 2_000;
-const latencyMicrosecondsMax = 60_000_000;
 export const refusalKinds = ['unknown', 'gone', 'throttled', 'method'] as const;
 
 export interface ThreadsOptions {
@@ -90,9 +90,7 @@ export class EngineThreads {
   /** Microseconds, all redirect threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = build({
     bitBucketSize: 64,
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: latencyMicrosecondsMax,
-    numberOfSignificantValueDigits: 2,
+    ...latencyRange,
   });
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;

@@ -7,14 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi } from '../../src/api/api.ts';
-import type {
-  Analytics,
-  HealthReport,
-  ImageDrawing,
-  NamedCount,
-  ScanReport,
-  TimePoint,
-} from '../../src/api/services.ts';
+import type { HealthReport, ImageDrawing, ScanReport } from '../../src/api/services.ts';
+import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/report.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { openBilling } from '../../src/billing/open-billing.ts';
 import { CodeBook } from '../../src/codes/code-book.ts';
@@ -57,14 +51,14 @@ export class StandInReport implements ScanReport {
     const devices = { ios: totalScans, android: 0, other: 0 };
     return { totalScans, uniqueScanners: totalScans, devices, topCountries: [] };
   }
-  timeseries(_codeNo: number, fromDay: number, toDay: number): TimePoint[] {
-    const points: TimePoint[] = [];
+  timeseries(_codeNo: number, fromDay: number, toDay: number): SeriesPoint[] {
+    const points: SeriesPoint[] = [];
     for (let day = fromDay; day <= toDay; day += 1) {
       points.push({ start: new Date(day * 86_400_000).toISOString(), scans: 0 });
     }
     return points;
   }
-  breakdown(): NamedCount[] {
+  breakdown(): BreakdownRow[] {
     return [{ key: 'DE', scans: 2 }];
   }
   events(_workspaceNo: number, before: string | undefined, limit: number) {
