@@ -161,14 +161,20 @@ class LmdbTable<K extends TableKey, V> implements Table<K, V> {
   }
 }
 
+/**
+ * Texts of a write that the system or LMDB refuses: no space (ENOSPC), over a limit or quota (EFBIG, EDQUOT),
+ * a bad disk (EIO), the map's bound, and what LMDB says of a transaction in which one of these came before.
+ */
+const refusedWrite =
+  /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
+
 function storageFailure(error: unknown): unknown {
   if (error instanceof Failure) return error;
   const commitError: unknown =
     error instanceof Error && 'commitError' in error ? error.commitError : undefined;
   silence(commitError);
   const text = error instanceof Error ? error.message : String(error);
-  const full =
-    commitError !== undefined || /no space|ENOSPC|MAP_FULL|Commit failed|Input\/output/i.test(text);
+  const full = commitError !== undefined || refusedWrite.test(text);
   return full
     ? new Failure('storage_full', 'The data folder has no space left; nothing was changed')
     : error;
