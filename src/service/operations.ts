@@ -25,7 +25,7 @@ export interface Observed {
 }
 
 /** @param isStopping true once the service drains */
-export function healthOf({ threads, codes }: Observed, isStopping: boolean): HealthReport {
+export function healthOf({ threads, codes, management }: Observed, isStopping: boolean): HealthReport {
   const silent = threads.redirects.filter((state) => !state.isListening).length;
   const journalFault = threads.redirects.find((state) => state.figures?.journalFault !== undefined);
   const shardFault = threads.shards.find((state) => state.fault !== undefined);
@@ -42,6 +42,11 @@ export function healthOf({ threads, codes }: Observed, isStopping: boolean): Hea
       'scans',
       shardFault === undefined,
       `scans wait in the journal, the store cannot be written: ${shardFault?.fault}`,
+    ),
+    check(
+      'management',
+      !management.environment.isFull,
+      'the store cannot be written: no changes are taken, redirects go on',
     ),
     check(
       'links',

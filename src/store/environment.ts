@@ -3,13 +3,15 @@
  *
  * Every change goes through a transaction: its writes become visible together or not at all. A commit
  * survives the death of the process at once and the loss of power after `flush()`.
- * A full disk rejects with `Failure('storage_full')`; committed data stays intact (lmdb-js fires an
- * extra rejection per failed commit, `commitError`, which is silenced here and nowhere else).
+ * A full disk rejects with `Failure('storage_full')`; committed data stays intact, and the guard keeps
+ * lmdb-js away from the disk until it takes writes again (space-guard.ts). lmdb-js fires an extra
+ * rejection per failed commit, `commitError`, which is silenced here and nowhere else.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { open, type Database, type Key, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
+import { fullDisk, SpaceGuard, TrialFile } from './space-guard.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit
@@ -48,6 +50,8 @@ export interface EnvironmentStats {
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
+  readonly #trial: TrialFile;
+  readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
 
@@ -55,6 +59,8 @@ export class StoreEnvironment {
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true });
     this.path = path;
+    this.#trial = new TrialFile(path);
+    this.#guard = new SpaceGuard(() => this.#trial.takesWrites());
     this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
   }
 
@@ -76,12 +82,13 @@ export class StoreEnvironment {
    * It may throw only before its first write: lmdb-js does not undo a member of a batch.
    */
   async transaction<T>(work: () => T): Promise<T> {
+    this.#guard.check();
     try {
       const committed = this.#root.transaction(work);
       this.#watchBatch();
       return await committed;
     } catch (error) {
-      throw storageFailure(error);
+      throw this.#refusal(error);
     }
   }
 
@@ -100,12 +107,25 @@ export class StoreEnvironment {
 
   /** The same, on this thread, now: for threads whose only work is to write. */
   transactionSync<T>(work: () => T): T {
+    this.#guard.check();
     try {
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
       return this.#root.transactionSync(work, abortableWithoutFlush);
     } catch (error) {
-      throw storageFailure(error);
+      throw this.#refusal(error);
     }
+  }
+
+  /** What a caller gets for an error of lmdb-js. */
+  #refusal(error: unknown): unknown {
+    if (!isRefusedWrite(error)) return error;
+    this.#guard.trip();
+    return fullDisk();
+  }
+
+  /** No write is possible now; asking may try one, so that space which came back is seen. */
+  get isFull(): boolean {
+    return this.#guard.isFull;
   }
 
   /** Resolves when everything committed so far has reached the disk. */
@@ -129,6 +149,7 @@ export class StoreEnvironment {
 
   async close(): Promise<void> {
     await this.#root.close();
+    this.#trial.close();
   }
 }
 
@@ -168,16 +189,13 @@ class LmdbTable<K extends TableKey, V> implements Table<K, V> {
 const refusedWrite =
   /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
 
-function storageFailure(error: unknown): unknown {
-  if (error instanceof Failure) return error;
+function isRefusedWrite(error: unknown): boolean {
+  if (error instanceof Failure) return false;
   const commitError: unknown =
     error instanceof Error && 'commitError' in error ? error.commitError : undefined;
   silence(commitError);
   const text = error instanceof Error ? error.message : String(error);
-  const full = commitError !== undefined || refusedWrite.test(text);
-  return full
-    ? new Failure('storage_full', 'The data folder has no space left; nothing was changed')
-    : error;
+  return commitError !== undefined || refusedWrite.test(text);
 }
 
 const ignore = (): void => undefined;

@@ -173,11 +173,14 @@ export function openManagement(
 
 function migrate(management: Management, version: number, steps: readonly Migration[]): void {
   const { environment, meta } = management;
-  const found = environment.transactionSync(() => {
-    const stored = meta.get('schema');
-    if (stored === undefined) meta.put('schema', version);
-    return stored ?? version;
-  });
+  // Read first: a service on a full disk still starts, and redirects.
+  const found =
+    meta.get('schema') ??
+    environment.transactionSync(() => {
+      const stored = meta.get('schema');
+      if (stored === undefined) meta.put('schema', version);
+      return stored ?? version;
+    });
   if (found > version) {
     throw new Error(
       `Cannot open ${environment.path}: its data has version ${found}, expected ${version} or older; ` +
