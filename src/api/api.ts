@@ -28,10 +28,10 @@ import { imageReply } from './images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { invitePage, invitePagePath } from './invite-page.ts';
 import { createOpenApi } from './openapi.ts';
-import { defectReply, problemKinds, problemReply } from './problem.ts';
+import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
 import { referencePage } from './reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
-import type { RawCall, Result, Route } from './route.ts';
+import type { RawCall, Result, Route, StreamedResult } from './route.ts';
 import { Router, type Match } from './router.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
@@ -93,6 +93,12 @@ export class ApiServer implements Handler {
     this.#latency.observe(seconds, { route });
     log.debug({ requestId: request.id, route, status: reply.status, seconds }, 'answered');
     return reply;
+  }
+
+  bodyBytesMax(method: string, path: string): number | undefined {
+    if (!path.startsWith(`${versionPrefix}/`)) return undefined;
+    const match = this.#router.match(method, path.slice(versionPrefix.length));
+    return match.kind === 'route' ? match.route.bodyBytesMax : undefined;
   }
 
   refuse(request: Request, failure: Failure): Reply {
@@ -180,6 +186,7 @@ export class ApiServer implements Handler {
       query: request.query,
       contentType: request.header('content-type'),
       body: () => request.body(),
+      chunks: () => request.chunks(),
       header: (name: KeptHeader) => request.header(name),
     };
     try {
@@ -206,7 +213,7 @@ export class ApiServer implements Handler {
     const { idempotency } = this.#services.workspaces;
     const kept = await idempotency.run(...scope, fingerprint, async (ticket) => {
       try {
-        return await route.run({ ...call, keep: (result) => ticket.keep(result) });
+        return keepable(await route.run({ ...call, keep: (result) => ticket.keep(result) }));
       } catch (error) {
         return this.#finalProblem(error, request);
       }
@@ -220,7 +227,7 @@ export class ApiServer implements Handler {
   #finalProblem(error: unknown, request: Request): KeptAnswer {
     if (!(error instanceof Failure) || problemKinds[error.code].status >= 500) throw error;
     const { status, headers, body } = this.#problem(error, request);
-    return { status, headers, body: String(body) };
+    return { status, headers, body };
   }
 
   #openApiReply(request: Request): Reply {
@@ -237,7 +244,7 @@ export class ApiServer implements Handler {
     return { ...reply, headers: { ...reply.headers, Allow: allow } };
   }
 
-  #problem(failure: Failure, request: Request): Reply {
+  #problem(failure: Failure, request: Request): TextReply {
     return problemReply(failure, request, this.#docsUrl);
   }
 
@@ -273,7 +280,13 @@ function routeName(match: Match): string {
   return match.kind === 'route' ? match.route.operationId : match.kind;
 }
 
-function resultReply(result: Result | KeptAnswer): Reply {
+function keepable(result: Result | StreamedResult): Result {
+  const { body, ...head } = result;
+  if (typeof body === 'string') return { ...head, body };
+  throw new Error('Cannot keep an answer: it is streamed, expected a repeatable route');
+}
+
+function resultReply(result: Result | StreamedResult | KeptAnswer): Reply {
   const standard = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
   return {
     status: result.status,

@@ -136,7 +136,10 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
 export const problemMediaType = 'application/problem+json';
 
 /** @param docsUrl address of the reference page, whose sections the types point at */
-export function problemReply(failure: Failure, request: Request, docsUrl: string): Reply {
+/** A reply whose body is text. */
+export type TextReply = Reply & { readonly body: string };
+
+export function problemReply(failure: Failure, request: Request, docsUrl: string): TextReply {
   const extra: Record<string, string> = {};
   if (failure.retryAfterSeconds !== undefined) {
     extra['Retry-After'] = String(failure.retryAfterSeconds);
@@ -146,7 +149,7 @@ export function problemReply(failure: Failure, request: Request, docsUrl: string
 }
 
 /** The answer to a defect: the log has the rest. */
-export function defectReply(request: Request, docsUrl: string): Reply {
+export function defectReply(request: Request, docsUrl: string): TextReply {
   return write(
     'internal_error',
     `The service failed; its log holds the cause under ${request.id}`,
@@ -164,7 +167,7 @@ function write(
   request: Request,
   docsUrl: string,
   extra: Readonly<Record<string, string>>,
-): Reply {
+): TextReply {
   const { status, title } = problemKinds[code];
   const problem = {
     type: `${docsUrl}#error-${code}`,

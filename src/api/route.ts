@@ -21,6 +21,13 @@ export interface Result {
   readonly body: string;
 }
 
+/** An answer that is bytes, or is made while it is sent; never kept under an Idempotency-Key. */
+export interface StreamedResult {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>;
+}
+
 /** A request that was let in, not yet read. */
 export interface RawCall {
   readonly actor: Actor | undefined;
@@ -32,6 +39,8 @@ export interface RawCall {
   readonly query: string;
   readonly contentType: string | undefined;
   readonly body: () => Promise<Uint8Array>;
+  /** The body piece by piece, in place of `body`: for routes with a `bodyBytesMax` of their own. */
+  readonly chunks: () => AsyncIterable<Uint8Array>;
   readonly header: (name: KeptHeader) => string | undefined;
   /** Keeps the answer under the request's Idempotency-Key, inside the transaction of its effect. */
   readonly keep: (result: Result) => void;
@@ -68,13 +77,15 @@ export interface RouteDescription {
    * sending it once does, or its answer is a secret that only its receiver may hold.
    */
   readonly isRepeatable?: true;
+  /** Bytes a body may have here, when not the API's `bodyBytesMax`. */
+  readonly bodyBytesMax?: number;
   /** Beyond those that every operation may answer. */
   readonly failures: readonly FailureCode[];
 }
 
 export interface Route extends RouteDescription {
-  /** @throws Failure */
-  run(call: RawCall): Promise<Result>;
+  /** A streamed answer to a POST is for routes that are repeatable. @throws Failure */
+  run(call: RawCall): Promise<Result | StreamedResult>;
 }
 
 type Specification<Q extends z.ZodObject, B extends z.ZodType> = RouteDescription & {
@@ -82,7 +93,9 @@ type Specification<Q extends z.ZodObject, B extends z.ZodType> = RouteDescriptio
   readonly body: B;
   /** Faults that the schema cannot see, looked for when the schema has found some: all come at once. */
   readonly alsoCheck?: (raw: unknown, actor: Actor, id: string) => readonly Fault[];
-  readonly handle: (call: Call<z.output<Q>, z.output<B>>) => Promise<Result> | Result;
+  readonly handle: (
+    call: Call<z.output<Q>, z.output<B>>,
+  ) => Promise<Result | StreamedResult> | Result | StreamedResult;
 };
 
 export function createRoute<Q extends z.ZodObject, B extends z.ZodType>(

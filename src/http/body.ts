@@ -3,27 +3,45 @@
  *
  * uWS has no body limit of its own and hands out chunks whose memory it takes back, so each is copied.
  * One deadline covers the whole body: a client that drips bytes does not extend it.
+ * Streamed (`chunks`), the deadline holds for every 64 KiB, and a client that is faster than its reader
+ * is paused at 1 MiB.
  * An answer that is ready before the body has ended waits for the rest for a moment (`ended`), because
  * closing with unread bytes makes the kernel reset the connection and the client lose the answer.
  */
 import { Failure } from '../model/failure.ts';
 
+/** Unread bytes above which the client is held back, unless the whole body was asked for. */
+const heldBytesMax = 1_048_576;
+/** A piece of a streamed body; one that takes longer than the deadline to come ends the request. */
+const pieceBytes = 65_536;
 /** Bytes thrown away after an early answer before the connection is closed: 1 MiB. */
 const discardBytesMax = 1_048_576;
 
 type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
+/** How a client is held back: of uWS's response. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
 export class Body {
   readonly #bytesMax: number;
   readonly #chunks: Uint8Array[] = [];
   readonly #watchers = new Set<() => void>();
+  readonly #flow: Flow | undefined;
   #received = 0;
+  /** Bytes in `#chunks`. */
+  #held = 0;
+  #isPaused = false;
+  #isWholeWanted = false;
   #state: BodyState = 'arriving';
   #isEnded = false;
 
   /** @param declared what the headers promise: too much is refused before it comes */
-  constructor(bytesMax: number, declared: number | 'chunked') {
+  constructor(bytesMax: number, declared: number | 'chunked', flow?: Flow) {
     this.#bytesMax = bytesMax;
+    this.#flow = flow;
     if (declared === 0) {
       this.#state = 'complete';
       this.#isEnded = true;
@@ -46,20 +64,28 @@ export class Body {
     if (this.#state === 'arriving') {
       if (this.#received > this.#bytesMax) {
         this.#state = 'too_large';
-        this.#chunks.length = 0;
+        this.#drop();
       } else if (chunk.byteLength > 0) {
         this.#chunks.push(new Uint8Array(chunk.slice(0)));
+        this.#held += chunk.byteLength;
       }
       if (isLast && this.#state === 'arriving') this.#state = 'complete';
     }
     if (isLast) this.#isEnded = true;
+    else if (this.#held > heldBytesMax && !this.#isWholeWanted) this.#pause();
     this.#notify();
+  }
+
+  /** Calls back once, when the client goes; at once if it has. */
+  onAbort(callback: () => void): void {
+    if (this.isAborted) callback();
+    else this.#watchers.add(() => (this.isAborted ? callback() : undefined));
   }
 
   abort(): void {
     this.#state = 'aborted';
     this.#isEnded = true;
-    this.#chunks.length = 0;
+    this.#drop();
     this.#notify();
   }
 
@@ -69,19 +95,67 @@ export class Body {
    *   after `timeoutMs`, or never will
    */
   async read(timeoutMs: number): Promise<Uint8Array> {
+    this.#isWholeWanted = true;
+    this.#resume();
     await this.#until(() => this.#state !== 'arriving', timeoutMs);
     if (this.#state === 'complete') return join(this.#chunks);
-    if (this.#state === 'too_large') {
-      throw new Failure(
-        'body_too_large',
-        `Cannot read the body: it is larger than ${this.#bytesMax} bytes`,
-      );
+    throw this.#failure();
+  }
+
+  /**
+   * The body in pieces, as they come.
+   * @throws Failure as `read`, `timeoutMs` being the time for each 64 KiB
+   */
+  async *chunks(timeoutMs: number): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const isReady = (): boolean => this.#state !== 'arriving' || this.#held >= pieceBytes;
+      await this.#until(isReady, timeoutMs);
+      if (!isReady() || this.#state === 'too_large' || this.#state === 'aborted') {
+        throw this.#failure();
+      }
+      if (this.#held > 0) {
+        const piece = join(this.#chunks);
+        this.#drop();
+        yield piece;
+        this.#resume();
+      } else if (this.#state === 'complete') {
+        return;
+      }
     }
-    throw new Failure('request_timeout', 'Cannot read the body: it did not arrive in time');
+  }
+
+  #failure(): Failure {
+    return this.#state === 'too_large'
+      ? new Failure(
+          'body_too_large',
+          `Cannot read the body: it is larger than ${this.#bytesMax} bytes`,
+        )
+      : new Failure('request_timeout', 'Cannot read the body: it did not arrive in time');
+  }
+
+  #drop(): void {
+    this.#chunks.length = 0;
+    this.#held = 0;
+  }
+
+  #pause(): void {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#flow?.pause();
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    // A response that was aborted or has ended is gone for uWS.
+    if (!this.#isEnded) this.#flow?.resume();
   }
 
   /** Resolves when nothing more comes, or `lingerMs` or 1 MiB later. */
   async ended(lingerMs: number): Promise<void> {
+    this.#isWholeWanted = true;
+    this.#drop();
+    this.#resume();
     const before = this.#received;
     await this.#until(() => this.#isEnded || this.#received - before > discardBytesMax, lingerMs);
   }

@@ -27,6 +27,12 @@ export interface Request {
    * @throws Failure body_too_large, request_timeout
    */
   body(): Promise<Uint8Array>;
+  /**
+   * The body piece by piece while it arrives; the client is held back while a piece is worked on.
+   * Instead of `body()`, for routes with a large bound.
+   * @throws Failure body_too_large, request_timeout
+   */
+  chunks(): AsyncIterable<Uint8Array>;
   /** True once the client has gone: an answer would reach nobody. */
   readonly aborted: boolean;
 }
@@ -55,12 +61,17 @@ export type KeptHeader = (typeof keptHeaders)[number];
 export interface Handler {
   handle(request: Request): Promise<Reply>;
   refuse(request: Request, failure: Failure): Reply;
+  /** Bytes a body may have here when not the server's `bodyBytesMax`; asked before it is read. */
+  bodyBytesMax?(method: string, path: string): number | undefined;
 }
 
 /** An answer. The server adds X-Request-Id and the framing; header values hold no control characters. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent for 304. HEAD requests get its length only. */
-  readonly body?: string | Uint8Array;
+  /**
+   * Absent for 304. HEAD requests get its length only. A source of pieces is streamed: pulled as fast as
+   * the client reads, and ended early (`return`) when the client goes.
+   */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
 }

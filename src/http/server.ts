@@ -22,6 +22,7 @@ import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import type { Handler, Reply, Request } from './request.ts';
+import { sendStream } from './stream.ts';
 
 declare module 'uWebSockets.js' {
   interface TemplatedApp {
@@ -63,6 +64,8 @@ export class HttpServer {
   #listenSocket: uWS.us_listen_socket | undefined;
   #port = 0;
   #inFlight = 0;
+  /** Streamed answers under way: not counted against `inFlightMax`, but a drain waits for them. */
+  #streams = 0;
   #connections = 0;
   #isDraining = false;
   /** Requests since the last look of the drain. */
@@ -114,7 +117,8 @@ export class HttpServer {
     this.#stopListening();
     let quiet = 0;
     for (let waited = 0; waited < msMax && this.#connections > 0; waited += drainPollMs) {
-      quiet = this.#inFlight > 0 || this.#arrivals > 0 ? 0 : quiet + drainPollMs;
+      const isBusy = this.#inFlight > 0 || this.#streams > 0 || this.#arrivals > 0;
+      quiet = isBusy ? 0 : quiet + drainPollMs;
       this.#arrivals = 0;
       if (quiet >= quietMs) break;
       await new Promise((resolve) => setTimeout(resolve, drainPollMs));
@@ -139,7 +143,12 @@ export class HttpServer {
     this.#arrivals += 1;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
-    const body = new Body(this.#options.bodyBytesMax, headers.bodyBytes);
+    const { bodyBytesMax, handler } = this.#options;
+    const here = handler.bodyBytesMax?.(req.getMethod().toUpperCase(), req.getUrl());
+    const body = new Body(here ?? bodyBytesMax, headers.bodyBytes, {
+      pause: () => res.pause(),
+      resume: () => res.resume(),
+    });
     res.onAborted(() => body.abort());
     res.onData((chunk, isLast) => body.push(chunk, isLast));
     const request = this.#request(res, req, headers, body);
@@ -164,6 +173,7 @@ export class HttpServer {
         headers.get('x-forwarded-for') ?? '',
       ),
       body: () => body.read(bodyTimeoutMs),
+      chunks: () => body.chunks(bodyTimeoutMs),
       get aborted() {
         return body.isAborted;
       },
@@ -196,11 +206,35 @@ export class HttpServer {
       if (!body.isEnded) await body.ended(lingerMs);
       if (body.isAborted) return;
       const connection = this.#isDraining || !body.isEnded ? 'close' : 'keep';
-      res.cork(() => write(res, request, reply, connection));
+      if (isSource(reply.body) && request.method !== 'HEAD') {
+        await this.#stream(res, request, body, { ...reply, body: reply.body }, connection);
+      } else {
+        res.cork(() => write(res, request, reply, connection));
+      }
     } catch (error) {
       this.#options.onDefect(error, request.id);
     } finally {
       this.#inFlight -= 1;
+    }
+  }
+
+  async #stream(
+    res: uWS.HttpResponse,
+    request: Request,
+    body: Body,
+    { body: source, ...head }: Reply & { readonly body: AsyncIterable<Uint8Array> },
+    connection: 'keep' | 'close',
+  ): Promise<void> {
+    this.#inFlight -= 1;
+    this.#streams += 1;
+    try {
+      res.cork(() => writeHead(res, request, head));
+      const isAborted = (): boolean => body.isAborted;
+      const onGone = (callback: () => void): void => body.onAbort(callback);
+      await sendStream(res, { source, connection, isAborted, onGone });
+    } finally {
+      this.#streams -= 1;
+      this.#inFlight += 1;
     }
   }
 
@@ -239,13 +273,22 @@ function write(
   reply: Reply,
   connection: 'keep' | 'close',
 ): void {
+  writeHead(res, request, reply);
+  const close = connection === 'close';
+  if (reply.body === undefined || isSource(reply.body)) endEmpty(res, connection);
+  else if (request.method === 'HEAD') endHead(res, byteLength(reply.body), connection);
+  else res.end(reply.body, close);
+}
+
+function writeHead(res: uWS.HttpResponse, request: Request, reply: Reply): void {
   res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   res.writeHeader('X-Request-Id', request.id);
   for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
-  const close = connection === 'close';
-  if (reply.body === undefined) endEmpty(res, connection);
-  else if (request.method === 'HEAD') endHead(res, byteLength(reply.body), connection);
-  else res.end(reply.body, close);
+}
+
+/** A source of pieces, against bytes and text, which are iterable too. */
+function isSource(body: Reply['body']): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
 /** uWS reads an undefined length as 2^63: a 304 without a length must be ended without arguments. */

@@ -1,0 +1,69 @@
+/**
+ * A streamed answer: pieces are pulled from their source as fast as the client reads them.
+ *
+ *   headers -> ( next piece -> res.write -> [ full: wait until writable ] )* -> end
+ *
+ * Memory is one piece and what uWS could not hand to the kernel of it. A client that goes ends the source
+ * (`return`), so that what it holds is released; a source that throws cuts the connection, for the
+ * status line has gone out as a success and a silent end would look like a whole answer.
+ */
+import type * as uWS from 'uWebSockets.js';
+
+export interface StreamParts {
+  readonly source: AsyncIterable<Uint8Array>;
+  readonly connection: 'keep' | 'close';
+  readonly isAborted: () => boolean;
+  /** Calls back once when the client has gone. */
+  readonly onGone: (callback: () => void) => void;
+}
+
+/**
+ * Sends all pieces and ends the response; the headers are written already.
+ * @throws what the source throws, after the connection was closed
+ */
+export async function sendStream(res: uWS.HttpResponse, parts: StreamParts): Promise<void> {
+  const gate = new Gate();
+  parts.onGone(() => gate.open());
+  res.onWritable(() => {
+    gate.open();
+    return true;
+  });
+  try {
+    for await (const piece of parts.source) {
+      if (parts.isAborted()) return;
+      if (piece.byteLength === 0) continue;
+      gate.shut();
+      let isTaken = true;
+      res.cork(() => {
+        isTaken = res.write(piece);
+      });
+      if (!isTaken) await gate.passed();
+      if (parts.isAborted()) return;
+    }
+  } catch (error) {
+    if (!parts.isAborted()) res.close();
+    throw error;
+  }
+  if (!parts.isAborted()) res.cork(() => res.end(undefined, parts.connection === 'close'));
+}
+
+/** Shut before a write, opened by whoever may go on. */
+class Gate {
+  #isOpen = true;
+  #waiting: (() => void) | undefined;
+
+  shut(): void {
+    this.#isOpen = false;
+  }
+  open(): void {
+    this.#isOpen = true;
+    this.#waiting?.();
+    this.#waiting = undefined;
+  }
+  async passed(): Promise<void> {
+    if (this.#isOpen) return;
+    await new Promise<void>((resolve) => {
+      this.#waiting = resolve;
+    });
+  }
+}
