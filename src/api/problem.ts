@@ -135,10 +135,10 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
 
 export const problemMediaType = 'application/problem+json';
 
-/** @param docsUrl address of the reference page, whose sections the types point at */
 /** A reply whose body is text. */
 export type TextReply = Reply & { readonly body: string };
 
+/** @param docsUrl address of the reference page, whose sections the types point at */
 export function problemReply(failure: Failure, request: Request, docsUrl: string): TextReply {
   const extra: Record<string, string> = {};
   if (failure.retryAfterSeconds !== undefined) {
