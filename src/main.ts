@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { type Administration, type App, openAdministration, openApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
+import { addDataCommands } from './service/data-cli.ts';
 import { DataFolderError } from './service/data-folder.ts';
 import { diagnose } from './service/doctor.ts';
 import { ListenError } from './http/port.ts';
@@ -157,6 +158,10 @@ function commands(): Command {
     .description('settle a checkout of the manual provider: its plan starts')
     .option(...config)
     .action(confirmCheckout);
+  addDataCommands(program, {
+    result: (text) => console.log(text),
+    progress: (text) => console.error(text),
+  });
   program
     .command('doctor')
     .description('check configuration, data folder, ports, memory and geo data')

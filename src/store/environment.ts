@@ -133,6 +133,11 @@ export class StoreEnvironment {
     await this.#root.flushed;
   }
 
+  /** Copies a snapshot to a new file beside running writers; never compacting, which can corrupt. */
+  async copyTo(path: string): Promise<void> {
+    await this.#root.backup(path, false);
+  }
+
   /** Makes the next read of this thread see the newest commit of other threads and processes. */
   refresh(): void {
     this.#root.resetReadTxn();

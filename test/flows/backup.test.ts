@@ -1,0 +1,104 @@
+/** A backup beside a loaded service, restored elsewhere: a prefix of what was answered, and it serves. */
+import { appendFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Client } from '../support/client.ts';
+import {
+  freePorts,
+  pause,
+  runCommand,
+  type ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../support/process.ts';
+
+const agent = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' };
+
+async function scansOf(service: ServiceProcess, key: string, id: string): Promise<number> {
+  const client = new Client(service.apiUrl, key);
+  const { json } = await client.call('GET', `/v1/qr-codes/${id}`);
+  await client.close();
+  return Number(json['scans']);
+}
+
+test('a backup under load is one moment of the service, and starts elsewhere', async () => {
+  await withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    const service = await startProcess({ dataDir, ports: await freePorts() });
+    const client = new Client(service.apiUrl, service.apiKey);
+    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
+    const create = (slug: string) =>
+      client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/', slug } });
+    const made = await create('kept');
+    const id = String(made.json['id']);
+    const load = { answered: 0, created: 0, isOn: true };
+    const scanning = (async () => {
+      while (load.isOn) {
+        const { status } = await links.call('GET', '/kept', { headers: agent });
+        if (status === 302) load.answered += 1;
+      }
+    })();
+    const creating = (async () => {
+      while (load.isOn) {
+        if ((await create(`made-${load.created + 1}`)).status === 201) load.created += 1;
+        await pause(5);
+      }
+    })();
+    await pause(500);
+    const before = { answered: load.answered, created: load.created };
+    const target = join(parent, 'backup');
+    const taken = await runCommand(['backup', target], { QZ_DATA_DIR: dataDir });
+    const after = { answered: load.answered, created: load.created };
+    load.isOn = false;
+    await Promise.all([scanning, creating]);
+    expect([taken.code, taken.stdout]).toEqual([0, expect.stringMatching(/^Backed up \d+ files/)]);
+    await service.kill();
+
+    const elsewhere = join(parent, 'elsewhere');
+    const back = await runCommand(['restore', target], { QZ_DATA_DIR: elsewhere });
+    expect([back.code, back.stderr.includes('management.mdb')]).toEqual([0, true]);
+    const ports = await freePorts();
+    const restored = await startProcess({ dataDir: elsewhere, ports });
+    const scans = await scansOf(restored, service.apiKey, id);
+    expect(scans).toBeGreaterThanOrEqual(before.answered);
+    expect(scans).toBeLessThanOrEqual(after.answered + 1);
+    const api = new Client(restored.apiUrl, service.apiKey);
+    const { json } = await api.call('GET', '/v1/qr-codes');
+    expect(Number(json['total'])).toBeGreaterThanOrEqual(before.created + 1);
+    expect(Number(json['total'])).toBeLessThanOrEqual(after.created + 2);
+    const link = new Client(`http://127.0.0.1:${ports.redirect}`);
+    expect((await link.call('GET', '/kept', { headers: agent })).status).toBe(302);
+    for (const open of [client, links, api, link]) await open.close();
+    expect((await restored.terminate()).code).toBe(0);
+  });
+});
+
+test('a backup is whole or absent, and nothing is written over', async () => {
+  await withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    const environment = { QZ_DATA_DIR: dataDir };
+    expect((await runCommand(['backup', join(parent, 'b')], environment)).stderr).toMatch(
+      /Cannot back up .*: there is no data/,
+    );
+    await runCommand(['keys', 'create', '-n', 'first'], environment);
+    const target = join(parent, 'backup');
+    mkdirSync(target);
+    expect((await runCommand(['backup', target], environment)).code).toBe(0);
+    expect((await runCommand(['backup', target], environment)).stderr).toMatch(
+      /Cannot back up to .*, expected an empty folder/,
+    );
+    expect((await runCommand(['restore', target], environment)).stderr).toMatch(
+      /Cannot restore into .*, expected an empty folder/,
+    );
+    const fresh = { QZ_DATA_DIR: join(parent, 'fresh') };
+    expect((await runCommand(['restore', parent], fresh)).stderr).toMatch(
+      /no readable backup.json/,
+    );
+    appendFileSync(join(target, 'management.mdb'), 'x');
+    expect((await runCommand(['restore', target], fresh)).stderr).toMatch(
+      /management.mdb is damaged/,
+    );
+    expect(existsSync(fresh.QZ_DATA_DIR) ? readdirSync(fresh.QZ_DATA_DIR) : []).toEqual([]);
+    expect(readdirSync(parent).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+});
