@@ -9,3 +9,11 @@ export interface Clock {
   /** Monotonic milliseconds with a fraction, from an arbitrary origin. */
   monotonicMs(): number;
 }
+
+/** Time since the machine booted: goes on across restarts of the service, and never steps. */
+export interface SteadyClock {
+  /** Names the boot; empty where the system does not say, which makes every start a new boot. */
+  readonly bootId: string;
+  /** Milliseconds with a fraction. */
+  sinceBootMs(): number;
+}

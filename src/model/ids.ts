@@ -107,6 +107,15 @@ export function positionId(
   return `${prefix}_${half(high)}${half(low)}`;
 }
 
+/** The 52 bits of an id below its time: what `positionId` put there, journal * 2^40 + position. */
+export function idTail(id: string): number {
+  const start = id.length - bodyLength;
+  const digitOf = (at: number): number => base32Alphabet.indexOf(id[at] ?? '');
+  let low = 0;
+  for (let at = start + 10; at < start + 20; at++) low = low * 32 + digitOf(at);
+  return (digitOf(start + 9) % 4) * 2 ** 50 + low;
+}
+
 /** The id when `text` is one of this prefix, else undefined. */
 export function parseId(prefix: IdPrefix, text: string): string | undefined {
   if (text.length !== prefix.length + 1 + bodyLength) return undefined;

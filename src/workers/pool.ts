@@ -2,7 +2,7 @@
  * A pool of threads for work that must not hold up the thread that asks: drawing, signing, posting.
  * Piscina lives here alone.
  *
- *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads ] --> result
+ *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads x tasksPerThread ] --> result
  *                   one more: Failure('overloaded')     the thread dies: WorkerDied, outcome unknown
  *
  * The worker file's default export is made by `threadEntry` (entry.ts), so whatever the work throws
@@ -28,13 +28,17 @@ export interface PoolOptions {
   readonly threads: number;
   /** Tasks that wait for a thread at most; 0 = none waits. */
   readonly queueMax: number;
+  /** Tasks that run side by side on a thread, ≥ 1; more than the default 1 for work that waits for others. */
+  readonly tasksPerThread?: number;
+  /** `close` waits this long for tasks that run; default 5 s. */
+  readonly closeMsMax?: number;
 }
 
 export interface PoolStats {
   readonly threads: number;
   readonly running: number;
   readonly waiting: number;
-  /** Running ÷ threads, 0 to 1, now. */
+  /** Running ÷ what may run, 0 to 1, now. */
   readonly utilisation: number;
   readonly completed: number;
   /** Threads that died with or without a task since the pool was opened. */
@@ -60,19 +64,23 @@ export class WorkerDied extends Error {
 
 /** Opens the pool and starts its first thread. */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
-  const { threads, queueMax } = options;
+  const { threads, queueMax, tasksPerThread = 1 } = options;
+  const runningMax = threads * tasksPerThread;
   if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
   const piscina = new Piscina<Task, Outcome<Result>>({
     filename: options.file.href,
     minThreads: 1,
     maxThreads: threads,
+    concurrentTasksPerWorker: tasksPerThread,
     idleTimeout: idleTimeoutMs,
-    closeTimeout: closeTimeoutMs,
+    closeTimeout: options.closeMsMax ?? closeTimeoutMs,
     // Work may keep sockets open between tasks; a thread asleep in Atomics.wait could not serve them.
     atomics: 'disabled',
     recordTiming: false,
   });
   let deaths = 0;
+  // All tasks of a thread are rejected with the one error it died of.
+  const counted = new WeakSet();
   // Fired for a thread that dies with nothing to do; without a listener it would end the process.
   piscina.on('error', () => (deaths += 1));
 
@@ -82,7 +90,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
 
   const run = async (task: Task): Promise<Result> => {
     if (closing !== undefined) throw new Error('Cannot run a task: the pool is closed');
-    if (inFlight >= threads + queueMax) {
+    if (inFlight >= runningMax + queueMax) {
       throw new Failure('overloaded', 'Too much work is waiting, try again shortly', {
         retryAfterSeconds: 1,
       });
@@ -91,7 +99,8 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     try {
       return unwrap(
         await piscina.run(task).catch((error: unknown) => {
-          deaths += 1;
+          if (!(error instanceof Error) || !counted.has(error)) deaths += 1;
+          if (error instanceof Error) counted.add(error);
           throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
         }),
       );
@@ -104,9 +113,9 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   return {
     run,
     stats: () => {
-      const running = Math.min(inFlight, threads);
+      const running = Math.min(inFlight, runningMax);
       const waiting = inFlight - running;
-      return { threads, running, waiting, utilisation: running / threads, completed, deaths };
+      return { threads, running, waiting, utilisation: running / runningMax, completed, deaths };
     },
     close: () => (closing ??= piscina.close()),
   };

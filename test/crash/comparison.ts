@@ -20,6 +20,7 @@ import {
   targetNumber,
   targetOf,
 } from './ledger.ts';
+import type { Receipts, ReceiptSums } from './receipts.ts';
 
 export interface Comparison {
   readonly sent: number;
@@ -32,6 +33,8 @@ export interface Comparison {
   /** Acknowledged API writes, and those of them that the store does not have. */
   readonly writes: number;
   readonly writesLost: number;
+  /** What the receiver of webhooks has seen. */
+  readonly receipts: ReceiptSums | undefined;
   readonly unexpected: number;
   readonly notes: readonly string[];
 }
@@ -47,7 +50,12 @@ export interface Days {
   readonly last: number;
 }
 
-export async function compare(ledger: Ledger, dataDir: string, days: Days): Promise<Comparison> {
+export async function compare(
+  ledger: Ledger,
+  dataDir: string,
+  days: Days,
+  receipts?: Receipts,
+): Promise<Comparison> {
   const folder = openDataFolder(dataDir);
   const management = openManagement(folder.managementFile);
   const scans = openScanStore(folder.scansFile);
@@ -73,6 +81,7 @@ export async function compare(ledger: Ledger, dataDir: string, days: Days): Prom
       duplicated: Math.max(numbers.duplicated, events.duplicated),
       writes: ledger.acknowledged,
       writesLost,
+      receipts: receipts?.compare(ledger, management, report),
       unexpected: ledger.unexpectedCount,
       notes: ledger.unexpected,
     };

@@ -6,13 +6,15 @@
  *   end     start -> every pending write settled -> every short link asked once -> SIGTERM -> compare
  *
  * Each start draws its own number of threads, window and segment size, so that recovery also meets
- * journals and shards that were cut differently before.
+ * journals and shards that were cut differently before. A receiver is subscribed to every event from the
+ * first start on, and outlives all kills.
  */
 import { Client } from '../support/client.ts';
 import { pause, type Ports, ServiceProcess } from '../support/process.ts';
 import { compare, type Comparison } from './comparison.ts';
 import { type CodeEntry, Ledger, targetOf } from './ledger.ts';
 import { Random } from './random.ts';
+import { Receipts } from './receipts.ts';
 import { Scanners } from './scanners.ts';
 import { Writes } from './writes.ts';
 
@@ -48,22 +50,29 @@ const connections = 48;
 /** Kills that hit a starting service: recovery, catching up, loading links. */
 const startingShare = 0.3;
 const dayMs = 86_400_000;
+/** Short, so that a run ends; as many as the real ones. */
+const retryDelaysMs = '50,100,200,400,800,1600,3200';
 
 export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
   const random = new Random(options.seed);
   const ledger = new Ledger();
+  const receipts = new Receipts(random.fork());
   const run = new CrashRun(options, random, ledger);
   const firstDay = Math.floor(Date.now() / dayMs);
-  await run.firstStart();
-  const rounds: Round[] = [];
-  for (let number = 1; number <= options.rounds; number++) {
-    const round = await run.round(number);
-    rounds.push(round);
-    options.onRound?.(round, ledger);
+  try {
+    await run.firstStart(await receipts.open());
+    const rounds: Round[] = [];
+    for (let number = 1; number <= options.rounds; number++) {
+      const round = await run.round(number);
+      rounds.push(round);
+      options.onRound?.(round, ledger);
+    }
+    const exitCode = await run.finish(receipts);
+    const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
+    return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days, receipts)) };
+  } finally {
+    await receipts.close();
   }
-  const exitCode = await run.finish();
-  const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
-  return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days)) };
 }
 
 class CrashRun {
@@ -81,12 +90,17 @@ class CrashRun {
     this.#writes = new Writes(ledger, random.fork());
   }
 
-  /** An orderly first start and stop: it prints the API key. */
-  async firstStart(): Promise<void> {
+  /** An orderly first start and stop: it prints the API key, and takes the receiver. */
+  async firstStart(receiver: string): Promise<void> {
     const service = this.#start();
     this.#usualReadyMs = await service.ready();
     await pause(20);
     this.#apiKey = service.apiKey;
+    const client = new Client(service.apiUrl, this.#apiKey);
+    const body = { url: receiver, events: ['*'] };
+    const { status, text } = await client.call('POST', '/v1/webhooks', { body });
+    if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${text}`);
+    await client.close();
     await service.terminate();
   }
 
@@ -123,8 +137,8 @@ class CrashRun {
     return { number, killed, killedAfterMs, readyMs, firstRedirectMs: scanners.firstAnswerMs };
   }
 
-  /** The last start: nothing is pending, every link answers as acknowledged, the service ends well. */
-  async finish(): Promise<number | null> {
+  /** The last start: nothing is pending, every link answers as acknowledged, every event goes out. */
+  async finish(receipts: Receipts): Promise<number | null> {
     const service = this.#start();
     await service.ready();
     const client = new Client(service.apiUrl, this.#apiKey);
@@ -133,6 +147,7 @@ class CrashRun {
     const links = new Client(`http://127.0.0.1:${this.#options.ports.redirect}`);
     for (const code of this.#ledger.codes) await this.#ask(links, code);
     await links.close();
+    await receipts.settle();
     const { code } = await service.terminate();
     this.#checkLog(service);
     return code;
@@ -160,6 +175,8 @@ class CrashRun {
         QZ_SCANS_WINDOW_BYTES_MAX: String(random.pick([65_536, 8_388_608])),
         QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
         QZ_IMAGES_THREADS: '1',
+        QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+        QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
       },
     });
   }

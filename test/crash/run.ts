@@ -19,6 +19,8 @@ const { values } = parseArgs({
   },
 });
 
+/** At least once: an attempt that was in flight at a kill is made again. */
+const duplicatesShareMax = 0.01;
 const durabilities = ['relaxed', 'process', 'power'] as const;
 const durability = durabilities.find((name) => name === values.durability);
 const seed = Number(values.seed);
@@ -52,7 +54,10 @@ const result = await withDataFolder((dataDir) =>
 for (const note of result.notes) console.log(`unexpected: ${note}`);
 for (const [name, value] of summaryOf(result)) console.log(`${name.padEnd(28)} ${value}`);
 const isLossAllowed = durability === 'relaxed';
-const faults = result.duplicated + result.writesLost + result.unexpected;
+const { missing = 0, altered = 0, duplicated = 0, committed = 0 } = result.receipts ?? {};
+const isOftenAgain = duplicated > committed * duplicatesShareMax ? 1 : 0;
+const events = missing + altered + isOftenAgain;
+const faults = result.duplicated + result.writesLost + events + result.unexpected;
 const isSound = faults === 0 && (isLossAllowed || result.lost === 0) && result.exitCode === 0;
 console.log(isSound ? 'passed' : `FAILED, reproduce with --seed ${seed} --rounds ${rounds}`);
 process.exitCode = isSound ? 0 : 1;
@@ -76,11 +81,23 @@ function summaryOf(result: CrashResult): Array<[name: string, value: string | nu
     ['scans duplicated', result.duplicated],
     ['API writes acknowledged', result.writes],
     ['API writes lost', result.writesLost],
+    ...receiptRows(result),
     ['unexpected', result.unexpected],
     ['start to ready', quantiles(result.rounds.map(({ readyMs }) => readyMs))],
     ['start to first redirect', quantiles(result.rounds.map((round) => round.firstRedirectMs))],
     ['exit code at the end', String(result.exitCode)],
     ['duration', `${Math.round((performance.now() - startedMs) / 1_000)} s`],
+  ];
+}
+
+function receiptRows({ receipts }: CrashResult): Array<[name: string, value: string | number]> {
+  if (receipts === undefined) return [];
+  const { committed, missing, altered, duplicated } = receipts;
+  return [
+    ['events committed', committed],
+    ['events never received', missing],
+    ['events with other bytes', altered],
+    ['events received again', `${duplicated} (${((duplicated / committed) * 100).toFixed(2)} %)`],
   ];
 }
 

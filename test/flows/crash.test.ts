@@ -29,4 +29,7 @@ it('loses and doubles nothing when the service is killed under load and in its s
   expect(result.counted).toBeGreaterThanOrEqual(result.answered);
   expect(result.counted).toBeLessThanOrEqual(result.sent);
   expect(result.writes).toBeGreaterThan(10);
+  const { receipts } = result;
+  expect(receipts?.committed).toBeGreaterThan(100);
+  expect([receipts?.missing, receipts?.altered]).toEqual([0, 0]);
 });

@@ -1,7 +1,7 @@
 import { getRandomValues } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createIdSource, idTimeMs, parseId, positionId } from '../../src/model/ids.ts';
+import { createIdSource, idTail, idTimeMs, parseId, positionId } from '../../src/model/ids.ts';
 import { HandClock } from '../store/temporary-management.ts';
 
 const bodyAfter = (id: string): string => id.slice(id.indexOf('_') + 1);
@@ -69,6 +69,7 @@ describe('positionId', () => {
         const id = positionId('scn', time, of, at);
         expect(parseId('scn', id)).toBe(id);
         expect(idTimeMs(id)).toBe(time);
+        expect(idTail(id)).toBe(of * 2 ** 40 + at);
         const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
         let bits = 0n;
         for (const digit of bodyAfter(id)) bits = bits * 32n + BigInt(alphabet.indexOf(digit));

@@ -54,6 +54,35 @@ describe('run', () => {
   });
 });
 
+describe('several tasks on a thread', () => {
+  const openShared = (queueMax: number): Pool<Probe, string> => {
+    const pool = createPool<Probe, string>({ file, threads: 1, queueMax, tasksPerThread: 3 });
+    opened.push(pool);
+    return pool;
+  };
+
+  it('run side by side, and one more than fit waits or is refused', async () => {
+    const pool = openShared(1);
+    await pool.run(echo('warm'));
+    const long = pool.run({ kind: 'wait', ms: 200 });
+    expect(await Promise.race([long, pool.run(echo('beside it'))])).toBe('beside it');
+    const more = Array.from({ length: 3 }, () => pool.run({ kind: 'wait', ms: 20 }));
+    expect(pool.stats()).toMatchObject({ threads: 1, running: 3, waiting: 1, utilisation: 1 });
+    await expect(pool.run(echo('x'))).rejects.toMatchObject({ code: 'overloaded' });
+    await Promise.all([long, ...more]);
+  });
+
+  it('all end with their thread, which is one death', async () => {
+    const pool = openShared(10);
+    await pool.run(echo('warm'));
+    const waits = [1, 2].map(() => pool.run({ kind: 'wait', ms: 5_000 }));
+    const all = await Promise.allSettled([...waits, pool.run({ kind: 'exit' })]);
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(pool.stats()).toMatchObject({ running: 0, deaths: 1 });
+    expect(await pool.run(echo('replaced'))).toBe('replaced');
+  });
+});
+
 describe('a thread that dies', () => {
   it.each(['exit', 'crash'] as const)(
     'by %s rejects its task with WorkerDied and is replaced',

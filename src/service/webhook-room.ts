@@ -1,0 +1,67 @@
+/**
+ * Webhooks as the running service has them: on the stores and threads of the engine, with the machine's
+ * clocks and the settings of the configuration.
+ */
+import { randomFillSync, randomInt } from 'node:crypto';
+import type { CodeBook } from '../codes/code-book.ts';
+import { type Config, threadCounts } from '../config.ts';
+import type { IdSource } from '../model/ids.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Management } from '../store/management.ts';
+import type { ScanStore } from '../store/scans.ts';
+import { systemClock, systemSteadyClock } from '../system-clock.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { openWebhooks, type Webhooks } from '../webhooks/open-webhooks.ts';
+import type { WorkspaceServices } from '../workspaces/services.ts';
+import type { EngineThreads } from './threads.ts';
+
+const uint32Count = 2 ** 32;
+
+export interface WebhookRoomParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly deliveryFile: string;
+  readonly management: Management;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly services: WorkspaceServices;
+  readonly scans: ScanStore;
+  readonly codes: CodeBook;
+  readonly threads: EngineThreads;
+}
+
+/** Opens the room and starts it: from here on events are followed and sent. */
+export function startWebhooks(parts: WebhookRoomParts): Webhooks {
+  const { config, log, metrics, deliveryFile, management, outbox, ids, services } = parts;
+  const { scans, codes, threads } = parts;
+  const { attemptTimeoutMs, ...settings } = config.webhooks;
+  const webhooks = openWebhooks({
+    file: deliveryFile,
+    management,
+    outbox,
+    scanned: {
+      store: scans,
+      codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
+      committed: threads.committed,
+      onDelivered: (block) => threads.tellDelivered(block),
+    },
+    ids,
+    clock: systemClock,
+    steady: systemSteadyClock,
+    randomBytes: (bytes) => randomFillSync(bytes),
+    random: () => randomInt(uint32Count) / uint32Count,
+    seal: services.seal,
+    settings: {
+      ...settings,
+      threads: threadCounts(config).webhooks,
+      timeoutMs: attemptTimeoutMs,
+      docsUrl: `${config.api.publicUrl}/docs/webhooks`,
+    },
+    log,
+    metrics,
+  });
+  webhooks.start();
+  return webhooks;
+}

@@ -1,0 +1,129 @@
+/**
+ * From the control thread to the pool: hands attempts to threads and hears how each ended.
+ *
+ *   send(tasks) --> a task of the pool per thread and turn --> attempt.worker.ts
+ *   onEnd       <-- BroadcastChannel, as attempts end
+ *
+ * A task's promise says only that all of it ended. Where it fails because its thread died, and where a
+ * result has not come shortly after its task ended, the outcome is unknown: the delivery goes out again.
+ *
+ * Bodies of a task share one buffer: cloning a small view clones the whole buffer that it looks into.
+ */
+import { BroadcastChannel } from 'node:worker_threads';
+import type {
+  AttemptBatch,
+  AttemptNews,
+  AttemptRecord,
+  AttemptSettings,
+  AttemptTask,
+} from '../model/webhook.ts';
+import { createPool, type Pool, type PoolStats } from '../workers/pool.ts';
+
+/** Told how an attempt ended; undefined = nobody knows. */
+export type AttemptEnd = (deliveryNo: number, attempt: AttemptRecord | undefined) => void;
+
+export interface AttemptSender {
+  /** Each attempt is told of once, later than this call. */
+  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void;
+  /** Ends the threads; what is in flight is cut off and told of as unknown. */
+  close(): Promise<void>;
+}
+
+/** A result is posted before its task ends, on another way: it comes within a turn or two. */
+const lateMsMax = 1_000;
+/** Whoever closes has waited already; what still hangs is cut off. */
+const closeMsMax = 100;
+/** Attempts of one task: small enough to spread over threads, large enough to share a message. */
+const attemptsPerTask = 32;
+
+export interface PoolSenderOptions {
+  readonly threads: number;
+  readonly inFlightMax: number;
+  /** Tells this pool's results from others' in the process. */
+  readonly channel: string;
+  readonly settings: AttemptSettings;
+}
+
+export class PoolSender implements AttemptSender {
+  readonly #options: PoolSenderOptions;
+  readonly #pool: Pool<AttemptBatch, void>;
+  readonly #channel: BroadcastChannel;
+  readonly #waiting = new Map<number, AttemptEnd>();
+  #isClosed = false;
+
+  constructor(options: PoolSenderOptions) {
+    this.#options = options;
+    this.#pool = createPool({
+      file: new URL('./attempt.worker.ts', import.meta.url),
+      threads: options.threads,
+      queueMax: 0,
+      tasksPerThread: options.inFlightMax,
+      closeMsMax,
+    });
+    this.#channel = new BroadcastChannel(options.channel);
+    this.#channel.onmessage = (event) => this.#hear(event);
+    this.#channel.unref();
+  }
+
+  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
+    for (const { deliveryNo } of tasks) this.#waiting.set(deliveryNo, onEnd);
+    for (let at = 0; at < tasks.length; at += attemptsPerTask) {
+      void this.#run(withOneBuffer(tasks.slice(at, at + attemptsPerTask)));
+    }
+  }
+
+  stats(): PoolStats {
+    return this.#pool.stats();
+  }
+
+  async close(): Promise<void> {
+    for (const no of this.#waiting.keys()) this.#end(no, undefined);
+    this.#isClosed = true;
+    await this.#pool.close();
+    this.#channel.close();
+  }
+
+  async #run(attempts: readonly AttemptTask[]): Promise<void> {
+    const { channel, settings } = this.#options;
+    try {
+      await this.#pool.run({ settings, channel, attempts });
+    } catch {
+      // The thread is gone, or the pool is: nobody knows how far it came.
+      this.#giveUp(attempts);
+      return;
+    }
+    if (this.#isClosed || !attempts.some(({ deliveryNo }) => this.#waiting.has(deliveryNo))) return;
+    setTimeout(() => this.#giveUp(attempts), lateMsMax).unref();
+  }
+
+  #giveUp(attempts: readonly AttemptTask[]): void {
+    for (const { deliveryNo } of attempts) this.#end(deliveryNo, undefined);
+  }
+
+  #hear(event: unknown): void {
+    for (const { deliveryNo, attempt } of newsOf(event).results) this.#end(deliveryNo, attempt);
+  }
+
+  #end(deliveryNo: number, attempt: AttemptRecord | undefined): void {
+    const onEnd = this.#waiting.get(deliveryNo);
+    this.#waiting.delete(deliveryNo);
+    onEnd?.(deliveryNo, attempt);
+  }
+}
+
+/** Both ends of the channel are built from the same type. */
+function newsOf(event: unknown): AttemptNews {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return (event as { readonly data: AttemptNews }).data;
+}
+
+function withOneBuffer(tasks: readonly AttemptTask[]): AttemptTask[] {
+  const bytes = new Uint8Array(tasks.reduce((sum, { body }) => sum + body.length, 0));
+  let at = 0;
+  return tasks.map((task) => {
+    const body = bytes.subarray(at, at + task.body.length);
+    body.set(task.body);
+    at += task.body.length;
+    return { ...task, body };
+  });
+}

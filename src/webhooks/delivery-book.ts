@@ -1,0 +1,74 @@
+/**
+ * The deliveries in their environment, with the wheel and the wheel's clock: every change goes through
+ * `write`, which hands out a pen, commits, and then wakes the endpoints that got something to send.
+ */
+import type { Clock, SteadyClock } from '../model/clock.ts';
+import type { DeliveryStore } from '../store/delivery.ts';
+import { type DeliveryLimits, DeliveryPen } from './delivery-pen.ts';
+import { RetryWheel } from './retry-wheel.ts';
+import { WheelClock } from './wheel-clock.ts';
+
+/** The clock's mark is stored with a transaction at least this often. */
+const markMs = 5_000;
+
+export interface BookParts {
+  readonly store: DeliveryStore;
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly limits: DeliveryLimits;
+}
+
+export class DeliveryBook {
+  readonly store: DeliveryStore;
+  readonly wheel: RetryWheel;
+  readonly time: WheelClock;
+  readonly #clock: Clock;
+  readonly #limits: DeliveryLimits;
+  #markedMs = 0;
+  #onWoken: (endpointNos: ReadonlySet<number>) => void = () => undefined;
+
+  constructor({ store, clock, steady, limits }: BookParts) {
+    this.store = store;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.wheel = new RetryWheel(store);
+    this.time = new WheelClock(clock, steady, store.wheelClock.get('now'));
+  }
+
+  /** One listener: the dispatcher. Told after the commit. */
+  onWoken(listener: (endpointNos: ReadonlySet<number>) => void): void {
+    this.#onWoken = listener;
+  }
+
+  /**
+   * One transaction. `work` may run again when the commit fails and the caller tries again, so it changes
+   * nothing but through the pen.
+   * @throws Failure storage_full
+   */
+  async write<T>(work: (pen: DeliveryPen) => T): Promise<T> {
+    const woken = new Set<number>();
+    const at = { wallMs: this.#clock.now(), wheelMs: this.time.now() };
+    const isMarkDue = at.wheelMs - this.#markedMs >= markMs;
+    const done = await this.store.environment.transaction(() => {
+      const pen = new DeliveryPen(
+        { store: this.store, wheel: this.wheel, limits: this.#limits },
+        at,
+        woken,
+      );
+      const result = work(pen);
+      pen.finish();
+      if (isMarkDue) this.store.wheelClock.put('now', this.time.mark());
+      return result;
+    });
+    if (isMarkDue) this.#markedMs = at.wheelMs;
+    if (woken.size > 0) this.#onWoken(woken);
+    return done;
+  }
+
+  /** Whether the mark is old while something waits that goes by it. */
+  get isMarkOld(): boolean {
+    if (this.time.now() - this.#markedMs < 2 * markMs) return false;
+    for (const _ of this.store.queue.keys({ limit: 1 })) return true;
+    return false;
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * The dispatcher: starts what the lanes allow, and turns what comes back into the next state.
+ *
+ *   made, or due by the wheel --> lanes --> sender --> result --> judged, committed --> lanes
+ *
+ * Results that come while a commit runs are committed together by the next one. A delivery is on the wire
+ * at most once at a time; it is sent twice when the process dies between an answer and its commit, and when
+ * a thread dies with it.
+ *
+ * While results cannot be stored (disk full) nothing more is started: what was sent would be sent again.
+ */
+import { Failure } from '../model/failure.ts';
+import type { AttemptRecord, AttemptTask, DisabledReason } from '../model/webhook.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { AttemptSender } from './attempt-sender.ts';
+import type { DeliveryBook } from './delivery-book.ts';
+import { type Delivery, type DeliveryPen, findDelivery } from './delivery-pen.ts';
+import type { EndpointSweep } from './endpoint-sweep.ts';
+import type { Endpoints } from './endpoints.ts';
+import { type LaneLimits, Lanes } from './lanes.ts';
+import { isHopeless, judge, ledgerAfter } from './verdict.ts';
+import type { WebhookMeter } from './webhook-meter.ts';
+
+/** Results of one commit: bounds how long the control thread is held. */
+const commitMax = 500;
+const retryCommitMs = 500;
+/**
+ * Under load results gather this long between commits, for a commit has a cost of its own whatever it
+ * holds. What ended within it is sent twice after a `kill -9`, beside what was on the wire.
+ */
+const gatherMs = 4;
+/** A delivery whose thread died under it this often is taken for the cause. */
+const deathsMax = 3;
+
+export interface DispatcherParts {
+  readonly book: DeliveryBook;
+  readonly endpoints: Endpoints;
+  readonly sender: AttemptSender;
+  readonly sweep: EndpointSweep;
+  readonly meter: WebhookMeter;
+  readonly log: Logger;
+  /** 0 to 1. */
+  readonly random: () => number;
+  readonly limits: LaneLimits;
+  readonly retryDelaysMs: readonly number[];
+}
+
+interface Flight {
+  readonly delivery: Delivery;
+  deaths: number;
+}
+
+interface Ended {
+  readonly delivery: Delivery;
+  readonly attempt: AttemptRecord;
+  /** Wheel time at which this thread heard of it: no earlier than its end. */
+  readonly wheelMs: number;
+  /** Drawn once, so that a commit that is tried again says the same. */
+  readonly random: number;
+}
+
+export class Dispatcher {
+  readonly #parts: DispatcherParts;
+  readonly #lanes: Lanes<Delivery>;
+  readonly #flights = new Map<number, Flight>();
+  readonly #deaths = new Map<number, number>();
+  #ended: Ended[] = [];
+  #committing: Promise<void> | undefined;
+  #isPumping = false;
+  #isStopping = false;
+  /** Why results cannot be stored; undefined = they can. */
+  fault: string | undefined;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const { book } = parts;
+    this.#lanes = new Lanes(parts.limits, {
+      take: (endpointNo, count, isBusy) => this.#take(endpointNo, count, isBusy),
+      failuresInRow: (endpointNo) => book.store.ledgers.get(endpointNo)?.failuresInRow ?? 0,
+    });
+    parts.sweep.onBusy(({ no, endpointNo }) => this.#lanes.isBusy({ no, endpointNo }));
+    book.onWoken((endpointNos) => {
+      for (const endpointNo of endpointNos) this.#lanes.wake(endpointNo);
+      this.pump();
+    });
+  }
+
+  get inFlight(): number {
+    return this.#lanes.flying;
+  }
+
+  /** Results that wait for their commit. */
+  get unsettled(): number {
+    return this.#ended.length;
+  }
+
+  /** Nothing is about to start, and no result waits; attempts may be in flight. */
+  get isQuiet(): boolean {
+    return !this.#isPumping && this.#ended.length === 0 && this.#committing === undefined;
+  }
+
+  /** Sends deliveries that were just committed; what finds no room waits in the queue. */
+  offer(deliveries: readonly Delivery[]): void {
+    const started = deliveries.filter((delivery) => this.#lanes.offer(delivery));
+    this.#launch(started);
+  }
+
+  wake(endpointNo: number): void {
+    this.#lanes.wake(endpointNo);
+  }
+
+  /** Starts all that may start now: at the end of this turn, once. */
+  pump(): void {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    setImmediate(() => {
+      this.#isPumping = false;
+      if (this.#isStopping) return;
+      this.#parts.book.store.environment.refresh();
+      this.#launch(this.#lanes.next());
+    });
+  }
+
+  /** Endpoints whose lanes had nothing to do for the last `looks` calls. */
+  idle(looks: number): number[] {
+    return this.#lanes.idle(looks);
+  }
+
+  rested(endpointNo: number): void {
+    this.#lanes.rested(endpointNo);
+  }
+
+  /** Starts nothing more, and waits for what is in flight, at most `msMax`; the rest stays queued. */
+  async stop(msMax: number): Promise<void> {
+    this.#isStopping = true;
+    this.#lanes.hold();
+    const isDone = await settlesWithin(msMax, () => this.#flights.size === 0);
+    if (!isDone) {
+      this.#parts.log.warn(
+        { attempts: this.#flights.size },
+        'attempts are cut off, to be repeated',
+      );
+    }
+    await this.#commit();
+  }
+
+  #launch(deliveries: readonly Delivery[]): void {
+    const tasks: AttemptTask[] = [];
+    for (const delivery of deliveries) {
+      const task = this.#task(delivery);
+      if (task === undefined) continue;
+      this.#flights.set(delivery.no, { delivery, deaths: this.#deaths.get(delivery.no) ?? 0 });
+      tasks.push(task);
+    }
+    if (tasks.length > 0) this.#parts.sender.send(tasks, (no, attempt) => this.#end(no, attempt));
+  }
+
+  /** Undefined when its endpoint was switched off meanwhile: then the sweep has it. */
+  #task(delivery: Delivery): AttemptTask | undefined {
+    const { endpoints, sweep } = this.#parts;
+    const { no, id, endpointNo, kind, eventIds, attemptsMade, body } = delivery;
+    const endpoint = endpoints.byNo(endpointNo);
+    if (endpoint?.status !== 'enabled') {
+      this.#lanes.undone(delivery);
+      sweep.start(endpointNo);
+      return undefined;
+    }
+    return {
+      deliveryNo: no,
+      deliveryId: id,
+      eventId: eventIds[0] ?? id,
+      kind,
+      attempt: attemptsMade + 1,
+      url: endpoint.url,
+      body,
+      secrets: endpoints.secretsOf(endpointNo),
+    };
+  }
+
+  #take(endpointNo: number, count: number, isBusy: (no: number) => boolean): Delivery[] {
+    const { book, endpoints, sweep } = this.#parts;
+    if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
+      sweep.start(endpointNo);
+      return [];
+    }
+    const taken: Delivery[] = [];
+    const range = {
+      start: [endpointNo, 0, 0] satisfies [number, number, number],
+      end: [endpointNo, book.time.now() + 1, 0] satisfies [number, number, number],
+    };
+    for (const [, , no] of book.store.queue.keys(range)) {
+      if (taken.length === count) break;
+      if (isBusy(no)) continue;
+      const delivery = findDelivery(book.store, no);
+      if (delivery !== undefined) taken.push(delivery);
+    }
+    return taken;
+  }
+
+  #end(no: number, attempt: AttemptRecord | undefined): void {
+    const flight = this.#flights.get(no);
+    if (flight === undefined) return;
+    this.#flights.delete(no);
+    const { delivery, deaths } = flight;
+    if (attempt === undefined && deaths + 1 < deathsMax) {
+      this.#deaths.set(no, deaths + 1);
+      this.#lanes.undone(delivery);
+      this.pump();
+      return;
+    }
+    this.#deaths.delete(no);
+    const { book, random, meter } = this.#parts;
+    const known = attempt ?? {
+      atMs: book.time.wallMs(book.time.now()),
+      durationMs: 0,
+      failure: 'unknown',
+    };
+    this.#lanes.ended(delivery, known.failure === undefined ? 'succeeded' : 'failed');
+    meter.ended(delivery, known);
+    this.#ended.push({ delivery, attempt: known, wheelMs: book.time.now(), random: random() });
+    void this.#commit();
+    this.pump();
+  }
+
+  #commit(): Promise<void> {
+    this.#committing ??= this.#commitAll().finally(() => {
+      this.#committing = undefined;
+    });
+    return this.#committing;
+  }
+
+  async #commitAll(): Promise<void> {
+    for (let commits = 0; this.#ended.length > 0; commits++) {
+      if (commits > 0 && this.#ended.length < commitMax && !this.#isStopping) await pause(gatherMs);
+      const batch = this.#ended.slice(0, commitMax);
+      try {
+        await this.#commitBatch(batch);
+      } catch (error) {
+        this.#fail(error);
+        if (this.#isStopping) return;
+        await pause(retryCommitMs);
+        continue;
+      }
+      this.#ended.splice(0, batch.length);
+      if (this.fault !== undefined) {
+        this.fault = undefined;
+        if (!this.#isStopping) this.#lanes.release();
+        this.#parts.log.info('webhooks are sent again');
+      }
+      for (const { delivery } of batch) this.#lanes.settled(delivery);
+      this.pump();
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.fault === undefined) {
+      this.#parts.log.error({ err: error }, 'cannot store how webhooks ended, nothing is sent');
+    }
+    this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
+    this.#lanes.hold();
+  }
+
+  async #commitBatch(batch: readonly Ended[]): Promise<void> {
+    const { book, endpoints } = this.#parts;
+    const toDisable = await book.write((pen) => {
+      const found = new Map<number, DisabledReason>();
+      for (const ended of batch) this.#settle(pen, ended, found);
+      return found;
+    });
+    for (const [endpointNo, reason] of toDisable) {
+      if (endpoints.byNo(endpointNo)?.status !== 'enabled') continue;
+      this.#parts.log.warn(
+        { endpoint: endpoints.byNo(endpointNo)?.id, reason },
+        'endpoint disabled',
+      );
+      endpoints.disable(endpointNo, reason).catch((err: unknown) => {
+        // Tried again with its next failure.
+        this.#parts.log.error({ err }, 'cannot disable an endpoint');
+      });
+    }
+  }
+
+  #settle(
+    pen: DeliveryPen,
+    { delivery, attempt, wheelMs, random }: Ended,
+    toDisable: Map<number, DisabledReason>,
+  ): void {
+    const { endpoints, retryDelaysMs } = this.#parts;
+    const { endpointNo } = delivery;
+    const endpoint = endpoints.byNo(endpointNo);
+    const { event, delayMs } = judge(attempt, delivery.tries, retryDelaysMs, random);
+    const ledger = ledgerAfter(pen.ledger(endpointNo), attempt, wheelMs);
+    pen.setLedger(endpointNo, ledger);
+    if (event === 'gone') toDisable.set(endpointNo, 'gone');
+    else if (isHopeless(ledger, wheelMs)) toDisable.set(endpointNo, 'failing');
+    if (event === 'failed' && endpoint === undefined) {
+      pen.move(delivery, 'endpoint_removed', { attempt });
+    } else if (event === 'failed' && endpoint?.status === 'disabled') {
+      pen.move(delivery, 'endpoint_disabled', { attempt, deadReason: 'endpoint_disabled' });
+    } else {
+      const deadReason = event === 'gone' ? 'gone' : 'exhausted';
+      const moved = pen.move(delivery, event, {
+        attempt,
+        deadReason,
+        dueMs: this.#due(event, wheelMs, delayMs, delivery),
+      });
+      if (endpoint === undefined) pen.move(moved, 'endpoint_removed');
+    }
+  }
+
+  #due(event: string, wheelMs: number, delayMs: number, { dueMs }: Delivery): number {
+    return event === 'failed' ? wheelMs + 1 + delayMs : dueMs;
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Polls; nothing else happens meanwhile that could tell. */
+async function settlesWithin(msMax: number, isDone: () => boolean): Promise<boolean> {
+  const stepMs = 10;
+  for (let waitedMs = 0; waitedMs < msMax && !isDone(); waitedMs += stepMs) {
+    await pause(stepMs);
+  }
+  return isDone();
+}

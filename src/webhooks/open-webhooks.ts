@@ -1,0 +1,261 @@
+/**
+ * The room's parts put together: what the app opens once and the API calls.
+ *
+ *   outbox, blocks --> followers --> book (queue) --> dispatcher --> sender --> pool
+ *                                      ^  wheel tick -----^              |
+ *                                      +------------ results <-----------+
+ *
+ * Opening sends nothing; `start` does, when all that it stands on is there.
+ */
+import type { Clock, SteadyClock } from '../model/clock.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
+import type { Signal } from '../model/signal.ts';
+import type { AttemptSettings } from '../model/webhook.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import { openDeliveryStore } from '../store/delivery.ts';
+import type { Management } from '../store/management.ts';
+import { newestSequence, type ScanStore } from '../store/scans.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type AttemptSender, PoolSender } from './attempt-sender.ts';
+import { AddressGuard } from './blocked-networks.ts';
+import { BlockFollower } from './block-follower.ts';
+import { Deliveries } from './deliveries.ts';
+import { DeliveryBook } from './delivery-book.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { urlFault } from './egress.ts';
+import { EndpointSweep } from './endpoint-sweep.ts';
+import { Endpoints } from './endpoints.ts';
+import { EventFollower } from './event-follower.ts';
+import { FollowLoop } from './follow-loop.ts';
+import type { Sealing } from './secrets.ts';
+import { createWebhookMeter } from './webhook-meter.ts';
+import { registerWebhookMetrics } from './webhook-metrics.ts';
+import { WheelTick } from './wheel-tick.ts';
+
+/** Bodies in flight, all together: beside the count, what bounds memory. */
+const bytesInFlightMax = 67_108_864;
+/** At a stop attempts may take this long to end: as long as requests of the API, and beside them. */
+const drainMsMax = 3_000;
+/** Later than this, an operator should look. */
+const behindMsMax = 30_000;
+const dayMs = 86_400_000;
+
+export interface WebhookSettings {
+  /** Pool threads that sign and send. */
+  readonly threads: number;
+  readonly retryDelaysMs: readonly number[];
+  readonly inFlightMax: number;
+  readonly perEndpointInFlightMax: number;
+  /** Delivered ones that an endpoint's list keeps. */
+  readonly deliveriesKept: number;
+  readonly deadLetterDays: number;
+}
+
+export interface WebhooksParts {
+  /** The delivery environment's file. */
+  readonly file: string;
+  readonly management: Management;
+  readonly outbox: Outbox;
+  /** Where `qr.scanned` comes from; a test of the API has none. */
+  readonly scanned?: {
+    readonly store: ScanStore;
+    /** The public id of a code, undefined when it is gone for good. */
+    readonly codeIdOf: (codeNo: number) => string | undefined;
+    /** Fired when there are new blocks. */
+    readonly committed: Signal;
+    /** Told up to which block deliveries were made. */
+    readonly onDelivered: (block: number) => void;
+  };
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly randomBytes: RandomBytes;
+  /** 0 to 1. */
+  readonly random: () => number;
+  readonly seal: Sealing;
+  readonly settings: WebhookSettings & AttemptSettings;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Instead of the pool: for tests. */
+  readonly sender?: AttemptSender;
+}
+
+export interface Webhooks {
+  readonly endpoints: Endpoints;
+  readonly deliveries: Deliveries;
+  /** Events up to here have their deliveries: the outbox may be trimmed to it. */
+  readonly deliveredEvent: number;
+  /** What an operator should know; undefined = all is well. */
+  readonly problem: string | undefined;
+  /** Begins to follow and to send. */
+  start(): void;
+  /** One tick of the wheel, now: for a test with a clock of its own, instead of `start`. */
+  tick(): Promise<void>;
+  /** Nothing happens by itself before the next tick, event or answer: for a test that waits for that. */
+  readonly isQuiet: boolean;
+  /** Takes and starts nothing more; attempts in flight may end. What waits stays queued. */
+  stop(): Promise<void>;
+  /** Ends the threads and closes the store: when nobody asks for deliveries any more. */
+  close(): Promise<void>;
+}
+
+export function openWebhooks(parts: WebhooksParts): Webhooks {
+  const { clock, log, scanned, metrics } = parts;
+  const sender = parts.sender ?? openPool(parts);
+  const sending = openSending(parts, sender);
+  const { book, endpoints, dispatcher, sweep } = sending;
+  const deliveries = new Deliveries({ book, endpoints, dispatcher, sweep, sender, clock });
+  const followers = openFollowers(parts, sending);
+  const { events, blocks, loops } = followers;
+  const tick = new WheelTick({
+    book,
+    dispatcher,
+    log,
+    save: () => Promise.all([events.save(), blocks?.save()]),
+    everySecond: () => {
+      // Events of another process, a command's for example, fire nothing here.
+      parts.management.environment.refresh();
+      for (const loop of loops) loop.wake();
+      if (blocks !== undefined) scanned?.onDelivered(blocks.delivered);
+    },
+  });
+  registerWebhookMetrics(metrics, { book, dispatcher, followers });
+  const listening: Array<() => void> = [];
+  const stopAll = async (): Promise<void> => {
+    for (const end of listening) end();
+    await tick.close();
+    await Promise.all(loops.map((loop) => loop.close()));
+    await dispatcher.stop(drainMsMax);
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= stopAll());
+  return {
+    endpoints,
+    deliveries,
+    get deliveredEvent() {
+      return events.delivered;
+    },
+    get problem() {
+      return problemOf(book, dispatcher, loops);
+    },
+    get isQuiet() {
+      return dispatcher.isQuiet && sweep.isQuiet && loops.every((loop) => loop.isQuiet);
+    },
+    start() {
+      sweep.resume();
+      listening.push(...followers.listen());
+      for (const loop of loops) loop.wake();
+      tick.start();
+    },
+    tick: () => tick.tick(),
+    stop,
+    async close() {
+      await stop();
+      await sweep.close();
+      await sender.close();
+      await book.store.environment.close();
+    },
+  };
+}
+
+type Sending = ReturnType<typeof openSending>;
+
+/** From the queue to the wire and back. */
+function openSending(parts: WebhooksParts, sender: AttemptSender) {
+  const { clock, steady, log, settings, scanned, metrics } = parts;
+  const limits = {
+    keptMax: settings.deliveriesKept,
+    expiryMs: settings.deadLetterDays * dayMs,
+  };
+  const store = openDeliveryStore(parts.file);
+  const book = new DeliveryBook({ store, clock, steady, limits });
+  const guard = new AddressGuard(settings.allowNetworks);
+  const endpoints = new Endpoints({
+    store: parts.management,
+    ids: parts.ids,
+    clock,
+    randomBytes: parts.randomBytes,
+    seal: parts.seal,
+    urlFault: (url) => urlFault(guard, url),
+    lastBlock: () => newestBlock(scanned?.store),
+  });
+  const sweep = new EndpointSweep({ book, endpoints, log });
+  const dispatcher = new Dispatcher({
+    book,
+    endpoints,
+    sender,
+    sweep,
+    meter: createWebhookMeter(metrics, (no) => endpoints.byNo(no)?.id),
+    log,
+    random: parts.random,
+    limits: {
+      endpointMax: settings.perEndpointInFlightMax,
+      inFlightMax: settings.inFlightMax,
+      bytesMax: bytesInFlightMax,
+    },
+    retryDelaysMs: settings.retryDelaysMs,
+  });
+  return { book, endpoints, sweep, dispatcher };
+}
+
+function openPool({ ids, settings }: WebhooksParts): PoolSender {
+  const { threads, inFlightMax, timeoutMs, allowNetworks, docsUrl } = settings;
+  return new PoolSender({
+    threads,
+    inFlightMax,
+    channel: ids.newId('dlv'),
+    settings: { timeoutMs, allowNetworks, docsUrl },
+  });
+}
+
+function openFollowers(
+  { management, outbox, scanned, clock, log }: WebhooksParts,
+  { book, endpoints, dispatcher }: Sending,
+) {
+  const onMade = dispatcher.offer.bind(dispatcher);
+  const events = new EventFollower({ book, outbox, endpoints, onMade });
+  const eventLoop = new FollowLoop(events, clock, log);
+  const blocks =
+    scanned === undefined
+      ? undefined
+      : new BlockFollower({
+          book,
+          endpoints,
+          onMade,
+          scans: scanned.store,
+          codeIdOf: scanned.codeIdOf,
+        });
+  const blockLoop = blocks === undefined ? undefined : new FollowLoop(blocks, clock, log);
+  return {
+    events,
+    blocks,
+    loops: blockLoop === undefined ? [eventLoop] : [eventLoop, blockLoop],
+    listen: () => [
+      management.environment.committed.listen(() => {
+        if (events.lag > 0) eventLoop.wake();
+      }),
+      ...(scanned === undefined ? [] : [scanned.committed.listen(() => blockLoop?.wake())]),
+    ],
+  };
+}
+
+function newestBlock(scans: ScanStore | undefined): number {
+  if (scans === undefined) return 0;
+  scans.environment.refresh();
+  return newestSequence(scans);
+}
+
+function problemOf(
+  { store }: DeliveryBook,
+  dispatcher: Dispatcher,
+  loops: readonly FollowLoop[],
+): string | undefined {
+  if (store.environment.isFull || dispatcher.fault !== undefined) {
+    return 'deliveries wait, their store cannot be written; nothing is sent';
+  }
+  const behindMs = Math.max(...loops.map((loop) => loop.behindMs));
+  return behindMs > behindMsMax
+    ? `webhooks are ${Math.round(behindMs / 1_000)} s behind the events`
+    : undefined;
+}

@@ -1,0 +1,304 @@
+/** Deliveries and dead letters through HTTP: events of real changes, a real receiver, retries in milliseconds. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const broken = { kind: 'answer', status: 500, body: 'broken' } as const;
+const waitMsMax = 10_000;
+
+let service: Service;
+let client: Client;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  service = await startService({
+    environment: {
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+      QZ_WEBHOOKS_RETRY_DELAYS_MS: '1,1',
+    },
+  });
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
+    perMinute: 100_000,
+    perDay: undefined,
+  });
+  client = new Client(service.url, service.apiKey);
+});
+beforeEach(async () => {
+  receiver = await openReceiver();
+  return async () => {
+    for (const { id } of (await client.call('GET', '/v1/webhooks')).items) {
+      await client.call('DELETE', `/v1/webhooks/${word(id)}`);
+    }
+    await receiver.close();
+  };
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+});
+
+const endpoint = async (more: object = {}): Promise<Json> =>
+  (
+    await client.call('POST', '/v1/webhooks', {
+      body: { url: receiver.url(), events: ['qr.created'], ...more },
+    })
+  ).json;
+
+/** A change whose event the endpoint hears. */
+const happen = async (): Promise<Json> =>
+  (await client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } })).json;
+
+const get = async (path: string): Promise<Json> => (await client.call('GET', `/v1${path}`)).json;
+const post = async (path: string, body?: object, key?: string): Promise<Answer> =>
+  await client.call('POST', `/v1${path}`, {
+    ...(body === undefined ? {} : { body }),
+    ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+  });
+
+/** Polls until an answer is as wanted. */
+async function eventually(path: string, isWanted: (answer: Answer) => boolean): Promise<Answer> {
+  const deadline = Date.now() + waitMsMax;
+  for (;;) {
+    const answer = await client.call('GET', `/v1${path}`);
+    if (isWanted(answer)) return answer;
+    if (Date.now() > deadline) throw new Error(`Cannot wait longer: ${path} says ${answer.text}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Polls a list until it has `count` items. */
+async function listed(path: string, count: number): Promise<readonly Json[]> {
+  return (await eventually(path, ({ items }) => items.length === count)).items;
+}
+
+const deliveriesOf = (made: Json, query = ''): string =>
+  `/webhooks/${word(made.id)}/deliveries${query}`;
+const idOf = ({ body }: ReceivedRequest): unknown => {
+  const envelope: Json = JSON.parse(String(body));
+  return envelope.id;
+};
+
+describe('deliveries', () => {
+  test('an event goes out with the bytes that GET /events shows, and its log says how', async () => {
+    const made = await endpoint();
+    const code = await happen();
+    const [request] = await receiver.arrived(1);
+    const [item] = await listed(deliveriesOf(made, '?state=delivered'), 1);
+    const [event] = (await client.call('GET', '/v1/events?type=qr.created&limit=1')).items;
+    expect(JSON.parse(String(request?.body))).toEqual(event);
+    expect(event?.data).toMatchObject({ id: code.id });
+    expect(item).toMatchObject({
+      endpointId: made.id,
+      event: 'qr.created',
+      eventIds: [event?.id],
+      attemptCount: 1,
+      nextAttemptAt: null,
+    });
+    expect(item).not.toHaveProperty('body');
+    expect(request?.headers['x-service-delivery']).toBe(item?.id);
+    const whole = await get(`/webhooks/deliveries/${word(item?.id)}`);
+    expect(whole.body).toBe(String(request?.body));
+    expect(whole.attempts).toMatchObject([
+      { status: 200, failure: null, remoteIp: '127.0.0.1', answer: 'ok' },
+    ]);
+    expect(await get(`/webhooks/${word(made.id)}`)).toMatchObject({
+      health: { state: 'healthy', consecutiveFailures: 0, lastFailureAt: null, waiting: 0 },
+    });
+  });
+
+  test('are listed newest first, by state, by page and by cursor', async () => {
+    const made = await endpoint();
+    for (let count = 1; count <= 5; count += 1) await happen();
+    const all = await listed(deliveriesOf(made, '?state=delivered'), 5);
+    const ids = all.map(({ id }) => word(id));
+    expect(ids).toEqual([...ids].sort().toReversed());
+    const first = await get(deliveriesOf(made, '?limit=2'));
+    expect([first.total, first.page, first.limit]).toEqual([5, 1, 2]);
+    const next = await get(deliveriesOf(made, `?limit=2&cursor=${word(first.nextCursor)}`));
+    const page = await get(deliveriesOf(made, '?limit=2&page=2'));
+    expect(page.data).toEqual(next.data);
+    const last = await get(deliveriesOf(made, '?limit=2&page=3'));
+    expect(last).not.toHaveProperty('nextCursor');
+    const walked = [first, page, last].flatMap(({ data }) => Object.values(data ?? {}));
+    expect(walked.map(({ id }) => id)).toEqual(ids);
+    expect(await get(deliveriesOf(made, '?page=9'))).toMatchObject({ data: [], total: 5 });
+    expect(await get(deliveriesOf(made, '?state=dead'))).toMatchObject({ data: [], total: 0 });
+  });
+
+  test('are sent again as another delivery of the same event and bytes, once per key', async () => {
+    const made = await endpoint();
+    await happen();
+    const [item] = await listed(deliveriesOf(made, '?state=delivered'), 1);
+    const path = `/webhooks/deliveries/${word(item?.id)}/redeliver`;
+    const again = await post(path, undefined, 'again-1');
+    expect([again.status, again.json.state]).toEqual([202, 'pending']);
+    expect(again.json.id).not.toBe(item?.id);
+    expect(again.headers.location).toBe(`/v1/webhooks/deliveries/${word(again.json.id)}`);
+    expect((await post(path, undefined, 'again-1')).text).toBe(again.text);
+    const [one, other] = await receiver.arrived(2);
+    expect(other?.body).toEqual(one?.body);
+    expect(other?.headers['webhook-id']).toBe(one?.headers['webhook-id']);
+    await listed(deliveriesOf(made, '?state=delivered'), 2);
+    await client.call('PATCH', `/v1/webhooks/${word(made.id)}`, { body: { enabled: false } });
+    expect((await post(path)).status).toBe(409);
+  });
+
+  test('that wait are canceled with their endpoint', async () => {
+    receiver.behave({ kind: 'hang' });
+    const made = await endpoint();
+    for (let count = 1; count <= 20; count += 1) await happen();
+    // 16 are with the receiver, the others wait.
+    await receiver.arrived(16);
+    const waiting = await listed(deliveriesOf(made, '?state=pending'), 20);
+    await client.call('DELETE', `/v1/webhooks/${word(made.id)}`);
+    const oldest = waiting[0];
+    expect(await get(`/webhooks/deliveries/${word(oldest?.id)}`)).toMatchObject({
+      state: 'canceled',
+      endpointId: null,
+    });
+    expect((await client.call('GET', `/v1${deliveriesOf(made)}`)).status).toBe(404);
+    expect(receiver.requests).toHaveLength(16);
+  });
+});
+
+describe('dead letters', () => {
+  test('come after the last attempt, and are replayed with the same id and bytes', async () => {
+    receiver.behave(broken);
+    const made = await endpoint();
+    await happen();
+    const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
+    expect(dead).toMatchObject({ state: 'dead', deadReason: 'exhausted', attemptCount: 3 });
+    expect(dead?.lastAttempt).toMatchObject({ status: 500, failure: 'status', answer: 'broken' });
+    const keptMs = Date.parse(word(dead?.expiresAt)) - Date.parse(word(dead?.deadAt));
+    expect(Math.round(keptMs / 3_600_000)).toBe(7 * 24);
+    expect(await get(`/webhooks/${word(made.id)}`)).toMatchObject({
+      health: { state: 'failing', consecutiveFailures: 3, waiting: 0 },
+    });
+    receiver.behave(healthy);
+    const path = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
+    const replayed = await post(path);
+    expect([replayed.status, replayed.json.id]).toEqual([202, dead?.id]);
+    const requests = await receiver.arrived(4);
+    expect(new Set(requests.map(({ body }) => String(body))).size).toBe(1);
+    await listed(deliveriesOf(made, '?state=delivered'), 1);
+    expect((await post(path)).status).toBe(409);
+    await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 0);
+  });
+
+  test('are found and replayed by time and endpoint', async () => {
+    receiver.behave(broken);
+    const [one, other] = [await endpoint(), await endpoint()];
+    for (let count = 1; count <= 3; count += 1) await happen();
+    const of = (made: Json): string => `/webhooks/dead-letters?endpointId=${word(made.id)}`;
+    await listed(of(other), 3);
+    const dead = await listed(of(one), 3);
+    const times = dead.map(({ deadAt }) => word(deadAt));
+    expect(times).toEqual([...times].sort().toReversed());
+    const [newest = '', , oldest = ''] = times;
+    await listed(`${of(one)}&from=${oldest}&to=${newest}`, 3);
+    const afterMs = Date.parse(newest) + 1;
+    await listed(`${of(one)}&from=${new Date(afterMs).toISOString()}`, 0);
+    const today = oldest.slice(0, 10);
+    await listed(`${of(one)}&from=${today}`, 3);
+    await listed(`${of(one)}&to=2020-01-01`, 0);
+    const paged = await get(`${of(one)}&limit=2`);
+    const rest = await get(`${of(one)}&limit=2&cursor=${word(paged.nextCursor)}`);
+    const both = [paged, rest].flatMap(({ data }) => Object.values(data ?? {}));
+    expect([paged.total, ...both.map(({ id }) => id)]).toEqual([3, ...dead.map(({ id }) => id)]);
+    receiver.behave(healthy);
+    const before = receiver.requests.length;
+    const range = { from: today, to: newest, endpointId: one.id };
+    const replayed = await post('/webhooks/dead-letters/replay', range, 'range-1');
+    expect([replayed.status, replayed.json]).toEqual([202, { replayed: 3 }]);
+    expect((await post('/webhooks/dead-letters/replay', range, 'range-1')).json).toEqual({
+      replayed: 3,
+    });
+    await listed(of(one), 0);
+    await listed(deliveriesOf(one, '?state=delivered'), 3);
+    expect(new Set(receiver.requests.slice(before).map(idOf)).size).toBe(3);
+    await listed(of(other), 3);
+    const all = { from: '2020-01-01', to: '2100-01-01' };
+    expect((await post('/webhooks/dead-letters/replay', all)).json).toEqual({ replayed: 3 });
+    await listed(deliveriesOf(other, '?state=delivered'), 3);
+  });
+
+  test('410 disables the endpoint; what was dead goes out once it is enabled again', async () => {
+    const made = await endpoint();
+    receiver.behave({ kind: 'answer', status: 410 });
+    await happen();
+    const [dead] = await listed(`/webhooks/dead-letters?endpointId=${word(made.id)}`, 1);
+    expect(dead?.deadReason).toBe('gone');
+    const path = `/webhooks/${word(made.id)}`;
+    const { json } = await eventually(path, (answer) => word(answer.json.status) === 'disabled');
+    expect(json.disabledReason).toBe('gone');
+    const replay = `/webhooks/dead-letters/${word(dead?.id)}/replay`;
+    expect((await post(replay)).status).toBe(409);
+    receiver.behave(healthy);
+    await client.call('PATCH', `/v1${path}`, { body: { enabled: true } });
+    expect((await post(replay)).status).toBe(202);
+    await listed(deliveriesOf(made, '?state=delivered'), 1);
+  });
+});
+
+test('fixed words of a path win over ids', async () => {
+  const unknown = 'dlv_00000000000000000000';
+  const one = await client.call('GET', `/v1/webhooks/deliveries/${unknown}`);
+  expect([one.status, one.json.detail]).toEqual([404, 'There is no delivery with this id']);
+  expect((await client.call('GET', '/v1/webhooks/dead-letters')).status).toBe(200);
+  const other = await client.call('DELETE', '/v1/webhooks/dead-letters');
+  expect([other.status, other.headers.allow]).toEqual([405, 'GET, HEAD']);
+  expect((await client.call('GET', '/v1/webhooks/deliveries')).status).toBe(404);
+  for (const more of ['deliveries', 'test', 'rotate-secret']) {
+    const method = more === 'deliveries' ? 'GET' : 'POST';
+    const body = more === 'test' ? { body: { event: 'qr.created' } } : {};
+    const path = `/v1/webhooks/whk_00000000000000000000/${more}`;
+    const answer = await client.call(method, path, body);
+    expect([answer.status, answer.json.detail]).toEqual([
+      404,
+      'There is no webhook endpoint with this id',
+    ]);
+  }
+});
+
+describe('bad input', () => {
+  test.each([
+    ['/webhooks/dead-letters?from=2026-02-30', 'from'],
+    ['/webhooks/dead-letters?to=yesterday', 'to'],
+    ['/webhooks/dead-letters?from=2026-03-02&to=2026-03-01', 'from'],
+    ['/webhooks/dead-letters?cursor=x', 'cursor'],
+    ['/webhooks/dead-letters?limit=101', 'limit'],
+  ])('GET %s', async (path, fault) => {
+    const answer = await client.call('GET', `/v1${path}`);
+    expect([answer.status, answer.faults[0]?.path]).toEqual([422, fault]);
+  });
+
+  test('of an endpoint’s list', async () => {
+    const made = await endpoint();
+    for (const query of ['state=gone', 'cursor=%20', 'cursor=NaN', 'page=0']) {
+      const answer = await client.call('GET', `/v1${deliveriesOf(made, `?${query}`)}`);
+      expect([query, answer.status]).toEqual([query, 422]);
+    }
+  });
+
+  test.each([
+    [{}, ['from required', 'to required']],
+    [{ from: 'x', to: '2026-01-01' }, ['from invalid']],
+    [{ from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' }, ['from after_to']],
+    [{ from: '2026-01-01', to: '2026-01-02', all: true }, ['all unknown_field']],
+  ])('replay of %j', async (body, expected) => {
+    const answer = await post('/webhooks/dead-letters/replay', body);
+    expect(answer.status).toBe(422);
+    expect(answer.faults.map(({ path, code }) => `${path} ${code}`)).toEqual(expected);
+  });
+
+  test('replay for an unknown endpoint is 404, a filter by one is an empty list', async () => {
+    const endpointId = 'whk_00000000000000000000';
+    const body = { from: '2026-01-01', to: '2026-01-02', endpointId };
+    expect((await post('/webhooks/dead-letters/replay', body)).status).toBe(404);
+    expect(await get(`/webhooks/dead-letters?endpointId=${endpointId}`)).toMatchObject({
+      data: [],
+      total: 0,
+    });
+  });
+});

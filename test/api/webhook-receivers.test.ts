@@ -1,0 +1,123 @@
+/**
+ * The receivers' page: its worked example is true, and its verification code, run as it stands in the languages
+ * that this machine has, takes what we sign and nothing else.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { nodeSnippet, pythonSnippet, snippets } from '../../src/api/receiver-snippets.ts';
+import { receiversPage } from '../../src/api/receivers-page.ts';
+import { eventKinds } from '../../src/model/event.ts';
+import { signHeaders } from '../../src/webhooks/signature.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+
+const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
+
+const text = (): string => {
+  const { body } = receiversPage(delaysMs);
+  const html = typeof body === 'string' ? body : '';
+  const entities = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" };
+  return Object.entries(entities).reduce(
+    (rest, [name, char]) => rest.replaceAll(`&${name};`, char),
+    html,
+  );
+};
+
+interface Case {
+  readonly name: string;
+  readonly body: string;
+  readonly header: string;
+  readonly secret: string;
+  readonly now: number;
+  readonly expected: boolean;
+}
+
+const newer = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+const older = 'whsec_/////////////////////////////////////////w8=';
+const now = 1_772_366_400;
+
+function cases(): Case[] {
+  const body = '{"id":"evt_01k3zq8m4hd2v7c5x9ab","event":"qr.scanned","data":{"city":"Zürich 🧀"}}';
+  const headerOf = (...secrets: string[]): string =>
+    signHeaders({ body: Buffer.from(body), id: 'evt_1', timestampSeconds: now, secrets })[
+      'X-Service-Signature'
+    ];
+  const good = { body, header: headerOf(newer), secret: newer, now, expected: true };
+  const both = headerOf(newer, older);
+  const bad = { ...good, expected: false };
+  const [time = '', hex = ''] = good.header.split(',');
+  return [
+    { ...good, name: 'one secret' },
+    { ...good, name: 'in a rotation, the new secret', header: both },
+    { ...good, name: 'in a rotation, the old secret', header: both, secret: older },
+    { ...good, name: 'at the edge of the tolerance', now: now + 300 },
+    { ...bad, name: 'too old', now: now + 301 },
+    { ...bad, name: 'too new', now: now - 301 },
+    { ...bad, name: 'another body', body: `${body} ` },
+    { ...bad, name: 'another secret', secret: older },
+    { ...bad, name: 'another time in the header', header: `t=${now + 1},${hex}` },
+    { ...bad, name: 'a short signature', header: `${time},v1=${hex.slice(3, 20)}` },
+    { ...bad, name: 'another version', header: `${time},${hex.replace('v1', 'v0')}` },
+    { ...bad, name: 'no signature', header: time },
+    { ...bad, name: 'a signature that is no hex', header: `${time},v1=é,v1` },
+    { ...bad, name: 'no time', header: hex },
+    { ...bad, name: 'an empty header', header: '' },
+  ];
+}
+
+test('the page says when retries come and shows every kind of event', () => {
+  const { status, headers } = receiversPage(delaysMs);
+  expect([status, headers['Content-Type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(headers['Content-Security-Policy']).not.toContain('script-src');
+  expect(text()).toContain('5 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h');
+  for (const kind of eventKinds) expect(text()).toContain(`"event": "${kind}"`);
+  for (const { code } of snippets) expect(text()).toContain(code);
+});
+
+/** Headers, body and secret of the page's example, read off the page. */
+function pageExample() {
+  const request = /POST \/hooks\/qr HTTP\/1\.1\n([^]*?)\n\n(.*)<\/code>/.exec(text());
+  const [, head = '', body = ''] = request ?? [];
+  const header = /X-Service-Signature: (.*)/.exec(head)?.[1] ?? '';
+  const secret = /whsec_[A-Za-z0-9+/=]+/.exec(text())?.[0] ?? '';
+  const at = Number(/webhook-timestamp: (\d+)/.exec(head)?.[1]);
+  return { name: 'the page’s example', body, header, secret, now: at, expected: true };
+}
+
+function expectVerdicts(given: readonly Case[], verdicts: string): void {
+  const parsed: boolean[] = JSON.parse(verdicts);
+  const said = given.map(({ name }, index) => `${name}: ${parsed[index]}`);
+  expect(said).toEqual(given.map(({ name, expected }) => `${name}: ${expected}`));
+}
+
+describe('verification snippets', () => {
+  test('Node.js', () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'verify.mjs'), nodeSnippet.code);
+    const driver = `import { verify } from './verify.mjs';
+const cases = JSON.parse(process.argv[2]);
+console.log(JSON.stringify(cases.map(({ body, header, secret, now }) =>
+  verify(Buffer.from(body), header, secret, now))));`;
+    writeFileSync(join(folder, 'driver.mjs'), driver);
+    const given = [...cases(), pageExample()];
+    const argument = JSON.stringify(given);
+    const said = execFileSync(process.execPath, [join(folder, 'driver.mjs'), argument]);
+    expectVerdicts(given, String(said));
+  });
+
+  const hasPython = spawnSync('python3', ['-c', 'import hmac']).status === 0;
+  if (hasPython) {
+    test('Python', () => {
+      const driver = `${pythonSnippet.code}
+import json, sys
+print(json.dumps([
+    verify(one["body"].encode(), one["header"], one["secret"], one["now"])
+    for one in json.loads(sys.argv[1])
+]))`;
+      const given = [...cases(), pageExample()];
+      const said = execFileSync('python3', ['-c', driver, JSON.stringify(given)]);
+      expectVerdicts(given, String(said));
+    });
+  }
+});

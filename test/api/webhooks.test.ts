@@ -1,0 +1,320 @@
+/** Webhook endpoints through HTTP: made, changed, rotated, tried, with a real receiver behind them. */
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { eventKinds } from '../../src/model/event.ts';
+import { endpointsMax } from '../../src/webhooks/endpoints.ts';
+import { Client, type Answer, type Json, word } from '../support/client.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
+import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const clock = new OffsetClock();
+let service: Service;
+let client: Client;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  service = await startService({
+    clock,
+    environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' },
+  });
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', {
+    perMinute: 100_000,
+    perDay: undefined,
+  });
+  client = new Client(service.url, service.apiKey);
+  receiver = await openReceiver();
+});
+beforeEach(() => receiver.behave(healthy));
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+  await receiver.close();
+});
+
+const create = async (more: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
+  await client.call('POST', '/v1/webhooks', {
+    body: { url: receiver.url(), events: ['member.joined'], ...more },
+    headers,
+  });
+const pathOf = ({ json }: Answer, more = ''): string => `/v1/webhooks/${word(json.id)}${more}`;
+
+describe('an endpoint', () => {
+  test('is made with a secret that is shown once, and read without it', async () => {
+    const made = await create({ description: 'Till' });
+    expect(made.status).toBe(201);
+    expect(made.headers.location).toBe(pathOf(made));
+    const secret = word(made.json.secret);
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(made.json).toMatchObject({
+      url: receiver.url(),
+      events: ['member.joined'],
+      description: 'Till',
+      maxBatch: 100,
+      status: 'enabled',
+      disabledReason: null,
+      olderSecretsEndAt: null,
+    });
+    const one = await client.call('GET', pathOf(made));
+    expect(one.json).toMatchObject({
+      id: made.json.id,
+      health: { state: 'unused', consecutiveFailures: 0, lastSuccessAt: null, waiting: 0 },
+    });
+    const list = await client.call('GET', '/v1/webhooks?limit=1');
+    expect(list.json).toMatchObject({ page: 1, limit: 1, data: [{ id: made.json.id }] });
+    for (const text of [one.text, list.text, service.logLines.join('\n')]) {
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain('sealed');
+    }
+    const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
+    expect(stored.includes(secret.slice('whsec_'.length))).toBe(false);
+  });
+
+  test('changes by merge patch, stops, starts again, and is gone when deleted', async () => {
+    const made = await create({ description: 'x' });
+    const patch = async (body: object): Promise<Json> =>
+      (await client.call('PATCH', pathOf(made), { body })).json;
+    const changed = await patch({ events: ['*'], maxBatch: 1, description: null });
+    expect(changed).toMatchObject({ events: ['*'], maxBatch: 1, description: null });
+    expect(changed.url).toBe(made.json.url);
+    const off = await patch({ enabled: false });
+    expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand' });
+    expect(off.disabledAt).toMatch(/Z$/);
+    expect((await client.call('GET', pathOf(made))).json).toMatchObject({
+      health: { state: 'disabled' },
+    });
+    expect(await patch({ enabled: true })).toMatchObject({ status: 'enabled', disabledAt: null });
+    expect(await patch({})).toMatchObject({ events: ['*'], status: 'enabled' });
+    const deleted = await client.call('DELETE', pathOf(made));
+    expect(deleted.json).toEqual({ deleted: true, id: made.json.id });
+    for (const method of ['GET', 'DELETE']) {
+      expect((await client.call(method, pathOf(made))).status).toBe(404);
+    }
+    expect((await client.call('PATCH', pathOf(made), { body: {} })).status).toBe(404);
+  });
+
+  test('is made once under one Idempotency-Key, and the replay has the secret', async () => {
+    const headers = { 'idempotency-key': 'webhook-1' };
+    const answers = await Promise.all([1, 2, 3].map(async () => await create({}, headers)));
+    expect(new Set(answers.map(({ json }) => json.secret)).size).toBe(1);
+    expect(answers.filter((one) => one.headers['idempotent-replayed'] === 'true')).toHaveLength(2);
+    const stored = readFileSync(join(service.config.dataDir, 'management.mdb'));
+    expect(stored.includes(word(answers[0]?.json.secret))).toBe(false);
+  });
+
+  test('is for admins and above, reading too', async () => {
+    const made = await create();
+    for (const role of ['editor', 'viewer'] as const) {
+      const key = await service.keyOf(role);
+      expect((await client.call('GET', '/v1/webhooks', { key })).status).toBe(403);
+      expect((await client.call('GET', pathOf(made), { key })).status).toBe(403);
+    }
+    const key = await service.keyOf('admin');
+    expect((await client.call('GET', pathOf(made), { key })).status).toBe(200);
+  });
+});
+
+describe('bad input', () => {
+  const faultsOf = async (body: unknown): Promise<unknown> => {
+    const { status, faults } = await client.call('POST', '/v1/webhooks', { body });
+    return [status, ...faults.map(({ path, code }) => `${path} ${code}`).sort()];
+  };
+  const events = ['qr.created'];
+
+  test('is told all at once, the address included', async () => {
+    const url = 'http://user:pw@10.0.0.1/';
+    expect(
+      await faultsOf({ url, events: ['qr.made'], maxBatch: 0, description: '', x: 1 }),
+    ).toEqual([
+      422,
+      'description too_small',
+      'events.0 not_allowed',
+      'maxBatch too_small',
+      'url credentials',
+      'x unknown_field',
+    ]);
+    expect(await faultsOf({})).toEqual([422, 'events required', 'url required']);
+  });
+
+  test.each([
+    ['http://10.0.0.1/', 'url blocked_ip'],
+    ['http://169.254.169.254/latest', 'url blocked_ip'],
+    ['http://0x0a000001/', 'url blocked_ip'],
+    ['http://[::ffff:10.0.0.1]/', 'url blocked_ip'],
+    ['http://[64:ff9b::a00:1]/', 'url blocked_ip'],
+    ['ftp://example.com/', 'url invalid_url'],
+    ['example.com/hook', 'url invalid_url'],
+    ['http://exa mple.com/', 'url invalid_characters'],
+    [`https://example.com/${'x'.repeat(2_048)}`, 'url too_big'],
+    ['', 'url too_small'],
+  ])('address %j', async (url, fault) => {
+    expect(await faultsOf({ url, events })).toEqual([422, fault]);
+    const made = await create();
+    const changed = await client.call('PATCH', pathOf(made), { body: { url } });
+    expect([changed.status, changed.faults[0]?.path]).toEqual([422, 'url']);
+    await client.call('DELETE', pathOf(made));
+  });
+
+  test.each([
+    [{ events: [] }, 'events too_small'],
+    [{ events: ['qr.created', 'qr.created'] }, 'events invalid'],
+    [{ events: 'qr.created' }, 'events wrong_type'],
+    [{ events, maxBatch: 101 }, 'maxBatch too_big'],
+    [{ events, description: 'a\u0007' }, 'description invalid_format'],
+    [{ events, secret: 'whsec_mine' }, 'secret unknown_field'],
+  ])('%j', async (body, fault) => {
+    expect(await faultsOf({ url: receiver.url(), ...body })).toEqual([422, fault]);
+  });
+
+  test.each([
+    ['/test', {}, 'event'],
+    ['/test', { event: '*' }, 'event'],
+    ['/rotate-secret', { overlapSeconds: -1 }, 'overlapSeconds'],
+    ['/rotate-secret', { overlapSeconds: 604_801 }, 'overlapSeconds'],
+  ])('%s %j', async (more, body, path) => {
+    const made = await create();
+    const { status, faults } = await client.call('POST', pathOf(made, more), { body });
+    expect([status, faults[0]?.path]).toEqual([422, path]);
+    await client.call('DELETE', pathOf(made));
+  });
+});
+
+/** Which of the secrets signed a request, by both signatures. */
+function signers({ headers, body }: ReceivedRequest, secrets: readonly string[]): string[] {
+  const ours = String(headers['x-service-signature']);
+  const standard = String(headers['webhook-signature']).split(' ');
+  const time = /^t=(\d+),/.exec(ours)?.[1] ?? '';
+  const given = [...ours.matchAll(/v1=([0-9a-f]{64})/g)].map(([, hex]) => hex);
+  expect(standard).toHaveLength(given.length);
+  return secrets.filter((secret) => {
+    const hex = createHmac('sha256', secret).update(`${time}.`).update(body).digest('hex');
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.`;
+    const base64 = createHmac('sha256', key).update(signed).update(body).digest('base64');
+    expect(standard.includes(`v1,${base64}`)).toBe(given.includes(hex));
+    return given.includes(hex);
+  });
+}
+
+const sample = async (made: Answer, event = 'qr.created'): Promise<Answer> =>
+  await client.call('POST', pathOf(made, '/test'), { body: { event } });
+const newest = (): ReceivedRequest => {
+  const request = receiver.requests.at(-1);
+  if (request === undefined) throw new Error('Cannot look at a request: none has come');
+  return request;
+};
+
+describe('rotation', () => {
+  test('both secrets sign for the overlap, then the new one alone', async () => {
+    const made = await create();
+    const rotated = await client.call('POST', pathOf(made, '/rotate-secret'), {
+      body: { overlapSeconds: 3_600 },
+    });
+    expect([rotated.status, rotated.json.id]).toEqual([200, made.json.id]);
+    expect(rotated.json.olderSecretsEndAt).toMatch(/Z$/);
+    const [old, fresh] = [word(made.json.secret), word(rotated.json.secret)];
+    await sample(made);
+    expect(signers(newest(), [old, fresh])).toEqual([old, fresh]);
+    clock.offsetMs = 3_600_000;
+    await sample(made);
+    expect(signers(newest(), [old, fresh])).toEqual([fresh]);
+    expect((await client.call('GET', pathOf(made))).json.olderSecretsEndAt).toBeNull();
+    clock.offsetMs = 0;
+  });
+
+  test('three are valid at a time, and none but the new one after an overlap of 0', async () => {
+    const made = await create();
+    const rotate = async (body?: object): Promise<Answer> =>
+      await client.call('POST', pathOf(made, '/rotate-secret'), body === undefined ? {} : { body });
+    const second = await rotate();
+    const third = await rotate({});
+    const refused = await rotate();
+    expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+    const secrets = [made, second, third].map(({ json }) => word(json.secret));
+    await sample(made);
+    expect(signers(newest(), secrets)).toEqual(secrets);
+    const last = await rotate({ overlapSeconds: 0 });
+    await sample(made);
+    expect(signers(newest(), [...secrets, word(last.json.secret)])).toEqual([last.json.secret]);
+  });
+});
+
+describe('a sample', () => {
+  test.each(eventKinds)(
+    'of %s is sent at once, whatever the endpoint subscribes to',
+    async (kind) => {
+      const made = await create();
+      const answer = await sample(made, kind);
+      expect([answer.status, answer.json.delivered]).toEqual([200, true]);
+      expect(answer.json.attempt).toMatchObject({ status: 200, failure: null, answer: 'ok' });
+      expect(answer.json.attempt?.remoteIp).toBe('127.0.0.1');
+      const { headers, body } = newest();
+      const envelope: Json = JSON.parse(String(body));
+      expect(envelope.event).toBe(kind);
+      expect(envelope.id).toMatch(/^evt_[0-9a-z]{20}$/);
+      expect('createdAt' in envelope).toBe(kind.startsWith('qr.'));
+      expect([headers['x-service-event'], headers['x-service-attempt']]).toEqual([kind, '1']);
+      expect(signers(newest(), [word(made.json.secret)])).toHaveLength(1);
+      expect(headers['x-service-delivery']).toBe(answer.json.deliveryId);
+      const logged = await client.call(
+        'GET',
+        `/v1/webhooks/deliveries/${word(answer.json.deliveryId)}`,
+      );
+      expect(logged.json).toMatchObject({ state: 'delivered', eventIds: [envelope.id] });
+      expect(logged.json.body).toBe(String(body));
+      await client.call('DELETE', pathOf(made));
+    },
+  );
+
+  test('says what went wrong, and is not tried again', async () => {
+    const made = await create();
+    receiver.behave({ kind: 'answer', status: 500, body: 'no\u0000 luck' });
+    const answer = await sample(made);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({
+      delivered: false,
+      attempt: { status: 500, failure: 'status', answer: 'no\u0000 luck' },
+    });
+    const { json } = await client.call('GET', pathOf(made));
+    expect(json.health).toMatchObject({ waiting: 0 });
+    await client.call('PATCH', pathOf(made), { body: { enabled: false } });
+    receiver.behave(healthy);
+    expect((await sample(made)).json.delivered).toBe(true);
+  });
+});
+
+test('receivers have a page, and the reference leads there', async () => {
+  const page = await client.call('GET', '/docs/webhooks', { key: undefined });
+  expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(page.text).toContain('5 s, 30 s, 2 min, 10 min, 1 h, 6 h, 24 h');
+  const reference = (await client.call('GET', '/docs', { key: undefined })).text;
+  expect(reference).toContain('href="/docs/webhooks"');
+  for (const [, anchor = ''] of page.text.matchAll(/href="\/docs#([^"]+)"/g)) {
+    expect(reference).toContain(`id="${anchor}"`);
+  }
+});
+
+test('no secret is in the log', () => {
+  expect(service.logLines.length).toBeGreaterThan(0);
+  expect(service.logLines.join('')).not.toContain('whsec_');
+});
+
+test('a workspace has at most fifty', async () => {
+  for (const { id } of (await client.call('GET', '/v1/webhooks?limit=100')).items) {
+    await client.call('DELETE', `/v1/webhooks/${word(id)}`);
+  }
+  const answers = await Promise.all(
+    Array.from({ length: endpointsMax + 1 }, async () => await create()),
+  );
+  const refused = answers.filter(({ status }) => status === 409);
+  expect([answers.filter(({ status }) => status === 201).length, refused.length]).toEqual([50, 1]);
+  expect(refused[0]?.json.detail).toContain('50');
+  const page = await client.call('GET', '/v1/webhooks?limit=30');
+  const rest = await client.call(
+    'GET',
+    `/v1/webhooks?limit=30&cursor=${word(page.json.nextCursor)}`,
+  );
+  expect([page.json.total, page.items.length, rest.items.length]).toEqual([50, 30, 20]);
+});

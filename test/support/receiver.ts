@@ -1,0 +1,268 @@
+/**
+ * A real webhook receiver on a free loopback port: it keeps every request to the byte and behaves as
+ * scripted, well or badly.
+ *
+ *     const receiver = await openReceiver({ kind: 'answer', status: 503, headers: { 'retry-after': '7' } });
+ *     ... send to receiver.url('/hook') ...
+ *     await receiver.arrived(3);          the first three requests
+ *     receiver.behave(healthy);           from now on
+ *     await receiver.close();             nothing is left, whoever still hangs
+ *
+ * A canary is a receiver whose `connections` must stay 0: it counts sockets, not requests.
+ */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net';
+
+export type Behaviour =
+  /** A whole answer; 200 and `ok` unless told otherwise. */
+  | {
+      readonly kind: 'answer';
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string | Uint8Array;
+      /** Waits before it answers. */
+      readonly delayMs?: number;
+    }
+  /** Takes the request and never answers. */
+  | { readonly kind: 'hang' }
+  /** 200 at once, then a byte every `everyMs`, without end. */
+  | { readonly kind: 'drip'; readonly everyMs: number }
+  /** `status`, then as many bytes as the connection takes, without end. */
+  | { readonly kind: 'flood'; readonly status?: number }
+  | { readonly kind: 'redirect'; readonly to: string; readonly status?: number }
+  /** Resets the connection after the request. */
+  | { readonly kind: 'reset' }
+  /** Bytes on the socket as they are, then the end of it. */
+  | { readonly kind: 'raw'; readonly bytes: string }
+  /** Bytes on the socket as they are, then silence. */
+  | { readonly kind: 'begin'; readonly bytes: string };
+
+/** The same for all, or chosen by the request and its number from 0. */
+export type Script = Behaviour | ((request: ReceivedRequest, index: number) => Behaviour);
+
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Name, value, name, value, as they came. */
+  readonly rawHeaders: readonly string[];
+  /** The exact bytes. */
+  readonly body: Buffer;
+  /** When its head had come: milliseconds since the Unix epoch, with a fraction. */
+  readonly atMs: number;
+}
+
+export interface Receiver {
+  readonly port: number;
+  readonly origin: string;
+  readonly requests: readonly ReceivedRequest[];
+  /** Sockets accepted since it was opened, requests or not. */
+  readonly connections: number;
+  /** Sockets open now. */
+  readonly open: number;
+  url(path?: string): string;
+  behave(script: Script): void;
+  /** Waits until `count` requests have come, then gives them all. @throws when they do not come */
+  arrived(count: number, withinMs?: number): Promise<readonly ReceivedRequest[]>;
+  close(): Promise<void>;
+}
+
+export interface ReceiverOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: a free one. */
+  readonly port?: number;
+  /**
+   * `self_signed`: TLS with the certificate of `receiverCertificate`;
+   * `stalled`: takes connections and says nothing, so no handshake ever ends.
+   */
+  readonly tls?: 'self_signed' | 'stalled';
+}
+
+export const healthy: Behaviour = { kind: 'answer' };
+
+const fixture = (name: string): string =>
+  readFileSync(new URL(`../fixtures/receiver-tls/${name}`, import.meta.url), 'utf8');
+/** For localhost, receiver.test, 127.0.0.1 and ::1; signed by itself, trusted by nobody. */
+export const receiverCertificate = fixture('certificate.pem');
+
+const floodChunk = Buffer.alloc(65_536, 'x');
+
+class OpenReceiver implements Receiver {
+  readonly requests: ReceivedRequest[] = [];
+  readonly #server: Server | TcpServer;
+  readonly #scheme: string;
+  readonly #host: string;
+  readonly #sockets = new Set<Socket>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #waiting = new Set<() => void>();
+  #script: Script;
+  #connections = 0;
+  #isClosed = false;
+
+  constructor(script: Script, { host = '127.0.0.1', tls }: ReceiverOptions) {
+    this.#script = script;
+    this.#host = host.includes(':') ? `[${host}]` : host;
+    this.#scheme = tls === undefined ? 'http' : 'https';
+    const take = (request: IncomingMessage, response: ServerResponse) =>
+      this.#take(request, response);
+    if (tls === 'stalled') this.#server = createTcpServer((socket) => void socket.resume());
+    else if (tls === undefined) this.#server = createServer(take);
+    else
+      this.#server = createTlsServer({ key: fixture('key.pem'), cert: receiverCertificate }, take);
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connections += 1;
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    // A client that will not trust the certificate ends the handshake; that is the test's business.
+    this.#server.on('tlsClientError', () => undefined);
+  }
+
+  async listen(host: string, port: number): Promise<this> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  get origin(): string {
+    return `${this.#scheme}://${this.#host}:${this.port}`;
+  }
+
+  get connections(): number {
+    return this.#connections;
+  }
+
+  get open(): number {
+    return this.#sockets.size;
+  }
+
+  url(path = '/hook'): string {
+    return `${this.origin}${path}`;
+  }
+
+  behave(script: Script): void {
+    this.#script = script;
+  }
+
+  async arrived(count: number, withinMs = 10_000): Promise<readonly ReceivedRequest[]> {
+    if (this.requests.length >= count) return this.requests;
+    await new Promise<void>((resolve, reject) => {
+      const check = (): void => {
+        if (this.requests.length >= count) settle(resolve);
+      };
+      const timer = setTimeout(() => {
+        const text = `Cannot wait longer: ${this.requests.length} requests in ${withinMs} ms`;
+        settle(() => reject(new Error(`${text}, expected ${count}`)));
+      }, withinMs);
+      const settle = (end: () => void): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        end();
+      };
+      this.#waiting.add(check);
+    });
+    return this.requests;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const atMs = performance.timeOrigin + performance.now();
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    request.on('end', () => {
+      const { method = '', url = '', headers, rawHeaders } = request;
+      const body = Buffer.concat(chunks);
+      const received = { method, path: url, headers, rawHeaders, body, atMs };
+      const index = this.requests.push(received) - 1;
+      const script = this.#script;
+      this.#answer(typeof script === 'function' ? script(received, index) : script, response);
+      for (const check of this.#waiting) check();
+    });
+  }
+
+  #answer(behaviour: Behaviour, response: ServerResponse): void {
+    switch (behaviour.kind) {
+      case 'answer': {
+        const { status = 200, headers = {}, body = 'ok', delayMs = 0 } = behaviour;
+        const answer = (): void => void response.writeHead(status, headers).end(body);
+        if (delayMs === 0) answer();
+        else this.#later(delayMs, answer);
+        return;
+      }
+      case 'hang':
+        return;
+      case 'drip':
+        response.writeHead(200);
+        return this.#drip(response, behaviour.everyMs);
+      case 'flood':
+        response.writeHead(behaviour.status ?? 200);
+        return flood(response);
+      case 'redirect':
+        response.writeHead(behaviour.status ?? 302, { location: behaviour.to }).end();
+        return;
+      case 'reset':
+        response.socket?.resetAndDestroy();
+        return;
+      case 'raw':
+        response.socket?.end(behaviour.bytes);
+        return;
+      default:
+        response.socket?.write(behaviour.bytes);
+    }
+  }
+
+  #drip(response: ServerResponse, everyMs: number): void {
+    if (response.destroyed) return;
+    response.write('.');
+    this.#later(everyMs, () => this.#drip(response, everyMs));
+  }
+
+  #later(waitMs: number, work: () => void): void {
+    if (this.#isClosed) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, waitMs);
+    this.#timers.add(timer);
+  }
+}
+
+/** Writes whenever the socket takes more, until it is gone. */
+function flood(response: ServerResponse): void {
+  while (!response.destroyed && response.write(floodChunk));
+  if (!response.destroyed) response.once('drain', () => flood(response));
+}
+
+/** Opens a receiver that listens when the promise resolves. */
+export async function openReceiver(
+  script: Script = healthy,
+  options: ReceiverOptions = {},
+): Promise<Receiver> {
+  const receiver = new OpenReceiver(script, options);
+  return await receiver.listen(options.host ?? '127.0.0.1', options.port ?? 0);
+}

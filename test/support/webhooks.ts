@@ -1,0 +1,61 @@
+/**
+ * The webhooks room for the API in this process, real but for one thing: the thread that signs and sends is
+ * started by the first attempt, because most tests send none.
+ */
+import { join } from 'node:path';
+import type { Config } from '../../src/config.ts';
+import type { AttemptTask } from '../../src/model/webhook.ts';
+import { systemSteadyClock } from '../../src/system-clock.ts';
+import {
+  type AttemptEnd,
+  type AttemptSender,
+  PoolSender,
+} from '../../src/webhooks/attempt-sender.ts';
+import {
+  openWebhooks,
+  type Webhooks,
+  type WebhooksParts,
+} from '../../src/webhooks/open-webhooks.ts';
+
+class LateSender implements AttemptSender {
+  readonly #open: () => PoolSender;
+  #pool: PoolSender | undefined;
+
+  constructor(open: () => PoolSender) {
+    this.#open = open;
+  }
+
+  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
+    this.#pool ??= this.#open();
+    this.#pool.send(tasks, onEnd);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.close();
+  }
+}
+
+type Given = Pick<
+  WebhooksParts,
+  'management' | 'outbox' | 'ids' | 'clock' | 'randomBytes' | 'seal' | 'log' | 'metrics'
+>;
+
+/** Follows and sends when this returns. */
+export function startWebhooks(dataDir: string, config: Config, given: Given): Webhooks {
+  const { attemptTimeoutMs, allowNetworks, inFlightMax } = config.webhooks;
+  const docsUrl = `${config.api.publicUrl}/docs/webhooks`;
+  const attempt = { timeoutMs: attemptTimeoutMs, allowNetworks, docsUrl };
+  const channel = given.ids.newId('dlv');
+  const webhooks = openWebhooks({
+    ...given,
+    file: join(dataDir, 'delivery.mdb'),
+    steady: systemSteadyClock,
+    random: () => 0,
+    settings: { ...config.webhooks, ...attempt, threads: 1 },
+    sender: new LateSender(
+      () => new PoolSender({ threads: 1, inFlightMax, channel, settings: attempt }),
+    ),
+  });
+  webhooks.start();
+  return webhooks;
+}

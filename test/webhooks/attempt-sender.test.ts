@@ -1,0 +1,64 @@
+/** The pool behind the dispatcher: real threads, real sockets, and each attempt told of once. */
+import { expect, it, onTestFinished } from 'vitest';
+import type { AttemptRecord, AttemptTask } from '../../src/model/webhook.ts';
+import { PoolSender } from '../../src/webhooks/attempt-sender.ts';
+import { openReceiver } from '../support/receiver.ts';
+import { eventually } from './eventually.ts';
+
+function openSender(timeoutMs = 5_000): PoolSender {
+  const settings = { timeoutMs, allowNetworks: ['127.0.0.0/8'], docsUrl: 'http://localhost/docs' };
+  const channel = `test-${Math.random()}`;
+  const sender = new PoolSender({ threads: 2, inFlightMax: 1_000, channel, settings });
+  onTestFinished(async () => await sender.close());
+  return sender;
+}
+
+function taskTo(url: string, deliveryNo: number): AttemptTask {
+  return {
+    deliveryNo,
+    deliveryId: `dlv_${deliveryNo}`,
+    eventId: `evt_${deliveryNo}`,
+    kind: 'qr.scanned',
+    attempt: 1,
+    url,
+    // A view into a larger buffer, as a decoder gives it.
+    body: new Uint8Array(Buffer.from(`----${'x'.repeat(deliveryNo)}----`)).subarray(
+      4,
+      4 + deliveryNo,
+    ),
+    secrets: [`whsec_${Buffer.alloc(32, 7).toString('base64')}`],
+  };
+}
+
+it('tells of each attempt once, whatever the others of its task do', async () => {
+  const healthy = await openReceiver();
+  const hanging = await openReceiver({ kind: 'hang' });
+  onTestFinished(async () => void (await Promise.all([healthy.close(), hanging.close()])));
+  const sender = openSender();
+  const ends: Array<[number, AttemptRecord | undefined]> = [];
+  const tasks = Array.from({ length: 90 }, (_, index) =>
+    taskTo((index % 9 === 0 ? hanging : healthy).url('/hook'), index + 1),
+  );
+  sender.send(tasks, (no, attempt) => ends.push([no, attempt]));
+  await eventually(() => ends.length === 80, 'the healthy ones ended');
+  expect(ends.every(([, attempt]) => attempt?.failure === undefined)).toBe(true);
+  const sizes = healthy.requests.map(({ body }) => body.length).sort((a, b) => a - b);
+  const wanted = tasks
+    .filter(({ url }) => url === healthy.url('/hook'))
+    .map(({ body }) => body.length);
+  expect(sizes).toEqual(wanted);
+  await eventually(() => ends.length === 90, 'the hanging ones ran out of time');
+  expect(ends.slice(80).every(([, attempt]) => attempt?.failure === 'timeout')).toBe(true);
+  expect(new Set(ends.map(([no]) => no)).size).toBe(90);
+});
+
+it('says that nobody knows when it is closed before an answer', async () => {
+  const hanging = await openReceiver({ kind: 'hang' });
+  onTestFinished(async () => await hanging.close());
+  const sender = openSender(60_000);
+  const ends: Array<AttemptRecord | undefined> = [];
+  sender.send([taskTo(hanging.url('/'), 1)], (_, attempt) => ends.push(attempt));
+  await hanging.arrived(1);
+  await sender.close();
+  expect(ends).toEqual([undefined]);
+});

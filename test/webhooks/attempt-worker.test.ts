@@ -1,0 +1,93 @@
+/** The worker in a real pool: results come one by one over its channel, whatever their neighbours do. */
+import { BroadcastChannel } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AttemptBatch, AttemptNews, AttemptResult } from '../../src/model/webhook.ts';
+import { createPool } from '../../src/workers/pool.ts';
+import { healthy } from '../support/receiver.ts';
+import { openTestReceiver, soon, taskFor } from './sender.ts';
+
+const file = new URL('../../src/webhooks/attempt.worker.ts', import.meta.url);
+const settings = {
+  timeoutMs: 30_000,
+  allowNetworks: ['127.0.0.0/8'],
+  docsUrl: 'https://example.com/docs',
+};
+
+function openPool(threads = 1) {
+  const pool = createPool<AttemptBatch, void>({ file, threads, queueMax: 100, tasksPerThread: 64 });
+  onTestFinished(() => pool.close());
+  const name = `attempts-${process.pid}-${Math.random()}`;
+  const channel = new BroadcastChannel(name);
+  onTestFinished(() => channel.close());
+  const results: AttemptResult[] = [];
+  const messages: number[] = [];
+  channel.onmessage = (message: unknown) => {
+    const { data } = message as { readonly data: AttemptNews };
+    messages.push(data.results.length);
+    results.push(...data.results);
+  };
+  const run = (attempts: AttemptBatch['attempts'], channel = name) =>
+    pool.run({ settings, channel, attempts });
+  return { run, results, messages, pool };
+}
+
+describe('a task', () => {
+  it('sends all its attempts at once and ends when the last has', async () => {
+    const receiver = await openTestReceiver({ kind: 'answer', delayMs: 20 });
+    const { run, results, messages } = openPool();
+    const tasks = Array.from({ length: 50 }, () => taskFor(receiver.url()));
+    await run(tasks);
+    await expect.poll(() => results.length, soon).toBe(50);
+    expect(receiver.requests.length).toBe(50);
+    expect(receiver.connections).toBe(50);
+    const sent = tasks.map(({ deliveryNo }) => deliveryNo);
+    expect(results.map(({ deliveryNo }) => deliveryNo).sort((a, b) => a - b)).toEqual(sent);
+    expect(results.every(({ attempt }) => attempt.status === 200)).toBe(true);
+    // Those of one turn of the event loop came together.
+    expect(messages.length).toBeLessThan(50);
+  });
+
+  it('tells of each result as it comes, though a neighbour hangs', async () => {
+    const receiver = await openTestReceiver((request) =>
+      request.path === '/hang' ? { kind: 'hang' } : healthy,
+    );
+    const { run, results } = openPool();
+    const hang = taskFor(receiver.url('/hang'));
+    let isEnded = false;
+    const task = run([hang, taskFor(receiver.url('/a')), taskFor(receiver.url('/b'))]);
+    void task.then(() => (isEnded = true));
+    await expect.poll(() => results.length, soon).toBe(2);
+    expect(isEnded).toBe(false);
+    await receiver.close();
+    await task;
+    await expect.poll(() => results.length, soon).toBe(3);
+    const { deliveryNo } = hang;
+    expect(results[2]).toMatchObject({ deliveryNo, attempt: { failure: 'reset' } });
+  });
+
+  it('runs beside others on its thread, and one bad attempt spoils nothing', async () => {
+    const receiver = await openTestReceiver();
+    const { run, results } = openPool();
+    const bad = [
+      taskFor('no address'),
+      taskFor('http://10.0.0.1/'),
+      taskFor(receiver.url(), { secrets: ['broken'] }),
+    ];
+    const batches = Array.from({ length: 10 }, () => run([taskFor(receiver.url())]));
+    await Promise.all([...batches, run(bad), run([])]);
+    await expect.poll(() => results.length, soon).toBe(13);
+    const failures = results.flatMap(({ attempt }) => attempt.failure ?? []);
+    expect(failures.sort()).toEqual(['blocked_ip', 'protocol', 'unknown']);
+  });
+
+  it('has any number of listeners, each told of its own', async () => {
+    const receiver = await openTestReceiver();
+    const { run, results } = openPool();
+    for (let index = 0; index < 20; index++) {
+      await run([taskFor(receiver.url())], `other-${index}`);
+    }
+    await run([taskFor(receiver.url())]);
+    await expect.poll(() => results.length, soon).toBe(1);
+    expect(receiver.requests.length).toBe(21);
+  });
+});

@@ -1,0 +1,383 @@
+/** One attempt against a real receiver that behaves well, badly, or not at all. */
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { Webhook } from 'standardwebhooks';
+import StripeClient from 'stripe';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AttemptRecord } from '../../src/model/webhook.ts';
+import { type Behaviour, healthy, receiverCertificate } from '../support/receiver.ts';
+import { openSender, openTestReceiver, secret, soon, taskFor } from './sender.ts';
+
+const answer = (status: number, headers = {}): Behaviour => ({ kind: 'answer', status, headers });
+
+/** One attempt against a receiver that behaves so. */
+async function attempt(behaviour: Behaviour, timeoutMs?: number): Promise<AttemptRecord> {
+  const receiver = await openTestReceiver(behaviour);
+  const sender = openSender(timeoutMs === undefined ? {} : { timeoutMs });
+  return await sender.send(taskFor(receiver.url()));
+}
+
+describe('a delivery', () => {
+  it('arrives to the byte, with the headers of the contract', async () => {
+    const receiver = await openTestReceiver();
+    const bodies = ['{"a":"Łódź 🏁\\u0000"}', ' {}\r\n', `"${'x'.repeat(65_000)}"`];
+    for (const text of bodies) {
+      const task = taskFor(receiver.url('/hook/ü?a=b&c=%20'), {
+        body: Buffer.from(text),
+        attempt: 3,
+        kind: 'qr.scanned',
+      });
+      const record = await openSender().send(task);
+      expect(record).toMatchObject({ status: 200, remoteIp: '127.0.0.1', answer: 'ok' });
+      expect(record.failure).toBeUndefined();
+      const request = receiver.requests.at(-1);
+      expect(request?.method).toBe('POST');
+      expect(request?.path).toBe('/hook/%C3%BC?a=b&c=%20');
+      expect(request?.body.equals(Buffer.from(text))).toBe(true);
+      expect(request?.headers).toMatchObject({
+        host: `127.0.0.1:${receiver.port}`,
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+        'user-agent': 'Quietzone-Webhooks/1 (+https://example.com/docs/webhooks)',
+        'accept-encoding': 'identity',
+        'x-service-event': 'qr.scanned',
+        'x-service-delivery': task.deliveryId,
+        'x-service-attempt': '3',
+        'webhook-id': task.eventId,
+      });
+    }
+  });
+
+  it('is verified by both public verifiers as it came over the wire', async () => {
+    const receiver = await openTestReceiver();
+    const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+    await openSender().send(taskFor(receiver.url(), { secrets: [secret, older] }));
+    const [request] = receiver.requests;
+    const { body = Buffer.alloc(0), headers = {} } = request ?? {};
+    const header = String(headers['x-service-signature']);
+    for (const key of [secret, older]) {
+      new Webhook(key).verify(body, headers as Record<string, string>);
+      expect(new StripeClient('sk_test').webhooks.constructEvent(body, header, key).id).toMatch(
+        /^evt_/,
+      );
+    }
+  });
+
+  it('is refused by nothing but its receiver when a secret is broken', async () => {
+    const receiver = await openTestReceiver();
+    const record = await openSender().send(taskFor(receiver.url(), { secrets: ['broken'] }));
+    expect(record).toMatchObject({ failure: 'unknown' });
+    expect(receiver.requests.length).toBe(0);
+  });
+});
+
+describe('the record', () => {
+  it.each([200, 201, 202, 204, 299])('of status %i is a success', async (status) => {
+    const record = await attempt(answer(status));
+    expect([record.status, record.failure]).toEqual([status, undefined]);
+  });
+
+  it.each([
+    [300, 'redirect'],
+    [304, 'redirect'],
+    [399, 'redirect'],
+    [400, 'status'],
+    [410, 'status'],
+    [429, 'status'],
+    [500, 'status'],
+    [599, 'status'],
+  ])('of status %i is a failure: %s', async (status, failure) => {
+    expect(await attempt(answer(status))).toMatchObject({ status, failure });
+  });
+
+  it.each([
+    ['a reset', { kind: 'reset' }, 'reset'],
+    ['an end without an answer', { kind: 'raw', bytes: '' }, 'reset'],
+    [
+      'half an answer',
+      { kind: 'raw', bytes: 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab' },
+      'reset',
+    ],
+    ['no HTTP', { kind: 'raw', bytes: 'SSH-2.0-OpenSSH_9.2\r\n' }, 'protocol'],
+    [
+      'a bad chunk',
+      { kind: 'raw', bytes: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz' },
+      'protocol',
+    ],
+    [
+      'an upgrade',
+      { kind: 'raw', bytes: 'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n' },
+      'protocol',
+    ],
+    [
+      '100 KB of headers',
+      { kind: 'raw', bytes: `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(17_000)}\r\n` },
+      'protocol',
+    ],
+    [
+      'a header without an end',
+      { kind: 'raw', bytes: `HTTP/1.1 200 OK\r\na: ${'b'.repeat(99_000)}` },
+      'protocol',
+    ],
+  ] as const)('of %s is a failure', async (_what, behaviour, failure) => {
+    expect(await attempt(behaviour)).toMatchObject({ failure });
+  });
+
+  it('passes over 103 Early Hints', async () => {
+    const bytes =
+      'HTTP/1.1 103 X\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    expect(await attempt({ kind: 'raw', bytes })).toMatchObject({ status: 200, answer: 'ok' });
+  });
+
+  it('of an answer that ends with its connection is a success', async () => {
+    const bytes = 'HTTP/1.0 200 OK\r\n\r\nto the end';
+    const receiver = await openTestReceiver({ kind: 'raw', bytes });
+    const sender = openSender();
+    const record = await sender.send(taskFor(receiver.url()));
+    expect(record).toMatchObject({ status: 200, answer: 'to the end' });
+    expect(record.failure).toBeUndefined();
+    await expect.poll(() => sender.connections, soon).toBe(0);
+  });
+
+  it('of a port where nobody listens is a failure: connect', async () => {
+    const receiver = await openTestReceiver();
+    const url = receiver.url();
+    await receiver.close();
+    const record = await openSender().send(taskFor(url));
+    expect(record).toMatchObject({ failure: 'connect' });
+    expect(record.status).toBeUndefined();
+  });
+
+  it('says when and how long', async () => {
+    const beforeMs = Date.now();
+    const record = await attempt({ kind: 'answer', delayMs: 50 });
+    expect(record.atMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(record.atMs).toBeLessThanOrEqual(Date.now());
+    expect(record.durationMs).toBeGreaterThan(45);
+  });
+});
+
+describe('the answer', () => {
+  const text = async (body: string | Uint8Array): Promise<string | undefined> =>
+    (await attempt({ kind: 'answer', status: 500, body })).answer;
+
+  it('is kept up to 4 KB', async () => {
+    expect(await text('x'.repeat(4_096))).toBe('x'.repeat(4_096));
+    expect(await text(`${'x'.repeat(4_096)}y`)).toBe('x'.repeat(4_096));
+    expect(await text('')).toBeUndefined();
+  });
+
+  it('is text whatever it was: no half character, nothing that JSON cannot carry', async () => {
+    expect(await text(`${'x'.repeat(4_095)}ü`)).toBe('x'.repeat(4_095));
+    expect(await text(Buffer.from([0x61, 0xff, 0x62, 0, 0xc3]))).toBe('a\ufffdb\u0000\ufffd');
+    const swollen = await text(Buffer.alloc(4_096, 0xff));
+    expect(Buffer.byteLength(swollen ?? '')).toBeLessThanOrEqual(4_096);
+    expect(swollen).toMatch(/^\ufffd{1365}$/);
+  });
+
+  it('is not asked to be compressed, and is not unpacked', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    expect(await attempt({ kind: 'answer', headers, body: 'plain' })).toMatchObject({
+      status: 200,
+      answer: 'plain',
+    });
+  });
+
+  it.each([
+    ['0', 0],
+    ['7', 7_000],
+    [' 120 ', 120_000],
+    ['9'.repeat(40), 365 * 86_400_000],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
+    ['Sun Nov  6 08:49:37 1994', 0],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 365 * 86_400_000],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['1e9', undefined],
+    ['soon', undefined],
+    ['2015', 2_015_000],
+    ['2999-01-01', undefined],
+    ['', undefined],
+  ])('with Retry-After %j waits %s', async (value, retryAfterMs) => {
+    const record = await attempt(answer(503, { 'retry-after': value }));
+    expect(record.retryAfterMs).toBe(retryAfterMs);
+  });
+
+  it('with a date in Retry-After waits until then', async () => {
+    const date = new Date(Date.now() + 60_000).toUTCString();
+    const record = await attempt(answer(429, { 'retry-after': date }));
+    expect(record.retryAfterMs).toBeGreaterThan(57_000);
+    expect(record.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+});
+
+describe('a receiver that abuses', () => {
+  const timeoutMs = 800;
+  it.each([
+    ['hangs', { kind: 'hang' }, undefined],
+    ['drips', { kind: 'drip', everyMs: 20 }, 200],
+    ['stops in its headers', { kind: 'begin', bytes: 'HTTP/1.1 200 OK\r\na: b\r\n' }, undefined],
+    ['stops in its answer', { kind: 'begin', bytes: 'HTTP/1.1 200 OK\r\n\r\nab' }, 200],
+  ] as const)('and %s ends at the deadline', async (_what, behaviour, status) => {
+    const receiver = await openTestReceiver(behaviour);
+    const sender = openSender({ timeoutMs });
+    const record = await sender.send(taskFor(receiver.url()));
+    expect(record).toMatchObject({ failure: 'timeout', ...(status && { status }) });
+    expect(record.durationMs).toBeGreaterThan(timeoutMs - 5);
+    expect(sender.connections).toBe(0);
+    await expect.poll(() => receiver.open, soon).toBe(0);
+  });
+
+  it('and takes no TLS handshake ends at the deadline', async () => {
+    const receiver = await openTestReceiver(healthy, { tls: 'stalled' });
+    const sender = openSender({ timeoutMs });
+    const record = await sender.send(taskFor(receiver.url()));
+    expect(record).toMatchObject({ failure: 'timeout' });
+    await expect.poll(() => receiver.open, soon).toBe(0);
+  });
+
+  it.each([200, 500])('and answers %i without end is cut off at 16 KB', async (status) => {
+    const receiver = await openTestReceiver({ kind: 'flood', status });
+    const sender = openSender({ timeoutMs: 30_000 });
+    const record = await sender.send(taskFor(receiver.url()));
+    expect([record.status, record.failure]).toEqual([
+      status,
+      status === 200 ? undefined : 'status',
+    ]);
+    expect(record.answer).toBe('x'.repeat(4_096));
+    await expect.poll(() => receiver.open, soon).toBe(0);
+  });
+
+  it('costs no memory, however much it sends and however often', async () => {
+    const receiver = await openTestReceiver({ kind: 'flood' });
+    const sender = openSender();
+    const flood = async (rounds: number): Promise<number> => {
+      for (let round = 0; round < rounds; round++) {
+        await Promise.all([1, 2, 3, 4].map(() => sender.send(taskFor(receiver.url()))));
+      }
+      await expect.poll(() => receiver.open, soon).toBe(0);
+      globalThis.gc?.();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    };
+    const before = await flood(20);
+    expect((await flood(60)) - before).toBeLessThan(48 * 1_048_576);
+    expect(sender.connections).toBe(0);
+  });
+
+  it('holds up no other: 200 good ones end while 50 hang, on the same host too', async () => {
+    const receiver = await openTestReceiver((request) =>
+      request.path === '/hang' ? { kind: 'hang' } : healthy,
+    );
+    const sender = openSender({ timeoutMs: 30_000 });
+    const hanging = Array.from({ length: 50 }, () => sender.send(taskFor(receiver.url('/hang'))));
+    const good = Array.from({ length: 200 }, () => sender.send(taskFor(receiver.url('/good'))));
+    const first = await Promise.race([Promise.all(good), Promise.race(hanging)]);
+    expect(first).toHaveLength(200);
+    await receiver.close();
+    const late = await Promise.all(hanging);
+    expect(late.every(({ failure }) => failure === 'reset')).toBe(true);
+  });
+});
+
+describe('TLS', () => {
+  it('refuses a certificate that nobody vouches for', async () => {
+    const receiver = await openTestReceiver(healthy, { tls: 'self_signed' });
+    expect(await openSender().send(taskFor(receiver.url()))).toMatchObject({ failure: 'tls' });
+    expect(receiver.requests.length).toBe(0);
+  });
+
+  it('refuses a receiver that speaks no TLS', async () => {
+    const receiver = await openTestReceiver();
+    const url = receiver.url().replace('http:', 'https:');
+    expect(await openSender().send(taskFor(url))).toMatchObject({ failure: 'tls' });
+  });
+
+  it('takes one of a trusted authority, for its own names alone', async () => {
+    const usual = getCACertificates('default');
+    setDefaultCACertificates([...usual, receiverCertificate]);
+    onTestFinished(() => setDefaultCACertificates(usual));
+    const receiver = await openTestReceiver(healthy, { tls: 'self_signed' });
+    const sender = openSender();
+    for (const host of ['127.0.0.1', 'localhost', 'localhost.']) {
+      const url = `https://${host}:${receiver.port}/`;
+      expect(await sender.send(taskFor(url))).toMatchObject({ status: 200 });
+    }
+    const other = `https://other.localhost:${receiver.port}/`;
+    expect(await sender.send(taskFor(other))).toMatchObject({ failure: 'tls' });
+  });
+});
+
+describe('connections', () => {
+  it('are kept alive and shared by what goes to one place, one request at a time', async () => {
+    const receiver = await openTestReceiver({ kind: 'answer', delayMs: 5 });
+    const sender = openSender();
+    for (let round = 0; round < 20; round++) {
+      await Promise.all([1, 2, 3].map(() => sender.send(taskFor(receiver.url(`/${round}`)))));
+    }
+    expect(receiver.requests.length).toBe(60);
+    expect(receiver.connections).toBe(3);
+  });
+
+  it('are closed after seconds without use', async () => {
+    const receiver = await openTestReceiver();
+    const sender = openSender();
+    await sender.send(taskFor(receiver.url()));
+    expect(sender.connections).toBe(1);
+    await expect.poll(() => sender.connections, soon).toBe(0);
+    expect(receiver.open).toBe(0);
+  });
+
+  it('that the receiver closes are not used again', async () => {
+    const receiver = await openTestReceiver(answer(200, { connection: 'close' }));
+    const sender = openSender();
+    for (let round = 0; round < 5; round++) {
+      expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ status: 200 });
+    }
+    expect(receiver.connections).toBe(5);
+    await expect.poll(() => sender.connections, soon).toBe(0);
+  });
+
+  it('that end just as they are used again cost no attempt', async () => {
+    const receiver = await openTestReceiver();
+    const sender = openSender();
+    await sender.send(taskFor(receiver.url()));
+    receiver.behave((_request, index) => (index === 1 ? { kind: 'reset' } : healthy));
+    expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ status: 200 });
+    expect(receiver.requests.length).toBe(3);
+    const [, dropped, again] = receiver.requests;
+    expect(again?.rawHeaders).toEqual(dropped?.rawHeaders);
+  });
+
+  it('that carry a second answer nobody asked for are not used again', async () => {
+    const two =
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n';
+    const receiver = await openTestReceiver({ kind: 'begin', bytes: two });
+    const sender = openSender();
+    expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ status: 200, answer: 'ok' });
+    receiver.behave(healthy);
+    expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ status: 200 });
+    expect([receiver.requests.length, receiver.connections]).toEqual([2, 2]);
+  });
+
+  it('that always end so fail their attempt after the second', async () => {
+    const receiver = await openTestReceiver();
+    const sender = openSender();
+    await sender.send(taskFor(receiver.url()));
+    receiver.behave({ kind: 'reset' });
+    expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ failure: 'reset' });
+    expect(receiver.requests.length).toBe(3);
+    expect(await sender.send(taskFor(receiver.url()))).toMatchObject({ failure: 'reset' });
+    expect(receiver.requests.length).toBe(4);
+  });
+
+  it('are all gone after close, and what still ran has failed', async () => {
+    const receiver = await openTestReceiver({ kind: 'hang' });
+    const sender = openSender();
+    const running = sender.send(taskFor(receiver.url()));
+    await receiver.arrived(1);
+    sender.close();
+    expect((await running).failure).toBe('unknown');
+    await expect.poll(() => receiver.open, soon).toBe(0);
+  });
+});

@@ -1,0 +1,80 @@
+/** Connections below the attempts: the last check before a byte is sent, and how many stay open. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AddressGuard } from '../../src/webhooks/blocked-networks.ts';
+import { type Connection, Connections } from '../../src/webhooks/connections.ts';
+import { Egress, type Target } from '../../src/webhooks/egress.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { openTestReceiver, soon } from './sender.ts';
+
+const open = new AddressGuard(['127.0.0.0/8']);
+const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };
+const targetOf = (receiver: Receiver): Target => new Egress(open, names).target(receiver.url());
+
+function openConnections(guard: AddressGuard, connectionsMax = 100): Connections {
+  const connections = new Connections(guard, connectionsMax);
+  onTestFinished(() => connections.close());
+  return connections;
+}
+
+/** POSTs and waits for the end; rejects with what the handler is told. */
+function post(connection: Connection): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const handler = {
+      onRequestStart: () => undefined,
+      onResponseEnd: () => resolve(),
+      onResponseError: (_controller: unknown, error: Error) => reject(error),
+    };
+    connection.post({ path: '/', headers: [], body: Buffer.from('{}') }, handler);
+  });
+}
+
+describe('Connections', () => {
+  it('send nothing to an address that is denied after all', async () => {
+    const receiver = await openTestReceiver();
+    const connections = openConnections(new AddressGuard([]));
+    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
+    await expect(post(connection)).rejects.toMatchObject({ failure: 'blocked_ip' });
+    expect(receiver.requests.length).toBe(0);
+  });
+
+  it('close the longest idle one above their bound, never one that runs', async () => {
+    const receivers = await Promise.all([1, 2, 3, 4].map(() => openTestReceiver()));
+    const connections = openConnections(open, 2);
+    for (const receiver of receivers) {
+      const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
+      await post(connection);
+      connection.release();
+      expect(connections.open).toBeLessThanOrEqual(2);
+    }
+    await expect.poll(() => receivers.map((receiver) => receiver.open), soon).toEqual([0, 0, 1, 1]);
+    const running = receivers.map((receiver) =>
+      connections.take(targetOf(receiver), ['127.0.0.1']),
+    );
+    await Promise.all(running.map(post));
+    expect(receivers.map((receiver) => receiver.open)).toEqual([1, 1, 1, 1]);
+  });
+
+  it('are shared by origin and addresses alike', async () => {
+    const receiver = await openTestReceiver();
+    const connections = openConnections(open);
+    const target = targetOf(receiver);
+    const first = connections.take(target, ['127.0.0.1', '127.0.0.2']);
+    await post(first);
+    first.release();
+    expect(connections.take(target, ['127.0.0.1'])).not.toBe(first);
+    expect(connections.takeFresh(target, ['127.0.0.2', '127.0.0.1'])).not.toBe(first);
+    expect(connections.take(target, ['127.0.0.2', '127.0.0.1'])).toBe(first);
+  });
+
+  it('that are dropped twice, or after their release, are gone once', async () => {
+    const receiver = await openTestReceiver();
+    const connections = openConnections(open);
+    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
+    await post(connection);
+    connection.release();
+    connection.drop();
+    connection.drop();
+    expect(connections.open).toBe(0);
+    expect(connections.take(targetOf(receiver), ['127.0.0.1'])).not.toBe(connection);
+  });
+});

@@ -1,0 +1,51 @@
+/** The table of a delivery's life, and what an attempt means for it. */
+import { expect, it } from 'vitest';
+import type { AttemptRecord, DeliveryState } from '../../src/model/webhook.ts';
+import { deliveryEvents, deliveryTransitions } from '../../src/webhooks/delivery-state.ts';
+import { isHopeless, judge, ledgerAfter } from '../../src/webhooks/verdict.ts';
+
+const states = ['pending', 'delivered', 'dead', 'canceled'] as const satisfies DeliveryState[];
+const day = 86_400_000;
+const failed: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 500, failure: 'status' };
+const succeeded: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 204 };
+const fresh = { counts: { pending: 1, delivered: 0, dead: 0, canceled: 0 }, failuresInRow: 0 };
+
+it('decides every cell, and never sends again what ended but by a replay', () => {
+  for (const state of states) {
+    for (const event of deliveryEvents) {
+      const next = deliveryTransitions[state][event];
+      expect([...states, 'forgotten', 'stays']).toContain(next);
+      if (state !== 'pending' && next === 'pending')
+        expect([state, event]).toEqual(['dead', 'replayed']);
+      // Nothing that waits is forgotten: it is delivered, dead or canceled first.
+      if (state === 'pending') expect(next).not.toBe('forgotten');
+    }
+  }
+});
+
+it('judges an attempt by its answer and by how many went before', () => {
+  const delays = [10, 20];
+  expect(judge(succeeded, 0, delays, 0)).toEqual({ event: 'succeeded', delayMs: 0 });
+  expect(judge(failed, 0, delays, 0)).toEqual({ event: 'failed', delayMs: 10 });
+  expect(judge(failed, 1, delays, 1)).toEqual({ event: 'failed', delayMs: 22 });
+  expect(judge(failed, 2, delays, 0)).toEqual({ event: 'exhausted', delayMs: 0 });
+  expect(judge({ ...failed, status: 410 }, 0, delays, 0).event).toBe('gone');
+  for (let random = 0; random < 1; random += 0.01) {
+    const { delayMs } = judge(failed, 1, delays, random);
+    expect(delayMs).toBeGreaterThanOrEqual(20);
+    expect(delayMs).toBeLessThanOrEqual(22);
+  }
+});
+
+it('gives an endpoint up after 20 failures and five days without a success, not before', () => {
+  let ledger = ledgerAfter(fresh, failed, 0);
+  for (let count = 1; count < 19; count++) ledger = ledgerAfter(ledger, failed, count);
+  expect(isHopeless(ledger, 9 * day)).toBe(false);
+  ledger = ledgerAfter(ledger, failed, 5 * day - 1);
+  expect(ledger.failuresInRow).toBe(20);
+  expect(isHopeless(ledger, 5 * day - 1)).toBe(false);
+  expect(isHopeless(ledger, 5 * day)).toBe(true);
+  const after = ledgerAfter(ledger, succeeded, 5 * day);
+  expect(after).toMatchObject({ failuresInRow: 0, lastSuccessAtMs: 1_020 });
+  expect(isHopeless(ledgerAfter(after, failed, 6 * day), 12 * day)).toBe(false);
+});

@@ -1,0 +1,218 @@
+/**
+ * The wheel against a plain list of what is due when: whatever passes, steps, fails or restarts, each
+ * delivery goes out at its time, never early, and the store never holds a waiting delivery that no wheel
+ * entry leads to.
+ */
+import fc from 'fast-check';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openDeliveryStore } from '../../src/store/delivery.ts';
+import { DeliveryBook } from '../../src/webhooks/delivery-book.ts';
+import { bucketMs } from '../../src/webhooks/retry-wheel.ts';
+import { WheelClock } from '../../src/webhooks/wheel-clock.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { startMs, TestTime } from './webhook-rig.ts';
+
+type Step =
+  | { kind: 'queue'; endpointNo: number; inMs: number }
+  | { kind: 'pass'; ms: number }
+  | { kind: 'step'; ms: number }
+  | { kind: 'restart' }
+  | { kind: 'reboot'; offMs: number };
+
+const hour = 3_600_000;
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('queue' as const),
+      endpointNo: fc.integer({ min: 1, max: 4 }),
+      inMs: fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: 1, max: 400 }),
+        fc.integer({ max: hour, min: 1 }),
+      ),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: hour })),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('step' as const),
+      ms: fc.constantFrom(-hour, hour, -365 * 24 * hour, 365 * 24 * hour),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('reboot' as const),
+      offMs: fc.constantFrom(0, 10_000, hour),
+    }),
+  },
+);
+
+/** A book whose endpoints send all that is due whenever they are awake: what a healthy receiver sees. */
+class Sending {
+  readonly time = new TestTime();
+  readonly sentAt = new Map<number, number>();
+  readonly dueAt = new Map<number, number>();
+  readonly #path = join(temporaryFolder(), 'delivery.mdb');
+  readonly #awake = new Set<number>();
+  book: DeliveryBook;
+
+  constructor() {
+    this.book = this.#open();
+  }
+
+  #open(): DeliveryBook {
+    const store = openDeliveryStore(this.#path);
+    const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
+    const book = new DeliveryBook({ store, clock: this.time, steady: this.time, limits });
+    book.onWoken((woken) => woken.forEach((no) => this.#awake.add(no)));
+    return book;
+  }
+
+  async restart(): Promise<void> {
+    await this.close();
+    this.#awake.clear();
+    this.book = this.#open();
+  }
+
+  async close(): Promise<void> {
+    await this.book.store.environment.close();
+  }
+
+  async queue(endpointNo: number, inMs: number): Promise<void> {
+    const { book } = this;
+    const made = {
+      endpointNo,
+      workspaceNo: 1,
+      kind: 'qr.deleted' as const,
+      eventIds: [],
+      body: new Uint8Array(1),
+    };
+    const nowMs = book.time.now();
+    await book.write((pen) => {
+      const delivery = pen.create(made);
+      if (inMs > 0) pen.move(delivery, 'failed', { dueMs: nowMs + inMs });
+      this.dueAt.set(delivery.no, nowMs + inMs);
+    });
+  }
+
+  async tick(): Promise<void> {
+    const { book } = this;
+    const nowMs = book.time.now();
+    book.store.environment.refresh();
+    if (book.wheel.behindMs(nowMs) > 0) {
+      // A small walk: a bucket is cut in the middle.
+      const woken = await book.write(() => book.wheel.walk(nowMs, 2));
+      woken.forEach((no) => this.#awake.add(no));
+    }
+    for (const endpointNo of this.#awake) await this.#send(endpointNo, nowMs);
+  }
+
+  async #send(endpointNo: number, nowMs: number): Promise<void> {
+    const { book } = this;
+    const rests = await book.write((pen) => {
+      const due = book.store.queue.keys({
+        start: [endpointNo, 0, 0],
+        end: [endpointNo, nowMs + 1, 0],
+      });
+      const numbers = Array.from(due, ([, , no]) => no);
+      for (const no of numbers) {
+        const delivery = pen.find(no);
+        if (delivery === undefined) throw new Error('A queue entry without its delivery');
+        pen.move(delivery, 'succeeded');
+        expect(this.sentAt.has(no)).toBe(false);
+        this.sentAt.set(no, nowMs);
+      }
+      return book.wheel.rest(endpointNo, nowMs);
+    });
+    if (rests) this.#awake.delete(endpointNo);
+  }
+
+  /** The law of the wheel, over all that is stored. */
+  checkCovered(): void {
+    const { store } = this.book;
+    store.environment.refresh();
+    const first = new Map<number, number>();
+    for (const [bucket, endpointNo] of store.wheel.keys({})) {
+      if (!first.has(endpointNo)) first.set(endpointNo, bucket);
+    }
+    for (const [endpointNo, dueMs] of store.queue.keys({})) {
+      expect(first.get(endpointNo) ?? Number.MAX_SAFE_INTEGER).toBeLessThanOrEqual(
+        Math.floor(dueMs / bucketMs),
+      );
+    }
+  }
+}
+
+it('wakes each endpoint at its time, never early, across restarts, reboots and clock steps', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 30 }), async (steps) => {
+      const sending = new Sending();
+      try {
+        for (const it of steps) {
+          if (it.kind === 'queue') await sending.queue(it.endpointNo, it.inMs);
+          else if (it.kind === 'pass') sending.time.move(it.ms);
+          else if (it.kind === 'step') sending.time.step(it.ms);
+          else if (it.kind === 'reboot') sending.time.reboot(it.offMs);
+          if (it.kind === 'restart' || it.kind === 'reboot') await sending.restart();
+          sending.checkCovered();
+          for (let ticks = 0; ticks < 6; ticks++) await sending.tick();
+          sending.checkCovered();
+          const nowMs = sending.book.time.now();
+          for (const [no, dueMs] of sending.dueAt) {
+            const sentMs = sending.sentAt.get(no);
+            if (sentMs !== undefined) expect(sentMs).toBeGreaterThanOrEqual(dueMs);
+            // A walk takes two entries here; six ticks wake all four endpoints.
+            else expect(dueMs).toBeGreaterThanOrEqual(Math.floor(nowMs / bucketMs) * bucketMs);
+          }
+        }
+        sending.time.move(2 * 365 * 24 * hour);
+        for (let ticks = 0; ticks < 30; ticks++) await sending.tick();
+        expect(sending.sentAt.size).toBe(sending.dueAt.size);
+        // Nothing is left behind: endpoints sleep, and the wheel is empty.
+        sending.time.move(1_000);
+        for (let ticks = 0; ticks < 10; ticks++) await sending.tick();
+        sending.book.store.environment.refresh();
+        expect([...sending.book.store.wheel.keys({})]).toEqual([]);
+        expect([...sending.book.store.queue.keys({})]).toEqual([]);
+      } finally {
+        await sending.close();
+      }
+    }),
+    { numRuns: 40 },
+  );
+}, 60_000);
+
+it('has a clock that no step of the wall clock moves', () => {
+  const time = new TestTime();
+  const clock = new WheelClock(time, time, undefined);
+  expect(clock.now()).toBe(startMs);
+  time.step(-365 * 24 * hour);
+  time.move(5_000);
+  expect(clock.now()).toBe(startMs + 5_000);
+  const mark = clock.mark();
+  time.step(2 * 365 * 24 * hour);
+  time.move(7_000);
+  // The service restarts, whatever the wall says now: exactly the time that passed.
+  expect(new WheelClock(time, time, mark).now()).toBe(startMs + 12_000);
+  // The machine restarts with a wall clock in the past: not backwards.
+  time.reboot(-3 * 365 * 24 * hour);
+  expect(new WheelClock(time, time, mark).now()).toBe(startMs + 5_000);
+  // And with the right one: the time that it was off counts.
+  time.step(2 * 365 * 24 * hour);
+  expect(new WheelClock(time, time, mark).now()).toBe(time.now());
+  // Where the system does not name its boots, a start is a boot.
+  const nameless = { bootId: '', sinceBootMs: () => 10 };
+  const old = { ...mark, bootId: '' };
+  expect(new WheelClock(time, nameless, old).now()).toBe(time.now());
+});

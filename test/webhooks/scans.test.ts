@@ -1,0 +1,192 @@
+/** From committed windows to `qr.scanned`: who gets what, in which bodies, and what it costs nobody. */
+import { expect, it, onTestFinished } from 'vitest';
+import { dayMs } from '../../src/model/day.ts';
+import { Signal } from '../../src/model/signal.ts';
+import type { ScanInput } from '../scans/engine-rig.ts';
+import { EngineRig } from '../scans/engine-rig.ts';
+import { eventually } from './eventually.ts';
+import { openRig, type Rig, startMs } from './webhook-rig.ts';
+
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+/** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
+const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
+
+interface Scans {
+  readonly rig: Rig;
+  readonly engine: EngineRig;
+  delivered: number;
+  /** Walks over the blocks that webhooks took. */
+  reads: number;
+  /** One window with so many scans of each code, and the same number of a bot's. */
+  readonly window: (scans: Readonly<Record<number, number>>, referer?: string) => void;
+}
+
+async function openScans(): Promise<Scans> {
+  const engine = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 1_000,
+    rawRetentionDays: 30,
+    codeIdOf,
+  });
+  onTestFinished(async () => await engine.close());
+  engine.nowMs = startMs;
+  engine.startShards(1);
+  const committed = new Signal();
+  const { blocks } = engine.store;
+  const range: typeof blocks.range = (given) => {
+    scans.reads += 1;
+    return blocks.range(given);
+  };
+  const store = { ...engine.store, blocks: { ...blocks, range } };
+  const onDelivered = (block: number): void => {
+    scans.delivered = block;
+  };
+  const rig = openRig({}, { scanned: { store, codeIdOf, committed, onDelivered } });
+  const scans: Scans = {
+    rig,
+    engine,
+    delivered: 0,
+    reads: 0,
+    window(counts, referer = 'https://example.com/') {
+      const address = new Uint8Array(16);
+      const inputs = Object.entries(counts).flatMap(([code, count]) =>
+        Array.from({ length: count }, (): ScanInput[] => {
+          const codeNo = Number(code);
+          const common = { codeNo, workspaceNo: codeNo < 10 ? 1 : 2, referer, address };
+          return [phone, bot].map((agent) => ({ ...common, agent, isPrefetch: false }));
+        }).flat(),
+      );
+      engine.scan(0, startMs, inputs);
+      while (engine.turn(0));
+      committed.fire();
+    },
+  };
+  return scans;
+}
+
+const listOf = (text: string): unknown[] => {
+  const parsed: unknown = JSON.parse(text);
+  return Array.isArray(parsed) ? parsed : [parsed];
+};
+
+it('sends one scan per body for quiet codes and lists for busy ones, people alone', async () => {
+  const { rig, window, engine } = await openScans();
+  const lists = await rig.endpoint({ url: 'https://lists.example/', events: ['qr.scanned'] });
+  const small = await rig.endpoint({ url: 'https://small.example/', events: ['*'], maxBatch: 30 });
+  const single = await rig.endpoint({ url: 'https://single.example/', events: ['*'], maxBatch: 1 });
+  await rig.endpoint({ url: 'https://deaf.example/', events: ['qr.created'] });
+  window({ 1: 10, 2: 11, 3: 250, 9: 5, 10: 40 });
+  await eventually(async () => {
+    await rig.settle();
+    return [lists, small, single].every(
+      ({ no }) => rig.webhooks.deliveries.figures(no).waiting === 0,
+    );
+  }, 'all is sent');
+  const sizes = (url: string, codeId: string): number[] =>
+    rig.sender.sent
+      .filter((task) => task.url === url && task.text.includes(`"${codeId}"`))
+      .map(({ text }) => listOf(text).length);
+  expect(sizes(lists.url, 'qr_1')).toEqual(Array.from({ length: 10 }, () => 1));
+  expect(sizes(lists.url, 'qr_2')).toEqual([11]);
+  expect(sizes(lists.url, 'qr_3').sort((a, b) => a - b)).toEqual([50, 100, 100]);
+  expect(Math.max(...sizes(small.url, 'qr_3'))).toBe(30);
+  expect(sizes(single.url, 'qr_3')).toEqual(Array.from({ length: 250 }, () => 1));
+  expect(rig.sender.sent.some(({ text }) => text.includes('"qr_10"'))).toBe(false);
+  expect(rig.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
+  // Each scan once, as the list of events shows it.
+  const shown = engine.report
+    .events(1, undefined, 1_000)
+    .data.map((event) => JSON.stringify(event));
+  for (const { url } of [lists, small, single]) {
+    const sent = rig.sender.sent.filter((task) => task.url === url);
+    const texts = sent.flatMap(({ text }) => listOf(text).map((event) => JSON.stringify(event)));
+    expect(texts.sort()).toEqual([...shown].sort());
+    expect(sent.every(({ text, eventId }) => text.includes(eventId))).toBe(true);
+  }
+});
+
+it('keeps a list below 64 KB', async () => {
+  const { rig, window } = await openScans();
+  const { no } = await rig.endpoint();
+  window({ 1: 100 }, `https://example.com/${'ä'.repeat(600)}`);
+  await eventually(async () => {
+    await rig.settle();
+    return rig.webhooks.deliveries.figures(no).waiting === 0;
+  }, 'all is sent');
+  const bytes = rig.sender.sent.map(({ body }) => body.length);
+  expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
+  expect(Math.max(...bytes)).toBeGreaterThan(30_000);
+  expect(rig.sender.sent.flatMap(({ text }) => listOf(text))).toHaveLength(100);
+});
+
+it('leaves a large block in the middle, and goes on there after a crash', async () => {
+  const { rig, window } = await openScans();
+  const { no } = await rig.endpoint({ maxBatch: 1 });
+  rig.sender.answer = () => 'hang';
+  window({ 1: 1_500, 2: 700, 3: 5 });
+  await rig.settle();
+  await rig.crash();
+  rig.sender.answer = () => 200;
+  await eventually(async () => {
+    await rig.pass(100);
+    return rig.webhooks.deliveries.list(no, { limit: 1, state: 'pending' }).data.length === 0;
+  }, 'all is sent');
+  expect(new Set(rig.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
+  expect(rig.sender.sent).toHaveLength(2_205);
+});
+
+it('reads no block while nobody listens, and starts with what comes after the endpoint', async () => {
+  const scans = await openScans();
+  const { rig, window } = scans;
+  await rig.endpoint({ events: ['qr.created'] });
+  for (let count = 0; count < 5; count++) {
+    window({ 1: 3 });
+    await rig.settle();
+  }
+  expect(scans.reads).toBe(0);
+  await rig.pass(11_000, 100);
+  expect(scans.delivered).toBe(5);
+  const { no } = await rig.endpoint({ events: ['qr.scanned'] });
+  window({ 1: 2 });
+  await rig.settle();
+  expect(rig.sender.sent).toHaveLength(2);
+  expect(rig.webhooks.deliveries.count(no)).toBe(2);
+});
+
+it('keeps blocks from being trimmed until their deliveries are made', () => {
+  const engine = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 1_000,
+    rawRetentionDays: 1,
+    codeIdOf,
+  });
+  onTestFinished(async () => await engine.close());
+  engine.nowMs = startMs;
+  engine.startShards(1);
+  const [shard] = engine.shards;
+  shard?.delivered(0);
+  const address = new Uint8Array(16);
+  const input = {
+    codeNo: 1,
+    workspaceNo: 1,
+    agent: phone,
+    referer: '',
+    address,
+    isPrefetch: false,
+  };
+  for (let block = 0; block < 3; block++) {
+    engine.scan(0, startMs, [input]);
+    while (engine.turn(0));
+  }
+  const sequences = (): number[] => [...engine.store.blocks.keys({})];
+  engine.nowMs = startMs + 2 * dayMs;
+  engine.checkpoint(0);
+  expect(sequences()).toEqual([1, 2, 3]);
+  shard?.delivered(2);
+  engine.checkpoint(0);
+  expect(sequences()).toEqual([3]);
+});

@@ -1,0 +1,103 @@
+/** Our signatures against the published vectors and against the verifiers that receivers use. */
+import { readFileSync } from 'node:fs';
+import { Webhook } from 'standardwebhooks';
+import StripeClient from 'stripe';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { signHeaders } from '../../src/webhooks/signature.ts';
+import { makeVectorFile, type SignatureVector } from './signature-vectors.ts';
+
+const file = '../fixtures/signature-vectors.json';
+const { vectors } = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as {
+  vectors: readonly SignatureVector[];
+};
+const stripe = new StripeClient('sk_test_unused');
+const sign = ({ secrets, id, timestamp, body }: Omit<SignatureVector, 'headers'>) =>
+  signHeaders({ body: Buffer.from(body), id, timestampSeconds: timestamp, secrets });
+
+afterEach(() => vi.useRealTimers());
+
+describe('the vectors', () => {
+  it('are what the other implementation makes', async () => {
+    expect(vectors.length).toBe(20);
+    await expect(await makeVectorFile()).toMatchFileSnapshot(file);
+  });
+
+  it.each(vectors)('$name', ({ headers, ...input }) => {
+    expect(sign(input)).toEqual(headers);
+  });
+
+  it('are the same however many and however long bodies were signed before', () => {
+    const long = 'x'.repeat(200_000);
+    const other = { id: 'evt_other', timestamp: 1, secrets: [vectors[0]?.secrets[0] ?? ''] };
+    for (const { headers, ...input } of vectors.toReversed()) {
+      sign({ ...other, name: 'long', body: long });
+      expect(sign(input)).toEqual(headers);
+    }
+  });
+
+  it.each(vectors)('$name: both public verifiers accept it, with each of its secrets', (vector) => {
+    const { body, secrets, timestamp } = vector;
+    vi.useFakeTimers({ toFake: ['Date'], now: timestamp * 1_000 + 999 });
+    const signed = sign(vector);
+    for (const secret of secrets) {
+      new Webhook(secret).verify(body, { ...signed }, { jsonParse: false });
+      const header = signed['X-Service-Signature'];
+      // Stripe's takes the time 0 for a header without one.
+      if (timestamp > 0) expect(verifyStripe(body, header, secret)).toBe(true);
+    }
+  });
+});
+
+/** Throws when it does not verify; 300 s of tolerance. */
+function verifyStripe(body: string, header: string, secret: string): boolean {
+  const verifier = stripe.webhooks.signature;
+  if (verifier === null) throw new Error('No verifier');
+  return verifier.verifyHeader(body, header, secret, 300);
+}
+
+describe('the public verifiers', () => {
+  const secretOf = (byte: number) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`;
+  const [older, newer, foreign] = [secretOf(1), secretOf(2), secretOf(3)];
+  const body = '{"id":"evt_1","object":"event","data":{"name":"Łódź"}}';
+  const now = (): number => Math.floor(Date.now() / 1_000);
+  const signed = (secrets: readonly string[], timestamp = now()) =>
+    sign({ name: 'now', secrets, id: 'evt_1', timestamp, body });
+
+  it('accept what is signed now, as they are used in a receiver', () => {
+    const headers = signed([newer]);
+    expect(new Webhook(newer).verify(body, { ...headers })).toMatchObject({ id: 'evt_1' });
+    const event = stripe.webhooks.constructEvent(body, headers['X-Service-Signature'], newer);
+    expect(event.id).toBe('evt_1');
+  });
+
+  it('accept both secrets while a rotation overlaps, and no third', () => {
+    const headers = signed([newer, older]);
+    const { 'X-Service-Signature': header } = headers;
+    for (const secret of [older, newer]) {
+      new Webhook(secret).verify(body, { ...headers });
+      expect(verifyStripe(body, header, secret)).toBe(true);
+    }
+    expect(() => new Webhook(foreign).verify(body, { ...headers })).toThrow(/signature/i);
+    expect(() => verifyStripe(body, header, foreign)).toThrow(/signature/i);
+  });
+
+  it('refuse another body, another id, and a time that is long past', () => {
+    const headers = signed([newer]);
+    const { 'X-Service-Signature': header } = headers;
+    const other = body.replace('evt_1', 'evt_2');
+    expect(() => new Webhook(newer).verify(other, { ...headers })).toThrow(/signature/i);
+    expect(() => verifyStripe(other, header, newer)).toThrow(/signature/i);
+    const renamed = { ...headers, 'webhook-id': 'evt_2' };
+    expect(() => new Webhook(newer).verify(body, renamed)).toThrow(/signature/i);
+    const late = signed([newer], now() - 600);
+    expect(() => new Webhook(newer).verify(body, { ...late })).toThrow(/old/i);
+    expect(() => verifyStripe(body, late['X-Service-Signature'], newer)).toThrow(/tolerance/i);
+  });
+});
+
+describe('a secret of another form', () => {
+  it.each(['', 'whsec_', 'secret', 'whsec'])('%j signs nothing', (secret) => {
+    const input = { body: Buffer.from('{}'), id: 'evt_1', timestampSeconds: 1 };
+    expect(() => signHeaders({ ...input, secrets: [secret] })).toThrow(/Cannot sign/);
+  });
+});
