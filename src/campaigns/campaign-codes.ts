@@ -1,0 +1,23 @@
+/** What a campaign needs of codes, without the room behind it: who they are, and who is in. */
+import type { CampaignRecord } from '../model/campaign.ts';
+import type { QrCodeRecord } from '../model/code.ts';
+import type { Fault } from '../model/failure.ts';
+
+export interface CampaignMember {
+  readonly codeNo: number;
+  readonly qrId: string;
+  /** It counts as long as its analytics are kept, and is listed no more. */
+  readonly isDeleted: boolean;
+}
+
+export interface CampaignCodes {
+  /** A live code of the workspace. */
+  find(workspaceNo: number, id: string): QrCodeRecord | undefined;
+  readonly memberships: {
+    /** In the order of the list. */
+    membersOf(campaignNo: number): readonly CampaignMember[];
+    listFaults(campaignNo: number | undefined, codes: readonly QrCodeRecord[]): Fault[];
+    setList(campaign: CampaignRecord, codes: readonly QrCodeRecord[]): void;
+    forgetCampaign(campaign: CampaignRecord): void;
+  };
+}

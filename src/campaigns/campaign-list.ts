@@ -1,0 +1,93 @@
+/**
+ * Lists of campaigns, newest first. The status of each follows from its dates and the clock, so a filter
+ * looks at the schedules that stand beside the list's keys; a workspace has a bounded number of them.
+ * A cursor is the last campaign of a page: what is made or deleted meanwhile shifts nothing.
+ */
+import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import type { PackedSchedule } from '../store/campaign-tables.ts';
+import type { Management } from '../store/management.ts';
+
+const cursorPattern = /^[A-Za-z0-9_-]{6}$/;
+const numberMax = 2 ** 32 - 1;
+
+export interface CampaignPageRequest {
+  readonly status?: CampaignStatus | undefined;
+  /** From 1; a cursor wins. */
+  readonly page: number;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+export interface CampaignPage {
+  readonly data: CampaignRecord[];
+  readonly total: number;
+  /** Absent on the last page. */
+  readonly nextCursor?: string;
+}
+
+export class CampaignList {
+  readonly #store: Management;
+  readonly #clock: Clock;
+
+  constructor(store: Management, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** @throws Failure validation_failed for a cursor that is none of ours */
+  page(workspaceNo: number, { status, page, limit, cursor }: CampaignPageRequest): CampaignPage {
+    const before = cursor === undefined ? undefined : parseCursor(cursor);
+    const numbers = this.#numbers(workspaceNo, status);
+    const first =
+      before === undefined ? (page - 1) * limit : numbers.findIndex((no) => no < before);
+    const start = first === -1 ? numbers.length : first;
+    const data: CampaignRecord[] = [];
+    for (const no of numbers.slice(start, start + limit)) {
+      const campaign = this.#store.campaigns.campaigns.get(no);
+      if (campaign !== undefined) data.push(campaign);
+    }
+    const last = data.at(-1);
+    const isMore = start + limit < numbers.length && last !== undefined;
+    const total = numbers.length;
+    return isMore ? { data, total, nextCursor: formatCursor(last.no) } : { data, total };
+  }
+
+  /** Newest first. */
+  #numbers(workspaceNo: number, status: CampaignStatus | undefined): number[] {
+    const { workspaceCampaigns } = this.#store.campaigns;
+    const range = {
+      start: [workspaceNo, numberMax] satisfies [number, number],
+      end: [workspaceNo, 0] satisfies [number, number],
+      reverse: true,
+    };
+    if (status === undefined) return Array.from(workspaceCampaigns.keys(range), ([, no]) => no);
+    const nowMs = this.#clock.now();
+    const numbers: number[] = [];
+    for (const { key, value } of workspaceCampaigns.range(range)) {
+      if (statusOf(value, nowMs) === status) numbers.push(key[1]);
+    }
+    return numbers;
+  }
+}
+
+function statusOf([startDay, endDay, isTold]: PackedSchedule, nowMs: number): CampaignStatus {
+  if (isTold === 1) return 'ended';
+  return campaignStatusAt({ startDay, ...(endDay < 0 ? {} : { endDay }) }, nowMs);
+}
+
+function formatCursor(no: number): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(no, 0);
+  return bytes.toString('base64url');
+}
+
+function parseCursor(text: string): number {
+  if (!cursorPattern.test(text)) {
+    const message = 'Not a cursor of this list';
+    const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
+    throw new Failure('validation_failed', message, { faults });
+  }
+  return Buffer.from(text, 'base64url').readUInt32BE(0);
+}

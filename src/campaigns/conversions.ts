@@ -1,0 +1,170 @@
+/**
+ * Conversions: what a scan led to, told by whoever sells. They are counted per code and UTC day, so those
+ * of a campaign are a sum over its days, and the store grows by days, not by conversions.
+ *
+ * A conversion may name itself (`externalId`): the same name again within 90 days is not counted again,
+ * and is answered with the first. Name, count and kept answer commit together.
+ */
+import type { Clock } from '../model/clock.ts';
+import type { QrCodeRecord } from '../model/code.ts';
+import { dayMs, dayOf } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
+import type { ConversionRecord } from '../store/campaign-tables.ts';
+import type { Management } from '../store/management.ts';
+
+/** A name is remembered this long. */
+const namesRetentionMs = 90 * dayMs;
+/** Names one sweep removes: some ms of the writer's time. */
+const sweepBatchMax = 1_000;
+/** Values are summed in ten-thousandths, so that cents stay exact up to 900 million a code and day. */
+const valueScale = 10_000;
+
+export interface ConversionDraft {
+  readonly qrId: string;
+  readonly value: number | null;
+  readonly externalId: string | undefined;
+}
+
+export interface Conversion extends ConversionDraft {
+  readonly createdAtMs: number;
+  /** Its name was known: it was counted before, not now. */
+  readonly isRepeated: boolean;
+}
+
+export interface ConversionSum {
+  readonly count: number;
+  readonly value: number;
+}
+
+export interface ConversionDay extends ConversionSum {
+  readonly day: number;
+}
+
+export interface ConversionsParts {
+  readonly store: Management;
+  readonly clock: Clock;
+  readonly codes: { find(workspaceNo: number, id: string): QrCodeRecord | undefined };
+}
+
+export class Conversions {
+  readonly #parts: ConversionsParts;
+
+  constructor(parts: ConversionsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param alongside runs inside the transaction, after its writes
+   * @throws Failure validation_failed for an unknown code, conflict for a name with other fields,
+   *   storage_full
+   */
+  async record(
+    actor: Actor,
+    draft: ConversionDraft,
+    alongside?: (conversion: Conversion) => void,
+  ): Promise<Conversion> {
+    const { store, clock } = this.#parts;
+    return await store.environment.transaction(() => {
+      const nowMs = clock.now();
+      const known = this.#known(actor, draft, nowMs);
+      const conversion: Conversion = {
+        ...draft,
+        createdAtMs: known?.createdAtMs ?? nowMs,
+        isRepeated: known !== undefined,
+      };
+      if (known === undefined) {
+        this.#count(this.#mustFind(actor, draft.qrId), dayOf(nowMs), draft.value ?? 0);
+        this.#remember(actor, conversion);
+      }
+      alongside?.(conversion);
+      return conversion;
+    });
+  }
+
+  /** @param fromDay @param toDay both included */
+  sumOf(codeNos: Iterable<number>, fromDay: number, toDay: number): ConversionSum {
+    let count = 0;
+    let value = 0;
+    for (const codeNo of codeNos) {
+      for (const day of this.daysOf(codeNo, fromDay, toDay)) {
+        count += day.count;
+        value += Math.round(day.value * valueScale);
+      }
+    }
+    return { count, value: value / valueScale };
+  }
+
+  /** The days of a code that have some, oldest first. */
+  daysOf(codeNo: number, fromDay: number, toDay: number): ConversionDay[] {
+    const days: ConversionDay[] = [];
+    const range = {
+      start: [codeNo, fromDay] satisfies [number, number],
+      end: [codeNo, toDay + 1] satisfies [number, number],
+    };
+    for (const { key, value } of this.#parts.store.campaigns.conversionDays.range(range)) {
+      days.push({ day: key[1], count: value[0], value: value[1] / valueScale });
+    }
+    return days;
+  }
+
+  /** Forgets names that are over, one batch. @returns how many; a full batch means that more may wait */
+  async sweep(batch = sweepBatchMax): Promise<number> {
+    const { store, clock } = this.#parts;
+    const { conversionExpiry, conversionKeys } = store.campaigns;
+    const range = {
+      end: [clock.now() + 1, 0, ''] satisfies [number, number, string],
+      limit: batch,
+    };
+    if ([...conversionExpiry.keys({ ...range, limit: 1 })].length === 0) return 0;
+    return await store.environment.transaction(() => {
+      const over = [...conversionExpiry.keys(range)];
+      for (const entry of over) {
+        const [removeAtMs, workspaceNo, externalId] = entry;
+        conversionExpiry.remove(entry);
+        // The name may be in use again since.
+        if (conversionKeys.get([workspaceNo, externalId])?.removeAtMs === removeAtMs) {
+          conversionKeys.remove([workspaceNo, externalId]);
+        }
+      }
+      return over.length;
+    });
+  }
+
+  #known(
+    { workspaceNo }: Actor,
+    { qrId, value, externalId }: ConversionDraft,
+    nowMs: number,
+  ): ConversionRecord | undefined {
+    if (externalId === undefined) return undefined;
+    const known = this.#parts.store.campaigns.conversionKeys.get([workspaceNo, externalId]);
+    if (known === undefined || known.removeAtMs <= nowMs) return undefined;
+    if (known.qrId === qrId && known.value === value) return known;
+    throw new Failure(
+      'conflict',
+      'This externalId was used for another conversion, expected the same code and value',
+    );
+  }
+
+  #remember({ workspaceNo }: Actor, { qrId, value, externalId, createdAtMs }: Conversion): void {
+    if (externalId === undefined) return;
+    const { conversionExpiry, conversionKeys } = this.#parts.store.campaigns;
+    const removeAtMs = createdAtMs + namesRetentionMs;
+    conversionKeys.put([workspaceNo, externalId], { qrId, value, createdAtMs, removeAtMs });
+    conversionExpiry.put([removeAtMs, workspaceNo, externalId], 1);
+  }
+
+  #count({ no }: QrCodeRecord, day: number, value: number): void {
+    const { conversionDays } = this.#parts.store.campaigns;
+    const [count, parts] = conversionDays.get([no, day]) ?? [0, 0];
+    conversionDays.put([no, day], [count + 1, parts + Math.round(value * valueScale)]);
+  }
+
+  #mustFind(actor: Actor, qrId: string): QrCodeRecord {
+    const code = this.#parts.codes.find(actor.workspaceNo, qrId);
+    if (code !== undefined) return code;
+    const message = 'There is no QR code with this id';
+    const faults = [{ path: 'qrId', code: 'unknown_code', message }];
+    throw new Failure('validation_failed', message, { faults });
+  }
+}

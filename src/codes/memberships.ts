@@ -1,0 +1,238 @@
+/**
+ * Which codes are in which campaigns. The tables (store/campaign-tables.ts) are the only truth, whichever
+ * side changes them:
+ *
+ *   a code's `campaignId`        joins that campaign, and leaves the one it named before
+ *   a campaign's `qrCodeIds`     joins and leaves by the list
+ *
+ * What a code's record names is shown only while the code is in that campaign, so a campaign that lets
+ * codes go or is deleted does not have to touch their records. From its end on a campaign is what it
+ * was: no code joins, none leaves. A deleted code is out of the lists, but its row stays: what it
+ * counted inside the schedule counts until its analytics go (code-retention.ts).
+ */
+import {
+  campaignCodesMax,
+  type CampaignRecord,
+  codeCampaignsMax,
+  takesCodes,
+} from '../model/campaign.ts';
+import type { Clock } from '../model/clock.ts';
+import type { QrCodeRecord } from '../model/code.ts';
+import { Failure, type Fault } from '../model/failure.ts';
+import type { PackedMember } from '../store/campaign-tables.ts';
+import type { Management } from '../store/management.ts';
+import { fault } from './rules.ts';
+import { indexCampaign, termCount } from './terms.ts';
+
+/**
+ * Rows of a campaign at most, deleted codes among them: what deleting it removes in one transaction, and
+ * what its end adds up.
+ */
+const rowsMax = 2 * campaignCodesMax;
+
+export interface Member {
+  readonly codeNo: number;
+  readonly qrId: string;
+  readonly isDeleted: boolean;
+}
+
+export class Memberships {
+  readonly #store: Management;
+  readonly #clock: Clock;
+
+  constructor(store: Management, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** The record with its campaign only when it is in it. */
+  withCampaign(code: QrCodeRecord): QrCodeRecord {
+    const { campaignId, ...rest } = code;
+    if (campaignId === undefined) return code;
+    const no = this.#store.campaigns.campaignIds.get(campaignId);
+    return no !== undefined && this.#has(no, code.no) ? code : rest;
+  }
+
+  /** Every campaign of a code, oldest first. */
+  campaignIdsOf(codeNo: number): string[] {
+    return this.#campaignsOf(codeNo).map(({ id }) => id);
+  }
+
+  /** The codes of a campaign in the order of its list; those that joined by themselves come last. */
+  membersOf(campaignNo: number): Member[] {
+    const rows = this.#rows(campaignNo);
+    rows.sort((a, b) => a.value[0] - b.value[0] || a.key[1] - b.key[1]);
+    return rows.map(({ key, value }) => ({
+      codeNo: key[1],
+      qrId: value[2],
+      isDeleted: value[3] === 1,
+    }));
+  }
+
+  /**
+   * Whether a code may name `campaignId`; to be asked before the first write of a change.
+   * @param code undefined for one that is being created
+   * @throws Failure validation_failed, conflict when the campaign is over
+   */
+  checkNamed(
+    workspaceNo: number,
+    code: QrCodeRecord | undefined,
+    campaignId: string | undefined,
+  ): void {
+    if (campaignId === undefined || campaignId === code?.campaignId) return;
+    const campaign = this.#find(workspaceNo, campaignId);
+    if (campaign === undefined) {
+      throw refused('campaignId', 'unknown_campaign', 'There is no such campaign');
+    }
+    if (code !== undefined && this.#has(campaign.no, code.no)) return;
+    if (!takesCodes(campaign, this.#clock.now())) {
+      throw new Failure('conflict', 'The campaign has ended, expected one that takes codes');
+    }
+    const live = this.#liveCount(campaign);
+    if (live >= campaignCodesMax || this.#rowCount(campaign.no) >= rowsMax) {
+      throw refused('campaignId', 'campaign_full', `A campaign has at most ${campaignCodesMax}`);
+    }
+    if (code !== undefined && this.#campaignCount(code.no) >= codeCampaignsMax) {
+      const message = `A code is in at most ${codeCampaignsMax} campaigns`;
+      throw refused('campaignId', 'too_many_campaigns', message);
+    }
+  }
+
+  /** What a code's campaign was, and is: after `checkNamed`, inside the same transaction. */
+  nameMoved(code: QrCodeRecord, before: string | undefined, after: string | undefined): void {
+    if (before === after) return;
+    const nowMs = this.#clock.now();
+    const old = before === undefined ? undefined : this.#find(code.workspaceNo, before);
+    const fresh = after === undefined ? undefined : this.#find(code.workspaceNo, after);
+    if (old !== undefined && takesCodes(old, nowMs) && this.#has(old.no, code.no)) {
+      this.#leave(old.no, code.no);
+      indexCampaign(this.#store, old, { joined: [], left: [code] });
+    }
+    if (fresh !== undefined && !this.#has(fresh.no, code.no)) {
+      // After the codes of a list, whose places are small numbers.
+      this.#join(fresh.no, code.no, [nowMs, code.createdAtMs, code.id, 0]);
+      indexCampaign(this.#store, fresh, { joined: [code], left: [] });
+    }
+  }
+
+  /** What keeps `codes` from being the list of a campaign. @param campaignNo undefined for a new one */
+  listFaults(campaignNo: number | undefined, codes: readonly QrCodeRecord[]): Fault[] {
+    const faults: Fault[] = [];
+    let more = 0;
+    for (const [at, { no }] of codes.entries()) {
+      if (campaignNo !== undefined && this.#has(campaignNo, no)) continue;
+      more++;
+      if (this.#campaignCount(no) < codeCampaignsMax) continue;
+      const message = `This code is in ${codeCampaignsMax} campaigns, the most there may be`;
+      faults.push(fault(`qrCodeIds.${at}`, 'too_many_campaigns', message));
+    }
+    const rows = campaignNo === undefined ? 0 : this.#rowCount(campaignNo);
+    if (codes.length > campaignCodesMax || rows + more > rowsMax) {
+      const message = `A campaign has at most ${campaignCodesMax} codes, and ${rowsMax} with deleted ones`;
+      faults.push(fault('qrCodeIds', 'too_many', message));
+    }
+    return faults;
+  }
+
+  /** Makes `codes` the list of a campaign, in this order. Inside a transaction, after `listFaults`. */
+  setList(campaign: CampaignRecord, codes: readonly QrCodeRecord[]): void {
+    const wanted = new Set(codes.map(({ no }) => no));
+    const places = new Map<number, number>();
+    const left: Array<{ no: number; createdAtMs: number }> = [];
+    for (const { key, value } of this.#rows(campaign.no)) {
+      const [, codeNo] = key;
+      places.set(codeNo, value[0]);
+      if (value[3] === 1 || wanted.has(codeNo)) continue;
+      this.#leave(campaign.no, codeNo);
+      left.push({ no: codeNo, createdAtMs: value[1] });
+    }
+    for (const [place, { no, createdAtMs, id }] of codes.entries()) {
+      if (places.get(no) !== place) this.#join(campaign.no, no, [place, createdAtMs, id, 0]);
+    }
+    const joined = codes.filter(({ no }) => !places.has(no));
+    indexCampaign(this.#store, campaign, { joined, left });
+  }
+
+  /** A deleted code leaves the lists. Inside the transaction of its deletion. */
+  markDeleted(code: QrCodeRecord): void {
+    for (const campaign of this.#campaignsOf(code.no)) {
+      const key: [number, number] = [campaign.no, code.no];
+      const [place, createdAtMs, qrId] = this.#store.campaigns.campaignCodes.get(key) ?? [];
+      if (place === undefined || createdAtMs === undefined || qrId === undefined) continue;
+      this.#store.campaigns.campaignCodes.put(key, [place, createdAtMs, qrId, 1]);
+      indexCampaign(this.#store, campaign, { joined: [], left: [code] });
+    }
+  }
+
+  /** A code whose analytics are gone leaves the sums too. Inside a transaction. */
+  forgetCode(codeNo: number): void {
+    const keys = [...this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))];
+    for (const [, campaignNo] of keys) this.#leave(campaignNo, codeNo);
+  }
+
+  /** A deleted campaign lets all go. Inside the transaction of its deletion. */
+  forgetCampaign(campaign: CampaignRecord): void {
+    const left: Array<{ no: number; createdAtMs: number }> = [];
+    for (const { key, value } of this.#rows(campaign.no)) {
+      this.#leave(campaign.no, key[1]);
+      if (value[3] === 0) left.push({ no: key[1], createdAtMs: value[1] });
+    }
+    indexCampaign(this.#store, campaign, { joined: [], left });
+  }
+
+  #find(workspaceNo: number, campaignId: string): CampaignRecord | undefined {
+    const { campaignIds, campaigns } = this.#store.campaigns;
+    const no = campaignIds.get(campaignId);
+    const campaign = no === undefined ? undefined : campaigns.get(no);
+    return campaign?.workspaceNo === workspaceNo ? campaign : undefined;
+  }
+
+  #campaignsOf(codeNo: number): CampaignRecord[] {
+    const found: CampaignRecord[] = [];
+    for (const [, no] of this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))) {
+      const campaign = this.#store.campaigns.campaigns.get(no);
+      if (campaign !== undefined) found.push(campaign);
+    }
+    return found;
+  }
+
+  /** A list, so that rows may go while it is walked. */
+  #rows(campaignNo: number): Array<{ key: [number, number]; value: PackedMember }> {
+    return [...this.#store.campaigns.campaignCodes.range(everyOf(campaignNo))];
+  }
+
+  #has(campaignNo: number, codeNo: number): boolean {
+    return this.#store.campaigns.campaignCodes.has([campaignNo, codeNo]);
+  }
+
+  #rowCount(campaignNo: number): number {
+    return this.#store.campaigns.campaignCodes.count(everyOf(campaignNo));
+  }
+
+  #campaignCount(codeNo: number): number {
+    return this.#store.campaigns.codeCampaigns.count(everyOf(codeNo));
+  }
+
+  #liveCount({ workspaceNo, id }: CampaignRecord): number {
+    return termCount(this.#store, workspaceNo, { kind: 'campaign', text: id });
+  }
+
+  #join(campaignNo: number, codeNo: number, member: PackedMember): void {
+    this.#store.campaigns.campaignCodes.put([campaignNo, codeNo], member);
+    this.#store.campaigns.codeCampaigns.put([codeNo, campaignNo], 1);
+  }
+
+  #leave(campaignNo: number, codeNo: number): void {
+    this.#store.campaigns.campaignCodes.remove([campaignNo, codeNo]);
+    this.#store.campaigns.codeCampaigns.remove([codeNo, campaignNo]);
+  }
+}
+
+/** All keys that begin with a number; the end is not part of a range. */
+function everyOf(no: number): { readonly start: [number, number]; readonly end: [number, number] } {
+  return { start: [no, 0], end: [no + 1, 0] };
+}
+
+function refused(path: string, code: string, message: string): Failure {
+  return new Failure('validation_failed', message, { faults: [fault(path, code, message)] });
+}

@@ -1,0 +1,39 @@
+/**
+ * How long raw scans are kept: the oldest blocks go, a few at a time, inside a checkpoint's transaction.
+ * A block goes whole, once all its scans are old enough and nobody needs it any more.
+ */
+import { dayMs } from '../model/day.ts';
+import type { ScanStore } from '../store/scans.ts';
+import { ScanBlock } from './block.ts';
+
+/** With no retention of raw scans, blocks stay this long for their events. */
+const eventsOnlyMs = 3_600_000;
+
+export interface BlockRetention {
+  readonly nowMs: number;
+  /** 0 = only as long as events need them. */
+  readonly rawRetentionDays: number;
+  /** Sequence of the newest block that nobody needs any more, but for its raw scans. */
+  readonly doneTo: number;
+  /** Blocks looked at. */
+  readonly limit: number;
+}
+
+/** Inside a transaction. */
+export function trimBlocks(
+  { blocks }: ScanStore,
+  { nowMs, rawRetentionDays, doneTo, limit }: BlockRetention,
+): void {
+  const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
+  const keys: number[] = [];
+  let expired = 0;
+  for (const { key, value } of blocks.range({ limit })) {
+    if (key > doneTo) break;
+    keys.push(key);
+    const { newestMs } = new ScanBlock(value);
+    if (newestMs < nowMs - keptMs) expired = keys.length;
+    // A block dated by a clock that ran ahead goes with the first one after it that is expired.
+    else if (newestMs <= nowMs) break;
+  }
+  for (const key of keys.slice(0, expired)) blocks.remove(key);
+}

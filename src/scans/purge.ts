@@ -1,0 +1,115 @@
+/**
+ * Removes the numbers of codes whose analytics are over: head, days, months, the chunks of their sketches,
+ * and their share of the workspace's counts by code. Only the shard that owns a code's partition does it,
+ * for nobody else writes its keys.
+ *
+ * It rides on the shard's checkpoints, a bounded number of keys each, so that no window waits: a code
+ * with ten busy years has 60,000. The store is the only memory of how far it came, so a transaction that
+ * is undone or a crash midway just finds more to remove. Raw scans stay in their blocks, which other codes
+ * share, until these expire; without the head nothing leads to them.
+ */
+import type { Table } from '../store/environment.ts';
+import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans.ts';
+import { forgetCount } from './code-counts.ts';
+import { monthOf, type Summaries } from './summaries.ts';
+
+/** Keys one step removes: 1 to 2 ms. */
+const keysMax = 500;
+/** What a day or month costs in keys: its record of counts is read and written anew, 16 KB at most. */
+const spanKeys = 10;
+/** Codes that may wait: what is asked beyond is asked again later. */
+const waitingMax = 10_000;
+const spanEnd = 0xffff;
+
+export interface PurgeOrder {
+  readonly codeNo: number;
+  readonly workspaceNo: number;
+}
+
+export class Purge {
+  readonly #store: ScanStore;
+  readonly #summaries: Summaries;
+  /** Workspace by code. */
+  readonly #waiting = new Map<number, number>();
+  /** Without keys left in a transaction that is still open. */
+  #finished: number[] = [];
+  #done: number[] = [];
+
+  constructor(store: ScanStore, summaries: Summaries) {
+    this.#store = store;
+    this.#summaries = summaries;
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  ask(orders: readonly PurgeOrder[]): void {
+    for (const { codeNo, workspaceNo } of orders) {
+      if (this.#waiting.size < waitingMax) this.#waiting.set(codeNo, workspaceNo);
+    }
+  }
+
+  /** Their actors leave memory: saved, they would bring the numbers back. */
+  dropFrom(actors: Map<number, unknown>): void {
+    for (const codeNo of this.#waiting.keys()) actors.delete(codeNo);
+  }
+
+  /** One step, inside a transaction; `settle` follows once that has committed. */
+  step(): void {
+    this.#finished = [];
+    let left = keysMax;
+    for (const [codeNo, workspaceNo] of this.#waiting) {
+      left -= this.#remove(codeNo, workspaceNo, left);
+      if (left <= 0) return;
+      this.#finished.push(codeNo);
+    }
+  }
+
+  settle(): void {
+    for (const codeNo of this.#finished) this.#waiting.delete(codeNo);
+    this.#done.push(...this.#finished);
+    this.#finished = [];
+  }
+
+  /** Codes that were finished since this was asked last. */
+  takeDone(): number[] {
+    return this.#done.splice(0);
+  }
+
+  /** @returns what it cost in keys, `limit` or more when something may be left */
+  #remove(codeNo: number, workspaceNo: number, limit: number): number {
+    const { chunks, days, months, heads } = this.#store;
+    const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };
+    const pieces = { start: chunkKey(codeNo, 0, 0), end: chunkKey(codeNo, spanEnd, 0) };
+    const forget = (span: number): void => forgetCount(this.#store, workspaceNo, codeNo, span);
+    let cost = removeRange(chunks, pieces, limit).length;
+    const ofSpans = (): number => Math.ceil(Math.max(0, limit - cost) / spanKeys);
+    for (const key of removeRange(days, spans, ofSpans())) {
+      forget(spanOf(key));
+      cost += spanKeys;
+    }
+    for (const key of removeRange(months, spans, ofSpans())) {
+      forget(monthSpan(spanOf(key)));
+      cost += spanKeys;
+    }
+    if (cost >= limit) return cost;
+    const newest = this.#summaries.newestDayCounts(codeNo);
+    if (newest === undefined) return cost;
+    forget(newest.day);
+    forget(monthSpan(monthOf(newest.day)));
+    heads.remove(codeNo);
+    return cost + spanKeys;
+  }
+}
+
+function removeRange(
+  table: Table<Uint8Array, Uint8Array>,
+  range: { readonly start: Uint8Array; readonly end: Uint8Array },
+  limit: number,
+): Uint8Array[] {
+  if (limit <= 0) return [];
+  const keys = [...table.keys({ ...range, limit })];
+  for (const key of keys) table.remove(key);
+  return keys;
+}

@@ -1,0 +1,70 @@
+/**
+ * The tables of campaigns and conversions, in the management environment: a campaign, its codes, its
+ * timer and its events commit together.
+ *
+ *   campaigns            campaignNo                                           -> CampaignRecord
+ *   campaign_ids         "cmp_…"                                              -> campaignNo
+ *   workspace_campaigns  [workspaceNo, campaignNo]                            -> PackedSchedule: the list
+ *   campaign_due         [endMs, campaignNo]                                  -> 1: the durable timer
+ *   campaign_codes       [campaignNo, codeNo]                                 -> PackedMember
+ *   code_campaigns       [codeNo, campaignNo]                                 -> 1
+ *   conversion_days      [codeNo, day]                                        -> PackedConversions
+ *   conversion_keys      [workspaceNo, externalId]                            -> ConversionRecord
+ *   conversion_expiry    [removeAtMs, workspaceNo, externalId]                -> 1, for the sweep
+ *
+ * Membership is what campaign_codes says; code_campaigns is the same the other way, and the term
+ * `campaign` of the list's index (code-keys.ts) the same again for live codes.
+ */
+import type { CampaignRecord } from '../model/campaign.ts';
+import type { StoreEnvironment, Table } from './environment.ts';
+
+/** What a list filters by, without decoding the record. `endDay`: -1 = none; `isTold`: its end. */
+export type PackedSchedule = readonly [startDay: number, endDay: number, isTold: 0 | 1];
+
+/**
+ * A code in a campaign: its place in the list, what its key in the list's index needs, its id, and
+ * whether it was deleted; a deleted one still counts until its analytics go.
+ */
+export type PackedMember = readonly [
+  place: number,
+  createdAtMs: number,
+  qrId: string,
+  isDeleted: 0 | 1,
+];
+
+/** Conversions of a code and day, and the sum of their values in ten-thousandths. */
+export type PackedConversions = readonly [count: number, valueParts: number];
+
+/** A conversion that named itself: what a repetition is compared with and answered. */
+export interface ConversionRecord {
+  readonly qrId: string;
+  readonly value: number | null;
+  readonly createdAtMs: number;
+  readonly removeAtMs: number;
+}
+
+export interface CampaignTables {
+  readonly campaigns: Table<number, CampaignRecord>;
+  readonly campaignIds: Table<string, number>;
+  readonly workspaceCampaigns: Table<[number, number], PackedSchedule>;
+  readonly campaignDue: Table<[number, number], number>;
+  readonly campaignCodes: Table<[number, number], PackedMember>;
+  readonly codeCampaigns: Table<[number, number], number>;
+  readonly conversionDays: Table<[number, number], PackedConversions>;
+  readonly conversionKeys: Table<[number, string], ConversionRecord>;
+  readonly conversionExpiry: Table<[number, number, string], number>;
+}
+
+export function openCampaignTables(environment: StoreEnvironment): CampaignTables {
+  return {
+    campaigns: environment.table('campaigns', { key: 'uint32' }),
+    campaignIds: environment.table('campaign_ids'),
+    workspaceCampaigns: environment.table('workspace_campaigns'),
+    campaignDue: environment.table('campaign_due'),
+    campaignCodes: environment.table('campaign_codes'),
+    codeCampaigns: environment.table('code_campaigns'),
+    conversionDays: environment.table('conversion_days'),
+    conversionKeys: environment.table('conversion_keys'),
+    conversionExpiry: environment.table('conversion_expiry'),
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * A campaign's numbers from the engine itself, against a plain count of the scans: sums, the union of
+ * scanners, breakdowns, series; and an end that waits for what is journaled.
+ */
+import { onTestFinished, expect, test } from 'vitest';
+import { getRandomValues } from 'node:crypto';
+import { EndClock } from '../../src/campaigns/end-clock.ts';
+import { openCampaigns, type Campaigns } from '../../src/campaigns/open-campaigns.ts';
+import { dayMs } from '../../src/model/day.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { actor, openDesk, type Desk } from '../codes/desk.ts';
+import { EngineRig, type ScanFact } from '../scans/engine-rig.ts';
+import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
+
+const agents = [
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/125.0.0.0 Mobile Safari/537.36',
+  'Googlebot/2.1 (+http://www.google.com/bot.html)',
+];
+const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
+
+interface Show {
+  readonly desk: Desk;
+  readonly rig: EngineRig;
+  readonly campaigns: Campaigns;
+  /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
+  readonly visit: (codeNo: number, from: number, to: number) => void;
+}
+
+function openShow(): Show {
+  const desk = openDesk();
+  const rig = new EngineRig({
+    journals: 2,
+    segmentBytesMax: 10_000,
+    actorsMax: 100,
+    rawRetentionDays: 40_000,
+    codeIdOf: (no) => desk.book.findByNo(no)?.id,
+  });
+  onTestFinished(async () => await rig.close());
+  rig.startShards(2);
+  const { clock, outbox, book: codes, temporary } = desk;
+  const ids = createIdSource(clock, getRandomValues);
+  const parts = { store: temporary.store, outbox, ids, clock, codes };
+  const campaigns = openCampaigns({ ...parts, report: rig.report });
+  const visit = (codeNo: number, from: number, to: number): void => {
+    for (let day = from; day <= to; day++) {
+      const inputs = Array.from({ length: 5 }, (_, at) => ({
+        codeNo,
+        workspaceNo: 1,
+        agent: agents[(at + codeNo) % agents.length]!,
+        referer: at % 2 === 0 ? '' : 'https://www.example.org/a?b=c',
+        address: Uint8Array.of(10, 0, day & 1, (at * codeNo) % 7),
+        isPrefetch: false,
+      }));
+      rig.scan(day % 2, day * dayMs + codeNo * 1_000, inputs);
+    }
+  };
+  return { desk, rig, campaigns, visit };
+}
+
+test('equal a plain count over its codes and days, in any range', async () => {
+  const { desk, rig, campaigns, visit } = openShow();
+  const codes = [];
+  for (let at = 0; at < 6; at++) {
+    codes.push(await desk.book.create(actor, { target: 'https://example.com/' }));
+  }
+  const inside = codes.slice(0, 4);
+  const span = { startDay: first + 5, endDay: first + 50 };
+  const qrCodeIds = inside.map(({ id }) => id);
+  const made = await campaigns.book.create(actor, { name: 'c', ...span, qrCodeIds });
+  for (const { no } of codes) visit(no, first, first + 60);
+  rig.settle();
+  rig.startShards(3);
+  rig.settle();
+  desk.clock.set((first + 40) * dayMs);
+  await desk.book.delete(actor, inside[3]!.id);
+  const numbers = new Set(inside.map(({ no }) => no));
+  const within = (from: number, to: number): ScanFact[] =>
+    rig.facts.filter(({ codeNo, timeMs }) => {
+      const day = Math.floor(timeMs / dayMs);
+      return numbers.has(codeNo) && day >= from && day <= to;
+    });
+  const ranges = [
+    [undefined, undefined],
+    [first, first + 9],
+    [first + 20, first + 99],
+    [first + 30, first + 30],
+  ] as const;
+  for (const [fromDay, toDay] of ranges) {
+    const from = Math.max(span.startDay, fromDay ?? 0);
+    const to = Math.min(span.endDay, toDay ?? 99_999);
+    const facts = within(from, to);
+    const found = await campaigns.report.analytics(made, { fromDay, toDay });
+    expect(found).toMatchObject(analyticsOf(facts));
+    const perCode = inside.map(({ id, no }, at) => ({
+      qrId: id,
+      deleted: at === 3,
+      totalScans: facts.filter((fact) => fact.codeNo === no && isPerson(fact)).length,
+      conversions: 0,
+    }));
+    expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
+    const shares = await campaigns.report.breakdown(made, { fromDay, toDay }, 'os');
+    expect(shares).toEqual(breakdownOf(facts, 'os'));
+    const points = await campaigns.report.timeseries(made, { fromDay, toDay }, 'day');
+    expect(points).toEqual(timeseriesOf(facts, from, Math.min(to, first + 40), 24));
+  }
+});
+
+test('at the end have every scan that was answered before it', async () => {
+  const { desk, rig, campaigns, visit } = openShow();
+  const code = await desk.book.create(actor, { target: 'https://example.com/' });
+  const span = { startDay: first, endDay: first };
+  const draft = { name: 'c', ...span, qrCodeIds: [code.id] };
+  const { id } = await campaigns.book.create(actor, draft);
+  const log = createLog('debug', { write: () => undefined });
+  const { clock } = desk;
+  const counting = rig.counting();
+  const ends = new EndClock({ book: campaigns.book, counting, clock, log });
+  clock.set((first + 1) * dayMs - 1);
+  visit(code.no, first, first);
+  const empty = counting.mark();
+  expect(counting.isPast(empty)).toBe(false);
+  clock.move(10_000);
+  expect(await ends.tick()).toBe(0);
+  rig.turn(0);
+  rig.settle();
+  expect(counting.isPast(empty)).toBe(true);
+  expect(await ends.tick()).toBe(1);
+  const people = rig.facts.filter(isPerson).length;
+  expect(people).toBeGreaterThan(0);
+  expect(campaigns.book.find(1, id)?.end?.totalScans).toBe(people);
+});
