@@ -59,6 +59,11 @@ export class ScanBlock {
     return this.#view.getFloat64(16, true);
   }
 
+  /** Bytes it takes. */
+  get length(): number {
+    return this.#bytes.length;
+  }
+
   codeNo(group: number): number {
     return this.#view.getUint32(blockHeaderBytes + group * groupBytes, true);
   }
@@ -118,6 +123,9 @@ export class ScanBlock {
   }
   os(entry: number): number {
     return this.#view.getUint8(this.#at(entry) + 37);
+  }
+  browser(entry: number): number {
+    return this.#view.getUint8(this.#at(entry) + 38);
   }
   bot(entry: number): number {
     return this.#view.getUint8(this.#at(entry) + 39);

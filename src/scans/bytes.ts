@@ -87,6 +87,12 @@ export class ByteReader {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   }
 
+  /** Passes over a text or bytes. */
+  skip(): void {
+    const length = this.integer();
+    this.#at += length;
+  }
+
   bytes(): Uint8Array {
     const length = this.integer();
     const from = this.#at;

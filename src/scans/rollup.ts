@@ -49,13 +49,16 @@ const noCounts: readonly number[] = Array.from({ length: smallCounts }, () => 0)
 
 export class Rollup {
   scans = 0;
+  readonly takesNames: boolean;
   /** Counts of the small dimensions, at `offsets[dimension] + value`. */
   readonly #small = noCounts.slice();
   readonly #countries = new Map<number, number>();
   readonly #cities: Names;
   readonly #referers: Names;
 
+  /** @param namesMax 0 = names are of no interest, and not told apart */
   constructor(namesMax: number) {
+    this.takesNames = namesMax > 0;
     this.#cities = new Names(namesMax);
     this.#referers = new Names(namesMax);
   }
@@ -150,6 +153,18 @@ export class Rollup {
         rollup.#countries.set(key & valueMask, count);
       } else {
         throw new Error(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
+      }
+    }
+    return rollup;
+  }
+
+  /** The same, and past the names: for totals, in a fifth of the time. */
+  static readWithoutNames(from: ByteReader): Rollup {
+    const rollup = Rollup.readCounts(from, 0);
+    for (let list = 0; list < 2; list++) {
+      for (let left = from.integer(); left > 0; left--) {
+        from.skip();
+        from.integer();
       }
     }
     return rollup;

@@ -1,4 +1,5 @@
 /** What the control thread and a shard's thread tell each other. */
+import type { PurgeOrder } from './purge.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 
@@ -14,12 +15,21 @@ export interface ShardThread {
   readonly actorsMax: number;
   readonly namesPerDayMax: number;
   readonly rawRetentionDays: number;
+  /** Blocks up to this sequence are done with by those who make deliveries of them. */
+  readonly deliveredBlock: number;
 }
 
-export type ShardRequest = { readonly kind: 'stop' };
+export type ShardRequest =
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'delivered'; readonly block: number }
+  | { readonly kind: 'purge'; readonly orders: readonly PurgeOrder[] };
 
 export type ShardReport =
   | { readonly kind: 'caught-up' }
+  /** Asked for by `purge`: nothing of these codes is left in the store. */
+  | { readonly kind: 'purged'; readonly codeNos: readonly number[] }
+  /** A window with scans is in the store: there are new blocks. */
+  | { readonly kind: 'committed' }
   | { readonly kind: 'figures'; readonly figures: ShardFigures; readonly fault: string | undefined }
   | {
       readonly kind: 'consumed';

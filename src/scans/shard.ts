@@ -13,18 +13,20 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
-import { dayMs } from '../model/day.ts';
 import { BotReason } from '../model/scan.ts';
 import { newestSequence, putCheckpoints, readCheckpoints, type ScanStore } from '../store/scans.ts';
 import { ScanBlock } from './block.ts';
+import { trimBlocks } from './block-retention.ts';
 import { CodeActor } from './code-actor.ts';
 import { JournalReader } from './journal/reader.ts';
 import { journalFolder, listJournals } from './journal/segments.ts';
 import type { JournalTails } from './journal/tails.ts';
+import { Purge } from './purge.ts';
 import { RecordCursor } from './record.ts';
 import { Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
+import { WorkspaceSums } from './workspace-sums.ts';
 
 /**
  * Blocks between checkpoints, 4 s at the default window: the read side walks them and recovery applies
@@ -35,8 +37,6 @@ const checkpointWindows = 32;
 const trimFactor = 2;
 /** Share of `actorsMax` that stays when the bound is passed: one sweep then serves many windows. */
 const actorsKeptShare = 0.75;
-/** With no retention of raw scans, blocks stay this long for their events. */
-const eventsOnlyMs = 3_600_000;
 
 export interface ShardOptions {
   readonly shard: number;
@@ -50,6 +50,8 @@ export interface ShardOptions {
   readonly actorsMax: number;
   readonly namesPerDayMax: number;
   readonly rawRetentionDays: number;
+  /** Blocks after this sequence still have deliveries to be made of them: they are kept. */
+  readonly deliveredBlock: number;
 }
 
 interface Inbox {
@@ -87,9 +89,13 @@ export class Shard {
   readonly #cursor = new RecordCursor();
   readonly #address = new Uint8Array(16);
   readonly #partitions: number[] = [];
+  readonly #workspaces: WorkspaceSums;
+  readonly purge: Purge;
   #waitingBlock: Buffer | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
+  #committedScans = 0;
+  #deliveredBlock: number;
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
   #idleTurns = 0;
@@ -115,12 +121,15 @@ export class Shard {
 
   constructor(options: ShardOptions) {
     this.#options = options;
+    this.#deliveredBlock = options.deliveredBlock;
     this.#summaries = new Summaries(options.store, options.namesPerDayMax);
+    this.purge = new Purge(options.store, this.#summaries);
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
     for (const journal of listJournals(options.journalRoot)) this.#openInbox(journal);
     this.#applyBlocksSinceCheckpoint();
+    this.#workspaces = new WorkspaceSums({ ...options, partitions: this.#partitions });
   }
 
   /**
@@ -133,30 +142,49 @@ export class Shard {
     store.environment.refresh();
     for (const inbox of this.#inboxes) inbox.seen = this.#tail(inbox);
     if (this.#waitingBlock === undefined) this.#readJournals();
+    const hadWindow = this.#waitingBlock !== undefined;
     if (this.#waitingBlock !== undefined) {
       this.#commit(this.#waitingBlock);
       this.#waitingBlock = undefined;
       this.#sinceCheckpoint++;
       this.#figures.windowMs = clock.monotonicMs() - startedMs;
-    } else if (this.#sinceCheckpoint > 0 || this.#isLeftBehind()) {
+    }
+    this.#workspaces.follow();
+    const hasWork = this.#sinceCheckpoint > 0 || !this.purge.isIdle;
+    if (!hadWindow && (hasWork || this.#isLeftBehind())) {
       this.checkpoint();
     }
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
     return this.#inboxes.some((inbox) => inbox.position < inbox.seen);
   }
 
+  /** Scans in committed blocks since the start, bots included. */
+  get committedScans(): number {
+    return this.#committedScans;
+  }
+
+  /** Deliveries were made of the blocks up to here: they may be trimmed. */
+  delivered(block: number): void {
+    this.#deliveredBlock = block;
+  }
+
   /** Saves the actors that changed; the blocks up to here are no longer needed for counting. */
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
+    this.purge.dropFrom(this.#actors);
     const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
     store.environment.transactionSync(() => {
       for (const actor of dirty) actor.save();
+      this.purge.step();
+      this.#workspaces.save();
       this.#checkpoint = newestSequence(store);
       putCheckpoints(store, this.#partitions, this.#checkpoint);
       if (this.#options.shard === 0) this.#trimBlocks();
     });
     for (const actor of dirty) actor.settle();
+    this.purge.settle();
+    this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
     this.#restIdleActors();
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
@@ -301,6 +329,7 @@ export class Shard {
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
     for (const inbox of this.#inboxes) inbox.committed = inbox.position;
+    this.#committedScans += this.#window.scans;
     this.#window.clear();
     if (!isEmpty) this.#apply(new ScanBlock(bytes));
   }
@@ -341,25 +370,12 @@ export class Shard {
     }
   }
 
-  /** Retention: deletes the oldest blocks, a few at a time, inside the checkpoint's transaction. */
   #trimBlocks(): void {
     const { store, clock, shards, rawRetentionDays } = this.#options;
-    const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
-    const nowMs = clock.now();
-    const expiredMs = nowMs - keptMs;
-    const oldestNeeded = Math.min(...readCheckpoints(store));
+    const counted = [...readCheckpoints(store), ...readCheckpoints(store, 'workspaces')];
+    const doneTo = Math.min(this.#deliveredBlock, ...counted);
     const limit = trimFactor * checkpointWindows * shards;
-    const keys: number[] = [];
-    let expired = 0;
-    for (const { key, value } of store.blocks.range({ limit })) {
-      if (key > oldestNeeded) break;
-      keys.push(key);
-      const { newestMs } = new ScanBlock(value);
-      if (newestMs < expiredMs) expired = keys.length;
-      // A block dated by a clock that ran ahead goes with the first one after it that is expired.
-      else if (newestMs <= nowMs) break;
-    }
-    for (const key of keys.slice(0, expired)) store.blocks.remove(key);
+    trimBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
   }
 
   /** Actors beyond the bound leave memory, those idle longest first; dirty ones stay until saved. */

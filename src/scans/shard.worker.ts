@@ -31,6 +31,7 @@ let isCaughtUp = false;
 let isReporting = false;
 let timer: NodeJS.Timeout | undefined;
 let fault: string | undefined;
+let reportedScans = 0;
 
 function turn(): void {
   let waitMs = setup.windowMs;
@@ -38,6 +39,10 @@ function turn(): void {
     const startedMs = systemClock.monotonicMs();
     const hasMore = shard.turn();
     fault = undefined;
+    if (shard.committedScans !== reportedScans) {
+      reportedScans = shard.committedScans;
+      send({ kind: 'committed' });
+    }
     waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
     if (!hasMore && !isCaughtUp) {
       isCaughtUp = true;
@@ -62,6 +67,8 @@ function stop(): void {
 
 function report(): void {
   send({ kind: 'figures', figures: shard.figures(), fault });
+  const purged = shard.purge.takeDone();
+  if (purged.length > 0) send({ kind: 'purged', codeNos: purged });
   if (isReporting) return;
   isReporting = true;
   void shard
@@ -75,7 +82,15 @@ function report(): void {
     });
 }
 
-line.onRequest(() => {
+line.onRequest((request) => {
+  if (request.kind === 'delivered') {
+    shard.delivered(request.block);
+    return;
+  }
+  if (request.kind === 'purge') {
+    shard.purge.ask(request.orders);
+    return;
+  }
   isStopping = true;
   clearTimeout(timer);
   turn();

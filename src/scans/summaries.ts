@@ -49,6 +49,9 @@ const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() -
 export const firstDayOf = (month: number): number =>
   Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;
 
+/** Undefined = nobody asks who scanned, only how often. */
+type MaybeSketch = Sketch | undefined;
+
 export class Summaries {
   readonly #store: ScanStore;
   readonly namesMax: number;
@@ -97,19 +100,66 @@ export class Summaries {
     return { mask, rollup, sketch: this.#readSketch(reader, codeNo, monthSpan(month)) };
   }
 
-  /** Adds a closed day to what is gathered for a range, its sketch straight from the stored bytes. */
-  addDay(codeNo: number, day: number, rollup: Rollup, sketch: Sketch): void {
-    const bytes = this.#store.days.get(spanKey(codeNo, day));
-    if (bytes !== undefined) this.#add(open(bytes), codeNo, day, rollup, sketch);
+  /** Sequence of the newest block that the head knows of; 0 = none. */
+  newestBlock(codeNo: number): number {
+    const bytes = this.#store.heads.get(codeNo);
+    if (bytes === undefined) return 0;
+    const reader = open(bytes);
+    reader.integer();
+    return reader.integer();
+  }
+
+  /** The head's day without its names and its sketch; undefined when the code has no head. */
+  newestDayCounts(codeNo: number): { day: number; rollup: Rollup } | undefined {
+    const bytes = this.#store.heads.get(codeNo);
+    if (bytes === undefined) return undefined;
+    const reader = open(bytes);
+    const day = dayOfHead(reader);
+    return { day, rollup: Rollup.readCounts(reader, this.namesMax) };
+  }
+
+  /**
+   * Adds the head's day to what is gathered for a range, if it is one of its days.
+   * @returns whether the code has a head: without one it has no days and no months either
+   */
+  addHead(codeNo: number, from: number, to: number, rollup: Rollup, sketch: MaybeSketch): boolean {
+    const bytes = this.#store.heads.get(codeNo);
+    if (bytes === undefined) return false;
+    const reader = open(bytes);
+    const day = dayOfHead(reader);
+    if (day >= from && day <= to) this.#add(reader, codeNo, day, rollup, sketch);
+    return true;
+  }
+
+  /** Adds a stored closed day, its sketch straight from the bytes. */
+  addDay(
+    codeNo: number,
+    day: number,
+    bytes: Uint8Array,
+    rollup: Rollup,
+    sketch: MaybeSketch,
+  ): void {
+    this.#add(open(bytes), codeNo, day, rollup, sketch);
   }
 
   /** The same for a month's closed days together. */
-  addMonth(codeNo: number, month: number, rollup: Rollup, sketch: Sketch): void {
-    const bytes = this.#store.months.get(spanKey(codeNo, month));
-    if (bytes === undefined) return;
+  addMonth(
+    codeNo: number,
+    month: number,
+    bytes: Uint8Array,
+    rollup: Rollup,
+    sketch: MaybeSketch,
+  ): void {
     const reader = open(bytes);
     reader.integer();
     this.#add(reader, codeNo, monthSpan(month), rollup, sketch);
+  }
+
+  /** Scans of a stored month. */
+  monthScans(bytes: Uint8Array): number {
+    const reader = open(bytes);
+    reader.integer();
+    return reader.integer();
   }
 
   putHead(codeNo: number, head: Head): void {
@@ -145,8 +195,19 @@ export class Summaries {
     this.#store.months.put(spanKey(codeNo, monthNumber), writer.take());
   }
 
-  #add(reader: ByteReader, codeNo: number, span: number, rollup: Rollup, sketch: Sketch): void {
-    rollup.merge(Rollup.read(reader, Number.MAX_SAFE_INTEGER));
+  #add(
+    reader: ByteReader,
+    codeNo: number,
+    span: number,
+    rollup: Rollup,
+    sketch: MaybeSketch,
+  ): void {
+    rollup.merge(
+      rollup.takesNames
+        ? Rollup.read(reader, Number.MAX_SAFE_INTEGER)
+        : Rollup.readWithoutNames(reader),
+    );
+    if (sketch === undefined) return;
     const hasChunks = reader.byte() === 1;
     sketch.mergeParts(reader.bytes(), this.#chunkSource(hasChunks, codeNo, span));
   }
@@ -180,6 +241,13 @@ export class Summaries {
       this.#store.chunks.put(chunkKey(codeNo, span, index), sketch.chunkBytes(index));
     }
   }
+}
+
+/** Behind total and newest block. */
+function dayOfHead(reader: ByteReader): number {
+  reader.integer();
+  reader.integer();
+  return reader.integer();
 }
 
 function open(bytes: Uint8Array): ByteReader {

@@ -15,6 +15,7 @@ import {
   listSegments,
   trimJournal,
 } from '../../src/scans/journal/segments.ts';
+import { Counting } from '../../src/scans/counting.ts';
 import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
@@ -84,6 +85,11 @@ export class EngineRig {
     });
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
+  }
+
+  /** How far what is journaled by now is counted. */
+  counting(): Counting {
+    return new Counting(this.#readStore, this.#tails, this.#journalRoot);
   }
 
   /** A redirect thread starts: after a crash, over whatever its predecessor left. */
@@ -198,6 +204,7 @@ export class EngineRig {
       actorsMax: this.#options.actorsMax,
       namesPerDayMax: 100,
       rawRetentionDays: this.#options.rawRetentionDays,
+      deliveredBlock: Number.MAX_SAFE_INTEGER,
     });
   }
 

@@ -10,7 +10,7 @@ import {
   type VisitorClass,
 } from '../../src/model/scan.ts';
 import { dayMs } from '../../src/model/day.ts';
-import type { BreakdownBy, BreakdownRow } from '../../src/scans/report.ts';
+import type { BreakdownBy, BreakdownRow } from '../../src/scans/breakdown.ts';
 import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import type { ScanFact } from './engine-rig.ts';
 

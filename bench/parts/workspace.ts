@@ -1,0 +1,303 @@
+/**
+ * What does the dashboard of a workspace with 100,000 codes wait for?
+ *
+ * 500 of the codes are scanned every day for two months, the rest never. Lists come with the scans of each
+ * item, as the API sends them. Numbers come from the sums that the engine keeps; beside them stands what
+ * they would cost from the codes one by one, and what keeping them costs a scan.
+ */
+import { getRandomValues } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bench } from 'tinybench';
+import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
+import { CodeBook } from '../../src/codes/code-book.ts';
+import type { CodeFilter } from '../../src/codes/listing.ts';
+import { partitionCount } from '../../src/model/code.ts';
+import { dayMs } from '../../src/model/day.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { ScanBlock } from '../../src/scans/block.ts';
+import { CodeActor } from '../../src/scans/code-actor.ts';
+import { ScanReport } from '../../src/scans/report.ts';
+import { countryValue } from '../../src/scans/rollup.ts';
+import { Summaries } from '../../src/scans/summaries.ts';
+import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
+import { WorkspaceSums } from '../../src/scans/workspace-sums.ts';
+import { openManagement } from '../../src/store/management.ts';
+import {
+  newestSequence,
+  openScanStore,
+  putCheckpoints,
+  type ScanStore,
+} from '../../src/store/scans.ts';
+import { systemClock } from '../../src/system-clock.ts';
+
+export const question = 'What do lists and summaries of a workspace of 100,000 codes cost?';
+
+interface Row {
+  readonly name: string;
+  readonly nanosecondsPerOperation: number;
+  readonly note?: string;
+}
+
+interface Size {
+  readonly codes: number;
+  /** Codes with scans: every step-th. */
+  readonly active: number;
+  readonly days: number;
+}
+
+const whole: Size = { codes: 100_000, active: 500, days: 60 };
+const tiny: Size = { codes: 1_000, active: 20, days: 40 };
+const scansPerDay = 8;
+const firstDay = 20_635; // 1 July 2026
+const pageLimit = 20;
+const wave = 1_000;
+const namesMax = 100;
+const partitions = Array.from({ length: partitionCount }, (_, partition) => partition);
+const actor: Actor = {
+  userId: 'usr_00000000000000000000',
+  workspaceId: 'ws_00000000000000000000',
+  workspaceNo: 1,
+  role: 'owner',
+};
+
+export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
+  const size = options.quick ? tiny : whole;
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
+  const management = openManagement(join(folder, 'management.mdb'));
+  const scans = openScanStore(join(folder, 'scans.mdb'));
+  try {
+    const clock = systemClock;
+    const ids = createIdSource(clock, getRandomValues);
+    const outbox = new Outbox(management, ids, clock);
+    const report = new ScanReport(scans, {
+      namesPerDayMax: namesMax,
+      codeIdOf: (codeNo) => book.findByNo(codeNo)?.id,
+    });
+    const book = new CodeBook({
+      store: management,
+      ids,
+      outbox,
+      links: {
+        adopt: () => undefined,
+        put: () => undefined,
+        retire: () => undefined,
+        addScans: () => undefined,
+      },
+      clock,
+      randomBytes: getRandomValues,
+      shortUrlBase: 'https://qr.example.com',
+      scansOf: () => 0,
+    });
+    const members = await fill(book, size.codes);
+    const campaigns = openCampaigns({ store: management, ids, outbox, clock, codes: book, report });
+    const draft = { name: 'Summer', startDay: firstDay, qrCodeIds: members };
+    const campaign = await campaigns.book.create(actor, draft);
+    const kept = countScans(scans, size);
+    return [
+      kept,
+      ...(await listRows({ book, report, campaignId: campaign.id }, size, options.quick)),
+      ...(await numberRows({ book, report }, size, options.quick)),
+    ];
+  } finally {
+    await management.close();
+    await scans.environment.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns ids of the first 500, for a campaign */
+async function fill(book: CodeBook, count: number): Promise<string[]> {
+  const members: string[] = [];
+  for (let made = 0; made < count; made += wave) {
+    const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
+      target: `https://shop.example.com/products/${made + at}?utm_source=qr`,
+      name: `Poster ${made + at}`,
+      dynamic: (made + at) % 10 !== 0,
+      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `shelf-${(made + at) % 50}`],
+    }));
+    const codes = await Promise.all(drafts.map(async (draft) => await book.create(actor, draft)));
+    if (made === 0) members.push(...codes.slice(0, 500).map(({ id }) => id));
+  }
+  return members;
+}
+
+/** Days of scans into blocks, heads and sums, as a shard does it. @returns what the sums cost a scan */
+function countScans(store: ScanStore, { codes, active, days }: Size): Row {
+  const summaries = new Summaries(store, namesMax);
+  const step = Math.floor(codes / active);
+  const actors = new Map<number, CodeActor>();
+  for (let index = 0; index < active; index++) {
+    const codeNo = index * step + 1;
+    actors.set(codeNo, new CodeActor(codeNo, summaries));
+  }
+  const sums = new WorkspaceSums({ store, shard: 0, shards: 1, partitions });
+  const window = new Window();
+  let spentMs = 0;
+  for (let day = 0; day < days; day++) {
+    const block = dayBlock(window, [...actors.keys()], firstDay + day);
+    store.environment.transactionSync(() => commit(store, block));
+    const counted = new ScanBlock(block);
+    for (let group = 0; group < counted.groups; group++) {
+      actors.get(counted.codeNo(group))?.take(counted, group);
+    }
+    const startedMs = systemClock.monotonicMs();
+    sums.follow();
+    spentMs += systemClock.monotonicMs() - startedMs;
+    store.environment.transactionSync(() => {
+      for (const one of actors.values()) one.save();
+      const savedMs = systemClock.monotonicMs();
+      sums.save();
+      spentMs += systemClock.monotonicMs() - savedMs;
+      putCheckpoints(store, partitions, newestSequence(store));
+    });
+    for (const one of actors.values()) one.settle();
+    sums.settle();
+  }
+  const scans = active * days * scansPerDay;
+  return {
+    name: 'keep the workspace’s sums, a scan',
+    nanosecondsPerOperation: (spentMs * 1e6) / scans,
+    note: `${scans.toLocaleString('en')} scans, saved every ${(active * scansPerDay).toLocaleString('en')}`,
+  };
+}
+
+function dayBlock(window: Window, codeNos: readonly number[], day: number): Buffer {
+  window.clear();
+  for (const codeNo of codeNos) {
+    for (let index = 0; index < scansPerDay; index++) window.add(scanAt(codeNo, index, day));
+  }
+  return window.close(0, () => 0);
+}
+
+function scanAt(codeNo: number, index: number, day: number): Scan {
+  const visitor = codeNo * 31 + index + day * 7;
+  return {
+    codeNo,
+    workspaceNo: actor.workspaceNo,
+    timeMs: day * dayMs + index * 3_600_000,
+    journal: 0,
+    position: (day * 1_000_000 + codeNo * 10 + index) * 8,
+    visitorHigh: Math.imul(visitor, 0x9e3779b1) >>> 0,
+    visitorLow: Math.imul(visitor, 0x85ebca6b) >>> 0,
+    country: countryValue(index % 3 === 0 ? 'US' : 'DE'),
+    city: `City ${(codeNo + index) % 400}, DE`,
+    referer: index % 4 === 0 ? 'https://www.example.org/' : '',
+    device: 1,
+    platform: (index % 2) + 1,
+    os: 1,
+    browser: 2,
+    bot: 0,
+  };
+}
+
+function commit(store: ScanStore, bytes: Buffer): void {
+  const next = newestSequence(store) + 1;
+  setBlockSequence(bytes, next);
+  store.blocks.put(next, bytes);
+  store.meta.put('sequence', next);
+}
+
+interface Rooms {
+  readonly book: CodeBook;
+  readonly report: ScanReport;
+}
+
+async function listRows(
+  { book, report, campaignId }: Rooms & { readonly campaignId: string },
+  { codes }: Size,
+  quick: boolean,
+): Promise<Row[]> {
+  const list = async (filter: CodeFilter, at: { page?: number; cursor?: string } = {}) => {
+    const page = await book.list(actor.workspaceNo, { filter, limit: pageLimit, ...at });
+    for (const { no } of page.data) report.lifetimeScans(no);
+    return page;
+  };
+  const expect = async (filter: CodeFilter, total: number): Promise<void> => {
+    const found = (await list(filter)).total;
+    if (found !== total) throw new Error(`Cannot bench: total ${found}, expected ${total}`);
+  };
+  await expect({}, codes);
+  await expect({ dynamic: false }, codes / 10);
+  await expect({ tag: 'even' }, codes / 2);
+  await expect({ campaignId }, 500);
+  await expect({ search: 'poster 77' }, quick ? 11 : 1_111);
+  const deep = await list({}, { page: codes / pageLimit - 2 });
+  const cursor = deep.nextCursor ?? '';
+  let fresh = 0;
+  const bench = newBench(quick)
+    .add('list: first page', async () => void (await list({})))
+    .add('list: by type', async () => void (await list({ type: 'url' })))
+    .add('list: by tag', async () => void (await list({ tag: 'even' })))
+    .add('list: by campaign', async () => void (await list({ campaignId })))
+    .add('list: by campaign and tag', async () => void (await list({ campaignId, tag: 'even' })))
+    .add('list: last page by number', async () => {
+      await list({}, { page: codes / pageLimit });
+    })
+    .add('list: deep page by cursor', async () => void (await list({}, { cursor })))
+    .add('list: search, the first time', async () => void (await list({ search: `7${++fresh}` })))
+    .add('list: search, again', async () => void (await list({ search: 'poster 77' })));
+  return rowsOf(await bench.run());
+}
+
+async function numberRows(
+  { book, report }: Rooms,
+  { active, codes, days }: Size,
+  quick: boolean,
+): Promise<Row[]> {
+  const lastDay = firstDay + days - 1;
+  const range = [lastDay - 29, lastDay] as const;
+  const codeNos = Array.from({ length: codes }, (_, index) => index + 1);
+  const { workspaceNo } = actor;
+  const top = { workspaceNo, fromDay: range[0], toDay: range[1], limit: 10 };
+  const isListed = (codeNo: number): boolean => book.findByNo(codeNo)?.deletedAtMs === undefined;
+  const sum = report.workspaceAnalytics(workspaceNo, ...range);
+  const union = await report.analyticsOf(codeNos, ...range);
+  const best = await report.topCodes({ ...top, isListed });
+  if (sum.totalScans !== active * 30 * scansPerDay || union.totalScans !== sum.totalScans) {
+    throw new Error(`Wrong answer: ${sum.totalScans} and ${union.totalScans} scans`);
+  }
+  if (sum.uniqueScanners !== union.uniqueScanners || best.length !== 10) {
+    throw new Error(`Wrong answer: ${sum.uniqueScanners} and ${union.uniqueScanners} scanners`);
+  }
+  const bench = newBench(quick)
+    .add('summary, 30 days and the 30 before', async () => {
+      report.workspaceAnalytics(workspaceNo, ...range);
+      report.workspaceTimeseries(workspaceNo, ...range, 'day');
+      report.workspaceAnalytics(workspaceNo, range[0] - 30, range[0] - 1);
+      await report.topCodes({ ...top, isListed });
+    })
+    .add('top codes alone', async () => void (await report.topCodes({ ...top, isListed })))
+    .add('breakdown by city', () => void report.workspaceBreakdown(workspaceNo, ...range, 'city'));
+  const rows = rowsOf(await bench.run());
+  const naive = newBench(true).add('totals from the codes one by one', async () => {
+    await report.analyticsOf(codeNos, ...range);
+  });
+  return [...rows, ...rowsOf(await naive.run())];
+}
+
+function newBench(quick: boolean): Bench {
+  return new Bench(
+    quick ? { time: 1, iterations: 2, warmup: false } : { time: 1_000, warmupTime: 100 },
+  );
+}
+
+function rowsOf(tasks: Awaited<ReturnType<Bench['run']>>): Row[] {
+  return tasks.map(({ name, result }) => {
+    if (!('latency' in result)) throw new Error(`Cannot bench ${name}: it did not complete`);
+    const { p50, p99 } = result.latency;
+    return { name, nanosecondsPerOperation: p50 * 1e6, note: `p99 ${p99.toFixed(2)} ms` };
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const { name, nanosecondsPerOperation, note } of await run({
+    quick: process.argv.includes('--quick'),
+  })) {
+    const milliseconds = (nanosecondsPerOperation / 1e6).toFixed(3).padStart(10);
+    process.stdout.write(`${name.padEnd(40)}${milliseconds} ms  ${note ?? ''}\n`);
+  }
+}

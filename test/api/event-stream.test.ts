@@ -1,0 +1,356 @@
+/**
+ * The live stream over real sockets: what happens comes at once, going on from an id neither repeats nor
+ * skips, filters, bounds, and clients that leave or do not read.
+ */
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EngineRig } from '../scans/engine-rig.ts';
+import { Client, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+interface Message {
+  readonly id: string;
+  readonly kind: string;
+  /** The parsed data; undefined when it has none. */
+  readonly data: { readonly id: string; readonly event: string } | undefined;
+}
+
+/** An EventSource of our own: lines to messages, as the standard reads them. */
+class Listener {
+  readonly messages: Message[] = [];
+  readonly comments: string[] = [];
+  lastEventId = '';
+  isEnded = false;
+  readonly #response: IncomingMessage;
+  #rest = '';
+
+  constructor(response: IncomingMessage) {
+    this.#response = response;
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => this.#take(text));
+    response.on('close', () => (this.isEnded = true));
+  }
+
+  get status(): number {
+    return this.#response.statusCode ?? 0;
+  }
+  get headers(): IncomingMessage['headers'] {
+    return this.#response.headers;
+  }
+  events(): string[] {
+    return this.messages.flatMap(({ data }) => (data === undefined ? [] : [data.id]));
+  }
+  close(): void {
+    this.#response.destroy();
+  }
+
+  #take(text: string): void {
+    const blocks = (this.#rest + text).split('\n\n');
+    this.#rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const fields = new Map<string, string>();
+      for (const line of block.split('\n')) {
+        const [name = '', ...rest] = line.split(':');
+        if (name === '') this.comments.push(rest.join(':').trim());
+        else fields.set(name, rest.join(':').trimStart());
+      }
+      this.lastEventId = fields.get('id') ?? this.lastEventId;
+      const data = fields.get('data');
+      if (data === undefined) continue;
+      const kind = fields.get('event') ?? 'message';
+      this.messages.push({ id: this.lastEventId, kind, data: JSON.parse(data) });
+    }
+  }
+}
+
+const names = new Map<number, string>();
+let rig: EngineRig;
+let service: Service;
+let client: Client;
+let code: { id: string; no: number };
+
+beforeAll(async () => {
+  rig = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 100,
+    rawRetentionDays: 90,
+    codeIdOf: (codeNo) => names.get(codeNo),
+  });
+  rig.nowMs = Date.now();
+  rig.startShards(1);
+  service = await startService({ scanReport: rig.report });
+  client = new Client(service.url, service.apiKey);
+  code = await create();
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+  await rig.close();
+});
+
+async function create(): Promise<{ id: string; no: number }> {
+  const body = { target: 'https://example.com/' };
+  const id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
+  const no = service.codes.findAnywhere(id)?.no ?? 0;
+  names.set(no, id);
+  return { id, no };
+}
+
+const agent =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
+let scanned = 0;
+function scan(codeNo: number, scans: number, workspaceNo = 1): void {
+  for (let index = 0; index < scans; index++) {
+    const address = Uint8Array.of(192, 0, 2, (scanned += 1) & 255);
+    const input = { codeNo, workspaceNo, agent, referer: '', address };
+    rig.scan(0, Date.now(), [{ ...input, isPrefetch: false }]);
+  }
+  rig.settle();
+  service.windows.fire();
+}
+
+interface ListenOptions {
+  readonly query?: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function listen({ query = '', headers = {} }: ListenOptions = {}): Promise<Listener> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(`${service.url}/v1/events/stream${query}`, {
+      headers: { authorization: `Bearer ${service.apiKey}`, ...headers },
+      agent: false,
+    });
+    sent.on('response', resolve).on('error', reject).end();
+  });
+  const listener = new Listener(response);
+  // The first piece says that it follows from here on.
+  if (listener.status === 200) await until(() => listener.lastEventId !== '');
+  return listener;
+}
+
+async function until(isDone: () => boolean, msMax = 10_000): Promise<void> {
+  const deadlineMs = performance.now() + msMax;
+  while (!isDone()) {
+    if (performance.now() > deadlineMs)
+      throw new Error(`Not within ${msMax} ms: ${String(isDone)}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+const kindsOf = (listener: Listener): string[] =>
+  listener.messages.map(({ data }) => data?.event ?? '');
+
+/** Ids of one kind carry rising times. */
+function inOrder(listener: Listener, kind: string): boolean {
+  const own = listener.messages.filter(({ data }) => data?.event === kind);
+  const times = own.map(({ data }) => data?.id.slice(0, 13) ?? '');
+  return times.every((time, at) => at === 0 || time >= (times[at - 1] ?? ''));
+}
+
+describe('what comes', () => {
+  test('changes and scans as they happen, in the form that webhooks carry', async () => {
+    const listener = await listen();
+    expect(listener.headers['content-type']).toBe('text/event-stream');
+    expect(listener.headers['cache-control']).toBe('no-store');
+    expect(listener.headers['x-ratelimit-limit']).toBeDefined();
+    const made = await create();
+    await until(() => listener.messages.length === 1);
+    scan(made.no, 2);
+    await until(() => listener.messages.length === 3);
+    expect(kindsOf(listener)).toEqual(['qr.created', 'qr.scanned', 'qr.scanned']);
+    expect(listener.messages.map(({ kind }) => kind)).toEqual(Array(3).fill('message'));
+    const listed = await client.call('GET', '/v1/events?limit=3');
+    const newestFirst = listed.items.map((event) => word(event.id));
+    expect(listener.events().toSorted()).toEqual(newestFirst.toSorted());
+    listener.close();
+  });
+
+  test('only of the own workspace', async () => {
+    const listener = await listen();
+    scan(99, 2, 7);
+    scan(code.no, 1);
+    await until(() => listener.messages.length === 1);
+    expect(listener.messages[0]?.data).toMatchObject({ data: { qrId: code.id } });
+    listener.close();
+  });
+
+  test('only the kinds and the code asked for', async () => {
+    const kinds = await listen({ query: '?event=qr.updated,qr.deleted' });
+    const one = await listen({ query: `?code=${code.id}` });
+    const made = await create();
+    scan(made.no, 3);
+    scan(code.no, 1);
+    const path = `/v1/qr-codes/${code.id}`;
+    await client.call('PATCH', path, { body: { name: `n${scanned}` } });
+    await client.call('DELETE', `/v1/qr-codes/${made.id}`);
+    await until(() => kinds.messages.length === 2 && one.messages.length === 2);
+    expect(kindsOf(kinds)).toEqual(['qr.updated', 'qr.deleted']);
+    expect(kindsOf(one)).toEqual(['qr.scanned', 'qr.updated']);
+    kinds.close();
+    one.close();
+  });
+
+  test('a session’s cookie opens it, as EventSource sends it', async () => {
+    const { email, password } = { email: service.config.bootstrap.email, password: 'a password' };
+    const user = service.workspaces.users.findByEmail(email);
+    await service.workspaces.accounts.resetPassword(user?.email ?? '', password);
+    const body = { email, password };
+    const signedIn = await client.call('POST', '/v1/auth/sign-in', { body, key: undefined });
+    const cookie = signedIn.headers['set-cookie']?.split(';')[0] ?? '';
+    const response = await fetch(`${service.url}/v1/events/stream?once=true`, {
+      headers: { cookie },
+    });
+    expect(response.status).toBe(200);
+    expect((await fetch(`${service.url}/v1/events/stream`)).status).toBe(401);
+  });
+});
+
+describe('going on', () => {
+  test('from any id, by header or by query: nothing twice, nothing missing', async () => {
+    const listener = await listen();
+    const first = listener.lastEventId;
+    for (let round = 0; round < 5; round++) {
+      const made = await create();
+      scan(made.no, 3);
+      scan(code.no, 2);
+    }
+    await until(() => listener.messages.length === 30);
+    listener.close();
+    const wanted = listener.events();
+    for (const at of [-1, 0, 7, 15, 29]) {
+      const id = at === -1 ? first : (listener.messages[at]?.id ?? '');
+      const again = await listen(
+        at % 2 === 0 ? { query: `?lastEventId=${id}` } : { headers: { 'last-event-id': id } },
+      );
+      await until(() => again.messages.length === 29 - at);
+      // What had come one by one comes in larger pieces now: changes first, then scans.
+      expect(again.events().toSorted()).toEqual(wanted.slice(at + 1).toSorted());
+      expect(inOrder(again, 'qr.scanned')).toBe(true);
+      expect(inOrder(again, 'qr.created')).toBe(true);
+      again.close();
+    }
+  });
+
+  test('cut off anywhere while things happen', async () => {
+    const start = await listen();
+    let id = start.lastEventId;
+    start.close();
+    const seen: string[] = [];
+    for (let round = 0; round < 12; round++) {
+      const listener = await listen({ headers: { 'last-event-id': id } });
+      await create();
+      scan(code.no, 7);
+      const wanted = (round % 4) + 1;
+      await until(() => listener.messages.length >= wanted);
+      const taken = listener.messages.slice(0, wanted);
+      seen.push(...taken.flatMap(({ data }) => data?.id ?? []));
+      id = taken.at(-1)?.id ?? '';
+      listener.close();
+    }
+    const rest = await listen({ query: `?once=true&lastEventId=${id}` });
+    await until(() => rest.isEnded);
+    seen.push(...rest.events());
+    expect(seen).toHaveLength(12 * 8);
+    expect(new Set(seen).size).toBe(12 * 8);
+  });
+
+  test('from an id of a store that was restored since: a gap, then what is new', async () => {
+    const listener = await listen({ headers: { 'last-event-id': '999999-999999.0' } });
+    await until(() => listener.messages.length === 1);
+    expect(listener.messages[0]).toMatchObject({ kind: 'gap', data: { reason: 'not_kept' } });
+    scan(code.no, 1);
+    await until(() => listener.messages.length === 2);
+    expect(listener.messages[1]?.data?.event).toBe('qr.scanned');
+    listener.close();
+  });
+
+  test.each(['lastEventId=x', 'lastEventId=1-2', 'event=qr.nothing', 'event=', 'code=x', 'once=1'])(
+    '%s is 422',
+    async (query) => expect((await listen({ query: `?${query}` })).status).toBe(422),
+  );
+
+  test('a bad Last-Event-ID is 422', async () => {
+    expect((await listen({ headers: { 'last-event-id': 'x' } })).status).toBe(422);
+  });
+});
+
+test('a key that is revoked hears nothing more', async () => {
+  const made = await client.call('POST', '/v1/api-keys', { body: { name: 'k', role: 'viewer' } });
+  const headers = { authorization: `Bearer ${word(made.json.key)}` };
+  const listener = await listen({ headers });
+  expect(listener.status).toBe(200);
+  await client.call('DELETE', `/v1/api-keys/${word(made.json.id)}`);
+  scan(code.no, 1);
+  await until(() => listener.isEnded);
+  expect(listener.events()).toEqual([]);
+  expect((await listen({ headers })).status).toBe(401);
+});
+
+describe('bounds', () => {
+  test('one request of quota, however much comes', async () => {
+    const left = async (): Promise<number> => {
+      const { headers } = await client.call('GET', '/v1/session');
+      return Number(headers['x-ratelimit-remaining']);
+    };
+    const before = await left();
+    const listener = await listen();
+    scan(code.no, 10);
+    await until(() => listener.messages.length === 10);
+    const used = before - (await left());
+    // The minute may have turned meanwhile: then there is more left than before.
+    if (used > 0) expect(used).toBe(2);
+    listener.close();
+  });
+
+  test('16 a client; those that leave make room at once', async () => {
+    const open = await Promise.all(Array.from({ length: 16 }, async () => await listen()));
+    const refused = await listen();
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toBe('15');
+    for (const listener of open) listener.close();
+    let again: Listener | undefined;
+    const deadlineMs = performance.now() + 5_000;
+    while (again?.status !== 200 && performance.now() < deadlineMs) again = await listen();
+    expect(again?.status).toBe(200);
+    again?.close();
+  });
+
+  test('HEAD opens nothing', async () => {
+    for (let asked = 0; asked < 20; asked++) {
+      expect((await client.call('HEAD', '/v1/events/stream')).status).toBe(200);
+    }
+    const listener = await listen();
+    expect(listener.status).toBe(200);
+    listener.close();
+  });
+
+  test('a client that does not read holds up nobody and loses nothing', async () => {
+    const start = await listen();
+    const socket = connect(service.port, '127.0.0.1');
+    const head = `GET /v1/events/stream?lastEventId=${start.lastEventId} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.apiKey}\r\n\r\n`;
+    socket.pause();
+    socket.write(head);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let round = 0; round < 20; round++) scan(code.no, 500);
+    await until(() => start.messages.length === 10_000, 20_000);
+    // 10,000 events are 3 MB: the paused one has a piece of 64 KB, and what the kernel took.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64_000_000);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.resume();
+    await until(() => text.split('data: ').length > 10_000, 20_000);
+    const ids = [...text.matchAll(/"id":"(evt_\w+)"/g)].map((match) => match[1]);
+    expect(ids).toEqual(start.events());
+    socket.destroy();
+    start.close();
+  });
+
+  test('ends with a comment when the service stops', async () => {
+    const listener = await listen();
+    service.stopping.fire();
+    await until(() => listener.isEnded);
+    expect(listener.comments).toContain('the service stops');
+  });
+});

@@ -1,0 +1,287 @@
+/**
+ * Analytics of the workspace and raw scans through HTTP, over real scans in a real engine: what the
+ * numbers say, their CSV read back, pages that hold while scans come in, exports, bad input.
+ */
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/model/clock.ts';
+import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
+import { EngineRig } from '../scans/engine-rig.ts';
+import { Client, word } from '../support/client.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const iPhone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const crawler = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+/** Noon of a day that does not end while the test runs. */
+const noonMs = Date.UTC(2026, 5, 15, 12);
+const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() };
+const today = dayOf(noonMs);
+const names = new Map<number, string>();
+
+let rig: EngineRig;
+let service: Service;
+let client: Client;
+let first: { id: string; no: number };
+let second: { id: string; no: number };
+
+beforeAll(async () => {
+  rig = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 100,
+    rawRetentionDays: 90,
+    codeIdOf: (codeNo) => names.get(codeNo),
+  });
+  rig.nowMs = noonMs;
+  rig.startShards(1);
+  service = await startService({ scanReport: rig.report, clock });
+  client = new Client(service.url, service.apiKey);
+  first = await create('https://example.com/first');
+  second = await create('https://example.com/second');
+  scan(first, today - 31, 4);
+  scan(first, today, 5, '=HYPERLINK("https://bad.example/")');
+  scan(first, today, 2, 'https://www.example.org/a,b', crawler);
+  scan(second, today - 1, 3, 'https://a.example/"quoted"');
+  rig.settle();
+});
+afterAll(async () => {
+  await client.close();
+  await service.stop();
+  await rig.close();
+});
+
+async function create(target: string): Promise<{ id: string; no: number }> {
+  const { json } = await client.call('POST', '/v1/qr-codes', { body: { target } });
+  const id = word(json.id);
+  const no = service.codes.findAnywhere(id)?.no ?? 0;
+  names.set(no, id);
+  return { id, no };
+}
+
+/** Scans of as many visitors, one every ten minutes from midnight. */
+function scan({ no }: { no: number }, day: number, scans: number, referer = '', agent = iPhone) {
+  for (let index = 0; index < scans; index++) {
+    const address = Uint8Array.of(192, 0, 2, index);
+    const input = { codeNo: no, workspaceNo: 1, agent, referer, address, isPrefetch: false };
+    rig.scan(0, day * dayMs + index * 600_000, [input]);
+  }
+}
+
+const get = (path: string, headers = {}) => client.call('GET', `/v1${path}`, { headers });
+const csv = { accept: 'text/csv' };
+const from = formatDay(today - 40);
+
+describe('the workspace', () => {
+  test('summary: totals, union, top codes, days, and the period before', async () => {
+    const { status, json } = await get('/analytics/summary');
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      from: formatDay(today - 29),
+      to: formatDay(today),
+      totalScans: 8,
+      uniqueScanners: 5,
+      devices: { ios: 8, android: 0, other: 0 },
+      topCountries: [{ code: 'ZZ', scans: 8 }],
+      topCodes: [
+        { id: first.id, name: null, target: 'https://example.com/first', scans: 5 },
+        { id: second.id, scans: 3 },
+      ],
+      previous: { from: formatDay(today - 59), to: formatDay(today - 30), totalScans: 4 },
+      change: 1,
+    });
+    const { scansPerDay } = JSON.parse((await get('/analytics/summary')).text);
+    expect(scansPerDay).toHaveLength(30);
+    expect(scansPerDay.slice(-2)).toEqual([
+      { day: formatDay(today - 1), scans: 3 },
+      { day: formatDay(today), scans: 5 },
+    ]);
+  });
+
+  test('a period before without scans gives no change', async () => {
+    const { json } = await get(`/analytics/summary?from=${from}`);
+    expect([json.totalScans, json.change]).toEqual([12, null]);
+  });
+
+  test('series and shares sum to the totals', async () => {
+    const series = await get(`/analytics/timeseries?from=${from}`);
+    expect(series.items).toHaveLength(41);
+    expect(series.items.reduce((sum, { scans }) => sum + Number(scans), 0)).toBe(12);
+    const shares = await get(`/analytics/breakdown?by=device&from=${from}`);
+    expect(shares.json).toMatchObject({ by: 'device', data: [{ key: 'mobile', scans: 12 }] });
+    const bots = await get(`/analytics/breakdown?by=bot&from=${from}`);
+    expect(bots.items).toEqual([{ key: 'bot', scans: 2 }]);
+  });
+
+  test('a deleted code leaves the list of the top, its scans stay in the sums', async () => {
+    const third = await create('https://example.com/third');
+    scan(third, today, 9);
+    rig.settle();
+    const [before] = JSON.parse((await get('/analytics/summary')).text).topCodes;
+    expect(before).toMatchObject({ id: third.id, scans: 9 });
+    await client.call('DELETE', `/v1/qr-codes/${third.id}`);
+    const after = JSON.parse((await get('/analytics/summary')).text);
+    expect(after.topCodes.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
+    expect(after.totalScans).toBe(17);
+  });
+
+  test.each([
+    'summary?from=2026-02-01&to=2026-01-01',
+    'summary?from=1980-01-01',
+    'summary?format=xml',
+    'timeseries?interval=hour&from=2020-01-01',
+    'timeseries?from=2026-02-30',
+    'breakdown',
+    'breakdown?by=name',
+  ])('%s is 422', async (path) => {
+    expect((await get(`/analytics/${path}`)).status).toBe(422);
+  });
+});
+
+describe('CSV', () => {
+  test.each([
+    ['/analytics/summary', ['metric', 'key', 'value']],
+    ['/analytics/timeseries', ['start', 'scans']],
+    ['/analytics/breakdown?by=country', ['country', 'scans']],
+    [`/qr-codes/$/analytics`, ['metric', 'key', 'value']],
+    [`/qr-codes/$/analytics/timeseries`, ['start', 'scans']],
+    [`/qr-codes/$/analytics/breakdown?by=hour`, ['hour', 'scans']],
+  ])('%s by Accept and by format', async (path, columns) => {
+    const address = path.replace('$', first.id);
+    const answer = await get(address, csv);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toMatch(/^text\/csv; charset=utf-8/);
+    expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="[\w.-]+\.csv"$/);
+    const rows: string[][] = parse(answer.text);
+    expect(rows[0]).toEqual(columns);
+    expect(rows.length).toBeGreaterThan(1);
+    const linked = await get(`${address}${address.includes('?') ? '&' : '?'}format=csv`);
+    expect(linked.text).toBe(answer.text);
+  });
+
+  test.each([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'],
+    ['text/csv;q=0.5, application/json', 'application/json'],
+    ['application/json;q=0.1, text/*', 'text/csv'],
+    ['application/json;q=0, */*', 'text/csv'],
+    ['image/png', 'application/json'],
+    ['text/csv;q=2, nonsense;;', 'application/json'],
+  ])('Accept: %s gives %s', async (accept, type) => {
+    const headers = accept === undefined ? {} : { accept };
+    const answer = await get('/analytics/timeseries', headers);
+    expect(answer.headers['content-type']).toContain(type);
+    expect(answer.headers.vary).toBe('Accept');
+  });
+});
+
+describe('raw scans', () => {
+  const list = (query = '', headers = {}) => get(`/qr-codes/${first.id}/scans${query}`, headers);
+
+  test('newest first, with exactly the documented fields', async () => {
+    const { items, json } = await list(`?from=${from}`);
+    expect(items).toHaveLength(9);
+    expect(json.nextCursor).toBeUndefined();
+    const times = items.map(({ scannedAt }) => word(scannedAt));
+    expect(times.slice(0, 5)).toEqual(times.slice(0, 5).toSorted().toReversed());
+    const { id, ...rest } = items[0]!;
+    expect(id).toMatch(/^scn_[0-9a-z]{20}$/);
+    expect(rest).toEqual({
+      scannedAt: new Date(today * dayMs + 4 * 600_000).toISOString(),
+      country: 'ZZ',
+      city: '',
+      device: 'mobile',
+      os: 'iOS',
+      browser: 'Safari',
+      referer: '=HYPERLINK("https://bad.example/")',
+      bot: null,
+    });
+  });
+
+  test('bots come when asked for', async () => {
+    const { items } = await list('?bots=true');
+    expect(items.map(({ bot }) => bot)).toEqual(['bot', 'bot', null, null, null, null, null]);
+  });
+
+  test('pages hold while scans come in', async () => {
+    const all = await list(`?from=${from}&limit=1000`);
+    const ids: string[] = [];
+    let query = `?from=${from}&limit=2`;
+    for (let pages = 0; pages < 10; pages++) {
+      const { items, json } = await list(query);
+      ids.push(...items.map(({ id }) => word(id)));
+      if (json.nextCursor === undefined) break;
+      query = `?from=${from}&limit=2&cursor=${word(json.nextCursor)}`;
+      if (pages === 0) {
+        scan(first, today, 3);
+        rig.settle();
+      }
+    }
+    expect(ids).toEqual(all.items.map(({ id }) => word(id)));
+    expect((await list(`?from=${from}`)).items).toHaveLength(12);
+  });
+
+  test('a range has what was scanned in it', async () => {
+    const day = formatDay(today - 31);
+    expect((await list(`?from=${day}&to=${day}`)).items).toHaveLength(4);
+    expect((await list(`?from=2020-01-01&to=2020-01-02`)).items).toEqual([]);
+  });
+
+  test('CSV guards against formulas and reads back as it was', async () => {
+    const answer = await list('', csv);
+    const rows: Array<Record<string, string>> = parse(answer.text, { columns: true });
+    const { items } = await list('?limit=1000');
+    expect(rows.map(({ id }) => id)).toEqual(items.map(({ id }) => id));
+    const guarded = rows.filter(({ referer }) => referer?.includes('HYPERLINK'));
+    expect(guarded.map(({ referer }) => referer?.slice(0, 2))).toEqual(Array(5).fill("'="));
+    expect(answer.text).toMatch(/^id,scannedAt,.*bot\r\n/);
+    const quoted = await get(`/qr-codes/${second.id}/scans?from=${from}&format=csv`);
+    const [row]: Array<Record<string, string>> = parse(quoted.text, { columns: true });
+    expect(row?.referer).toBe('https://a.example/"quoted"');
+  });
+
+  test('NDJSON has one scan a line, of any number', async () => {
+    const busy = await create('https://example.com/busy');
+    for (let round = 0; round < 30; round++) {
+      scan(busy, today, 60);
+      rig.settle();
+    }
+    const path = `/qr-codes/${busy.id}/scans`;
+    const answer = await fetch(`${service.url}/v1${path}`, {
+      headers: { authorization: `Bearer ${service.apiKey}`, accept: 'application/x-ndjson' },
+    });
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = (await answer.text()).trimEnd().split('\n');
+    const ids = new Set(lines.map((line): string => JSON.parse(line).id));
+    expect(ids.size).toBe(1_800);
+    const page = await get(`${path}?limit=1000`);
+    expect(page.items.map(({ id }) => word(id))).toEqual([...ids].slice(0, 1_000));
+    expect((await client.call('HEAD', `/v1${path}?format=csv`)).status).toBe(200);
+  });
+
+  test('a deleted code’s scans answer, an unknown code’s and a static one’s do not exist', async () => {
+    await client.call('DELETE', `/v1/qr-codes/${second.id}`);
+    const { items } = await get(`/qr-codes/${second.id}/scans?from=${from}`);
+    expect(items).toHaveLength(3);
+    expect((await get('/qr-codes/qr_00000000000000000000/scans')).status).toBe(404);
+    const body = { target: 'https://example.com/', dynamic: false };
+    const still = await client.call('POST', '/v1/qr-codes', { body });
+    const answer = await get(`/qr-codes/${word(still.json.id)}/scans`);
+    expect([answer.status, answer.items]).toEqual([200, []]);
+  });
+
+  test.each(['limit=0', 'limit=1001', 'cursor=x', 'cursor=1.2', 'bots=1', 'from=x', 'format=xml'])(
+    '%s is 422',
+    async (query) => expect((await list(`?${query}`)).status).toBe(422),
+  );
+
+  test('a made-up cursor shows nothing of other codes', async () => {
+    for (let sequence = 1; sequence < 6; sequence++) {
+      const { status, items } = await list(`?from=${from}&cursor=${sequence}.0.999`);
+      expect(status).toBe(200);
+      const own = (await list(`?from=${from}&bots=true&limit=1000`)).items.map(({ id }) => id);
+      for (const { id } of items) expect(own).toContain(id);
+    }
+  });
+});

@@ -1,0 +1,59 @@
+/**
+ * A scan on its way to a screen, through the real service: the live stream hears of it, the summary counts
+ * it, the raw scans list it; and a stop ends the stream with words.
+ */
+import { expect, it } from 'vitest';
+import { Client, word } from '../support/client.ts';
+import { freePorts, pause, startProcess, withDataFolder } from '../support/process.ts';
+
+/** A window of 120 ms, a commit and a busy machine; a poll of 15 s would be far beyond. */
+const heardMsMax = 5_000;
+const agent =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+
+it('a scan is heard, counted and listed', { timeout: 60_000 }, async () => {
+  await withDataFolder(async (dataDir) => {
+    const service = await startProcess({ dataDir, ports: await freePorts() });
+    const client = new Client(service.apiUrl, service.apiKey);
+    const body = { target: 'https://example.com/live' };
+    const { json } = await client.call('POST', '/v1/qr-codes', { body });
+    const response = await fetch(`${service.apiUrl}/v1/events/stream`, {
+      headers: { authorization: `Bearer ${service.apiKey}` },
+    });
+    let heard = '';
+    const reading = (async () => {
+      for await (const piece of response.body ?? []) heard += Buffer.from(piece).toString();
+    })();
+    const until = async (text: string): Promise<number> => {
+      const startedMs = performance.now();
+      while (!heard.includes(text)) {
+        if (performance.now() - startedMs > heardMsMax) throw new Error(`No ${text} in: ${heard}`);
+        await pause(1);
+      }
+      return performance.now() - startedMs;
+    };
+    await until('retry:');
+    const waits: number[] = [];
+    for (let scan = 0; scan < 5; scan++) {
+      heard = '';
+      const headers = { 'user-agent': agent };
+      const answer = await fetch(word(json.shortUrl), { redirect: 'manual', headers });
+      expect(answer.status).toBe(302);
+      waits.push(await until(`"qrId":"${word(json.id)}"`));
+    }
+    process.stdout.write(`heard after ${waits.map((ms) => ms.toFixed(0)).join(', ')} ms\n`);
+    const summary = await client.call('GET', '/v1/analytics/summary');
+    expect(summary.json).toMatchObject({
+      totalScans: 5,
+      uniqueScanners: 1,
+      topCodes: [{ id: json.id, scans: 5 }],
+    });
+    const listed = await client.call('GET', `/v1/qr-codes/${word(json.id)}/scans`);
+    expect(listed.items).toHaveLength(5);
+    service.signal('SIGTERM');
+    await reading;
+    expect(heard).toContain(': the service stops');
+    expect((await service.exit).code).toBe(0);
+    await client.close();
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * Random lives of the engine: scans on any day, turns, checkpoints, crashes, failing commits, torn tails,
+ * trims. What a test compares after each step is its own.
+ */
+import fc from 'fast-check';
+import { dayMs } from '../../src/model/day.ts';
+import type { BreakdownBy } from '../../src/scans/breakdown.ts';
+import type { EngineRig, FailPoint, ScanInput } from './engine-rig.ts';
+import { refererHosts } from './plain-model.ts';
+
+export const baseDay = 20_730;
+export const codes = 7;
+export const journals = 3;
+export const qrIdOf = (codeNo: number): string | undefined =>
+  codeNo === 7 ? undefined : `qr_${codeNo}`;
+export const workspaceOf = (codeNo: number): number => (codeNo % 2) + 1;
+export const breakdowns: readonly BreakdownBy[] = [
+  'country',
+  'city',
+  'os',
+  'browser',
+  'device',
+  'referer',
+  'hour',
+  'bot',
+];
+const agents = [
+  '',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:123.0) Gecko/20100101 Firefox/123.0',
+  'Googlebot/2.1 (+http://www.google.com/bot.html)',
+];
+
+export type Step =
+  | {
+      kind: 'scan';
+      journal: number;
+      day: number;
+      ms: number;
+      scans: Array<Omit<ScanInput, 'workspaceNo'>>;
+    }
+  | { kind: 'turn'; shard: number }
+  | { kind: 'checkpoint'; shard: number }
+  | { kind: 'crash'; shards: number }
+  | { kind: 'fail'; after: number; point: FailPoint }
+  | { kind: 'heal' }
+  | { kind: 'tear'; journal: number; garbage: Uint8Array }
+  | { kind: 'trim' };
+
+const address = fc.oneof(
+  fc.integer({ min: 0, max: 3 }).map((last) => Uint8Array.of(192, 0, 2, last)),
+  fc
+    .tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 255 }))
+    .map(([net, host]) =>
+      Uint8Array.from([32, 1, 13, 184, 0, 0, 0, net, 0, 0, 0, 0, 0, 0, 0, host]),
+    ),
+);
+const scan = fc.record({
+  codeNo: fc.integer({ min: 1, max: codes }),
+  agent: fc.constantFrom(...agents),
+  referer: fc.constantFrom(...Object.keys(refererHosts)),
+  address,
+  isPrefetch: fc.integer({ min: 0, max: 9 }).map((value) => value === 0),
+});
+/** Mostly today; late, and as clocks that step a month, a year or ten years see it. */
+const day = fc
+  .constantFrom(0, 0, 0, 0, 0, 1, 1, -1, 2, 31, -40, 366, 3_650)
+  .map((offset) => baseDay + offset);
+const shard = fc.integer({ min: 0, max: 3 });
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('scan' as const),
+      journal: fc.integer({ min: 0, max: journals - 1 }),
+      day,
+      ms: fc.integer({ min: 0, max: dayMs - 1 }),
+      scans: fc.array(scan, { minLength: 1, maxLength: 6 }),
+    }),
+  },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('turn' as const), shard }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('checkpoint' as const), shard }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('crash' as const),
+      shards: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('fail' as const),
+      after: fc.integer({ min: 0, max: 3 }),
+      point: fc.constantFrom<FailPoint>('before', 'after'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('heal' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('tear' as const),
+      journal: fc.integer({ min: 0, max: journals - 1 }),
+      garbage: fc.uint8Array({ minLength: 1, maxLength: 80 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('trim' as const) }) },
+);
+
+export async function run(rig: EngineRig, step: Step): Promise<void> {
+  switch (step.kind) {
+    case 'scan':
+      return rig.scan(
+        step.journal,
+        step.day * dayMs + step.ms,
+        step.scans.map((scan) => ({ ...scan, workspaceNo: workspaceOf(scan.codeNo) })),
+      );
+    case 'turn':
+      return void rig.turn(step.shard);
+    case 'checkpoint':
+      return rig.checkpoint(step.shard);
+    case 'crash':
+      return rig.startShards(step.shards);
+    case 'fail':
+      rig.failAfter = step.after;
+      rig.failPoint = step.point;
+      return undefined;
+    case 'heal':
+      rig.failAfter = Number.MAX_SAFE_INTEGER;
+      return undefined;
+    case 'tear':
+      return rig.tearJournal(step.journal, step.garbage);
+    case 'trim':
+      return rig.trimJournals();
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * The read side over many codes against a plain model: workspaces, unions, top codes, raw scans and the
+ * way of a live stream, whatever crashes, fails and comes late. Every breakdown of a range sums to its
+ * total (invariant 3 of the engine).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { positionId } from '../../src/model/ids.ts';
+import type { RawPlace, RawScanFilter } from '../../src/scans/raw-scans.ts';
+import type { EventPlace } from '../../src/scans/scan-events.ts';
+import { EngineRig, type ScanFact } from './engine-rig.ts';
+import {
+  baseDay,
+  breakdowns,
+  codes,
+  journals,
+  qrIdOf,
+  run,
+  step,
+  workspaceOf,
+} from './engine-steps.ts';
+import { analyticsOf, breakdownOf, eventOf, isPerson, timeseriesOf } from './plain-model.ts';
+
+const dayMs = 86_400_000;
+const ranges: ReadonlyArray<readonly [number, number]> = [
+  [baseDay, baseDay],
+  [baseDay - 50, baseDay + 40],
+  [baseDay + 1, baseDay + 400],
+];
+
+function check(found: unknown, wanted: unknown): void {
+  if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
+}
+
+const within = (facts: readonly ScanFact[], from: number, to: number): ScanFact[] =>
+  facts.filter(({ timeMs }) => timeMs >= from * dayMs && timeMs < (to + 1) * dayMs);
+const ofWorkspace = (facts: readonly ScanFact[], workspaceNo: number): ScanFact[] =>
+  facts.filter((fact) => fact.workspaceNo === workspaceNo);
+
+function checkWorkspaces({ report }: EngineRig, facts: readonly ScanFact[]): void {
+  for (const workspaceNo of [1, 2, 3]) {
+    for (const [from, to] of ranges) {
+      const own = within(ofWorkspace(facts, workspaceNo), from, to);
+      const found = report.workspaceAnalytics(workspaceNo, from, to);
+      check(found, analyticsOf(own));
+      const { ios, android, other } = found.devices;
+      check(ios + android + other, found.totalScans);
+    }
+  }
+}
+
+async function checkDetails(rig: EngineRig, facts: readonly ScanFact[]): Promise<void> {
+  const { report } = rig;
+  const list = [3, 1, 7, 6, 99];
+  for (const [from, to] of ranges) {
+    const all = within(facts, from, to);
+    const own = ofWorkspace(all, 1);
+    const some = all.filter(({ codeNo }) => list.includes(codeNo));
+    check(await report.analyticsOf(list, from, to), analyticsOf(some));
+    for (const by of breakdowns) {
+      check(report.workspaceBreakdown(1, from, to, by), breakdownOf(own, by));
+      const shares = await report.breakdownOf(list, from, to, by);
+      check(shares, breakdownOf(some, by));
+      const sum = shares.reduce((total, { scans }) => total + scans, 0);
+      if (by !== 'bot') check(sum, some.filter(isPerson).length);
+    }
+    check(report.workspaceTimeseries(1, from, to, 'day'), timeseriesOf(own, from, to, 24));
+    check(await report.timeseriesOf(list, from, to, 'day'), timeseriesOf(some, from, to, 24));
+    const counts = list
+      .map((codeNo) => ({ codeNo, scans: scansOf(all, codeNo) }))
+      .filter(({ scans }) => scans > 0);
+    check(await report.totalsOf(list, from, to), counts);
+    await checkTopCodes(rig, own, from, to);
+  }
+}
+
+const scansOf = (facts: readonly ScanFact[], codeNo: number): number =>
+  facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact)).length;
+
+async function checkTopCodes(
+  { report }: EngineRig,
+  facts: readonly ScanFact[],
+  fromDay: number,
+  toDay: number,
+): Promise<void> {
+  const isListed = (codeNo: number): boolean => codeNo !== 4;
+  for (const limit of [1, 2, 10]) {
+    const wanted = Array.from({ length: codes }, (_, index) => index + 1)
+      .map((codeNo) => ({ codeNo, scans: scansOf(facts, codeNo) }))
+      .filter(({ codeNo, scans }) => scans > 0 && isListed(codeNo))
+      .sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo)
+      .slice(0, limit);
+    check(await report.topCodes({ workspaceNo: 1, fromDay, toDay, limit, isListed }), wanted);
+  }
+}
+
+const rawId = ({ timeMs, journal, position }: ScanFact): string =>
+  positionId('scn', timeMs, journal, position);
+
+/** Newest commit first; steps of any size neither lose nor repeat, and stop by themselves. */
+function checkRaw(rig: EngineRig, facts: readonly ScanFact[], limit: number): void {
+  for (const bots of ['without', 'with'] as const) {
+    for (const [fromDay, toDay] of ranges) {
+      for (let codeNo = 1; codeNo <= codes; codeNo++) {
+        const filter: RawScanFilter = { codeNo, fromDay, toDay, bots };
+        const wanted = within(facts, fromDay, toDay).filter(
+          (fact) => fact.codeNo === codeNo && (bots === 'with' || isPerson(fact)),
+        );
+        const order = new Map(wanted.map((fact) => [rawId(fact), fact.commit]));
+        const found: string[] = [];
+        for (let at: RawPlace | undefined = rig.report.rawScansFrom(filter); at !== undefined;) {
+          const { scans, next } = rig.report.rawScans(filter, at, limit);
+          found.push(...scans.map(({ id }) => id));
+          check(scans.length <= limit, true);
+          at = next;
+        }
+        check(found.toSorted(), [...order.keys()].toSorted());
+        const commits = found.map((id) => order.get(id)!);
+        check(
+          commits,
+          commits.toSorted((a, b) => b - a),
+        );
+      }
+    }
+  }
+}
+
+/** Follows a workspace's events from a place, in steps, as a stream that was cut off after each does. */
+class Follower {
+  readonly #workspaceNo: number;
+  readonly seen: string[] = [];
+  place: EventPlace = { sequence: 1, entry: 0 };
+
+  constructor(workspaceNo: number) {
+    this.#workspaceNo = workspaceNo;
+  }
+
+  follow({ report }: EngineRig, limit: number): void {
+    for (;;) {
+      const step = report.eventsAfter(this.#workspaceNo, this.place, limit);
+      for (const { event, place } of step.events) {
+        this.seen.push(JSON.stringify(event));
+        this.place = place;
+      }
+      if (!step.hasMore) return;
+      if (step.events.length === 0) this.place = step.place;
+    }
+  }
+}
+
+function checkFollower(follower: Follower, facts: readonly ScanFact[], workspaceNo: number): void {
+  const wanted = ofWorkspace(facts, workspaceNo)
+    .filter((fact) => isPerson(fact) && qrIdOf(fact.codeNo) !== undefined)
+    .map((fact) => JSON.stringify(eventOf(fact, qrIdOf(fact.codeNo)!)));
+  check(follower.seen.toSorted(), wanted.toSorted());
+}
+
+it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async () => {
+  const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
+  const property = fc.asyncProperty(
+    steps,
+    fc.integer({ min: 1, max: 4 }),
+    fc.integer({ min: 1, max: 9 }),
+    async (steps, shards, limit) => {
+      const rig = new EngineRig({
+        journals,
+        segmentBytesMax: 700,
+        actorsMax: 4,
+        rawRetentionDays: 40_000,
+        codeIdOf: qrIdOf,
+      });
+      rig.nowMs = baseDay * dayMs;
+      const followers = [new Follower(1), new Follower(2)] as const;
+      try {
+        rig.startShards(shards);
+        for (const step of steps) {
+          await run(rig, step);
+          checkWorkspaces(rig, rig.committed());
+          followers[0].follow(rig, limit);
+        }
+        checkRaw(rig, rig.committed(), limit);
+        rig.settle();
+        await checkDetails(rig, rig.facts);
+        rig.startShards(2);
+        rig.settle();
+        rig.checkpoint(0);
+        checkWorkspaces(rig, rig.facts);
+        await checkDetails(rig, rig.facts);
+        checkRaw(rig, rig.facts, limit);
+        for (const [index, follower] of followers.entries()) {
+          follower.follow(rig, limit);
+          checkFollower(follower, rig.facts, index + 1);
+        }
+        expect(workspaceOf(1)).toBe(2);
+      } finally {
+        await rig.close();
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 20 });
+});
+
+it('counts once what a failed checkpoint had added', async () => {
+  const rig = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 10_000,
+    actorsMax: 4,
+    rawRetentionDays: 40_000,
+    codeIdOf: qrIdOf,
+  });
+  rig.nowMs = baseDay * dayMs;
+  const top = async (): Promise<number[]> => {
+    const range = { workspaceNo: 2, fromDay: baseDay, toDay: baseDay };
+    const found = await rig.report.topCodes({ ...range, limit: 10, isListed: () => true });
+    return found.map(({ scans }) => scans);
+  };
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
+  const address = Uint8Array.of(192, 0, 2, 1);
+  const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
+  try {
+    rig.startShards(1);
+    for (const failPoint of ['after', 'before'] as const) {
+      rig.failAfter = Number.MAX_SAFE_INTEGER;
+      rig.scan(0, baseDay * dayMs, [input, input, input]);
+      rig.turn(0);
+      rig.failAfter = 0;
+      rig.failPoint = failPoint;
+      rig.checkpoint(0);
+    }
+    expect(rig.failures).toBe(2);
+    expect(await top()).toEqual([6]);
+    rig.failAfter = Number.MAX_SAFE_INTEGER;
+    rig.checkpoint(0);
+    expect(await top()).toEqual([6]);
+    rig.startShards(1);
+    expect(await top()).toEqual([6]);
+    expect(rig.report.workspaceAnalytics(2, baseDay, baseDay).totalScans).toBe(6);
+  } finally {
+    await rig.close();
+  }
+});
+
+it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
+  const rig = new EngineRig({
+    journals: 1,
+    segmentBytesMax: 10_000,
+    actorsMax: 4,
+    rawRetentionDays: 2,
+    codeIdOf: qrIdOf,
+  });
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
+  const address = Uint8Array.of(192, 0, 2, 1);
+  const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
+  const { report } = rig;
+  try {
+    rig.startShards(1);
+    const place = report.newestEvent();
+    expect(report.isPast(place)).toBe(false);
+    for (let day = baseDay; day < baseDay + 6; day++) {
+      rig.nowMs = day * dayMs;
+      rig.scan(0, rig.nowMs, [input, input]);
+      rig.turn(0);
+      rig.checkpoint(0);
+    }
+    const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;
+    const times: string[] = [];
+    for (let at = report.rawScansFrom(filter); at !== undefined;) {
+      const { scans, next } = report.rawScans(filter, at, 10);
+      times.push(...scans.map(({ scannedAt }) => scannedAt));
+      at = next;
+    }
+    const kept = [5, 5, 4, 4, 3, 3].map((day) => new Date((baseDay + day) * dayMs).toISOString());
+    expect(times).toEqual(kept);
+    expect(report.analytics(1, baseDay, baseDay + 9).totalScans).toBe(12);
+    expect(report.isPast(place)).toBe(true);
+    expect(report.isPast(report.newestEvent())).toBe(false);
+  } finally {
+    await rig.close();
+  }
+});
