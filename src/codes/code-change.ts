@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { QrCodeRecord } from '../model/code.ts';
 import { isoTime } from '../model/day.ts';
+import type { Design } from '../model/design.ts';
 import { mergePatch } from './merge-patch.ts';
 
 /** A merge patch: absent = keep, null = remove. */
@@ -17,6 +18,8 @@ export interface CodeChange {
   /** Merged by RFC 7396, at every depth. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined;
   readonly campaignId?: string | null | undefined;
+  /** Merged by RFC 7396, at every depth. */
+  readonly design?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
 /** A full replacement: absent = default. */
@@ -28,12 +31,27 @@ export interface CodeReplacement {
   readonly scanLimit?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly campaignId?: string | undefined;
+  readonly design?: Design | undefined;
+}
+
+/** Whether a code may look like this: the images room's answer, handed in by the wiring. */
+export interface DesignRule {
+  /**
+   * @param code what the symbol says depends on these alone
+   * @returns the design as it is kept, a logo by its name
+   * @throws Failure validation_failed, unscannable, overloaded, storage_full
+   */
+  accept(
+    workspaceNo: number,
+    code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target'>,
+    design: object,
+  ): Promise<Design>;
 }
 
 /** What PATCH and PUT can change. */
 export type Editable = Pick<
   QrCodeRecord,
-  'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'campaignId'
+  'target' | 'name' | 'tags' | 'expiresAtMs' | 'scanLimit' | 'metadata' | 'campaignId' | 'design'
 >;
 
 /** Spread over a record, takes out every editable field that can be absent. */
@@ -42,6 +60,7 @@ export const cleared = {
   expiresAtMs: undefined,
   scanLimit: undefined,
   campaignId: undefined,
+  design: undefined,
 };
 
 export interface Difference {
@@ -70,7 +89,16 @@ function publicFields(code: Editable): Record<string, unknown> {
     scanLimit: code.scanLimit ?? null,
     metadata: code.metadata,
     campaignId: code.campaignId ?? null,
+    design: code.design ?? null,
   };
+}
+
+/** The design after the change, before anybody has judged it; undefined = none. */
+export function designAfter(
+  current: Design | undefined,
+  change: Readonly<Record<string, unknown>> | null,
+): object | undefined {
+  return change === null ? undefined : mergePatch({ ...current }, change);
 }
 
 /** What a code would be after the change, its target apart. */
@@ -88,14 +116,26 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
         ? pick(current.metadata, change.metadata)
         : mergePatch(current.metadata, change.metadata),
     campaignId: pick(current.campaignId, change.campaignId),
+    // What becomes of it is judged apart, outside the transaction.
+    design: current.design,
   };
 }
 
 /** The editable fields with their defaults; a tag counts once. */
 export function editableOf(fields: CodeReplacement): Editable {
   const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, campaignId } = fields;
+  const { design } = fields;
   const unique = [...new Set(tags)];
-  return compact({ target, name, tags: unique, expiresAtMs, scanLimit, metadata, campaignId });
+  return compact({
+    target,
+    name,
+    tags: unique,
+    expiresAtMs,
+    scanLimit,
+    metadata,
+    campaignId,
+    design,
+  });
 }
 
 export type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {

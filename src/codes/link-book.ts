@@ -18,19 +18,26 @@ import type { Management } from '../store/management.ts';
 import type { LinkTable } from './link-table.ts';
 
 const noLimit = -1;
+/** The table is in another process, which follows the numbered changes (link-follower.ts). */
+export type Elsewhere = 'elsewhere';
+
 /** Late links one wake tries: about 1 ms. */
 const lateBatchMax = 100;
 
 export class LinkBook {
   readonly #store: Management;
-  readonly #table: LinkTable;
+  readonly #table: LinkTable | Elsewhere;
   readonly #scansOf: (codeNo: number) => number;
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
   readonly #late = new Set<number>();
 
-  constructor(store: Management, table: LinkTable, scansOf: (codeNo: number) => number) {
+  constructor(
+    store: Management,
+    table: LinkTable | Elsewhere,
+    scansOf: (codeNo: number) => number,
+  ) {
     this.#store = store;
     this.#table = table;
     this.#scansOf = scansOf;
@@ -51,11 +58,12 @@ export class LinkBook {
    * only when everything journaled is counted. @returns how many links, tombstones included
    */
   load(): number {
+    const table = this.#here();
     let count = 0;
     const cursor: LinkCursor = { ...emptyCursor };
     const adopt = (): void => {
       if (cursor.isLimited && !cursor.isGone) this.#late.add(cursor.codeNo);
-      else this.#table.adopt(cursor);
+      else table.adopt(cursor);
       count++;
     };
     for (const { key, value } of this.#store.links.range({})) eachLink(key, value, cursor, adopt);
@@ -84,6 +92,9 @@ export class LinkBook {
       gone: code.deletedAtMs !== undefined,
     };
     this.#store.links.put(block, withLink(this.#store.links.get(block), link));
+    if (this.#table === 'elsewhere') {
+      this.#store.bulk.linkChanges.put(this.#store.next('link'), code.no);
+    }
   }
 
   /**
@@ -92,9 +103,31 @@ export class LinkBook {
    *   and `wakeLate` brings it in when there is room again
    */
   wake(code: QrCodeRecord): void {
-    if (code.shortCode === undefined) return;
+    if (code.shortCode === undefined || this.#table === 'elsewhere') return;
     if (this.#late.size > 0) this.wakeLate();
     this.#wake(code.no);
+  }
+
+  /**
+   * The same for many at once, about 5 us each; what finds no room stays late. Codes without a link,
+   * which are the static ones, are passed over.
+   */
+  wakeMany(codeNos: readonly number[]): void {
+    if (this.#table === 'elsewhere' || codeNos.length === 0) return;
+    this.#store.environment.refresh();
+    const byBlock = new Map<number, Set<number>>();
+    for (const codeNo of codeNos) {
+      const wanted = byBlock.get(linkBlockOf(codeNo));
+      if (wanted === undefined) byBlock.set(linkBlockOf(codeNo), new Set([codeNo]));
+      else wanted.add(codeNo);
+    }
+    for (const [blockNo, wanted] of byBlock) {
+      const block = this.#store.links.get(blockNo);
+      if (block === undefined) continue;
+      for (const link of linksIn(blockNo, block)) {
+        if (wanted.has(link.codeNo)) this.#bringOrKeepLate(link);
+      }
+    }
   }
 
   /** Committed links that found no room in the link table. */
@@ -120,18 +153,36 @@ export class LinkBook {
     const block = this.#store.links.get(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
     if (link === undefined) throw new Error(`Cannot wake code ${codeNo}: it has no stored link`);
+    this.#bring(link);
+  }
+
+  #bringOrKeepLate(link: StoredLink): void {
+    this.#late.add(link.codeNo);
+    try {
+      this.#bring(link);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+    }
+  }
+
+  #bring(link: StoredLink): void {
     if (link.gone) {
-      this.#limits.delete(codeNo);
-      this.#table.retire(link.key);
+      this.#limits.delete(link.codeNo);
+      this.#here().retire(link.key);
     } else {
       this.#put(link);
     }
-    this.#late.delete(codeNo);
+    this.#late.delete(link.codeNo);
+  }
+
+  #here(): LinkTable {
+    if (this.#table !== 'elsewhere') return this.#table;
+    throw new Error('Cannot bring in a link: the link table is in another process');
   }
 
   #put({ key, codeNo, workspaceNo, target, expiresAtMs, scanLimit }: StoredLink): void {
-    const scansLeft = this.#scansLeft(codeNo, scanLimit);
-    this.#table.put({
+    const { scansLeft, more } = this.#scansLeft(codeNo, scanLimit);
+    this.#here().put({
       key,
       codeNo,
       workspaceNo,
@@ -141,14 +192,22 @@ export class LinkBook {
       state: 'live',
     });
     // Only now: after a put that failed the counter is still to be set.
+    if (more !== 0) this.#here().addScans(key, more);
     if (scanLimit === undefined) this.#limits.delete(codeNo);
     else this.#limits.set(codeNo, scanLimit);
   }
 
-  #scansLeft(codeNo: number, scanLimit: number | undefined): number {
-    if (scanLimit === undefined) return noLimit;
-    if (this.#limits.get(codeNo) === scanLimit) return KEEP_SCANS_LEFT;
-    return Math.max(0, scanLimit - this.#scansOf(codeNo));
+  /**
+   * A limit that is counted down already changes by the difference, exactly, whatever is scanned
+   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms). A code
+   * that is over its limit stands below zero, so that a raised limit gives no more than it should.
+   */
+  #scansLeft(codeNo: number, scanLimit: number | undefined): { scansLeft: number; more: number } {
+    if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
+    const before = this.#limits.get(codeNo);
+    if (before !== undefined) return { scansLeft: KEEP_SCANS_LEFT, more: scanLimit - before };
+    const left = scanLimit - this.#scansOf(codeNo);
+    return { scansLeft: Math.max(0, left), more: Math.min(0, left) };
   }
 }
 

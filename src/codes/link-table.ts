@@ -10,4 +10,6 @@ export interface LinkTable {
   adopt(link: StoredLinkBytes): void;
   put(link: Link): void;
   retire(key: string): void;
+  /** Raises, or lowers, the scans left of a limited link, exactly, while some are taken; below zero counts. */
+  addScans(key: string, scans: number): void;
 }

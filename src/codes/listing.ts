@@ -102,6 +102,21 @@ export class CodeListing {
       : { data, total: found.total };
   }
 
+  /** Every code of the filter, newest first, in slices; one that is made meanwhile is not among them. */
+  async *all(workspaceNo: number, filter: CodeFilter): AsyncGenerator<QrCodeRecord[]> {
+    const plan = this.#plan(workspaceNo, filter);
+    if (plan === undefined) return;
+    for (let at = plan.newest; ;) {
+      const slice = this.#slice(plan, at, 0, sliceMax);
+      const wanted = slice.filter((position) => this.#passes(plan, position));
+      if (wanted.length > 0) yield this.#records(wanted);
+      const last = slice[slice.length - 1];
+      if (last === undefined || slice.length < sliceMax) return;
+      at = before(last);
+      await new Promise<void>((resume) => setImmediate(resume));
+    }
+  }
+
   #plan(workspaceNo: number, filter: CodeFilter): Plan | undefined {
     const form = formTerm(filter.type, filter.dynamic);
     if (form === null) return undefined;

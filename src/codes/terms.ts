@@ -1,12 +1,13 @@
 /**
- * The terms of a code: what the list's index is built from, and what a filter asks for.
+ * The terms of a code: what the list's index is built from, and what a filter asks for. Those of its
+ * campaigns come and go with its memberships (memberships.ts), all others with its record.
  * Type and dynamic are one term, `form`, so that any pair of them is answered by one index:
  *
  *   url | dynamic | static | static-url | text | email | phone | sms | wifi | vcard | geo
  */
 import type { CodeType, QrCodeRecord } from '../model/code.ts';
 import type { Management } from '../store/management.ts';
-import { termCountKey, termKey, type Term } from '../store/code-keys.ts';
+import { type ListPosition, termCountKey, termKey, type Term } from '../store/code-keys.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
@@ -19,7 +20,8 @@ function termsOf(code: QrCodeRecord): Term[] {
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
   if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });
   for (const tag of code.tags) terms.push({ kind: 'tag', text: tag });
-  if (code.campaignId !== undefined) terms.push({ kind: 'campaign', text: code.campaignId });
+  const logo = code.design?.logo;
+  if (logo !== undefined) terms.push({ kind: 'logo', text: logo });
   return terms;
 }
 
@@ -37,12 +39,15 @@ export function formTerm(
 /**
  * Brings the index from what `before` had to what `after` has. Inside a transaction.
  * @param before undefined for a new code @param after undefined for a deleted one
+ * @param counts of many moves in one transaction: theirs to write, once, after the last
  */
 export function moveTerms(
   store: Management,
   before: QrCodeRecord | undefined,
   after: QrCodeRecord | undefined,
+  counts?: TermCounts,
 ): void {
+  const sums = counts ?? new TermCounts(store);
   const code = after ?? before;
   if (code === undefined) throw new Error('Cannot index nothing: expected a code before or after');
   const old = new Map((before === undefined ? [] : termsOf(before)).map((t) => [nameOf(t), t]));
@@ -50,14 +55,31 @@ export function moveTerms(
   for (const [name, term] of fresh) {
     if (old.has(name)) continue;
     store.codeTerms.put(termKey(code.workspaceNo, term, code), nothing);
-    addToCount(store, code.workspaceNo, term, 1);
+    sums.add(code.workspaceNo, term, 1);
   }
   for (const [name, term] of old) {
     if (fresh.has(name)) continue;
     store.codeTerms.remove(termKey(code.workspaceNo, term, code));
-    addToCount(store, code.workspaceNo, term, -1);
+    sums.add(code.workspaceNo, term, -1);
   }
-  addToCount(store, code.workspaceNo, listVersion, 1);
+  sums.add(code.workspaceNo, listVersion, 1);
+  if (counts === undefined) sums.write();
+}
+
+/** Brings the index to who joined a campaign and who left it. Inside a transaction. */
+export function indexCampaign(
+  store: Management,
+  { workspaceNo, id }: { readonly workspaceNo: number; readonly id: string },
+  { joined, left }: Record<'joined' | 'left', readonly ListPosition[]>,
+): void {
+  if (joined.length + left.length === 0) return;
+  const term: Term = { kind: 'campaign', text: id };
+  for (const code of joined) store.codeTerms.put(termKey(workspaceNo, term, code), nothing);
+  for (const code of left) store.codeTerms.remove(termKey(workspaceNo, term, code));
+  const counts = new TermCounts(store);
+  counts.add(workspaceNo, term, joined.length - left.length);
+  counts.add(workspaceNo, listVersion, 1);
+  counts.write();
 }
 
 /** Live codes of a workspace that have the term. */
@@ -65,13 +87,34 @@ export function termCount(store: Management, workspaceNo: number, term: Term): n
   return store.termCounts.get(termCountKey(workspaceNo, term)) ?? 0;
 }
 
-function addToCount(store: Management, workspaceNo: number, term: Term, change: number): void {
-  const key = termCountKey(workspaceNo, term);
-  const count = (store.termCounts.get(key) ?? 0) + change;
-  if (count > 0) store.termCounts.put(key, count);
-  else store.termCounts.remove(key);
-}
-
 function nameOf(term: Term): string {
   return `${term.kind}:${term.text}`;
+}
+
+/** Changes of counts, added up before they are written: many codes of a batch have the same terms. */
+export class TermCounts {
+  readonly #store: Management;
+  readonly #changes = new Map<string, { readonly key: Uint8Array; change: number }>();
+
+  constructor(store: Management) {
+    this.#store = store;
+  }
+
+  add(workspaceNo: number, term: Term, change: number): void {
+    const name = `${workspaceNo}:${nameOf(term)}`;
+    const known = this.#changes.get(name);
+    if (known !== undefined) known.change += change;
+    else this.#changes.set(name, { key: termCountKey(workspaceNo, term), change });
+  }
+
+  /** Inside the transaction of the moves. */
+  write(): void {
+    const { termCounts } = this.#store;
+    for (const { key, change } of this.#changes.values()) {
+      const count = (termCounts.get(key) ?? 0) + change;
+      if (count > 0) termCounts.put(key, count);
+      else termCounts.remove(key);
+    }
+    this.#changes.clear();
+  }
 }

@@ -1,7 +1,7 @@
 /** A code book on a real store, with a link table that remembers what it was told. */
 import { getRandomValues } from 'node:crypto';
 import { CodeBook, type CodeBookParts } from '../../src/codes/code-book.ts';
-import type { Link } from '../../src/links/layout.ts';
+import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
@@ -35,8 +35,17 @@ export class RememberingLinks {
     this.put(adoptedLink(link));
   }
   put(link: Link): void {
-    if (link.state === 'gone') this.gone.add(link.key);
-    else this.live.set(link.key, link);
+    if (link.state === 'gone') {
+      this.gone.add(link.key);
+      return;
+    }
+    const isKept = link.scansLeft === KEEP_SCANS_LEFT;
+    const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
+    this.live.set(link.key, { ...link, scansLeft });
+  }
+  addScans(key: string, scans: number): void {
+    const link = this.live.get(key);
+    if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
   }
   retire(key: string): void {
     this.live.delete(key);
@@ -90,4 +99,15 @@ export function openDesk(more: Partial<CodeBookParts> = {}): Desk {
     },
   };
   return desk;
+}
+
+/** A campaign of the actor's workspace that runs for ever. */
+export async function putCampaign(desk: Desk, id: string, no: number): Promise<void> {
+  const { environment, campaigns } = desk.temporary.store;
+  const record = { id, no, workspaceNo: actor.workspaceNo, name: 'C', startDay: 0 };
+  const made = { createdBy: actor.userId, createdAtMs: 0, updatedAtMs: 0 };
+  await environment.transaction(() => {
+    campaigns.campaigns.put(no, { ...record, ...made });
+    campaigns.campaignIds.put(id, no);
+  });
 }

@@ -87,6 +87,7 @@ test('a link that found no room is brought in later', async () => {
         links.put(link);
       },
       retire: (key) => links.retire(key),
+      addScans: (key, scans) => links.addScans(key, scans),
     },
   });
   const work = desk.book.create(actor, { target, slug: 'late', scanLimit: 5 });

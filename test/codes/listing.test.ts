@@ -4,7 +4,7 @@ import type { CodeFilter } from '../../src/codes/listing.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
-import { actor, openDesk, stranger, type Desk } from './desk.ts';
+import { actor, openDesk, putCampaign, stranger, type Desk } from './desk.ts';
 
 const day = 86_400_000;
 const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];
@@ -20,11 +20,12 @@ const drafts = [
 async function filled(): Promise<{ desk: Desk; model: QrCodeRecord[] }> {
   const desk = openDesk();
   const model: QrCodeRecord[] = [];
+  for (const [at, id] of campaigns.entries()) await putCampaign(desk, id, at + 1);
   for (let made = 0; made < 50; made++) {
     const { slug, ...draft } = drafts[made % drafts.length]!;
     const own = slug === undefined ? {} : { slug: `${slug}-${made}` };
     model.push(await desk.book.create(actor, { ...draft, ...own }));
-    if (made % 7 === 0) await desk.book.create(stranger, draft);
+    if (made % 7 === 0) await desk.book.create(stranger, { ...draft, campaignId: undefined });
     if (made % 5 === 4) desk.clock.move(day);
   }
   for (const at of [3, 17, 29]) await desk.book.delete(actor, model[at]!.id);

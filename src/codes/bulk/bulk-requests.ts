@@ -1,0 +1,210 @@
+/**
+ * Many codes by one request: made in small transactions, and done once however often it is sent.
+ *
+ *   rows 0–49    one transaction: codes, their events, the answer's lines, "50 rows are done"
+ *   rows 50–99   one transaction …                    the event loop turns in between
+ *
+ * Under an Idempotency-Key the lines of the answer commit with the codes they tell of. A request that
+ * was cut off (kill -9, full disk) and comes again gives the lines it finds and goes on behind them: the
+ * same codes, none twice. Without a key nothing is kept.
+ *
+ * Batches are small because a transaction holds the thread: 50 rows are about 8 ms. Kept lines are
+ * some 700 bytes a row for a day, about what the codes themselves take.
+ */
+import type { Clock } from '../../model/clock.ts';
+import { Failure } from '../../model/failure.ts';
+import type { Actor } from '../../model/workspace.ts';
+import type { BulkRequestRecord } from '../../store/bulk-tables.ts';
+import type { Management } from '../../store/management.ts';
+import type { CodeDraft, Made } from '../code-creation.ts';
+import { nextTurn } from './pieces.ts';
+
+/** Rows a transaction; see above. */
+const batchRows = 50;
+/** Longer than the day that the answer itself is kept, by what the longest request takes. */
+const keptMs = 25 * 3_600_000;
+/** Requests one sweep removes: a few thousand keys at most. */
+const sweepMax = 10;
+
+export interface Creator {
+  createMany(
+    actor: Actor,
+    drafts: ReadonlyArray<CodeDraft | Failure>,
+    inside?: BatchHooks,
+  ): Promise<Made[]>;
+}
+
+/** Both run inside the transaction of a batch. */
+export interface BatchHooks {
+  /** Before the first write: may throw, and nothing is written. */
+  readonly before?: () => void;
+  /** With the outcome, in the order of the drafts; must not throw. */
+  readonly after?: (made: readonly Made[]) => void;
+}
+
+export interface BulkRequest {
+  readonly rows: number;
+  /** A row as a draft, or what is wrong with it already. */
+  readonly draftOf: (index: number) => CodeDraft | Failure;
+  /** A row's line of the answer. */
+  readonly lineOf: (index: number, made: Made) => string;
+  /** Takes the lines of rows that are done and will stay so, in order. */
+  readonly onLines: (lines: readonly string[]) => void;
+  /** Undefined = nothing is kept. */
+  readonly idempotency: { readonly key: string; readonly fingerprint: string } | undefined;
+}
+
+export interface BulkSummary {
+  readonly created: number;
+  readonly failed: number;
+  /** Rows at the end were not tried, because the store took no more: sent again, it goes on there. */
+  readonly isCut: boolean;
+}
+
+export class BulkRequests {
+  readonly #store: Management;
+  readonly #clock: Clock;
+  readonly #creator: Creator;
+
+  constructor(store: Management, clock: Clock, creator: Creator) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#creator = creator;
+  }
+
+  /**
+   * Makes the codes, or those that are still to be made.
+   * @throws Failure idempotency_conflict for another body under the key; storage_full when the very
+   *   first rows found no room: nothing is created then
+   */
+  async run(actor: Actor, request: BulkRequest): Promise<BulkSummary> {
+    const kept = this.#kept(actor, request);
+    let created = kept?.created ?? 0;
+    if (kept !== undefined) await this.#giveKept(actor, request);
+    for (let first = kept?.rows ?? 0; first < request.rows; first += batchRows) {
+      let batch: Batch;
+      try {
+        batch = await this.#batch(actor, request, first, created);
+      } catch (error) {
+        if (!(error instanceof Failure) || first === 0) throw error;
+        await giveRest(request, first, error);
+        return { created, failed: request.rows - created, isCut: true };
+      }
+      created += batch.created;
+      request.onLines(batch.lines);
+      await nextTurn();
+    }
+    return { created, failed: request.rows - created, isCut: false };
+  }
+
+  /** The lines kept under a key, in order; none when nothing is kept. */
+  *linesOf(workspaceNo: number, key: string): Generator<readonly string[]> {
+    const { answers } = this.#store.bulk;
+    const range = { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] } as const;
+    for (const { value } of answers.range({ start: [...range.start], end: [...range.end] })) {
+      yield value.split('\n');
+    }
+  }
+
+  /** Removes kept lines that are over, some requests' at most. */
+  async sweep(): Promise<void> {
+    const { environment, bulk } = this.#store;
+    await environment.transaction(() => {
+      const end: [number, number, string] = [this.#clock.now(), 0, ''];
+      const over = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: sweepMax })];
+      for (const [expiresAtMs, workspaceNo, key] of over) {
+        bulk.expiry.remove([expiresAtMs, workspaceNo, key]);
+        // The key may be in use again since.
+        if (bulk.requests.get([workspaceNo, key])?.expiresAtMs !== expiresAtMs) continue;
+        this.#forget(workspaceNo, key);
+      }
+    });
+  }
+
+  #kept({ workspaceNo }: Actor, request: BulkRequest): BulkRequestRecord | undefined {
+    if (request.idempotency === undefined) return undefined;
+    const { key, fingerprint } = request.idempotency;
+    const kept = this.#store.bulk.requests.get([workspaceNo, key]);
+    if (kept === undefined || kept.expiresAtMs <= this.#clock.now()) return undefined;
+    if (kept.fingerprint === fingerprint) return kept;
+    const detail = 'This Idempotency-Key was used with another request within 24 hours';
+    throw new Failure('idempotency_conflict', detail);
+  }
+
+  async #giveKept({ workspaceNo }: Actor, request: BulkRequest): Promise<void> {
+    const key = request.idempotency?.key ?? '';
+    for (const lines of this.linesOf(workspaceNo, key)) {
+      request.onLines(lines);
+      await nextTurn();
+    }
+  }
+
+  async #batch(
+    actor: Actor,
+    request: BulkRequest,
+    first: number,
+    createdBefore: number,
+  ): Promise<Batch> {
+    const drafts: Array<CodeDraft | Failure> = [];
+    const end = Math.min(first + batchRows, request.rows);
+    for (let index = first; index < end; index += 1) drafts.push(request.draftOf(index));
+    let batch: Batch = { lines: [], created: 0 };
+    await this.#creator.createMany(actor, drafts, {
+      after: (made) => {
+        batch = {
+          lines: made.map((one, at) => request.lineOf(first + at, one)),
+          created: made.filter((one) => !(one instanceof Failure)).length,
+        };
+        this.#keep(actor.workspaceNo, request, first, createdBefore, batch);
+      },
+    });
+    return batch;
+  }
+
+  /** Inside the transaction of the batch. */
+  #keep(
+    workspaceNo: number,
+    { idempotency }: BulkRequest,
+    first: number,
+    createdBefore: number,
+    batch: Batch,
+  ): void {
+    if (idempotency === undefined) return;
+    const { key, fingerprint } = idempotency;
+    const { requests, answers, expiry } = this.#store.bulk;
+    if (first === 0) this.#forget(workspaceNo, key);
+    const expiresAtMs = requests.get([workspaceNo, key])?.expiresAtMs ?? this.#clock.now() + keptMs;
+    requests.put([workspaceNo, key], {
+      fingerprint,
+      rows: first + batch.lines.length,
+      created: createdBefore + batch.created,
+      expiresAtMs,
+    });
+    answers.put([workspaceNo, key, first], batch.lines.join('\n'));
+    if (first === 0) expiry.put([expiresAtMs, workspaceNo, key], 1);
+  }
+
+  #forget(workspaceNo: number, key: string): void {
+    const { requests, answers } = this.#store.bulk;
+    const range = { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] } as const;
+    const old = [...answers.keys({ start: [...range.start], end: [...range.end] })];
+    for (const answer of old) answers.remove(answer);
+    requests.remove([workspaceNo, key]);
+  }
+}
+
+interface Batch {
+  readonly lines: readonly string[];
+  readonly created: number;
+}
+
+/** The rows from `first` on were not tried. */
+async function giveRest(request: BulkRequest, first: number, failure: Failure): Promise<void> {
+  for (let at = first; at < request.rows; at += batchRows) {
+    const end = Math.min(at + batchRows, request.rows);
+    const lines: string[] = [];
+    for (let index = at; index < end; index += 1) lines.push(request.lineOf(index, failure));
+    request.onLines(lines);
+    await nextTurn();
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * A new code: what is checked before the transaction, and what is written inside it.
+ *
+ *   prepare(actor, draft)    no lock: fields, target, limits; a design is judged on the symbol it is for
+ *   insert(actor, prepared)  inside a transaction: short code, record, indexes, link, event
+ *
+ * One code (code-book.ts) and thousands (bulk/code-batch.ts) are made by the same two steps, so a row of
+ * a file obeys the rules of a single request. `insert` checks before its first write: a row that fails
+ * leaves nothing behind, and the rows beside it in the transaction stand.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../model/clock.ts';
+import {
+  type CodeType,
+  foldShortCode,
+  generateShortCode,
+  type QrCodeRecord,
+} from '../model/code.ts';
+import type { Design } from '../model/design.ts';
+import { Failure, type Fault } from '../model/failure.ts';
+import type { IdSource, RandomBytes } from '../model/ids.ts';
+import type { Actor } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import { packCode } from '../store/code-codec.ts';
+import type { Management } from '../store/management.ts';
+import { compact, type DesignRule, type Editable, editableOf } from './code-change.ts';
+import type { LinkBook } from './link-book.ts';
+import type { Memberships } from './memberships.ts';
+import { contentFaults } from './rules.ts';
+import { isFaults, validateTarget } from './targets.ts';
+import { moveTerms, TermCounts } from './terms.ts';
+
+/**
+ * Tries for a free generated code. At a billion codes of 2^40 a try fails with 0.1 %: sixteen in a
+ * row never happen, so running out means that the randomness is broken.
+ */
+const shortCodeTriesMax = 16;
+
+/** A new code. Absent = default. */
+export interface CodeDraft {
+  /** Default `url`. */
+  readonly type?: CodeType | undefined;
+  readonly target: string;
+  /** Default true for `url`, false for the types that are always static. */
+  readonly dynamic?: boolean | undefined;
+  readonly name?: string | undefined;
+  readonly slug?: string | undefined;
+  readonly campaignId?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  readonly expiresAtMs?: number | undefined;
+  readonly scanLimit?: number | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly externalId?: string | undefined;
+  /** A logo in it may be a data URL. */
+  readonly design?: object | undefined;
+}
+
+/** A draft without faults: only the transaction knows whether its slug is free. */
+export interface PreparedDraft {
+  readonly slug: string | undefined;
+  /** The slug, or a drawn short code that is almost surely free; undefined for a static code. */
+  readonly wanted: string | undefined;
+  readonly fields: Editable &
+    Pick<QrCodeRecord, 'type' | 'dynamic'> & { readonly externalId?: string | undefined };
+}
+
+/** What became of a draft among many. */
+export type Made = QrCodeRecord | Failure;
+
+export interface CodeCreationParts {
+  readonly store: Management;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly shortUrlBase: string;
+  /** Absent = designs are refused as a defect: for tools that make none. */
+  readonly designs?: DesignRule;
+}
+
+export class CodeCreation {
+  readonly #parts: CodeCreationParts;
+  readonly #links: LinkBook;
+  readonly #memberships: Memberships;
+  readonly #ownHosts: readonly string[];
+
+  constructor(parts: CodeCreationParts, links: LinkBook, memberships: Memberships) {
+    this.#parts = parts;
+    this.#links = links;
+    this.#memberships = memberships;
+    this.#ownHosts = [new URL(parts.shortUrlBase).host];
+  }
+
+  /** @throws Failure validation_failed with every fault, unscannable */
+  async prepare(actor: Actor, draft: CodeDraft): Promise<PreparedDraft> {
+    const prepared = this.#check(draft);
+    if (draft.design === undefined) return prepared;
+    const { wanted, fields } = prepared;
+    const source = compact({ dynamic: fields.dynamic, shortCode: wanted, target: fields.target });
+    const design = await this.acceptedDesign(actor, source, draft.design);
+    return { ...prepared, fields: compact({ ...fields, design }) };
+  }
+
+  /** What `prepare` and `insert` would throw, the design apart. */
+  faultOf(draft: CodeDraft): Failure | undefined {
+    try {
+      const { slug, wanted } = this.#check(draft);
+      if (wanted !== undefined) this.#freeShortCode(slug, wanted);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    }
+  }
+
+  /** `prepare` without the design. */
+  #check(draft: CodeDraft): PreparedDraft {
+    const type = draft.type ?? 'url';
+    const content = {
+      type,
+      dynamic: draft.dynamic ?? type === 'url',
+      slug: draft.slug,
+      externalId: draft.externalId,
+      ...editableOf({ ...draft, design: undefined }),
+    };
+    const checked = validateTarget(type, draft.target, this.#ownHosts);
+    const faults = [...(isFaults(checked) ? checked : []), ...contentFaults(compact(content))];
+    if (isFaults(checked) || faults.length > 0) throw invalid(faults);
+    const { slug, ...fields } = { ...content, target: checked.target };
+    // Drawn before the transaction, because a design is judged on the very symbol it will be part of.
+    const wanted = fields.dynamic
+      ? (slug ?? generateShortCode(this.#parts.randomBytes))
+      : undefined;
+    return { slug, wanted, fields };
+  }
+
+  /** Inside a transaction. @throws Failure slug_taken, before it has written anything */
+  insert(actor: Actor, { slug, wanted, fields }: PreparedDraft, counts?: TermCounts): QrCodeRecord {
+    const { store, ids, clock, outbox } = this.#parts;
+    this.#memberships.checkNamed(actor.workspaceNo, undefined, fields.campaignId);
+    const shortCode = wanted === undefined ? undefined : this.#freeShortCode(slug, wanted);
+    const nowMs = clock.now();
+    const created: QrCodeRecord = compact({
+      ...fields,
+      shortCode,
+      id: ids.newId('qr'),
+      no: store.next('code'),
+      workspaceId: actor.workspaceId,
+      workspaceNo: actor.workspaceNo,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+      createdBy: actor.userId,
+    });
+    store.codes.put(created.no, packCode(created));
+    store.codeIds.put(created.id, created.no);
+    if (shortCode !== undefined) store.shortCodes.put(foldShortCode(shortCode), created.no);
+    moveTerms(store, undefined, created, counts);
+    this.#memberships.nameMoved(created, undefined, created.campaignId);
+    this.#links.write(created);
+    const { id, type, target, dynamic, createdBy } = created;
+    const shortUrl =
+      shortCode === undefined ? {} : { shortUrl: `${this.#parts.shortUrlBase}/${shortCode}` };
+    const data = { id, type, target, dynamic, ...shortUrl, createdBy };
+    outbox.append('qr.created', actor.workspaceNo, data, nowMs);
+    return created;
+  }
+
+  /** Many in one transaction: each stands whatever becomes of the others; what has failed stays failed. */
+  insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): Made[] {
+    const counts = new TermCounts(this.#parts.store);
+    const made = drafts.map((draft) => {
+      if (draft instanceof Failure) return draft;
+      try {
+        return this.insert(actor, draft, counts);
+      } catch (error) {
+        if (error instanceof Failure) return error;
+        throw error;
+      }
+    });
+    counts.write();
+    return made;
+  }
+
+  /** The design as it may be kept; one that the code has already was judged before. */
+  async acceptedDesign(
+    actor: Actor,
+    code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target' | 'design'>,
+    design: object | undefined,
+  ): Promise<Design | undefined> {
+    if (design === undefined || Object.keys(design).length === 0) return undefined;
+    if (isDeepStrictEqual(design, code.design)) return code.design;
+    const { designs } = this.#parts;
+    if (designs === undefined) {
+      throw new Error('Cannot take a design: nobody here judges it, expected a DesignRule');
+    }
+    return await designs.accept(actor.workspaceNo, code, design);
+  }
+
+  /** Inside the transaction: what it finds free stays free until the code is written. */
+  #freeShortCode(slug: string | undefined, wanted: string): string {
+    const { shortCodes } = this.#parts.store;
+    if (slug !== undefined) {
+      if (!shortCodes.has(foldShortCode(slug))) return slug;
+      const message = 'This slug is in use, or was, and short codes are never given out again';
+      const faults = [{ path: 'slug', code: 'slug_taken', message }];
+      throw new Failure('slug_taken', message, { faults });
+    }
+    if (!shortCodes.has(wanted)) return wanted;
+    for (let tries = 1; tries < shortCodeTriesMax; tries++) {
+      const code = generateShortCode(this.#parts.randomBytes);
+      if (!shortCodes.has(code)) return code;
+    }
+    throw new Error(`Cannot find a free short code in ${shortCodeTriesMax} tries, expected one`);
+  }
+}
+
+export function invalid(faults: readonly Fault[]): Failure {
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+  return new Failure('validation_failed', `The request has ${count}`, { faults });
+}

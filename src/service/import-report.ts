@@ -1,0 +1,113 @@
+/**
+ * What an import tells: the bar or lines of progress, the rows that failed, the sums.
+ *
+ * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
+ * continued by it: rows that a crash had written about and not made are taken out before the run goes on.
+ */
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { SingleBar } from 'cli-progress';
+import { csvLine } from '../api/csv.ts';
+import type { Clock } from '../model/clock.ts';
+import { Failure } from '../model/failure.ts';
+import type { Printer } from './data-cli.ts';
+
+/** Failures shown on the screen; the file has all. */
+const shownMax = 20;
+const progressMs = 2_000;
+const header = 'row,line,slug,target,code,message';
+
+export interface FailedRow {
+  /** From 1. */
+  readonly row: number;
+  readonly line: number;
+  readonly slug: string | undefined;
+  readonly target: string | undefined;
+  readonly failure: Failure;
+}
+
+/** Where an import speaks. */
+export interface ImportPrinter extends Printer {
+  /** Set when a person watches: gets the bar. */
+  readonly terminal: NodeJS.WriteStream | undefined;
+}
+
+export class ImportProgress {
+  readonly #printer: ImportPrinter;
+  readonly #clock: Clock;
+  readonly #bytes: number;
+  readonly #bar: SingleBar | undefined;
+  #nextMs: number;
+
+  constructor(printer: ImportPrinter, clock: Clock, bytes: number) {
+    this.#printer = printer;
+    this.#clock = clock;
+    this.#bytes = Math.max(1, bytes);
+    this.#nextMs = clock.monotonicMs() + progressMs;
+    if (printer.terminal === undefined) return;
+    this.#bar = new SingleBar({
+      format: '{bar} {percentage} % | {rows} rows, {failed} failed | {eta_formatted} left',
+      hideCursor: true,
+      stream: printer.terminal,
+    });
+    this.#bar.start(this.#bytes, 0, { rows: 0, failed: 0 });
+  }
+
+  show(bytes: number, rows: number, failed: number): void {
+    this.#bar?.update(bytes, { rows, failed });
+    if (this.#bar !== undefined || this.#clock.monotonicMs() < this.#nextMs) return;
+    this.#nextMs = this.#clock.monotonicMs() + progressMs;
+    const share = Math.floor((bytes / this.#bytes) * 100);
+    this.#printer.progress(`${share} %  ${rows} rows, ${failed} failed`);
+  }
+
+  stop(): void {
+    this.#bar?.stop();
+  }
+}
+
+export class FailureReport {
+  readonly #file: string | undefined;
+  readonly #shown: string[] = [];
+  readonly #counts = new Map<string, number>();
+
+  /** @param rows done by runs before this one, whose lines stay @throws Failure for a file of another kind */
+  constructor(file: string | undefined, rows: number) {
+    this.#file = file;
+    if (file === undefined) return;
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    if (before !== '' && !before.startsWith(header)) {
+      throw new Failure('conflict', `Cannot write ${file}: it is there and no errors file`);
+    }
+    const kept = before.split('\r\n').filter((line) => Number.parseInt(line, 10) <= rows);
+    writeFileSync(file, [header, ...kept, ''].join('\r\n'));
+  }
+
+  /** Written at once: what the store knows of as failed is in the file. */
+  add({ row, line, slug, target, failure }: FailedRow): void {
+    const [first] = failure.faults;
+    const code = first?.code ?? failure.code;
+    const path = first === undefined || first.path === '' ? '' : `${first.path}: `;
+    const message = `${path}${first?.message ?? failure.message}`;
+    this.#counts.set(code, (this.#counts.get(code) ?? 0) + 1);
+    if (this.#shown.length < shownMax) this.#shown.push(`line ${line}: ${code}: ${message}`);
+    if (this.#file === undefined) return;
+    const cells = [row, line, slug ?? null, target ?? null, code, message];
+    appendFileSync(this.#file, csvLine(cells.map(onOneLine)));
+  }
+
+  /** What this run has seen fail, for people. */
+  get text(): string {
+    const all = [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+    if (all === 0) return '';
+    const sums = [...this.#counts].map(([code, count]) => `  ${count} × ${code}`);
+    const more = all - this.#shown.length;
+    const where = this.#file === undefined ? '--errors FILE writes them all' : `see ${this.#file}`;
+    const rest = more > 0 ? [`… and ${more} more: ${where}`] : [];
+    return [...this.#shown, ...rest, 'Failed rows by reason:', ...sums].join('\n');
+  }
+}
+
+/** So that a line of the file is a row, also for who continues it. */
+function onOneLine(cell: string | number | null): string | number | null {
+  return typeof cell === 'string' ? cell.replace(/[\r\n]+/g, ' ') : cell;
+}

@@ -1,0 +1,253 @@
+/**
+ * The file of an import as rows, whatever tool wrote it: looked at once to know the format, read once for
+ * its fingerprint, then streamed.
+ *
+ *   csv, ndjson                       as POST /qr-codes/bulk takes them
+ *   bitly, dub, shlink, kutt, yourls  as those tools write them: CSV, a JSON list, JSON lines, or an answer
+ *                                     of their API with the list inside
+ *
+ * Memory is a row, but for a JSON document with the list inside, which is parsed whole: at most 256 MB.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, readFile, stat } from 'node:fs/promises';
+import { type BulkRow, bulkRows } from '../api/bulk-rows.ts';
+import { parseJson } from '../api/json.ts';
+import { csvColumns, readCsv } from '../codes/bulk/csv-rows.ts';
+import {
+  foreignCode,
+  type ForeignFormat,
+  foreignFormats,
+  recogniseForeign,
+} from '../codes/bulk/foreign-exports.ts';
+import { listRows, ndjsonRows } from '../codes/bulk/json-rows.ts';
+import { Failure } from '../model/failure.ts';
+
+export const importFormats = ['auto', 'csv', 'ndjson', ...foreignFormats] as const;
+export type ImportFormat = (typeof importFormats)[number];
+type KnownFormat = Exclude<ImportFormat, 'auto'>;
+
+/** Text, and how it is laid out. */
+type Layout = 'csv' | 'list' | 'lines' | 'document';
+
+const headBytes = 65_536;
+const documentBytesMax = 268_435_456;
+const pieceBytes = 65_536;
+
+export interface ImportRow extends BulkRow {
+  /** Host of the old short link; undefined when the file does not say. */
+  readonly domain: string | undefined;
+}
+
+export interface ImportSource {
+  readonly format: KnownFormat;
+  readonly bytes: number;
+  /** SHA-256 of its content, hex. */
+  readonly hash: string;
+  /** @param onBytes told of the bytes read so far */
+  rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
+}
+
+/** @throws Failure with a text for the operator */
+export async function openImportSource(file: string, format: ImportFormat): Promise<ImportSource> {
+  const head = await headOf(file);
+  const layout = layoutOf(file, head);
+  const known = format === 'auto' ? await recognise(file, layout, head) : format;
+  const { size: bytes } = await stat(file);
+  return {
+    format: known,
+    bytes,
+    hash: await hashOf(file),
+    rows: (onBytes) => rowsOf(file, layout, known, onBytes),
+  };
+}
+
+async function* rowsOf(
+  file: string,
+  layout: Layout,
+  format: KnownFormat,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<ImportRow> {
+  const pieces = layout === 'document' ? undefined : piecesOf(file, onBytes);
+  if (isForeign(format)) {
+    const records = pieces === undefined ? documentRows(file) : recordsOf(layout, pieces);
+    for await (const { value, line } of records) yield foreignRow(format, value, line);
+    return;
+  }
+  if (pieces === undefined) throw unreadable('a list of codes is expected, not one JSON document');
+  const written = layout === 'csv' ? 'csv' : layout === 'list' ? 'json' : 'ndjson';
+  for await (const row of bulkRows(written, pieces)) yield { ...row, domain: undefined };
+}
+
+function foreignRow(format: ForeignFormat, value: unknown, line: number): ImportRow {
+  if (value instanceof Failure) return { value, line, domain: undefined };
+  if (typeof value !== 'object' || value === null) {
+    return { value: unreadable('the row is no object'), line, domain: undefined };
+  }
+  return { ...foreignCode(format, { ...value }), line };
+}
+
+/** Rows as objects, or what is wrong with them. */
+async function* recordsOf(
+  layout: Layout,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<BulkRow> {
+  if (layout === 'csv') {
+    for await (const { cells, line } of (await readCsv(pieces)).rows) {
+      yield { value: cells instanceof Failure ? cells : Object.fromEntries(cells), line };
+    }
+    return;
+  }
+  for await (const { bytes, line } of layout === 'list' ? listRows(pieces) : ndjsonRows(pieces)) {
+    yield { value: bytes instanceof Failure ? bytes : parsed(bytes), line };
+  }
+}
+
+/** The records of a document: the rows' lines are their numbers, from 1. */
+async function* documentRows(file: string): AsyncGenerator<BulkRow> {
+  for (const [index, value] of (await recordsIn(file)).entries()) yield { value, line: index + 1 };
+}
+
+async function recordsIn(file: string): Promise<unknown[]> {
+  const { size } = await stat(file);
+  if (size > documentBytesMax) {
+    throw unreadable(
+      `it is one JSON document of ${size} bytes, expected at most ${documentBytesMax}`,
+    );
+  }
+  let document: unknown;
+  try {
+    document = JSON.parse((await readFile(file, 'utf8')).replace(/^\ufeff/, ''));
+  } catch {
+    throw unreadable('it is not JSON');
+  }
+  const records = listIn(document);
+  if (records === undefined) throw unreadable('there is no list of links in it');
+  return records;
+}
+
+/** Where tools put the list: API answers of Kutt, Shlink and YOURLS, and tables as phpMyAdmin writes them. */
+function listIn(document: unknown): unknown[] | undefined {
+  if (Array.isArray(document)) {
+    const tables = document.flatMap((part: unknown) => {
+      const isTable = field(part, 'type') === 'table';
+      const data = isTable ? field(part, 'data') : undefined;
+      return Array.isArray(data) ? [data] : [];
+    });
+    return tables[0] ?? document;
+  }
+  for (const name of ['data', 'links', 'result', 'shortUrls']) {
+    const found = field(document, name);
+    if (Array.isArray(found)) return found;
+    if (name === 'links' && typeof found === 'object' && found !== null)
+      return Object.values(found);
+    const below = field(found, 'data');
+    if (Array.isArray(below)) return below;
+  }
+  return undefined;
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** @throws Failure when none of the formats is recognised */
+async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
+  const names = await namesOf(file, layout, head);
+  const foreign = recogniseForeign(names);
+  // Ours has `target` as Kutt and YOURLS have: theirs beside it tell them apart.
+  if (foreign !== undefined) return foreign;
+  if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
+  const seen = names.length === 0 ? 'nothing' : names.slice(0, 12).join(', ');
+  throw unreadable(`its format is not recognised (it has ${seen}); say it with --format`);
+}
+
+/** Columns, or the keys of the first record. */
+async function namesOf(file: string, layout: Layout, head: Buffer): Promise<readonly string[]> {
+  if (layout === 'csv') return await csvColumns(head);
+  if (layout === 'document') return keysOf((await recordsIn(file))[0]);
+  const rows = layout === 'list' ? listRows(once(head)) : ndjsonRows(once(head));
+  for await (const { bytes } of rows) {
+    return bytes instanceof Failure ? [] : keysOf(parsed(bytes));
+  }
+  return [];
+}
+
+const keysOf = (value: unknown): string[] =>
+  typeof value === 'object' && value !== null && !(value instanceof Failure)
+    ? Object.keys(value)
+    : [];
+
+/** By the first bytes; for a brace, by whether the first line is a record of its own. */
+function layoutOf(file: string, head: Buffer): Layout {
+  const text = head
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .trimStart();
+  if (/^\[\s*\{\s*"type"\s*:\s*"header"/.test(text)) return 'document';
+  if (text.startsWith('[')) return 'list';
+  if (!text.startsWith('{')) return 'csv';
+  if (/\.(ndjson|jsonl)$/i.test(file)) return 'lines';
+  const [first = ''] = text.split('\n', 1);
+  try {
+    return listIn(JSON.parse(first)) === undefined ? 'lines' : 'document';
+  } catch {
+    return 'document';
+  }
+}
+
+function isForeign(format: KnownFormat): format is ForeignFormat {
+  return foreignFormats.some((foreign) => foreign === format);
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+async function headOf(file: string): Promise<Buffer> {
+  try {
+    const handle = await open(file);
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new Failure('not_found', `Cannot read ${file}: ${code}, expected a file`);
+  }
+}
+
+async function* piecesOf(
+  file: string,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let read = 0;
+  const stream: AsyncIterable<Buffer> = createReadStream(file, { highWaterMark: pieceBytes });
+  for await (const piece of stream) {
+    read += piece.byteLength;
+    onBytes(read);
+    yield piece;
+  }
+}
+
+async function hashOf(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  const stream: AsyncIterable<Buffer> = createReadStream(file, { highWaterMark: 1_048_576 });
+  for await (const piece of stream) hash.update(piece);
+  return hash.digest('hex');
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function unreadable(reason: string): Failure {
+  return new Failure('validation_failed', `Cannot import the file: ${reason}`);
+}

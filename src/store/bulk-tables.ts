@@ -1,0 +1,53 @@
+/**
+ * The tables of what comes in by the thousand, in the management environment: what was made of a row
+ * commits with the note that it was done.
+ *
+ *   bulk_requests        [workspaceNo, Idempotency-Key]                       -> BulkRequestRecord
+ *   bulk_answers         [workspaceNo, Idempotency-Key, first row]            -> JSON lines, one a row
+ *   bulk_expiry          [expiresAtMs, workspaceNo, Idempotency-Key]          -> 1, for the sweep
+ *   imports              [workspaceNo, SHA-256 of file and options, hex]      -> ImportRecord
+ *   link_changes         sequence                                             -> codeNo
+ *
+ * `link_changes` numbers the changes of links by whoever does not hold the link table: the service that
+ * holds it follows the numbers, and removes what it has followed.
+ */
+import type { StoreEnvironment, Table } from './environment.ts';
+
+export interface BulkRequestRecord {
+  /** Of the body: another one under the key is a conflict. */
+  readonly fingerprint: string;
+  /** Rows done, from the first: each has its line in `bulk_answers`. */
+  readonly rows: number;
+  readonly created: number;
+  readonly expiresAtMs: number;
+}
+
+/** How far a file has come. */
+export interface ImportRecord {
+  /** Rows done, from the first. */
+  readonly rows: number;
+  readonly created: number;
+  /** Rows of another domain than the wanted one: neither created nor failed. */
+  readonly skipped: number;
+  readonly startedAtMs: number;
+  /** Set when its last row is done. */
+  readonly finishedAtMs?: number;
+}
+
+export interface BulkTables {
+  readonly requests: Table<[number, string], BulkRequestRecord>;
+  readonly answers: Table<[number, string, number], string>;
+  readonly expiry: Table<[number, number, string], number>;
+  readonly imports: Table<[number, string], ImportRecord>;
+  readonly linkChanges: Table<number, number>;
+}
+
+export function openBulkTables(environment: StoreEnvironment): BulkTables {
+  return {
+    requests: environment.table('bulk_requests'),
+    answers: environment.table('bulk_answers', { value: 'string' }),
+    expiry: environment.table('bulk_expiry'),
+    imports: environment.table('imports'),
+    linkChanges: environment.table('link_changes'),
+  };
+}

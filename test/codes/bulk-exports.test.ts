@@ -1,0 +1,163 @@
+/** Exports of other tools, as those write them (test/fixtures/exports), and what becomes of each link. */
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { foreignCode, recogniseForeign } from '../../src/codes/bulk/foreign-exports.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { openImportSource } from '../../src/service/import-source.ts';
+
+async function rowsOf(name: string) {
+  const file = fileURLToPath(new URL(`../fixtures/exports/${name}`, import.meta.url));
+  const source = await openImportSource(file, 'auto');
+  const rows: unknown[] = [];
+  for await (const { value } of source.rows(() => undefined)) {
+    rows.push(value instanceof Failure ? value.faults[0]?.code : value);
+  }
+  return { format: source.format, rows };
+}
+
+describe('what the tools write', () => {
+  it('Bitly: the custom link wins over the generated one, the title is the name', async () => {
+    expect(await rowsOf('bitly.csv')).toEqual({
+      format: 'bitly',
+      rows: [
+        {
+          target: 'https://example.com/menu?season=spring',
+          slug: 'spring',
+          name: 'Spring menu, outdoors',
+          tags: ['menu', 'berlin'],
+          metadata: {
+            import: {
+              from: 'bitly',
+              shortUrl: 'https://go.example.org/spring',
+              createdAt: '2023-04-05T00:00:00.000Z',
+              clicks: 1_204,
+            },
+          },
+        },
+        {
+          target: 'https://example.com/plain',
+          slug: '3QrStUv',
+          metadata: {
+            import: {
+              from: 'bitly',
+              shortUrl: 'https://bit.ly/3QrStUv',
+              createdAt: '2022-11-30T00:00:00.000Z',
+              clicks: 0,
+            },
+          },
+        },
+      ],
+    });
+  });
+
+  it('Dub: a key of several parts stays whole, to be refused as a slug', async () => {
+    const { format, rows } = await rowsOf('dub.csv');
+    expect(format).toBe('dub');
+    expect(rows).toMatchObject([
+      { slug: 'launch', tags: ['news', '2024'], metadata: { import: { clicks: 57 } } },
+      { slug: 'docs/api', target: 'https://example.com/docs' },
+    ]);
+  });
+
+  it('Shlink: the CSV of its web client and of its command line, the JSON of its API', async () => {
+    expect(await rowsOf('shlink-web.csv')).toMatchObject({
+      format: 'shlink',
+      rows: [{ slug: 'hall3', name: 'Fair, hall 3', tags: ['fair', 'print'] }, { slug: 'aB3xY' }],
+    });
+    expect(await rowsOf('shlink-list.csv')).toMatchObject({
+      format: 'shlink',
+      rows: [{ slug: 'hall4', tags: ['fair', 'print'], metadata: { import: { clicks: 7 } } }],
+    });
+    const { format, rows } = await rowsOf('shlink.json');
+    expect(format).toBe('shlink');
+    expect(rows).toMatchObject([
+      {
+        slug: 'summer',
+        target: 'https://example.com/summer',
+        expiresAt: '2031-08-31T22:00:00.000Z',
+        scanLimit: 380,
+        metadata: { import: { clicks: 120, createdAt: '2023-06-01T08:00:00.000Z' } },
+      },
+      // Its visits are used up: it must not come to life again.
+      { slug: 'used-up', expiresAt: '1970-01-01T00:00:00.000Z' },
+    ]);
+    expect(rows[1]).not.toHaveProperty('scanLimit');
+  });
+
+  it('Kutt: what asks for a password or is banned is refused, not opened to everyone', async () => {
+    const { format, rows } = await rowsOf('kutt.json');
+    expect(format).toBe('kutt');
+    expect(rows).toMatchObject([
+      {
+        slug: 'flyer7',
+        name: 'Flyer no. 7',
+        target: 'https://example.com/flyer?n=7',
+        expiresAt: '2032-01-01T00:00:00.000Z',
+        metadata: { import: { clicks: 42, createdAt: '2021-05-06T07:08:09.000Z' } },
+      },
+      'password',
+      'banned',
+    ]);
+    expect(await rowsOf('kutt.csv')).toMatchObject({
+      format: 'kutt',
+      rows: [{ slug: 'flyer8', metadata: { import: { createdAt: '2021-05-06T07:08:09.000Z' } } }],
+    });
+  });
+
+  it('YOURLS: the plugin’s CSV, the table’s CSV, the API’s JSON, phpMyAdmin’s JSON', async () => {
+    expect(await rowsOf('yourls-plugin.csv')).toMatchObject({
+      format: 'yourls',
+      rows: [
+        { slug: 'ozh', target: 'https://example.com/ozh', metadata: { import: { clicks: 12 } } },
+        { slug: 'two', target: 'https://example.com/a,b' },
+      ],
+    });
+    expect(await rowsOf('yourls-table.csv')).toMatchObject({
+      format: 'yourls',
+      rows: [
+        {
+          slug: 'a1',
+          name: 'First',
+          metadata: { import: { clicks: 99, createdAt: '2019-08-09T10:11:12.000Z' } },
+        },
+      ],
+    });
+    expect(await rowsOf('yourls.json')).toMatchObject({
+      format: 'yourls',
+      rows: [{ slug: 'b2', metadata: { import: { clicks: 5 } } }, { slug: 'c3' }],
+    });
+    expect(await rowsOf('yourls-phpmyadmin.json')).toMatchObject({
+      format: 'yourls',
+      rows: [{ slug: 'd4', name: 'Fourth' }],
+    });
+  });
+});
+
+describe('values', () => {
+  const dub = (row: Record<string, unknown>) => foreignCode('dub', row).value;
+
+  it('titles become names of one line that fit', () => {
+    const title = `a\tb\n${'x'.repeat(200)}`;
+    const value = dub({ 'Short link': 'dub.sh/a', 'Destination URL': 'https://x', title });
+    expect(value).toMatchObject({
+      name: `a b ${'x'.repeat(115)}…`,
+      metadata: { import: { title } },
+    });
+  });
+
+  it('a tag list is cut to what a code takes', () => {
+    const tags = Array.from({ length: 30 }, (_, at) => `t${at}`);
+    expect(dub({ url: 'https://x', key: 'a', tags })).toMatchObject({ tags: tags.slice(0, 20) });
+  });
+
+  it('an expiry that cannot be read is kept, to be refused', () => {
+    expect(dub({ url: 'https://x', key: 'a', expiresAt: 'soon' })).toMatchObject({
+      expiresAt: 'soon',
+    });
+  });
+
+  it('columns of nobody are not recognised', () => {
+    expect(recogniseForeign(['target', 'name'])).toBeUndefined();
+    expect(recogniseForeign([])).toBeUndefined();
+  });
+});

@@ -1,0 +1,159 @@
+/** Rows out of bytes, whatever the pieces they come in: JSON lists, NDJSON, CSV. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { csvColumns, readCsv } from '../../src/codes/bulk/csv-rows.ts';
+import { type JsonRow, listRows, ndjsonRows } from '../../src/codes/bulk/json-rows.ts';
+import { smallPieces } from '../../src/codes/bulk/pieces.ts';
+import { Failure } from '../../src/model/failure.ts';
+
+/** The text in pieces of so many bytes, each overwritten once the next is asked for. */
+async function* inPieces(text: string, bytes: number): AsyncGenerator<Uint8Array> {
+  const all = Buffer.from(text);
+  for (let at = 0; at < all.length; at += bytes) {
+    const piece = Buffer.from(all.subarray(at, at + bytes));
+    yield piece;
+    piece.fill(0x21);
+  }
+}
+
+async function textsOf(rows: AsyncIterable<JsonRow>): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const { bytes } of rows) {
+    texts.push(bytes instanceof Failure ? bytes.code : Buffer.from(bytes).toString());
+  }
+  return texts;
+}
+
+async function tableOf(text: string, bytes = 7) {
+  const { columns, rows } = await readCsv(inPieces(text, bytes));
+  const found: Array<[line: number, cells: Record<string, string> | string]> = [];
+  for await (const { cells, line } of rows) {
+    found.push([line, cells instanceof Failure ? cells.message : Object.fromEntries(cells)]);
+  }
+  return { columns, rows: found };
+}
+
+describe('a JSON list', () => {
+  it('gives back every element, whatever is in it and wherever the pieces end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.jsonValue()),
+        fc.integer({ min: 1, max: 40 }),
+        fc.constantFrom('', ' ', '\n'),
+        async (values, bytes, space) => {
+          const inner = values.map((value) => JSON.stringify(value, null, space)).join(`,${space}`);
+          const texts = await textsOf(
+            listRows(inPieces(`\ufeff${space}[${inner}]${space}`, bytes)),
+          );
+          expect(texts.map((text) => JSON.parse(text))).toEqual(
+            values.map((value) => JSON.parse(JSON.stringify(value))),
+          );
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('leaves a broken element to its row', async () => {
+    const texts = await textsOf(listRows(inPieces('[{"a":1}, {"b" 2}, tru, {"c":3}]', 3)));
+    expect(texts).toEqual(['{"a":1}', '{"b" 2}', 'tru', '{"c":3}']);
+  });
+
+  it.each([
+    ['', /empty/],
+    ['{"target":1}', /not a list/],
+    ['[1', /ends too early/],
+    ['["a', /ends too early/],
+    ['[1,]', /missing between/],
+    ['[,1]', /missing between/],
+    ['[1] 2', /something follows/],
+    ['[}]', /closes what is not open/],
+  ])('refuses %s as a whole', async (text, reason) => {
+    await expect(textsOf(listRows(inPieces(text, 2)))).rejects.toThrow(reason);
+  });
+
+  it('throws away a row beyond the bound, and goes on behind it', async () => {
+    const long = JSON.stringify('x'.repeat(600_000));
+    expect(await textsOf(listRows(inPieces(`[1,${long},2]`, 65_536)))).toEqual([
+      '1',
+      'body_too_large',
+      '2',
+    ]);
+  });
+
+  it('knows the line of each row', async () => {
+    const lines: number[] = [];
+    for await (const { line } of listRows(inPieces('[\n1,\n\n2, 3\n]', 4))) lines.push(line);
+    expect(lines).toEqual([2, 4, 4]);
+  });
+});
+
+describe('NDJSON', () => {
+  it('is its lines, the blank ones apart', async () => {
+    const rows = ndjsonRows(inPieces('\ufeff{"a":1}\r\n\n  \n{"b":2}', 3));
+    expect((await textsOf(rows)).map((text) => JSON.parse(text))).toEqual([{ a: 1 }, { b: 2 }]);
+  });
+});
+
+describe('CSV', () => {
+  it('reads quotes, line breaks in cells, blank lines and a byte order mark', async () => {
+    const text = '\ufefftarget,name\r\nhttps://a.example/,"two\r\nlines"\r\n\r\n"b ""q"",",\r\n';
+    expect(await tableOf(text)).toMatchObject({
+      columns: ['target', 'name'],
+      rows: [
+        [2, { target: 'https://a.example/', name: 'two\r\nlines' }],
+        [5, { target: 'b "q",' }],
+      ],
+    });
+  });
+
+  it.each([';', '\t'])('takes %j as the separator when the header has it', async (separator) => {
+    const { rows } = await tableOf(`target${separator}name\na,b${separator}c\n`);
+    expect(rows).toEqual([[2, { target: 'a,b', name: 'c' }]]);
+  });
+
+  it('reports a row with too many cells and goes on', async () => {
+    const { rows } = await tableOf('target\na\nb,c\nd\n');
+    expect(rows.map(([, cells]) => cells)).toEqual([
+      { target: 'a' },
+      'This row has 2 cells, the header 1',
+      { target: 'd' },
+    ]);
+  });
+
+  it.each([
+    ['', /empty/],
+    ['target,target\n', /twice/],
+    ['target\n"a\nb\n', /never closed/],
+    [`target\n"${'x'.repeat(70_000)}"\n`, /larger/],
+  ])('refuses %j', async (text, reason) => {
+    await expect(tableOf(text, 4_096)).rejects.toThrow(reason);
+  });
+
+  it('refuses what is not UTF-8', async () => {
+    async function* latin(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('target\nhttps://example.com/\xfc\n', 'latin1');
+    }
+    const reading = async (): Promise<void> => {
+      for await (const row of (await readCsv(latin())).rows) expect(row).toBeDefined();
+    };
+    await expect(reading()).rejects.toThrow(/UTF-8/);
+  });
+
+  it('tells the columns of a beginning that ends within a row', async () => {
+    expect(await csvColumns(Buffer.from('a,b\n1,"2'))).toEqual(['a', 'b']);
+  });
+});
+
+it('large pieces are worked through in small ones, and the loop turns between them', async () => {
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 0);
+  let sum = 0;
+  for await (const piece of smallPieces(inPieces('x'.repeat(1_000_000), 500_000))) {
+    expect(piece.byteLength).toBeLessThanOrEqual(32_768);
+    sum += piece.byteLength;
+  }
+  clearInterval(timer);
+  expect(sum).toBe(1_000_000);
+  expect(turns).toBeGreaterThan(0);
+});

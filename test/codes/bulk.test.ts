@@ -1,0 +1,245 @@
+/** Codes by the thousand: batches that stand on their own, requests that go on where they stopped, files. */
+import { describe, expect, it } from 'vitest';
+import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
+import type { CodeDraft, Made } from '../../src/codes/code-creation.ts';
+import { LinkFollower } from '../../src/codes/link-follower.ts';
+import { dayMs } from '../../src/model/day.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { actor, openDesk, type Desk, stranger } from './desk.ts';
+
+const targetOf = (index: number): string => `https://example.com/${index}`;
+const draftOf = (index: number): CodeDraft => ({ target: targetOf(index) });
+const lineOf = (index: number, made: Made): string =>
+  `${index} ${made instanceof Failure ? made.code : made.id}`;
+
+function requestOf(rows: number, lines: string[], more: Partial<BulkRequest> = {}): BulkRequest {
+  const onLines = (fresh: readonly string[]): void => void lines.push(...fresh);
+  return { rows, draftOf, lineOf, onLines, idempotency: undefined, ...more };
+}
+
+const eventsOf = (desk: Desk): string[] => desk.outbox.after(0, 100_000).map(({ kind }) => kind);
+
+async function codeCount(desk: Desk): Promise<number> {
+  return (await desk.book.list(actor.workspaceNo, { filter: {}, limit: 1 })).total;
+}
+
+describe('many in one transaction', () => {
+  it('each is as if it came by itself: a fault or a taken slug stops no other', async () => {
+    const desk = openDesk();
+    await desk.book.create(actor, { target: targetOf(0), slug: 'Taken' });
+    const made = await desk.book.createMany(actor, [
+      { target: targetOf(1), slug: 'first', tags: ['a'] },
+      { target: 'javascript:alert(1)' },
+      { target: targetOf(2), slug: 'FIRST' },
+      { target: targetOf(3), slug: 'taken' },
+      new Failure('invalid_json', 'no'),
+      { target: targetOf(4), tags: ['a', 'b'] },
+    ]);
+    const words = made.map((one) => (one instanceof Failure ? one.code : 'made'));
+    expect(words).toEqual([
+      'made',
+      'validation_failed',
+      'slug_taken',
+      'slug_taken',
+      'invalid_json',
+      'made',
+    ]);
+    expect(eventsOf(desk)).toEqual(['qr.created', 'qr.created', 'qr.created']);
+    expect([...desk.links.live.keys()]).toContain('FIRST');
+    expect(desk.links.live.size).toBe(3);
+    const tagged = await desk.book.list(actor.workspaceNo, { filter: { tag: 'a' }, limit: 10 });
+    expect([tagged.total, tagged.data.length, await codeCount(desk)]).toEqual([2, 2, 3]);
+  });
+
+  it('batches at the same time leave every count right', async () => {
+    const desk = openDesk();
+    const batch = (from: number) => Array.from({ length: 30 }, (_, at) => draftOf(from + at));
+    await Promise.all([0, 30, 60, 90].map((from) => desk.book.createMany(actor, batch(from))));
+    expect([await codeCount(desk), desk.links.live.size, eventsOf(desk).length]).toEqual([
+      120, 120, 120,
+    ]);
+  });
+});
+
+describe('a bulk request', () => {
+  const idempotency = { key: 'k', fingerprint: 'body' };
+
+  it('makes every row once, however often it comes, and gives the same lines', async () => {
+    const desk = openDesk();
+    const first: string[] = [];
+    const again: string[] = [];
+    const sums = await desk.book.bulk.run(actor, requestOf(120, first, { idempotency }));
+    expect(sums).toEqual({ created: 120, failed: 0, isCut: false });
+    await desk.restart();
+    expect(await desk.book.bulk.run(actor, requestOf(120, again, { idempotency }))).toEqual(sums);
+    expect([again, await codeCount(desk)]).toEqual([first, 120]);
+    const kept = [...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat();
+    expect(kept).toEqual(first);
+  });
+
+  it('goes on behind the rows that a crash has left', async () => {
+    const desk = openDesk();
+    const before: string[] = [];
+    const cut = requestOf(230, before, {
+      idempotency,
+      onLines: (lines) => {
+        before.push(...lines);
+        if (before.length >= 100) throw new Error('killed');
+      },
+    });
+    await expect(desk.book.bulk.run(actor, cut)).rejects.toThrow('killed');
+    expect(await codeCount(desk)).toBe(100);
+    await desk.restart();
+    const lines: string[] = [];
+    const sums = await desk.book.bulk.run(actor, requestOf(230, lines, { idempotency }));
+    expect(sums).toEqual({ created: 230, failed: 0, isCut: false });
+    expect(lines.slice(0, 100)).toEqual(before);
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual([...Array(230).keys()]);
+    expect([await codeCount(desk), eventsOf(desk).length]).toEqual([230, 230]);
+  });
+
+  it('another body under the key is a conflict, the key of another workspace is not', async () => {
+    const desk = openDesk();
+    await desk.book.bulk.run(actor, requestOf(3, [], { idempotency }));
+    const other = requestOf(3, [], { idempotency: { key: 'k', fingerprint: 'other' } });
+    await expect(desk.book.bulk.run(actor, other)).rejects.toMatchObject({
+      code: 'idempotency_conflict',
+    });
+    expect(await desk.book.bulk.run(stranger, other)).toMatchObject({ created: 3 });
+  });
+
+  it('is forgotten after a day, with every line, and may be made anew', async () => {
+    const desk = openDesk();
+    await desk.book.bulk.run(actor, requestOf(120, [], { idempotency }));
+    desk.clock.move(dayMs);
+    await desk.book.bulk.sweep();
+    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')]).not.toEqual([]);
+    desk.clock.move(dayMs);
+    const lines: string[] = [];
+    await desk.book.bulk.run(actor, requestOf(10, lines, { idempotency }));
+    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
+    await desk.book.bulk.sweep();
+    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
+    desk.clock.move(2 * dayMs);
+    await desk.book.bulk.sweep();
+    const { requests, answers, expiry } = desk.temporary.store.bulk;
+    const left = [...requests.keys({}), ...answers.keys({}), ...expiry.keys({})];
+    expect(left).toEqual([]);
+  });
+
+  it('when the store takes no more, says which rows are left, and goes on with them later', async () => {
+    const desk = openDesk();
+    const createMany = desk.book.createMany.bind(desk.book);
+    const lines: string[] = [];
+    let batches = 0;
+    desk.book.createMany = async (...given) => {
+      batches += 1;
+      if (batches === 2) throw new Failure('storage_full', 'full');
+      return await createMany(...given);
+    };
+    const sums = await desk.book.bulk.run(actor, requestOf(120, lines, { idempotency }));
+    expect(sums).toEqual({ created: 50, failed: 70, isCut: true });
+    expect(lines[119]).toBe('119 storage_full');
+    const rest: string[] = [];
+    expect(await desk.book.bulk.run(actor, requestOf(120, rest, { idempotency }))).toMatchObject({
+      created: 120,
+      failed: 0,
+    });
+    expect([rest.slice(0, 50), await codeCount(desk)]).toEqual([lines.slice(0, 50), 120]);
+  });
+});
+
+describe('the import of a file', () => {
+  it('knows how far it has come, also after a restart, and tells its failures', async () => {
+    const desk = openDesk();
+    const told: Array<[number, string]> = [];
+    const failed = (offset: number, { code }: Failure): void => void told.push([offset, code]);
+    const one = desk.book.openImport(actor, 'file');
+    await one.batch(
+      [draftOf(0), 'skip', { target: 'nonsense' }, 'skip', new Failure('invalid_json', 'x')],
+      failed,
+    );
+    expect(told).toEqual([
+      [2, 'validation_failed'],
+      [4, 'invalid_json'],
+    ]);
+    expect(one.record).toMatchObject({ rows: 5, created: 1, skipped: 2 });
+    await desk.restart();
+    const two = desk.book.openImport(actor, 'file');
+    expect(two.record).toEqual(one.record);
+    await two.batch([draftOf(1)], failed);
+    await two.finish();
+    expect(desk.book.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
+    expect(desk.book.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
+    expect(desk.book.openImport(actor, 'another').record.rows).toBe(0);
+  });
+
+  it('of two runs at the same time one gives way, and nothing is doubled', async () => {
+    const desk = openDesk();
+    const [one, two] = [0, 1].map(() => desk.book.openImport(actor, 'file'));
+    await one?.batch([draftOf(0)], () => undefined);
+    await expect(two?.batch([draftOf(0)], () => undefined)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect(await codeCount(desk)).toBe(1);
+  });
+});
+
+describe('the changes of another process', () => {
+  /** A book that shares the store and not the table, as a command beside the service has it. */
+  const beside = (desk: Desk) => {
+    const other = openDesk({ store: desk.temporary.store, links: 'elsewhere' });
+    return other.book;
+  };
+  const quiet = (): void => undefined;
+  const numbered = (desk: Desk): number[] => [
+    ...desk.temporary.store.bulk.linkChanges.keys({ start: 0 }),
+  ];
+
+  it('reach the link table: new links, new targets and deletions', async () => {
+    const desk = openDesk();
+    const other = beside(desk);
+    const follower = new LinkFollower(desk.temporary.store, desk.book.links, quiet);
+    const [made] = await other.createMany(actor, [
+      { target: targetOf(1), slug: 'one' },
+      { target: targetOf(2), slug: 'two', scanLimit: 5 },
+      { target: 'static', type: 'text' },
+    ]);
+    expect(desk.links.live.size).toBe(0);
+    await follower.follow();
+    expect([...desk.links.live.keys()].sort()).toEqual(['ONE', 'TWO']);
+    expect(desk.links.live.get('TWO')?.scansLeft).toBe(5);
+    if (made === undefined || made instanceof Failure) throw new Error('not made');
+    await other.change(actor, made.id, { target: targetOf(9) });
+    await follower.follow();
+    expect(desk.links.live.get('ONE')?.target).toBe(targetOf(9));
+    await other.delete(actor, made.id);
+    await follower.follow();
+    expect([...desk.links.gone]).toEqual(['ONE']);
+    expect(numbered(desk)).toEqual([]);
+  });
+
+  it('are followed by the thousand, and those from before the start are only removed', async () => {
+    const desk = openDesk();
+    const other = beside(desk);
+    await other.createMany(
+      actor,
+      Array.from({ length: 700 }, (_, at) => draftOf(at)),
+    );
+    const follower = new LinkFollower(desk.temporary.store, desk.book.links, quiet);
+    await other.createMany(
+      actor,
+      Array.from({ length: 1_300 }, (_, at) => draftOf(at)),
+    );
+    expect(numbered(desk)).toHaveLength(2_000);
+    await follower.follow();
+    expect([desk.links.live.size, numbered(desk)]).toEqual([1_300, []]);
+  });
+
+  it('of the process that has the table are not numbered', async () => {
+    const desk = openDesk();
+    await desk.book.createMany(actor, [draftOf(0)]);
+    await desk.book.create(actor, draftOf(1));
+    expect([numbered(desk), desk.temporary.store.last('link')]).toEqual([[], 0]);
+  });
+});

@@ -1,0 +1,102 @@
+/**
+ * Expiry and scan limits on the redirect path of the real service, two redirect threads: an end that comes
+ * while it runs, limits that are exact however many scan at a time, and changes of both.
+ */
+import { Agent, request } from 'undici';
+import { expect, test } from 'vitest';
+import { Client, word } from '../support/client.ts';
+import {
+  freePorts,
+  type ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../support/process.ts';
+
+const environment = { QZ_SCANS_SHARDS: '1', QZ_REDIRECT_THREADS: '2' };
+const target = 'https://example.com/';
+const person = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari' };
+
+interface Seen {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function scan(service: ServiceProcess, slug: string, dispatcher?: Agent): Promise<Seen> {
+  const url = `http://127.0.0.1:${service.ports.redirect}/${slug}`;
+  const options = dispatcher === undefined ? {} : { dispatcher };
+  const { statusCode, body } = await request(url, { headers: person, ...options });
+  return { status: statusCode, text: await body.text() };
+}
+
+/** Scans over connections of their own, so that both threads have some. @returns how many were redirected */
+async function scansOf(service: ServiceProcess, slug: string, count: number): Promise<number> {
+  const agents = Array.from({ length: 16 }, () => new Agent({ connections: 1 }));
+  const all = Array.from({ length: count }, async (_, at) => {
+    return (await scan(service, slug, agents[at % agents.length])).status;
+  });
+  const statuses = await Promise.all(all);
+  await Promise.all(agents.map((agent) => agent.destroy()));
+  expect([...new Set(statuses)].filter((status) => status !== 302 && status !== 410)).toEqual([]);
+  return statuses.filter((status) => status === 302).length;
+}
+
+test('limits are exact over two threads, also when they change; an expiry comes while it runs', async () => {
+  await withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const service = await startProcess({ dataDir, ports, environment });
+    const client = new Client(service.apiUrl, service.apiKey);
+    const made = await client.call('POST', '/v1/qr-codes', {
+      body: { target, slug: 'limited', scanLimit: 50 },
+    });
+    const path = `/v1/qr-codes/${word(made.json.id)}`;
+    const patch = async (body: object): Promise<number> =>
+      (await client.call('PATCH', path, { body })).status;
+    const counted = async (): Promise<number> =>
+      Number((await client.call('GET', path)).json.scans);
+
+    expect(await scansOf(service, 'limited', 200)).toBe(50);
+    // At once, while the last of these scans are not counted yet.
+    expect(await patch({ scanLimit: 80 })).toBe(200);
+    expect(await scansOf(service, 'limited', 100)).toBe(30);
+    expect(await patch({ scanLimit: 60 })).toBe(200);
+    expect(await scansOf(service, 'limited', 20)).toBe(0);
+    expect(await patch({ scanLimit: 85, target: `${target}moved` })).toBe(200);
+    // A change in the midst of scans gives exactly what it should.
+    const [first] = await Promise.all([
+      scansOf(service, 'limited', 100),
+      patch({ scanLimit: 95 }),
+      patch({ target: `${target}again` }),
+    ]);
+    expect(first + (await scansOf(service, 'limited', 40))).toBe(15);
+    await expect.poll(counted, { timeout: 5_000 }).toBe(95);
+    const gone = await scan(service, 'LIMITED');
+    expect([gone.status, gone.text]).toEqual([410, expect.stringContaining('<!doctype html>')]);
+    expect(await patch({ scanLimit: null })).toBe(200);
+    expect(await scansOf(service, 'limited', 20)).toBe(20);
+    await expect.poll(counted, { timeout: 5_000 }).toBe(115);
+    expect(await patch({ scanLimit: 120 })).toBe(200);
+    expect(await scansOf(service, 'limited', 3)).toBe(3);
+
+    const expiresAt = new Date(Date.now() + 1_500).toISOString();
+    await client.call('POST', '/v1/qr-codes', { body: { target, slug: 'ending', expiresAt } });
+    expect((await scan(service, 'ending')).status).toBe(302);
+    await expect
+      .poll(async () => (await scan(service, 'ending')).status, { timeout: 5_000 })
+      .toBe(410);
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
+    const { items } = await client.call('GET', '/v1/qr-codes?search=ending');
+    const ending = `/v1/qr-codes/${word(items[0]?.id)}`;
+    await client.call('PATCH', ending, { body: { expiresAt: null } });
+    expect((await scan(service, 'ending')).status).toBe(302);
+    await client.call('PATCH', ending, { body: { expiresAt: '2020-01-01T00:00:00Z' } });
+    expect((await scan(service, 'ending')).status).toBe(410);
+
+    // What is left of a limit is what was not scanned, also after a crash.
+    await service.kill();
+    const second = await startProcess({ dataDir, ports, environment });
+    expect(await scansOf(second, 'limited', 20)).toBe(2);
+    expect((await scan(second, 'ending')).status).toBe(410);
+    await client.close();
+    expect(await second.terminate()).toMatchObject({ code: 0, signal: null });
+  });
+}, 120_000);

@@ -1,0 +1,192 @@
+/** What an import makes of a file, row by row, and what it says: the command's work without its process. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { type Administration, openAdministration } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { importFile, type ImportRequest } from '../../src/service/import-command.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+
+let folder: string;
+let administration: Administration;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quietzone-import-'));
+  const config = loadConfig(undefined, { QZ_DATA_DIR: join(folder, 'data') });
+  administration = openAdministration(config);
+  await administration.services.workspaces.bootstrap(config.bootstrap);
+});
+afterAll(async () => {
+  await administration.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Told {
+  readonly isWhole: boolean;
+  readonly result: string;
+  readonly progress: string;
+}
+
+async function importing(file: string, more: Partial<ImportRequest> = {}): Promise<Told> {
+  const results: string[] = [];
+  const progress: string[] = [];
+  const console = {
+    result: (text: string) => void results.push(text),
+    progress: (text: string) => void progress.push(text),
+    terminal: undefined,
+  };
+  const request: ImportRequest = { file, format: 'auto', isDryRun: false, ...more };
+  const isWhole = await importFile(administration, request, console, systemClock);
+  return { isWhole, result: results.join('\n'), progress: progress.join('\n') };
+}
+
+async function fileOf(name: string, lines: readonly string[]): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, lines.join('\n'));
+  return file;
+}
+
+const dubRow = (slug: string, at: number): string =>
+  `https://${slug},https://example.com/${at},5,2024-02-03T04:05:06.000Z,`;
+
+it('rows that cannot be codes are reported by line, each with its reason', async () => {
+  const file = await fileOf('links.csv', [
+    'Short link,Destination URL,Clicks,Created at,Tags',
+    dubRow('dub.sh/AbCd', 1),
+    dubRow('dub.sh/abcd', 2),
+    dubRow('dub.sh/a/b', 3),
+    dubRow('dub.sh/api', 4),
+    dubRow('dub.sh/ftp', 5).replace('https://example.com', 'ftp://example.com'),
+    dubRow('other.example/fine', 6),
+  ]);
+  const errors = join(folder, 'errors.csv');
+  const dry = await importing(file, { errors, isDryRun: true });
+  expect(dry).toMatchObject({ isWhole: false });
+  expect(dry.result).toContain('Nothing is changed');
+  expect(dry.result).toContain('6 rows, 2 created, 4 failed');
+  const dryErrors = await readFile(errors, 'utf8');
+
+  const real = await importing(file, { errors, domain: 'DUB.sh' });
+  expect(real.isWhole).toBe(false);
+  expect(real.result).toContain('6 rows, 1 created, 4 failed, 1 of other domains left out');
+  const lines = (await readFile(errors, 'utf8')).trimEnd().split('\r\n');
+  expect(lines[0]).toBe('row,line,slug,target,code,message');
+  expect(lines.slice(1).map((line) => line.split(',').slice(0, 3))).toEqual([
+    ['2', '3', 'abcd'],
+    ['3', '4', 'a/b'],
+    ['4', '5', 'api'],
+    ['5', '6', 'ftp'],
+  ]);
+  expect(lines[1]).toMatch(/slug_taken.*abcd differs from AbCd by case alone/);
+  expect(lines[3]).toContain('reserved');
+  expect(dryErrors.trimEnd().split('\r\n')).toHaveLength(lines.length);
+  expect(real.progress).toMatch(/line 3: slug_taken: .*Failed rows by reason:/s);
+
+  // Without the domain it is another import: what is there is taken, the rest is made.
+  const rest = await importing(file);
+  expect(rest.result).toContain('6 rows, 1 created, 5 failed');
+  const again = await importing(file);
+  expect(again).toMatchObject({ isWhole: false });
+  expect(again.result).toMatch(/^Imported already, at .*: 6 rows, 1 created, 5 failed/);
+});
+
+it('makes codes with what the other tool knew, and no scans', async () => {
+  const file = fileURLToPath(new URL('../fixtures/exports/shlink.json', import.meta.url));
+  const told = await importing(file);
+  expect([told.isWhole, told.progress]).toEqual([true, expect.stringContaining('as shlink')]);
+  const { codes, services } = administration;
+  const found = await codes.list(1, { filter: { search: 'summer' }, limit: 1 });
+  expect(found.data).toMatchObject([
+    {
+      shortCode: 'summer',
+      target: 'https://example.com/summer',
+      name: 'Summer',
+      tags: ['season', 'print'],
+      scanLimit: 380,
+      expiresAtMs: Date.UTC(2031, 7, 31, 22),
+      createdBy: services.users.firstOwner(1)?.id,
+      metadata: {
+        import: {
+          from: 'shlink',
+          shortUrl: 'https://s.example.org/summer',
+          createdAt: '2023-06-01T08:00:00.000Z',
+          clicks: 120,
+          visitsMax: 500,
+        },
+      },
+    },
+  ]);
+});
+
+it('takes our own CSV and NDJSON, whose broken rows are theirs alone', async () => {
+  const csv = await fileOf('own.csv', [
+    'target,slug,tags',
+    'https://example.com/a,own-a,x|y',
+    ',b,',
+  ]);
+  expect((await importing(csv)).result).toContain('2 rows, 1 created, 1 failed');
+  const ndjson = await fileOf('own.ndjson', [
+    '{"target":"https://example.com/c","slug":"own-c"}',
+    'nonsense',
+    '{"target":"https://example.com/d","colour":"red"}',
+  ]);
+  const told = await importing(ndjson);
+  expect(told.result).toContain('3 rows, 1 created, 2 failed');
+  expect(told.progress).toMatch(/line 2: invalid_json/);
+  expect(told.progress).toMatch(/line 3: unknown_field: colour: There is no such field here/);
+});
+
+it('goes on with the errors file of the run before, without its uncertain lines', async () => {
+  const errors = join(folder, 'continued.csv');
+  const rows = Array.from(
+    { length: 250 },
+    (_, at) => `{"target":"${at % 50 === 0 ? 'x' : 'https://example.com/e'}"}`,
+  );
+  const file = await fileOf('continued.ndjson', rows);
+  const { codes } = administration;
+  const openImport = codes.openImport.bind(codes);
+  onTestFinished(() => {
+    codes.openImport = openImport;
+  });
+  // The second batch tells of its failures and then is not committed, as when the process dies there.
+  codes.openImport = (...given) => {
+    const run = openImport(...given);
+    const batch = run.batch.bind(run);
+    let batches = 0;
+    run.batch = async (drafts, failed) => {
+      batches += 1;
+      if (batches === 1) return await batch(drafts, failed);
+      for (const [at, draft] of drafts.entries()) if (draft instanceof Error) failed(at, draft);
+      throw new Error('killed');
+    };
+    return run;
+  };
+  await writeFile(errors, '');
+  await expect(importing(file, { errors })).rejects.toThrow('killed');
+  codes.openImport = openImport;
+  const told = await importing(file, { errors });
+  expect(told.progress).toContain('Going on behind row 100');
+  expect(told.result).toContain('250 rows, 245 created, 5 failed');
+  const numbers = (await readFile(errors, 'utf8')).split('\r\n').map((line) => line.split(',')[0]);
+  expect(numbers).toEqual(['row', '1', '51', '101', '151', '201', '']);
+});
+
+it.each([
+  ['nowhere.csv', {}, /Cannot read .*nowhere\.csv: ENOENT/],
+  ['strange.csv', {}, /not recognised \(it has colour, size\)/],
+  ['list.json', {}, /not recognised/],
+  ['one.json', {}, /no list of links/],
+  ['own2.csv', { workspace: 'ws_00000000000000000000' }, /no workspace/],
+  ['own2.csv', { errors: 'strange.csv' }, /no errors file/],
+  ['strange.csv', { format: 'csv' }, /columns at fault: colour, size, target/],
+] as const)('refuses %s %o', async (name, more, reason) => {
+  await fileOf('strange.csv', ['colour,size', 'red,1']);
+  await fileOf('list.json', ['[{"colour":1}]']);
+  await fileOf('one.json', ['{"colour":1,', '"a":2}']);
+  await fileOf('own2.csv', ['target', 'https://example.com/z']);
+  const errors = 'errors' in more ? { errors: join(folder, more.errors) } : {};
+  await expect(importing(join(folder, name), { ...more, ...errors })).rejects.toThrow(reason);
+});
