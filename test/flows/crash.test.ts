@@ -25,11 +25,11 @@ it('loses and doubles nothing when the service is killed under load and in its s
     unexpected: 0,
     exitCode: 0,
   });
-  expect(result.answered).toBeGreaterThan(100);
+  expect(result.answered).toBeGreaterThan(50);
   expect(result.counted).toBeGreaterThanOrEqual(result.answered);
   expect(result.counted).toBeLessThanOrEqual(result.sent);
   expect(result.writes).toBeGreaterThan(10);
   const { receipts } = result;
-  expect(receipts?.committed).toBeGreaterThan(100);
+  expect(receipts?.committed).toBeGreaterThan(50);
   expect([receipts?.missing, receipts?.altered]).toEqual([0, 0]);
 });
