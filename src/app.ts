@@ -14,6 +14,7 @@ import { Billing } from './billing/billing.ts';
 import { BillingTimer } from './billing/billing-timer.ts';
 import { openBilling } from './billing/open-billing.ts';
 import { CodeBook } from './codes/code-book.ts';
+import { LinkFollower } from './codes/link-follower.ts';
 import { type Config, threadCounts } from './config.ts';
 import {
   type DataFolder,
@@ -26,12 +27,14 @@ import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer } from './http/server.ts';
-import { openImageService } from './images/image-service.ts';
+import { openImages } from './images/image-service.ts';
 import { createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
-import { InviteMailer } from './mail/invite-letter.ts';
-import { Mailer } from './mail/mailer.ts';
-import { createIdSource } from './model/ids.ts';
+import type { InviteMailer } from './mail/invite-letter.ts';
+import { createIdSource, type IdSource } from './model/ids.ts';
+import { Signal } from './model/signal.ts';
+import { openCampaignRooms } from './service/campaign-rooms.ts';
+import { DashboardFiles } from './service/dashboard-files.ts';
 import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { ScanReport } from './scans/report.ts';
@@ -42,6 +45,7 @@ import { systemClock } from './system-clock.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { EngineThreads } from './service/threads.ts';
+import { startWebhooks } from './service/webhook-room.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';
 
@@ -69,6 +73,8 @@ export interface App {
 /** What the command line needs of a workspace, beside a running service or without one. */
 export interface Administration {
   readonly services: WorkspaceServices;
+  /** Its changes reach a running service through the numbered changes of links. */
+  readonly codes: CodeBook;
   /** Without a payment provider: what an operator settles by hand. */
   readonly billing: Billing;
   close(): Promise<void>;
@@ -77,6 +83,16 @@ export interface Administration {
 export function openAdministration(config: Config): Administration {
   const folder = openDataFolder(config.dataDir);
   const { services, close, ...rooms } = openRooms(folder);
+  const codes = new CodeBook({
+    store: rooms.management,
+    outbox: rooms.outbox,
+    links: 'elsewhere',
+    ids: rooms.ids,
+    clock: systemClock,
+    randomBytes,
+    shortUrlBase: config.shortUrlBase,
+    scansOf: () => 0,
+  });
   const billing = new Billing({
     store: rooms.management,
     outbox: rooms.outbox,
@@ -89,7 +105,7 @@ export function openAdministration(config: Config): Administration {
     publicUrl: config.api.publicUrl,
     provider: undefined,
   });
-  return { services, billing, close };
+  return { services, codes, billing, close };
 }
 
 /** @throws DataFolderError, ListenError with a text for the operator */
@@ -139,7 +155,12 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     randomBytes,
     shortUrlBase: config.shortUrlBase,
     scansOf: (codeNo) => report.lifetimeScans(codeNo),
+    designs: { accept: (...design) => images.designs.accept(...design) },
   });
+  const follower = new LinkFollower(management, codes.links, (err) =>
+    log.error({ err }, 'cannot follow the links that another process changed'),
+  );
+  closers.push(() => follower.close());
   const geo = loadGeoFiles(config.geo);
   for (const warning of geo.warnings) log.warn(warning);
   const visitor = { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
@@ -161,8 +182,19 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
   }
   codes.links.loadLimited();
+  follower.start();
   await openRedirects();
-  return { ...rooms, scans, links, report, codes, threads, bootstrapped };
+  const images = openImages({
+    ...config.images,
+    shortUrlBase: config.shortUrlBase,
+    threads: threadCounts(config).pool,
+    store: management,
+    clock: systemClock,
+    dataDir: folder.path,
+  });
+  closers.push(() => images.close());
+  const { deliveryFile } = folder;
+  return { ...rooms, scans, links, report, codes, threads, images, bootstrapped, deliveryFile };
 }
 
 async function assemble(
@@ -173,31 +205,75 @@ async function assemble(
   close: () => Promise<void>,
 ): Promise<App> {
   const engine = await openEngine(config, log, folder, closers);
-  const { management, outbox, ids, services, scans, links, report, codes, threads } = engine;
-  const images = openImageService({ ...config.images, threads: threadCounts(config).pool });
-  closers.push(() => images.close());
+  const { management, outbox, ids, services, scans, links, report, codes, threads, images } =
+    engine;
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
-  const observed: Observed = { threads, links, codes, images, scans, management };
+  const webhooks = startWebhooks({ ...engine, config, log, metrics });
+  closers.push(() => webhooks.close());
+  const observed: Observed = { threads, links, codes, images, scans, management, webhooks };
   registerMetrics(metrics, observed);
   const billing = await openRunningBilling(config, log, engine, closers);
-  const mail = openMail(config, log, closers);
+  const campaignRooms = openCampaignRooms({ ...engine, clock: systemClock, log });
+  closers.push(() => campaignRooms.close());
+  const mail = await openMail(config, log, closers);
+  const dashboard = DashboardFiles.open(log);
+  closers.push(() => dashboard.close());
   let isStopping = false;
+  const stopping = new Signal();
   const api = createApi({
     config,
     clock: systemClock,
+    ids,
     log,
     codes,
+    campaigns: campaignRooms.campaigns,
+    webhooks,
     workspaces: services,
     outbox,
     billing,
     mail,
     report,
-    images,
+    committed: [management.environment.committed, threads.committed],
+    stopping,
+    images: images.service,
+    designs: images.designs,
+    logos: images.logos,
     health: () => healthOf(observed, isStopping),
     metrics,
+    dashboard,
   });
+  const server = await openServers(config, log, { ids, api, metrics }, closers);
+  const sweeper = setInterval(() => {
+    links.reclaim();
+    codes.links.wakeLate();
+    const sweeps = [
+      outbox.trim(webhooks.deliveredEvent),
+      services.sweep(),
+      codes.bulk.sweep(),
+      campaignRooms.sweep(),
+    ];
+    Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
+  }, sweepMs);
+  closers.push(() => {
+    isStopping = true;
+    stopping.fire();
+    clearInterval(sweeper);
+    // Attempts end beside the requests of the API; the room's own closer waits for them.
+    void webhooks.stop();
+  });
+  const { bootstrapped } = engine;
+  return { apiPort: server.port, redirectPort: threads.port, bootstrapped, close };
+}
+
+/** The API's listener, and that of metrics where they have their own. @returns the API's */
+async function openServers(
+  config: Config,
+  log: Logger,
+  { ids, api, metrics }: { ids: IdSource; api: Handler; metrics: Metrics },
+  closers: Closers,
+): Promise<HttpServer> {
   const listen = (address: { host: string; port: number }, handler: Handler) =>
     HttpServer.open({
       ...config.api,
@@ -213,23 +289,21 @@ async function assemble(
   }
   const server = await listen(config.api, api);
   closers.push(() => server.drain(stoppingApiMsMax));
-  const sweeper = setInterval(() => {
-    links.reclaim();
-    codes.links.wakeLate();
-    const sweeps = [outbox.trim(), services.sweep()];
-    Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
-  }, sweepMs);
-  closers.push(() => {
-    isStopping = true;
-    clearInterval(sweeper);
-  });
-  const { bootstrapped } = engine;
-  return { apiPort: server.port, redirectPort: threads.port, bootstrapped, close };
+  return server;
 }
 
-/** Undefined where no mail server is configured. What waits is dropped when the service stops. */
-function openMail(config: Config, log: Logger, closers: Closers): InviteMailer | undefined {
+/**
+ * Undefined where no mail server is configured: then its package is not loaded either (100 ms of a start).
+ * What waits is dropped when the service stops.
+ */
+async function openMail(
+  config: Config,
+  log: Logger,
+  closers: Closers,
+): Promise<InviteMailer | undefined> {
   if (config.mail.host === '') return undefined;
+  const { InviteMailer } = await import('./mail/invite-letter.ts');
+  const { Mailer } = await import('./mail/mailer.ts');
   const mailer = new Mailer(config.mail, log);
   closers.push(() => mailer.close());
   return new InviteMailer(mailer);

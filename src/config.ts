@@ -111,6 +111,8 @@ const schema = z.strictObject({
     queueMax: count(1, 100_000),
     /** Drawn images kept in memory. */
     cacheBytesMax: count(0, 4_294_967_296),
+    /** Drawn images kept in the data folder: those that take longer to draw than to read. */
+    diskCacheBytesMax: count(0, 1_099_511_627_776),
   }),
   metrics: z.strictObject({
     /** Listen address of /metrics; port 0 = on the API's listener, for loopback peers only. */
@@ -138,6 +140,20 @@ const schema = z.strictObject({
     }),
   }),
   webhooks: z.strictObject({
+    /** Pool threads that sign and send; 0 = by cores. */
+    threads: count(0, 64),
+    /** From the end of each failed attempt to the next; one more attempt than delays, then dead. */
+    retryDelaysMs: z.array(count(1, 2_592_000_000)).min(1).max(30),
+    /** One deadline for a whole attempt, look-up and answer included. */
+    attemptTimeoutMs: count(100, 60_000),
+    /** Attempts in flight, all endpoints together: memory and sockets. */
+    inFlightMax: count(16, 65_536),
+    /** Attempts in flight to one endpoint. */
+    perEndpointInFlightMax: count(1, 16),
+    /** Delivered ones that an endpoint's list keeps, the newest. */
+    deliveriesKept: count(1, 1_000_000),
+    /** Dead letters are kept this long. */
+    deadLetterDays: count(1, 365),
     /** Networks (CIDR) webhooks may reach although the guard denies them. */
     allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
   }),
@@ -309,10 +325,12 @@ function applyEnvironment(target: Json, environment: Environment): Map<string, s
 /** Reads a variable as the kind of value its default has; what does not parse fails in the schema. */
 function parseVariable(text: string, likeValue: unknown): unknown {
   if (Array.isArray(likeValue)) {
+    const likePart: unknown = likeValue[0];
     return text
       .split(',')
       .map((part) => part.trim())
-      .filter((part) => part !== '');
+      .filter((part) => part !== '')
+      .map((part) => (typeof likePart === 'number' ? parseVariable(part, likePart) : part));
   }
   if (typeof likeValue === 'boolean') return text === 'true' || (text === 'false' ? false : text);
   if (typeof likeValue === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
@@ -320,12 +338,18 @@ function parseVariable(text: string, likeValue: unknown): unknown {
 }
 
 /** Thread counts with 0 resolved by the machine's cores, smallest machine first: 2 cores = 1 + 1 + 1. */
-export function threadCounts(config: Config): { redirect: number; shards: number; pool: number } {
+export function threadCounts(config: Config): {
+  redirect: number;
+  shards: number;
+  pool: number;
+  webhooks: number;
+} {
   const cores = availableParallelism();
   const quarter = Math.max(1, Math.floor(cores / 4));
   return {
     redirect: config.redirect.threads || Math.max(1, Math.floor(cores / 2)),
     shards: config.scans.shards || quarter,
     pool: config.images.threads || quarter,
+    webhooks: config.webhooks.threads || quarter,
   };
 }

@@ -8,6 +8,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { type Administration, type App, openAdministration, openApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { addDataCommands } from './service/data-cli.ts';
+import { addImportCommand } from './service/import-cli.ts';
 import { DataFolderError } from './service/data-folder.ts';
 import { diagnose } from './service/doctor.ts';
 import { ListenError } from './http/port.ts';
@@ -45,8 +46,9 @@ async function serve(options: CommonOptions): Promise<void> {
   });
   const app = await openApp(config, log);
   console.log(welcome(config, app.bootstrapped));
-  log.info({ version: version(), node: process.version }, 'ready');
+  // Before it is said: whoever waits for it may stop the service at once.
   stopOnSignals(app, log);
+  log.info({ version: version(), node: process.version }, 'ready');
 }
 
 function stopOnSignals(app: App, log: ReturnType<typeof createLog>): void {
@@ -158,9 +160,14 @@ function commands(): Command {
     .description('settle a checkout of the manual provider: its plan starts')
     .option(...config)
     .action(confirmCheckout);
-  addDataCommands(program, {
-    result: (text) => console.log(text),
-    progress: (text) => console.error(text),
+  const printer = {
+    result: (text: string) => console.log(text),
+    progress: (text: string) => console.error(text),
+  };
+  addDataCommands(program, printer);
+  const terminal = process.stderr.isTTY ? process.stderr : undefined;
+  addImportCommand(program, administer, { ...printer, terminal }, () => {
+    process.exitCode = exitFailed;
   });
   program
     .command('doctor')

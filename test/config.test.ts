@@ -57,6 +57,11 @@ test('loadConfig names every fault with its source', () => {
       'QZ_SHORT_URL_BASE: shortUrlBase: must have no',
     );
   }
+  const { webhooks } = loadConfig(undefined, { QZ_WEBHOOKS_RETRY_DELAYS_MS: '20, 40' });
+  expect(webhooks.retryDelaysMs).toEqual([20, 40]);
+  expect(faults('', { QZ_WEBHOOKS_RETRY_DELAYS_MS: '20,soon' })).toContain(
+    'QZ_WEBHOOKS_RETRY_DELAYS_MS: webhooks.retryDelaysMs.1',
+  );
   expect(faults('', { QZ_NO_SUCH: '1', QZ_OTHER: '2' })).toContain('QZ_NO_SUCH, QZ_OTHER');
   expect(faults('{"api": ')).toContain('Cannot parse configuration');
   expect(faults('[]')).toContain('expected a JSON object');

@@ -16,6 +16,7 @@ const repository = new URL('../..', import.meta.url).pathname;
 
 const rivals = {
   uws: new URL('../rivals/uws.ts', import.meta.url),
+  'uws-body': new URL('../rivals/uws-body.ts', import.meta.url),
   'node-http': new URL('../rivals/node-http.ts', import.meta.url),
   ladder: new URL('../rivals/ladder.ts', import.meta.url),
   'lone-redirect': new URL('../rivals/lone-redirect.ts', import.meta.url),

@@ -14,6 +14,7 @@ import {
   resultCells,
   resultHeadings,
 } from './compare.ts';
+import { imageCells, measureCachedImage } from './images.ts';
 import { createRequests, type LoadRequest, requestCount } from './requests.ts';
 import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
 import { measureStart } from './start.ts';
@@ -214,10 +215,28 @@ async function start(options: LoadOptions): Promise<LoadReport> {
   return { text, rows: rows.map(([name = '']) => name) };
 }
 
+/** Only with wrk: see images.ts. */
+async function images(options: LoadOptions): Promise<LoadReport> {
+  const generator = findWrk();
+  if (generator === undefined) return { text: 'wrk is not installed', rows: [] };
+  const arena = new Arena();
+  try {
+    const { rounds, seconds } = options;
+    const result = await measureCachedImage(arena, { generator, rounds, seconds });
+    const headings = ['', 'x rate of uWS', '(range)', 'µs', 'uWS µs'];
+    const table = formatTable(headings, [imageCells(result)]);
+    const rate = { what: 'cached image, x bare uWS', measured: median(result.rates), atLeast: 0.9 };
+    return { text: `${table}\n\n${formatTarget(rate)}`, rows: ['cached image'] };
+  } finally {
+    await arena.close();
+  }
+}
+
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
   durability,
   ladder,
   visible,
   start,
+  'cached-image': images,
 };

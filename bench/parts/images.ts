@@ -1,54 +1,92 @@
 /**
- * How long does one PNG take, against the `qrcode` package's own `toBuffer` for the same size?
- * Both are made on this thread; before timing, both must decode to the content.
+ * How long does an image take? A plain PNG against the `qrcode` package's own `toBuffer` of the same size,
+ * then what designs and formats cost, and the reading back of a design. All on this thread, one after the
+ * other in turns; before timing, every PNG must decode to the content.
  */
 import jsqr from 'jsqr';
 import { PNG } from 'pngjs';
 import qrcode from 'qrcode';
 import { Bench } from 'tinybench';
-import { draw } from '../../src/images/drawing.ts';
+import { draw, type ImageFormat } from '../../src/images/drawing.ts';
+import { type Look, lookOf } from '../../src/images/look.ts';
+import { isScannable } from '../../src/images/scannable.ts';
 
-export const question = 'How long does one PNG take, against qrcode.toBuffer?';
+export const question = 'How long does one image take, a plain PNG against qrcode.toBuffer?';
 
 const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 const decode = jsqr.default;
+const rounded = lookOf({ dotStyle: 'rounded', eyeStyle: 'circle', foreground: '#1d3557' });
+const shaded = lookOf({ dotStyle: 'dots', gradient: { from: '#0a3d91', to: '#a4133c' } });
 
-export interface PartResult {
+interface PartResult {
   readonly name: string;
   readonly nanosecondsPerOperation: number;
   readonly note?: string;
 }
+type Length = { readonly quick: boolean };
 
-export async function run(options: { readonly quick: boolean }): Promise<PartResult[]> {
+export async function run(options: Length): Promise<PartResult[]> {
   const results: PartResult[] = [];
-  for (const size of options.quick ? [512] : [512, 2048]) {
-    const own = () => draw({ content, format: 'png', size });
-    const theirs = () => qrcode.toBuffer(content, { width: size, errorCorrectionLevel: 'M' });
-    check(own(), size);
-    check(await theirs(), size);
-    const ownTime = await time('quietzone', own, options);
-    const theirTime = await time('qrcode', theirs, options);
+  const sizes = options.quick ? [512] : [512, 2048];
+  for (const size of sizes) results.push(...(await plain(size, options)));
+  for (const size of sizes) {
+    for (const [name, look] of Object.entries({ rounded, gradient: shaded })) {
+      check(await draw({ content, format: 'png', size, look }), size);
+      results.push(await one(`PNG ${size} px, ${name}`, { format: 'png', size, look }, options));
+    }
+  }
+  for (const format of ['svg', 'pdf', 'eps', 'webp'] as const) {
     results.push(
-      {
-        name: `PNG ${size} px`,
-        nanosecondsPerOperation: ownTime,
-        note: `${(theirTime / ownTime).toFixed(1)} x the rate of qrcode.toBuffer, ${own().length} bytes`,
-      },
-      {
-        name: `PNG ${size} px, qrcode.toBuffer`,
-        nanosecondsPerOperation: theirTime,
-        note: `${(await theirs()).length} bytes`,
-      },
+      await one(
+        `${format.toUpperCase()} 512, rounded`,
+        { format, size: 512, look: rounded },
+        options,
+      ),
     );
   }
+  const scan = () => isScannable({ content, look: rounded });
+  if (!(await scan())) throw new Error('Cannot time the reading back: it does not read');
+  results.push({
+    name: 'design read back',
+    nanosecondsPerOperation: await time('scan', scan, options),
+  });
   return results;
 }
 
-async function time(
+async function plain(size: number, options: Length): Promise<PartResult[]> {
+  const own = () => draw({ content, format: 'png', size });
+  const theirs = () => qrcode.toBuffer(content, { width: size, errorCorrectionLevel: 'M' });
+  check(await own(), size);
+  check(await theirs(), size);
+  const ownTime = await time('quietzone', own, options);
+  const theirTime = await time('qrcode', theirs, options);
+  const rate = (theirTime / ownTime).toFixed(1);
+  const aSecond = Math.round(1e9 / ownTime);
+  return [
+    {
+      name: `PNG ${size} px`,
+      nanosecondsPerOperation: ownTime,
+      note: `${rate} x the rate of qrcode.toBuffer, ${aSecond} a second, ${(await own()).length} bytes`,
+    },
+    {
+      name: `PNG ${size} px, qrcode.toBuffer`,
+      nanosecondsPerOperation: theirTime,
+      note: `${(await theirs()).length} bytes`,
+    },
+  ];
+}
+
+async function one(
   name: string,
-  work: () => unknown,
-  options: { readonly quick: boolean },
-): Promise<number> {
+  image: { readonly format: ImageFormat; readonly size: number; readonly look: Look },
+  options: Length,
+): Promise<PartResult> {
+  const make = () => draw({ content, ...image });
+  const note = `${(await make()).length} bytes`;
+  return { name, nanosecondsPerOperation: await time(name, make, options), note };
+}
+
+async function time(name: string, work: () => unknown, options: Length): Promise<number> {
   const bench = new Bench({
     time: options.quick ? 1 : 1_000,
     iterations: options.quick ? 1 : 10,

@@ -68,7 +68,12 @@ function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Co
     store,
     ids,
     outbox: new Outbox(store, ids, systemClock),
-    links: { adopt: () => undefined, put: () => undefined, retire: () => undefined },
+    links: {
+      adopt: () => undefined,
+      put: () => undefined,
+      retire: () => undefined,
+      addScans: () => undefined,
+    },
     clock: systemClock,
     randomBytes: getRandomValues,
     shortUrlBase: 'https://qr.example.com',

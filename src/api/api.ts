@@ -3,7 +3,8 @@
  *
  *   /v1/…            match -> admit (key, quota, role) -> idempotency -> read, check, handle -> headers
  *   /i/…             images, no key
- *   / /docs          pages made once at start
+ *   /docs            pages made once at start
+ *   / /codes … /assets/…   the dashboard, where there is one
  *   /health/… /metrics
  *
  * Whatever is thrown below becomes an answer here: a Failure its problem, anything else a 500 whose
@@ -29,6 +30,8 @@ import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { invitePage, invitePagePath } from './invite-page.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
+import { receiversPage, receiversPagePath } from './receivers-page.ts';
+import { ReadyImages } from './ready-images.ts';
 import { referencePage } from './reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
 import type { RawCall, Result, Route, StreamedResult } from './route.ts';
@@ -37,6 +40,8 @@ import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
 
 const versionPrefix = '/v1';
+/** Not the dashboard's, whatever a browser asks for below them. */
+const ownPaths = ['/i/', '/docs', '/health/', '/metrics'];
 /** Upper bounds, in seconds, of the latency histogram: from a cached read to a slow disk. */
 const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -53,6 +58,7 @@ export class ApiServer implements Handler {
   readonly #openApi: Reply;
   readonly #pages: ReadonlyMap<string, Reply>;
   readonly #docsUrl: string;
+  readonly ready: ReadyImages;
   readonly #requests: CounterHandle;
   readonly #latency: HistogramHandle;
 
@@ -69,8 +75,17 @@ export class ApiServer implements Handler {
     this.#pages = new Map([
       ['/', frontPage(config.api.publicUrl)],
       ['/docs', referencePage(openApi, routes)],
+      [receiversPagePath, receiversPage(config.webhooks.retryDelaysMs)],
       [invitePagePath, invitePage()],
     ]);
+    const readyImages = new ReadyImages(services.committed);
+    this.ready = readyImages;
+    metrics.total(
+      'quietzone_ready_images_total',
+      'Images sent from memory, beside the requests that are counted by route',
+      [],
+      () => readyImages.answered,
+    );
     this.#requests = metrics.counter(
       'quietzone_api_requests_total',
       'Requests answered by the API, by route and status',
@@ -123,14 +138,18 @@ export class ApiServer implements Handler {
   /** What needs no key: pages, images, health. Undefined where there is nothing. */
   async #unversioned(request: Request): Promise<Answered | undefined> {
     const { path } = request;
-    const { config, health, metrics } = this.#services;
+    const { config, dashboard, health, metrics } = this.#services;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
+    const pages = isRead && !isOwn ? await dashboard?.reply(request) : undefined;
+    if (pages !== undefined) return { reply: pages, route: 'dashboard' };
     const page = this.#pages.get(path);
     const isImage = path.startsWith('/i/');
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
     const isCheckout = path.startsWith(checkoutPagePrefix);
     if (page === undefined && !isImage && !isMetrics && !isHealth && !isCheckout) return undefined;
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (!isRead) {
       return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
     }
     if (page !== undefined) return { reply: page, route: path };
@@ -147,7 +166,12 @@ export class ApiServer implements Handler {
     }
     const { codes, images } = this.#services;
     const options = { codes, images, shortUrlBase: config.shortUrlBase };
-    return { reply: await imageReply(options, request), route: 'images' };
+    const { generation } = this.ready;
+    const reply = await imageReply(options, request);
+    if (request.method === 'GET') {
+      this.ready.keep(path, request.query, reply, generation);
+    }
+    return { reply, route: 'images' };
   }
 
   async #versioned(request: Request): Promise<Answered> {
@@ -266,7 +290,8 @@ function accessOf(match: Match, isOpenApi: boolean): Access {
 
 function isKept(route: Route): boolean {
   const isSigned = operationAccess[route.operationId] === 'signed';
-  return route.method === 'POST' && route.isRepeatable !== true && !isSigned;
+  const isOwn = route.isRepeatable === true || route.keepsItsAnswer === true;
+  return route.method === 'POST' && !isOwn && !isSigned;
 }
 
 /** Workspaces are numbered from 1: 0 is for those without one, each client address apart. */

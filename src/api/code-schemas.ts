@@ -15,6 +15,7 @@ import {
   tagLengthMax,
   tagsMax,
 } from '../codes/rules.ts';
+import { design, designPatch } from '../images/design.ts';
 import { codeTypes } from '../model/code.ts';
 import { parseId } from '../model/ids.ts';
 import { count, moment, pageQuery, plainText, queryDay, time } from './fields.ts';
@@ -77,6 +78,7 @@ export const createBody = z
     scanLimit: scanLimit.optional(),
     metadata: metadata.optional(),
     externalId: externalId.optional(),
+    design: design.optional(),
   })
   .meta({ id: 'QrCodeCreate' });
 
@@ -89,6 +91,7 @@ export const patchBody = z
     scanLimit: scanLimit.nullable().optional(),
     metadata: metadata.nullable().optional(),
     campaignId: campaignId.nullable().optional(),
+    design: designPatch.nullable().optional(),
   })
   .meta({ id: 'QrCodePatch', description: 'JSON merge patch: absent keeps, null removes' });
 
@@ -101,6 +104,7 @@ export const putBody = z
     scanLimit: scanLimit.optional(),
     metadata: metadata.optional(),
     campaignId: campaignId.optional(),
+    design: design.optional(),
   })
   .meta({ id: 'QrCodePut', description: 'Full replacement: absent resets' });
 
@@ -144,10 +148,12 @@ export const qrCode = z
       .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' }),
     name: z.string().nullable().meta({ example: 'Table 12' }),
     tags: z.array(z.string()).meta({ example: ['menu'] }),
-    campaignId: z.string().nullable().meta({ example: null }),
+    campaignId: z.string().nullable().meta({ description: 'As set on the code', example: null }),
+    campaignIds: z.array(z.string()).meta({ description: 'Every campaign it is in', example: [] }),
     expiresAt: time.nullable().meta({ example: null }),
     scanLimit: count.nullable().meta({ example: null }),
     metadata: z.record(z.string(), z.unknown()).meta({ example: { table: 12 } }),
+    design: design.nullable().meta({ description: 'Null = the plain image' }),
     externalId: z.string().nullable().meta({ example: null }),
     scans: count.meta({ description: 'Lifetime scans, bots and prefetches not counted' }),
     createdBy: z.string().meta({ description: 'User id', example: 'usr_01k3zq8m4hd2v7c5x9ab' }),

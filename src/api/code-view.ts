@@ -2,25 +2,27 @@
  * A QR code record as the wire shows it. Unset optional fields are null, except `shortUrl`, which the
  * contract leaves out on static codes.
  */
-import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { imageContent } from '../images/content.ts';
+import { imageVersion, lookOf } from '../images/look.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import { isoTime } from '../model/day.ts';
 import type { qrCode, qrCodeItem } from './code-schemas.ts';
 
-/** Changes when the drawing of equal content changes: it is part of every image's version. */
-const drawingVersion = 1;
+export interface CodeNumbers {
+  readonly scansOf: (codeNo: number) => number;
+  readonly campaignIdsOf: (codeNo: number) => string[];
+}
 
 export class CodeView {
   readonly #shortUrlBase: string;
   readonly #cdnBase: string;
-  readonly #scansOf: (codeNo: number) => number;
+  readonly #numbers: CodeNumbers;
 
-  constructor(shortUrlBase: string, cdnBase: string, scansOf: (codeNo: number) => number) {
+  constructor(shortUrlBase: string, cdnBase: string, numbers: CodeNumbers) {
     this.#shortUrlBase = shortUrlBase;
     this.#cdnBase = cdnBase;
-    this.#scansOf = scansOf;
+    this.#numbers = numbers;
   }
 
   whole(code: QrCodeRecord): z.input<typeof qrCode> {
@@ -35,11 +37,13 @@ export class CodeView {
       name: code.name ?? null,
       tags: [...code.tags],
       campaignId: code.campaignId ?? null,
+      campaignIds: this.#numbers.campaignIdsOf(code.no),
       expiresAt: code.expiresAtMs === undefined ? null : isoTime(code.expiresAtMs),
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,
+      design: code.design ?? null,
       externalId: code.externalId ?? null,
-      scans: this.#scansOf(code.no),
+      scans: this.#numbers.scansOf(code.no),
       createdBy: code.createdBy,
       createdAt: isoTime(code.createdAtMs),
       updatedAt: isoTime(code.updatedAtMs),
@@ -51,7 +55,7 @@ export class CodeView {
       id: code.id,
       type: code.type,
       target: code.target,
-      scans: this.#scansOf(code.no),
+      scans: this.#numbers.scansOf(code.no),
       createdAt: isoTime(code.createdAtMs),
       name: code.name ?? null,
       dynamic: code.dynamic,
@@ -67,13 +71,7 @@ export class CodeView {
   }
 
   #imageUrl(code: QrCodeRecord): string {
-    const version = imageVersion(imageContent(code, this.#shortUrlBase));
+    const version = imageVersion(imageContent(code, this.#shortUrlBase), lookOf(code.design));
     return `${this.#cdnBase}/${code.id}.png?v=${version}`;
   }
-}
-
-/** Names what an image shows: under an equal version it may be cached for ever. */
-export function imageVersion(content: string): string {
-  const hash = createHash('sha256').update(`${drawingVersion}\n${content}`);
-  return hash.digest('base64url').slice(0, 10);
 }

@@ -1,33 +1,27 @@
 /**
- * GET {cdn}/{id}.png|.svg: the picture of a code, for anyone who has its address. No key, no quota.
+ * GET {cdn}/{id}.png|.svg|.pdf|.eps|.webp: the picture of a code, for anyone who has its address. No key,
+ * no quota, no say in how it looks.
  *
  * With `?v=` naming what the picture shows, as in `imageUrl`, it may be cached for ever; without, for
  * five minutes. A deleted code is 410 at once, though caches may keep what they have.
  */
-import { z } from 'zod';
 import type { CodeBook } from '../codes/code-book.ts';
 import type { Reply, Request } from '../http/request.ts';
 import { imageContent } from '../images/content.ts';
+import { imageFormats } from '../images/drawing.ts';
+import { imageVersion, lookOf } from '../images/look.ts';
 import { parseId } from '../model/ids.ts';
 import { Failure } from '../model/failure.ts';
-import { imageVersion } from './code-view.ts';
-import { queryInteger } from './fields.ts';
+import { imageQuery } from './image-schemas.ts';
 import { readQuery } from './route.ts';
 import type { ImageDrawing } from './services.ts';
 
-const filePattern = /^\/i\/(qr_[0-9a-z]{20})\.(png|svg)$/;
-
-/** Pixels of an edge; the largest still fits a poster at 300 dots an inch. */
-const [sizeMin, sizeMax, sizeStandard] = [64, 4_096, 512];
-
-const query = z.object({
-  size: queryInteger(sizeMin, sizeMax, sizeStandard),
-  download: z.enum(['0', '1']).default('0'),
-  v: z.string().max(64).optional(),
-});
+const filePattern = /^\/i\/(qr_[0-9a-z]{20})\.([a-z]{3,4})$/;
 
 const maxAge = 'public, max-age=300';
 const forEver = 'public, max-age=31536000, immutable';
+/** An SVG opened by itself is a document: it may show the logo that it holds, and nothing else. */
+const documentPolicy = "default-src 'none'; img-src data:";
 
 export interface ImagesOptions {
   readonly codes: CodeBook;
@@ -42,23 +36,25 @@ export async function imageReply(
 ): Promise<Reply> {
   const match = filePattern.exec(request.path);
   const id = parseId('qr', match?.[1] ?? '');
+  const format = imageFormats.find((name) => name === match?.[2]);
   const code = id === undefined ? undefined : codes.findAnywhere(id);
-  if (code === undefined) throw new Failure('not_found', 'There is no such image');
+  if (code === undefined || format === undefined) {
+    throw new Failure('not_found', 'There is no such image');
+  }
   if (code.deletedAtMs !== undefined) throw new Failure('gone', 'This QR code was deleted');
-  const { size, download, v } = readQuery(query, request.query);
-  const format = match?.[2] === 'svg' ? 'svg' : 'png';
+  const { size, download, v } = readQuery(imageQuery, request.query);
   const content = imageContent(code, shortUrlBase);
-  const { bytes, etag, contentType } = await images.render({ content, format, size });
+  const look = lookOf(code.design);
+  const { bytes, etag, contentType } = await images.render({ content, format, size, look });
   const headers: Record<string, string> = {
     ETag: etag,
-    'Cache-Control': v === imageVersion(content) ? forEver : maxAge,
+    'Cache-Control': v !== undefined && v === imageVersion(content, look) ? forEver : maxAge,
     'X-Content-Type-Options': 'nosniff',
     'Access-Control-Allow-Origin': '*',
   };
   if (isKnown(request.header('if-none-match'), etag)) return { status: 304, headers };
   headers['Content-Type'] = contentType;
-  // An SVG opened by itself is a document: it may style itself and nothing else.
-  if (format === 'svg') headers['Content-Security-Policy'] = "default-src 'none'";
+  if (format === 'svg') headers['Content-Security-Policy'] = documentPolicy;
   if (download === '1') {
     headers['Content-Disposition'] = `attachment; filename="${code.id}.${format}"`;
   }

@@ -49,6 +49,9 @@ const bodyFailures: readonly FailureCode[] = [
   'unsupported_media_type',
 ];
 
+const jsonType = 'application/json';
+const text = z.string();
+
 const rateHeaders = z.object({
   'X-RateLimit-Limit': z.int().meta({ description: 'Requests of the window that binds now' }),
   'X-RateLimit-Remaining': z.int(),
@@ -110,7 +113,10 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ? {
           requestBody: {
             required: needsBody(route),
-            content: { 'application/json': { schema: route.body } },
+            content: {
+              'application/json': { schema: route.body },
+              ...textMedia(route.bodyMedia),
+            },
           },
         }
       : {}),
@@ -118,11 +124,21 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       [`${answer.status}`]: {
         description: answer.what,
         headers: rateHeaders,
-        content: { 'application/json': { schema: answer.schema } },
+        content: contentOf(answer),
       },
       ...failuresOf([...commonFailures, ...(hasBody ? bodyFailures : []), ...route.failures]),
     },
   };
+}
+
+function contentOf({ schema, mediaTypes = [jsonType] }: Route['answer']) {
+  const entries = mediaTypes.map((type) => [type, { schema: type === jsonType ? schema : text }]);
+  return Object.fromEntries(entries);
+}
+
+/** Beside JSON: lines and tables, which have no schema of their own. */
+function textMedia(types: readonly string[] = []): Record<string, { schema: z.ZodType }> {
+  return Object.fromEntries(types.map((type) => [type, { schema: z.string() }]));
 }
 
 function securityOf(access: Access): Pick<ZodOpenApiOperationObject, 'security'> {

@@ -16,8 +16,11 @@ import {
   qrCode,
   qrCodePage,
 } from './code-schemas.ts';
+import { codeTable } from './code-table.ts';
 import type { CodeView } from './code-view.ts';
+import { csvFormat, formatOf } from './csv.ts';
 import { noBody, noQuery } from './fields.ts';
+import { withLogoRoom } from './logo-room.ts';
 import { createRoute, jsonResult, type Route } from './route.ts';
 
 const tag = 'QR codes';
@@ -27,15 +30,18 @@ export interface QrCodesOptions {
   readonly view: CodeView;
   /** `host[:port]` of the short links: no target may point back at them. */
   readonly ownHosts: readonly string[];
+  /** Of a body without a logo. */
+  readonly bodyBytesMax: number;
 }
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
+  const roomy = (route: Route): Route => withLogoRoom(route, options.bodyBytesMax);
   return [
-    createOne(options),
+    roomy(createOne(options)),
     listMany(options),
     getOne(options),
-    patchOne(options),
-    putOne(options),
+    roomy(patchOne(options)),
+    roomy(putOne(options)),
     deleteOne(options),
   ];
 }
@@ -53,12 +59,8 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     query: noQuery,
     body: createBody,
     answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
-    failures: ['slug_taken', 'idempotency_conflict', 'storage_full'],
-    alsoCheck: (raw) => {
-      const type = fieldOf(raw, 'type') ?? 'url';
-      const known = codeTypes.find((name) => name === type);
-      return known === undefined ? [] : targetFaults(known, raw, ownHosts);
-    },
+    failures: ['slug_taken', 'unscannable', 'idempotency_conflict', 'storage_full'],
+    alsoCheck: (raw) => createFaults(raw, ownHosts),
     handle: async ({ actor, body, keep }) => {
       const { expiresAt, ...rest } = body;
       const draft = { ...rest, expiresAtMs: expiresAt };
@@ -77,15 +79,25 @@ function listMany({ codes, view }: QrCodesOptions): Route {
     operationId: 'listQrCodes',
     tag,
     summary: 'List QR codes',
-    description: 'The workspace’s codes, newest first. A page past the end is empty.',
-    query: listQuery,
+    description:
+      'The workspace’s codes, newest first. A page past the end is empty. As CSV: every code of the ' +
+      'filter at once, whatever the page.',
+    query: listQuery.extend({ format: csvFormat }),
     body: noBody,
-    answer: { status: 200, schema: qrCodePage, what: 'A page of codes' },
+    answer: {
+      status: 200,
+      schema: qrCodePage,
+      what: 'A page of codes, or the table of all',
+      mediaTypes: ['application/json', 'text/csv'],
+    },
     failures: [],
-    handle: async ({ actor, query }) => {
-      const { page, limit, cursor, campaign, from, to, ...rest } = query;
+    handle: async ({ actor, query, header }) => {
+      const { page, limit, cursor, campaign, from, to, format, ...rest } = query;
       checkOrder(from, to);
       const filter = { ...rest, campaignId: campaign, fromDay: from, toDay: to };
+      if (formatOf(format, header('accept'), ['json', 'csv']) === 'csv') {
+        return codeTable(codes, view, actor.workspaceNo, filter);
+      }
       const found = await codes.list(actor.workspaceNo, {
         filter,
         limit,
@@ -137,7 +149,7 @@ function patchOne(options: QrCodesOptions): Route {
     query: noQuery,
     body: patchBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
-    failures: ['not_found', 'static_code', 'storage_full'],
+    failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
     alsoCheck: changedTargetFaults(options),
     handle: async ({ actor, params, body }) => {
       const { expiresAt, ...rest } = body;
@@ -160,7 +172,7 @@ function putOne(options: QrCodesOptions): Route {
     query: noQuery,
     body: putBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
-    failures: ['not_found', 'static_code', 'storage_full'],
+    failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
     alsoCheck: changedTargetFaults(options),
     handle: async ({ actor, params, body }) => {
       const { expiresAt, ...rest } = body;
@@ -190,6 +202,13 @@ function deleteOne({ codes }: QrCodesOptions): Route {
       return jsonResult(200, { deleted: true, id: code.id });
     },
   });
+}
+
+/** The faults of a new code's target, when its other fields are at fault already. */
+export function createFaults(raw: unknown, ownHosts: readonly string[]): readonly Fault[] {
+  const type = fieldOf(raw, 'type') ?? 'url';
+  const known = codeTypes.find((name) => name === type);
+  return known === undefined ? [] : targetFaults(known, raw, ownHosts);
 }
 
 /** For a change of an existing code: its type says what its target may be. */

@@ -51,6 +51,7 @@ function navigation(tags: readonly string[], routes: readonly Route[]): string {
 <li><a href="#errors">Errors</a></li>
 </ul>
 ${groups.join('\n')}
+<h4>Guides</h4><ul><li><a href="/docs/webhooks">Receiving webhooks</a></li></ul>
 <h4>Machine-readable</h4><ul><li><a href="/v1/openapi.json">openapi.json</a></li></ul>`;
 }
 
@@ -148,6 +149,7 @@ function contentSchema(answer: unknown): Schema | undefined {
 
 const sampleBodies: Readonly<Record<string, string>> = {
   createQrCode: '{"target": "https://example.com/menu", "name": "Table 12", "tags": ["menu"]}',
+  createQrCodes: '[{"target": "https://example.com/1"}, {"target": "https://example.com/2"}]',
   updateQrCode: '{"target": "https://example.com/winter-menu"}',
   replaceQrCode: '{"target": "https://example.com/winter-menu", "name": "Table 12"}',
   signIn: '{"email": "jane@example.com", "password": "…"}',
@@ -162,6 +164,11 @@ const sampleBodies: Readonly<Record<string, string>> = {
   openCheckout: '{"plan": "pro", "interval": "month"}',
   changeSubscription: '{"plan": "business"}',
   cancelSubscription: '{"reason": "The campaign is over"}',
+  createWebhook: '{"url": "https://example.com/hooks/qr", "events": ["qr.scanned"]}',
+  updateWebhook: '{"enabled": true}',
+  rotateWebhookSecret: '{"overlapSeconds": 3600}',
+  testWebhook: '{"event": "qr.scanned"}',
+  replayDeadLetters: '{"from": "2026-03-01", "to": "2026-03-07"}',
 };
 
 const sampleIds: ReadonlyArray<readonly [start: string, prefix: string]> = [
@@ -169,6 +176,9 @@ const sampleIds: ReadonlyArray<readonly [start: string, prefix: string]> = [
   ['/billing', 'chk'],
   ['/team/invites', 'inv'],
   ['/team/members', 'usr'],
+  ['/webhooks/dead-letters', 'dlv'],
+  ['/webhooks/deliveries', 'dlv'],
+  ['/webhooks', 'whk'],
   ['/workspaces', 'ws'],
 ];
 

@@ -54,6 +54,7 @@ export interface Call<Query, Body, Who = Actor> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
+  readonly header: (name: KeptHeader) => string | undefined;
   readonly keep: (result: Result) => void;
 }
 
@@ -68,15 +69,21 @@ export interface RouteDescription {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly answer: {
-    readonly status: 200 | 201;
+    readonly status: 200 | 201 | 202;
     readonly schema: z.ZodType;
     readonly what: string;
+    /** Media types of the answer when not JSON alone; a type that is not JSON is text. */
+    readonly mediaTypes?: readonly string[];
   };
   /**
    * An Idempotency-Key has no meaning here, and the answer is never stored: sending it twice does what
    * sending it once does, or its answer is a secret that only its receiver may hold.
    */
   readonly isRepeatable?: true;
+  /** It answers a repeated Idempotency-Key itself, because its answer is streamed. */
+  readonly keepsItsAnswer?: true;
+  /** Media types of the body beside JSON, for the document. */
+  readonly bodyMedia?: readonly string[];
   /** Bytes a body may have here, when not the API's `bodyBytesMax`. */
   readonly bodyBytesMax?: number;
   /** Beyond those that every operation may answer. */
@@ -84,7 +91,7 @@ export interface RouteDescription {
 }
 
 export interface Route extends RouteDescription {
-  /** A streamed answer to a POST is for routes that are repeatable. @throws Failure */
+  /** A streamed answer to a POST is for routes that are repeatable or keep it themselves. @throws Failure */
   run(call: RawCall): Promise<Result | StreamedResult>;
 }
 
@@ -142,12 +149,12 @@ export function createPublicRoute<B extends z.ZodType>(
   };
 }
 
-function callOf({ params, keep, session, clientAddress }: RawCall) {
-  return { params, keep, session, clientAddress };
+function callOf({ params, header, keep, session, clientAddress }: RawCall) {
+  return { params, header, keep, session, clientAddress };
 }
 
 /** One fault per path is enough; the schema's comes first. */
-function mergeFaults(first: readonly Fault[], second: readonly Fault[]): Fault[] {
+export function mergeFaults(first: readonly Fault[], second: readonly Fault[]): Fault[] {
   const paths = new Set(first.map((fault) => fault.path));
   return [...first, ...second.filter((fault) => !paths.has(fault.path))];
 }
@@ -185,12 +192,18 @@ export function needsBody({ body }: RouteDescription): boolean {
   return body?.safeParse(undefined).success !== true;
 }
 
+/** What a Content-Type says. */
+export function mediaTypeOf(contentType: string | undefined): { name: string; isUtf8: boolean } {
+  const [name = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
+  const isUtf8 = parameters.every((text) => !/charset\s*=(?!\s*"?utf-8"?\s*$)/.test(text));
+  return { name: name.trim(), isUtf8 };
+}
+
 async function readBody(call: RawCall, route: RouteDescription): Promise<unknown> {
   if (!needsBody(route) && (await call.body()).length === 0) return undefined;
   const { method } = route;
-  const [mediaType = '', ...parameters] = (call.contentType ?? '').toLowerCase().split(';');
-  const isKnown = (method === 'PATCH' ? patchTypes : jsonTypes).has(mediaType.trim());
-  const isUtf8 = parameters.every((text) => !/charset\s*=(?!\s*"?utf-8"?\s*$)/.test(text));
+  const { name, isUtf8 } = mediaTypeOf(call.contentType);
+  const isKnown = (method === 'PATCH' ? patchTypes : jsonTypes).has(name);
   if (!isKnown || !isUtf8) {
     throw new Failure(
       'unsupported_media_type',
@@ -201,7 +214,7 @@ async function readBody(call: RawCall, route: RouteDescription): Promise<unknown
 }
 
 export function jsonResult(
-  status: 200 | 201,
+  status: 200 | 201 | 202,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): Result {

@@ -4,13 +4,23 @@
  * its own.
  */
 import type { Billing } from '../billing/billing.ts';
+import type { Campaigns } from '../campaigns/open-campaigns.ts';
 import type { CodeBook } from '../codes/code-book.ts';
 import type { Config } from '../config.ts';
+import type { Reply, Request } from '../http/request.ts';
+import type { DesignJudge } from '../images/design-judge.ts';
+import type { ImageRequest } from '../images/drawing.ts';
+import type { RenderedImage } from '../images/image-service.ts';
+import type { Logos } from '../images/logos.ts';
 import type { Clock } from '../model/clock.ts';
+import type { Signal } from '../model/signal.ts';
+import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanReport as Report } from '../scans/report.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Deliveries } from '../webhooks/deliveries.ts';
+import type { Endpoints } from '../webhooks/endpoints.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 
 export interface ApiServices {
@@ -18,15 +28,36 @@ export interface ApiServices {
   readonly clock: Clock;
   readonly log: Logger;
   readonly codes: CodeBook;
+  readonly campaigns: Campaigns;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
   readonly mail: InviteMail | undefined;
   readonly report: ScanReport;
+  /** Fired after a change is committed, and after a window of scans is. */
+  readonly committed: readonly Signal[];
+  /** Fired once when the service stops: what streams ends. */
+  readonly stopping: Signal;
   readonly images: ImageDrawing;
+  readonly designs: Pick<DesignJudge, 'preview'>;
+  readonly logos: Logos;
   readonly health: () => HealthReport;
   readonly metrics: Metrics;
+  /** Absent where no dashboard is served: its addresses are those of the API's own pages. */
+  readonly dashboard?: DashboardPages;
+}
+
+export interface DashboardPages {
+  /** Undefined where the dashboard has nothing. */
+  reply(request: Request): Promise<Reply | undefined>;
+}
+
+export interface Webhooks {
+  readonly endpoints: Endpoints;
+  readonly deliveries: Deliveries;
 }
 
 export interface InviteMail {
@@ -46,16 +77,29 @@ export interface InviteMail {
 /** What the API reads of scans, without the store behind it. */
 export type ScanReport = Pick<
   Report,
-  'lifetimeScans' | 'analytics' | 'timeseries' | 'breakdown' | 'events'
+  | 'lifetimeScans'
+  | 'analytics'
+  | 'timeseries'
+  | 'breakdown'
+  | 'analyticsOf'
+  | 'timeseriesOf'
+  | 'breakdownOf'
+  | 'totalsOf'
+  | 'workspaceAnalytics'
+  | 'workspaceTimeseries'
+  | 'workspaceBreakdown'
+  | 'topCodes'
+  | 'rawScansFrom'
+  | 'rawScans'
+  | 'events'
+  | 'newestEvent'
+  | 'eventsAfter'
+  | 'isPast'
 >;
 
 export interface ImageDrawing {
   /** @throws Failure validation_failed, overloaded */
-  render(request: {
-    readonly content: string;
-    readonly format: 'png' | 'svg';
-    readonly size: number;
-  }): Promise<{ readonly bytes: Uint8Array; readonly etag: string; readonly contentType: string }>;
+  render(request: ImageRequest): Promise<RenderedImage>;
 }
 
 export interface HealthCheck {

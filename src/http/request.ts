@@ -40,6 +40,7 @@ export interface Request {
 /** Every header that anything in the service looks at. */
 export const keptHeaders = [
   'accept',
+  'accept-encoding',
   'authorization',
   'content-length',
   'content-type',
@@ -47,6 +48,7 @@ export const keptHeaders = [
   'host',
   'idempotency-key',
   'if-none-match',
+  'last-event-id',
   'origin',
   'sec-fetch-site',
   'stripe-signature',
@@ -61,8 +63,17 @@ export type KeptHeader = (typeof keptHeaders)[number];
 export interface Handler {
   handle(request: Request): Promise<Reply>;
   refuse(request: Request, failure: Failure): Reply;
+  /** Answers to plain GETs that are known from the address alone: the rest is then not read. */
+  readonly ready?: ReadyAnswers;
   /** Bytes a body may have here when not the server's `bodyBytesMax`; asked before it is read. */
   bodyBytesMax?(method: string, path: string): number | undefined;
+}
+
+export interface ReadyAnswers {
+  /** Of the paths that may have one. */
+  readonly prefix: string;
+  /** Undefined = `handle` it. The same answer is to be the same object. */
+  find(path: string, query: string): Reply | undefined;
 }
 
 /** An answer. The server adds X-Request-Id and the framing; header values hold no control characters. */

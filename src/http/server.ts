@@ -21,6 +21,7 @@ import type { ClientAddresses } from './client-address.ts';
 import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
+import { readyAnswer } from './ready.ts';
 import type { Handler, Reply, Request } from './request.ts';
 import { sendStream } from './stream.ts';
 
@@ -41,6 +42,8 @@ const exclusivePort = 1;
 const lingerMs = 500;
 /** A drain ends when no request has come for this long, even if idle connections stay open. */
 const quietMs = 500;
+/** Long enough for a phone in a tunnel. */
+const standardStallMs = 60_000;
 /** How often a drain looks. */
 const drainPollMs = 20;
 
@@ -51,6 +54,8 @@ export interface HttpServerOptions {
   readonly bodyBytesMax: number;
   readonly bodyTimeoutMs: number;
   readonly inFlightMax: number;
+  /** A client of a streamed answer that takes nothing for so long is cut off; default: a minute. */
+  readonly stallMsMax?: number;
   readonly addresses: ClientAddresses;
   readonly newRequestId: () => string;
   readonly handler: Handler;
@@ -141,6 +146,7 @@ export class HttpServer {
 
   #accept(res: uWS.HttpResponse, req: uWS.HttpRequest): void {
     this.#arrivals += 1;
+    if (this.#sendReady(res, req)) return;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
     const { bodyBytesMax, handler } = this.#options;
@@ -155,6 +161,24 @@ export class HttpServer {
     const fault = headers.fault() ?? this.#overload();
     if (fault !== undefined) setImmediate(() => this.#refuse(res, request, fault));
     else void this.#answer(res, request, body);
+  }
+
+  /** Answers at once what needs no request: no body will follow, so nothing is left to listen for. */
+  #sendReady(res: uWS.HttpResponse, req: uWS.HttpRequest): boolean {
+    const { ready } = this.#options.handler;
+    const path = req.getUrl();
+    if (ready === undefined || !path.startsWith(ready.prefix) || this.#isDraining) return false;
+    if (req.getMethod() !== 'get' || req.getHeader('if-none-match') !== '') return false;
+    const hasBody =
+      req.getHeader('content-length') !== '' || req.getHeader('transfer-encoding') !== '';
+    const reply = hasBody ? undefined : ready.find(path, req.getQuery() ?? '');
+    const answer = reply && readyAnswer(reply);
+    if (answer === undefined) return false;
+    res.cork(() => {
+      res.writeHeader(answer.name, answer.value);
+      res.end(answer.body);
+    });
+    return true;
   }
 
   #request(res: uWS.HttpResponse, req: uWS.HttpRequest, headers: Headers, body: Body): Request {
@@ -231,7 +255,8 @@ export class HttpServer {
       res.cork(() => writeHead(res, request, head));
       const isAborted = (): boolean => body.isAborted;
       const onGone = (callback: () => void): void => body.onAbort(callback);
-      await sendStream(res, { source, connection, isAborted, onGone });
+      const stallMsMax = this.#options.stallMsMax ?? standardStallMs;
+      await sendStream(res, { source, connection, isAborted, onGone, stallMsMax });
     } finally {
       this.#streams -= 1;
       this.#inFlight += 1;

@@ -3,13 +3,16 @@
  *
  *   headers -> ( next piece -> res.write -> [ full: wait until writable ] )* -> end
  *
- * Memory is one piece and what uWS could not hand to the kernel of it. A client that goes ends the source
+ * Memory is one piece and what uWS could not hand to the kernel of it, for at most `stallMsMax`: uWS
+ * itself waits for ever for a client that does not read (measured). A client that goes ends the source
  * (`return`), so that what it holds is released; a source that throws cuts the connection, for the
  * status line has gone out as a success and a silent end would look like a whole answer.
  */
 import type * as uWS from 'uWebSockets.js';
 
 export interface StreamParts {
+  /** A client that takes nothing for so long is cut off; what it has missed, it can ask for again. */
+  readonly stallMsMax: number;
   readonly source: AsyncIterable<Uint8Array>;
   readonly connection: 'keep' | 'close';
   readonly isAborted: () => boolean;
@@ -23,13 +26,18 @@ export interface StreamParts {
  */
 export async function sendStream(res: uWS.HttpResponse, parts: StreamParts): Promise<void> {
   const gate = new Gate();
-  parts.onGone(() => gate.open());
+  const iterator = parts.source[Symbol.asyncIterator]();
+  parts.onGone(() => {
+    gate.open();
+    // A source that waits for news must not wait for it to hear that nobody listens.
+    iterator.return?.().catch(() => undefined);
+  });
   res.onWritable(() => {
     gate.open();
     return true;
   });
   try {
-    for await (const piece of parts.source) {
+    for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
       if (parts.isAborted()) return;
       if (piece.byteLength === 0) continue;
       gate.shut();
@@ -37,7 +45,10 @@ export async function sendStream(res: uWS.HttpResponse, parts: StreamParts): Pro
       res.cork(() => {
         isTaken = res.write(piece);
       });
-      if (!isTaken) await gate.passed();
+      if (!isTaken && (await gate.passed(parts.stallMsMax)) === 'stalled') {
+        if (!parts.isAborted()) res.close();
+        return;
+      }
       if (parts.isAborted()) return;
     }
   } catch (error) {
@@ -60,10 +71,13 @@ class Gate {
     this.#waiting?.();
     this.#waiting = undefined;
   }
-  async passed(): Promise<void> {
-    if (this.#isOpen) return;
-    await new Promise<void>((resolve) => {
-      this.#waiting = resolve;
-    });
+  async passed(msMax: number): Promise<'open' | 'stalled'> {
+    if (this.#isOpen) return 'open';
+    const { promise, resolve } = Promise.withResolvers<'open' | 'stalled'>();
+    const timer = setTimeout(() => resolve('stalled'), msMax);
+    this.#waiting = () => resolve('open');
+    const passed = await promise;
+    clearTimeout(timer);
+    return passed;
   }
 }

@@ -46,6 +46,11 @@ export class ByteBoundedCache<Value> {
     }
   }
 
+  clear(): void {
+    this.#entries.clear();
+    this.#bytes = 0;
+  }
+
   #drop(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;

@@ -1,5 +1,6 @@
 /**
- * A symbol as PNG: greyscale, one bit a pixel, written straight from the matrix.
+ * A symbol of one colour on one ground as PNG: one bit a pixel, written straight from the matrix. Black
+ * on white is greyscale; other colours, and no ground at all, are a palette of two.
  *
  * A module is a whole number of pixels, so edges are crisp; what is left of the size goes to the quiet
  * zone. A row of modules is one row of bits, then repeated: filter `Up` turns every repetition into
@@ -10,6 +11,8 @@
  *   the same again   filter 2 (Up)    0 0 0 0 ...
  */
 import { constants, crc32, deflateSync } from 'node:zlib';
+import type { Rgb } from './colour.ts';
+import { black, white } from './look.ts';
 import type { Matrix } from './matrix.ts';
 
 export interface Frame {
@@ -19,8 +22,28 @@ export interface Frame {
   readonly marginModules: number;
 }
 
+export interface TwoColours {
+  readonly foreground: Rgb;
+  /** Undefined = transparent. */
+  readonly background: Rgb | undefined;
+}
+
+/** Pixels of a module's edge, and of the ground before the first module. */
+export interface Fit {
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/** The largest whole number of pixels a module, the symbol in the middle. */
+export function fitPixels(side: number, { size, marginModules }: Frame): Fit {
+  const scale = Math.floor(size / (side + 2 * marginModules));
+  return { scale, offset: Math.floor((size - side * scale) / 2) };
+}
+
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** Filter types of a row, PNG (RFC 2083) chapter 6. */
+/** Colour types and filter types of a row: PNG (RFC 2083), 4.1.1 and 6. */
+const typeGrey = 0;
+const typePalette = 3;
 const filterNone = 0;
 const filterUp = 2;
 /**
@@ -30,10 +53,9 @@ const filterUp = 2;
 const deflateOptions = { strategy: constants.Z_RLE };
 
 /** Draws `matrix` on a square of exactly `frame.size` pixels, which must hold it with its margin. */
-export function writePng(matrix: Matrix, frame: Frame): Uint8Array {
+export function writePng(matrix: Matrix, frame: Frame, colours: TwoColours): Uint8Array {
   const { size } = frame;
-  const scale = Math.floor(size / (matrix.side + 2 * frame.marginModules));
-  const offset = Math.floor((size - matrix.side * scale) / 2);
+  const { scale, offset } = fitPixels(matrix.side, frame);
   const rowBytes = Math.ceil(size / 8);
   const stride = 1 + rowBytes;
   const raster = new Uint8Array(stride * size);
@@ -49,20 +71,38 @@ export function writePng(matrix: Matrix, frame: Frame): Uint8Array {
     blank(y);
     darken(raster, y * stride + 1, { matrix, row, scale, offset });
   }
-  blank(offset + matrix.side * scale);
+  const end = offset + matrix.side * scale;
+  if (end < size) blank(end);
 
   const header = new Uint8Array(13);
   const view = new DataView(header.buffer);
   view.setUint32(0, size);
   view.setUint32(4, size);
-  header[8] = 1; // bits a pixel; then greyscale, deflate, adaptive filters, no interlace: all 0
+  // Bits a pixel, colour type; then deflate, adaptive filters, no interlace: all 0.
+  const palette = paletteOf(colours);
+  header[8] = 1;
+  header[9] = palette.length === 0 ? typeGrey : typePalette;
   return join([
     Uint8Array.from(signature),
     chunk('IHDR', header),
+    ...palette,
     chunk('IDAT', deflateSync(raster, deflateOptions)),
     chunk('IEND', new Uint8Array(0)),
   ]);
 }
+
+/** The chunks that name the colours of 0 and 1; none for black on white, which are grey's own. */
+function paletteOf({ foreground, background }: TwoColours): Uint8Array[] {
+  const ground = background ?? white;
+  const isGrey = background !== undefined && isSame(foreground, black) && isSame(ground, white);
+  if (isGrey) return [];
+  const entries = [foreground, ground].flatMap(({ red, green, blue }) => [red, green, blue]);
+  const palette = chunk('PLTE', Uint8Array.from(entries));
+  return background === undefined ? [palette, chunk('tRNS', Uint8Array.from([255, 0]))] : [palette];
+}
+
+const isSame = (one: Rgb, other: Rgb): boolean =>
+  one.red === other.red && one.green === other.green && one.blue === other.blue;
 
 /** Clears the bits of the dark modules of one row; white is 1. */
 function darken(

@@ -1,5 +1,5 @@
-/** Thread entry of the image pool: one request in, the image's bytes out. */
+/** Thread entry of the image pool: one task in, its result out. */
 import { threadEntry } from '../workers/entry.ts';
-import { draw } from './drawing.ts';
+import { perform } from './work.ts';
 
-export default threadEntry(draw);
+export default threadEntry(perform);

@@ -5,6 +5,7 @@
  * alphanumeric mode of the symbol and has no look-alikes. A custom slug keeps the letters it was
  * written with; both are looked up folded to upper case.
  */
+import type { Design } from './design.ts';
 import { base32Alphabet, type RandomBytes } from './ids.ts';
 
 export const codeTypes = ['url', 'text', 'email', 'phone', 'sms', 'wifi', 'vcard', 'geo'] as const;
@@ -29,6 +30,8 @@ export interface QrCodeRecord {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly externalId?: string;
   readonly campaignId?: string;
+  /** Absent = the plain image. */
+  readonly design?: Design;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** User id. */

@@ -7,7 +7,10 @@
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
+ *   delivery.mdb     webhooks on their way, the retry wheel, dead letters
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
+ *   logos/           pictures in the middle of codes
+ *   cache/images/    drawn images, good to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   service.sock     the hold
  */
@@ -43,6 +46,7 @@ export interface DataFolder {
   readonly path: string;
   readonly managementFile: string;
   readonly scansFile: string;
+  readonly deliveryFile: string;
   readonly journalRoot: string;
 }
 
@@ -62,6 +66,7 @@ export function openDataFolder(dataDir: string): DataFolder {
     path,
     managementFile: join(path, 'management.mdb'),
     scansFile: join(path, 'scans.mdb'),
+    deliveryFile: join(path, 'delivery.mdb'),
     journalRoot: join(path, 'journal'),
   };
 }

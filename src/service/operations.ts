@@ -4,7 +4,7 @@
  */
 import type { HealthCheck, HealthReport } from '../api/services.ts';
 import type { CodeBook } from '../codes/code-book.ts';
-import type { ImageService } from '../images/image-service.ts';
+import type { Images } from '../images/image-service.ts';
 import type { LinkWriter } from '../links/writer.ts';
 import type { Management } from '../store/management.ts';
 import type { ScanStore } from '../store/scans.ts';
@@ -19,13 +19,18 @@ export interface Observed {
   readonly threads: EngineThreads;
   readonly links: LinkWriter;
   readonly codes: CodeBook;
-  readonly images: ImageService;
+  readonly images: Images;
   readonly scans: ScanStore;
   readonly management: Management;
+  /** What is wrong with webhooks; undefined = nothing. */
+  readonly webhooks: { readonly problem: string | undefined };
 }
 
 /** @param isStopping true once the service drains */
-export function healthOf({ threads, codes, management }: Observed, isStopping: boolean): HealthReport {
+export function healthOf(
+  { threads, codes, management, webhooks }: Observed,
+  isStopping: boolean,
+): HealthReport {
   const silent = threads.redirects.filter((state) => !state.isListening).length;
   const journalFault = threads.redirects.find((state) => state.figures?.journalFault !== undefined);
   const shardFault = threads.shards.find((state) => state.fault !== undefined);
@@ -53,6 +58,7 @@ export function healthOf({ threads, codes, management }: Observed, isStopping: b
       codes.links.lateCount === 0,
       `${codes.links.lateCount} changed links do not fit into the link table, see links.arenaBytesMax`,
     ),
+    check('webhooks', webhooks.problem === undefined, webhooks.problem ?? ''),
     check('lag', lagMs <= lagMsMax, `counting is ${Math.round(lagMs / 1_000)} s behind`),
   ];
   return { ready: checks.every(({ ok }) => ok), checks };
@@ -210,9 +216,18 @@ function registerStore(metrics: Metrics, { links, images, scans, management }: O
   );
   metrics.gauge(
     'quietzone_image_cache_bytes',
-    'Drawn images kept in memory',
+    'Drawn images kept, in memory and on the disk',
+    ['where'],
+    () => [
+      { labels: { where: 'memory' }, value: images.stats().cacheBytes },
+      { labels: { where: 'disk' }, value: images.stats().disk.bytes },
+    ],
+  );
+  metrics.total(
+    'quietzone_image_disk_faults_total',
+    'Files of the image cache that were damaged, or could not be read or written',
     [],
-    () => images.stats().cacheBytes,
+    () => images.stats().disk.faults,
   );
   metrics.gauge(
     'quietzone_pool_waiting',

@@ -23,6 +23,9 @@ import {
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
+import { partitionOf } from '../model/code.ts';
+import { Counting } from '../scans/counting.ts';
+import { Signal } from '../model/signal.ts';
 import {
   journalFolder,
   listJournals,
@@ -30,6 +33,7 @@ import {
   trimJournal,
 } from '../scans/journal/segments.ts';
 import { JournalTails } from '../scans/journal/tails.ts';
+import type { PurgeOrder } from '../scans/purge.ts';
 import type { ShardFigures } from '../scans/shard.ts';
 import type { ShardReport, ShardRequest, ShardThread } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
@@ -87,15 +91,20 @@ export class EngineThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly redirects: RedirectState[] = [];
   readonly shards: ShardState[] = [];
+  /** Fired when a shard has committed a window with scans: there are new blocks. */
+  readonly committed = new Signal();
   /** Microseconds, all redirect threads, since the start: a count of 32 bits would wrap within weeks. */
   readonly latency = build({
     bitBucketSize: 64,
     ...latencyRange,
   });
   #port = 0;
+  #deliveredBlock = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
   #onCaughtUp: (() => void) | undefined;
   #onShardsFailed: ((error: Error) => void) | undefined;
+  /** Told of what `purge` asked for, when it is done. */
+  onPurged: ((codeNos: readonly number[]) => void) | undefined;
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
@@ -159,6 +168,28 @@ export class EngineThreads {
     Atomics.notify(this.#gate, 0);
   }
 
+  /** How far the scans that are answered by now are counted. */
+  counting(): Counting {
+    const { store, folder } = this.#options;
+    return new Counting(store, this.#tails, folder.journalRoot);
+  }
+
+  /** Deliveries were made of the blocks up to here: shards may trim them. */
+  tellDelivered(block: number): void {
+    if (block === this.#deliveredBlock) return;
+    this.#deliveredBlock = block;
+    for (const { thread } of this.shards) thread.tell({ kind: 'delivered', block });
+  }
+
+  /** Asks the owners of these codes to remove their numbers; may be lost with a thread. */
+  purge(orders: readonly PurgeOrder[]): void {
+    const count = this.shards.length;
+    for (const [index, { thread }] of this.shards.entries()) {
+      const own = orders.filter(({ codeNo }) => partitionOf(codeNo) % count === index);
+      if (own.length > 0) thread.tell({ kind: 'purge', orders: own });
+    }
+  }
+
   async stop(): Promise<void> {
     this.#openGate();
     const drainMs = this.#options.config.redirect.drainMsMax + drainGraceMs;
@@ -203,6 +234,7 @@ export class EngineThreads {
         actorsMax,
         namesPerDayMax,
         rawRetentionDays,
+        deliveredBlock: this.#deliveredBlock,
       }),
       onReport: (report) => this.#onShardReport(state, report),
       onDeath: (reason, restarts) => {
@@ -231,6 +263,10 @@ export class EngineThreads {
     if (report.kind === 'caught-up') {
       state.isCaughtUp = true;
       this.#onCaughtUp?.();
+    } else if (report.kind === 'committed') {
+      this.committed.fire();
+    } else if (report.kind === 'purged') {
+      this.onPurged?.(report.codeNos);
     } else if (report.kind === 'figures') {
       if (report.fault !== undefined && report.fault !== state.fault) {
         this.#options.log.error({ fault: report.fault }, 'scans cannot be stored, trying again');

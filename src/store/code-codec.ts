@@ -4,6 +4,7 @@
  * one is null, and a shorter array of an older release reads as absent.
  */
 import type { CodeType, QrCodeRecord } from '../model/code.ts';
+import type { Design } from '../model/design.ts';
 
 export type PackedCode = readonly [
   id: string,
@@ -24,6 +25,7 @@ export type PackedCode = readonly [
   updatedAtMs: number,
   createdBy: string,
   deletedAtMs: number | null,
+  design?: Design | null,
 ];
 
 export function packCode(code: QrCodeRecord): PackedCode {
@@ -46,6 +48,7 @@ export function packCode(code: QrCodeRecord): PackedCode {
     code.updatedAtMs,
     code.createdBy,
     code.deletedAtMs ?? null,
+    code.design ?? null,
   ];
 }
 
@@ -53,6 +56,7 @@ export function unpackCode(no: number, packed: PackedCode): QrCodeRecord {
   const [id, workspaceNo, workspaceId, type, target, dynamic, shortCode, name, tags] = packed;
   const [, , , , , , , , , expiresAtMs, scanLimit, metadata, externalId, campaignId] = packed;
   const [, , , , , , , , , , , , , , createdAtMs, updatedAtMs, createdBy, deletedAtMs] = packed;
+  const design = packed[18];
   return {
     id,
     no,
@@ -69,6 +73,7 @@ export function unpackCode(no: number, packed: PackedCode): QrCodeRecord {
     metadata: metadata ?? {},
     ...(externalId == null ? {} : { externalId }),
     ...(campaignId == null ? {} : { campaignId }),
+    ...(design == null ? {} : { design }),
     createdAtMs,
     updatedAtMs,
     createdBy,

@@ -8,7 +8,7 @@
  * all big-endian, so the byte order is workspace, term, time, number. The length before the text
  * keeps one term from being the beginning of another.
  */
-export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version';
+export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version' | 'logo';
 
 export interface Term {
   readonly kind: TermKind;
@@ -29,6 +29,7 @@ const kindBytes: Readonly<Record<TermKind, number>> = {
   tag: 3,
   campaign: 4,
   version: 5,
+  logo: 6,
 };
 const headBytes = 6;
 const positionBytes = 10;

@@ -11,6 +11,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { open, type Database, type Key, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
+import { Signal } from '../model/signal.ts';
 import { fullDisk, SpaceGuard, TrialFile } from './space-guard.ts';
 
 /**
@@ -54,6 +55,8 @@ export class StoreEnvironment {
   readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
+  /** Fired after each commit of this thread. */
+  readonly committed = new Signal();
 
   /** @param path the data file, created with its folder when absent */
   constructor(path: string) {
@@ -86,7 +89,9 @@ export class StoreEnvironment {
     try {
       const committed = this.#root.transaction(work);
       this.#watchBatch();
-      return await committed;
+      const result = await committed;
+      this.committed.fire();
+      return result;
     } catch (error) {
       throw this.#refusal(error);
     }
@@ -110,7 +115,9 @@ export class StoreEnvironment {
     this.#guard.check();
     try {
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
-      return this.#root.transactionSync(work, abortableWithoutFlush);
+      const result = this.#root.transactionSync(work, abortableWithoutFlush);
+      this.committed.fire();
+      return result;
     } catch (error) {
       throw this.#refusal(error);
     }

@@ -26,7 +26,7 @@
  *   idempotency          [workspaceNo, key]                                   -> kept answer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, key]                      -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
- *   …                    people-tables.ts and billing-tables.ts draw theirs
+ *   …                    people-, billing-, campaign- and webhook-tables.ts draw theirs
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
  * same work has written before it (tested).
@@ -42,9 +42,13 @@ import type {
 } from '../model/workspace.ts';
 import type { EventKind } from '../model/event.ts';
 import { type BillingTables, openBillingTables } from './billing-tables.ts';
+import { type CampaignTables, openCampaignTables } from './campaign-tables.ts';
+import { type BulkTables, openBulkTables } from './bulk-tables.ts';
 import type { PackedCode } from './code-codec.ts';
 import { StoreEnvironment, type Table } from './environment.ts';
+import { type LogoTables, openLogoTables } from './logo-tables.ts';
 import { openPeopleTables, type PeopleTables } from './people-tables.ts';
+import { openWebhookTables, type WebhookTables } from './webhook-tables.ts';
 
 /** The layout this program writes. */
 const schemaVersion = 1;
@@ -76,7 +80,7 @@ export interface StoredQuota {
   readonly days: ReadonlyArray<readonly [number, number]>;
 }
 
-export type Sequence = 'workspace' | 'code' | 'event';
+export type Sequence = 'workspace' | 'code' | 'link' | 'event' | 'endpoint' | 'campaign';
 
 export class Management {
   readonly environment: StoreEnvironment;
@@ -104,6 +108,10 @@ export class Management {
   readonly quota: Table<number, StoredQuota>;
   readonly people: PeopleTables;
   readonly billing: BillingTables;
+  readonly campaigns: CampaignTables;
+  readonly bulk: BulkTables;
+  readonly logos: LogoTables;
+  readonly webhooks: WebhookTables;
 
   constructor(path: string) {
     const environment = new StoreEnvironment(path);
@@ -132,6 +140,10 @@ export class Management {
     this.quota = environment.table('quota', { key: 'uint32' });
     this.people = openPeopleTables(environment);
     this.billing = openBillingTables(environment);
+    this.campaigns = openCampaignTables(environment);
+    this.bulk = openBulkTables(environment);
+    this.logos = openLogoTables(environment);
+    this.webhooks = openWebhookTables(environment);
   }
 
   /** The next number of a sequence, from 1, without gaps. Inside a transaction. */

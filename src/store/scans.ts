@@ -7,10 +7,12 @@
  *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
- *   checkpoints  0                             64 f64: sequence up to which a partition's blocks are in heads
+ *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in heads
+ *   code_counts  workspace u32 | chunk u32 | span u16   scans by code of a day or month, 4,096 codes a chunk
  *   meta         name                          sequence, schemaVersion
  *
- * Keys are big-endian, so a code's records stand together in time order.
+ * Keys are big-endian, so a code's records stand together in time order. A workspace's sums are kept as a
+ * code's are, under a number from the upper end that no code has (`workspaceSubject`).
  */
 import { partitionCount } from '../model/code.ts';
 import { StoreEnvironment, type Table } from './environment.ts';
@@ -26,6 +28,7 @@ export interface ScanStore {
   readonly blocks: Table<number, Uint8Array>;
   readonly watermarks: Table<number, number>;
   readonly checkpoints: Table<number, Uint8Array>;
+  readonly codeCounts: Table<Uint8Array, Uint8Array>;
   readonly meta: Table<string, number>;
 }
 
@@ -42,6 +45,7 @@ export function openScanStore(path: string): ScanStore {
     blocks: environment.table('blocks', { value: 'binary' }),
     watermarks: environment.table('watermarks', { key: 'uint32' }),
     checkpoints: environment.table('checkpoints', { key: 'uint32', value: 'binary' }),
+    codeCounts: environment.table('code_counts', binary),
     meta: environment.table('meta'),
   };
   const found = store.meta.get('schemaVersion');
@@ -87,12 +91,23 @@ export function highestWatermark(store: ScanStore, journal: number): number {
   return highest;
 }
 
-const checkpointsKey = 0;
+/** Subjects from here up are workspaces: 16 million of them, and 4.2 billion codes below. */
+const workspaceSubjectsFirst = 0xff00_0000;
+const subjectMax = 0xffff_ffff;
+/** What a workspace's sums are stored under in place of a code's number. */
+export const workspaceSubject = (workspaceNo: number): number => subjectMax - workspaceNo;
+/** The workspace of such a number, undefined for a code's. */
+export const workspaceOfSubject = (subject: number): number | undefined =>
+  subject >= workspaceSubjectsFirst ? subjectMax - subject : undefined;
+
+/** Whose numbers a checkpoint is about. */
+export type Counted = 'codes' | 'workspaces';
+const checkpointKeys: Readonly<Record<Counted, number>> = { codes: 0, workspaces: 1 };
 
 /** By partition: the sequence up to which its blocks are in heads, days and months. */
-export function readCheckpoints(store: ScanStore): Float64Array {
+export function readCheckpoints(store: ScanStore, of: Counted = 'codes'): Float64Array {
   const checkpoints = new Float64Array(partitionCount);
-  const stored = store.checkpoints.get(checkpointsKey);
+  const stored = store.checkpoints.get(checkpointKeys[of]);
   if (stored === undefined) return checkpoints;
   const view = new DataView(stored.buffer, stored.byteOffset, stored.byteLength);
   for (let at = 0; at < partitionCount; at++) checkpoints[at] = view.getFloat64(at * 8, true);
@@ -104,12 +119,13 @@ export function putCheckpoints(
   store: ScanStore,
   partitions: readonly number[],
   sequence: number,
+  of: Counted = 'codes',
 ): void {
-  const checkpoints = readCheckpoints(store);
+  const checkpoints = readCheckpoints(store, of);
   for (const partition of partitions) checkpoints[partition] = sequence;
   const bytes = Buffer.alloc(partitionCount * 8);
   checkpoints.forEach((checkpoint, at) => bytes.writeDoubleLE(checkpoint, at * 8));
-  store.checkpoints.put(checkpointsKey, bytes);
+  store.checkpoints.put(checkpointKeys[of], bytes);
 }
 
 /** Sequence of the newest block, 0 when there is none. */

@@ -5,7 +5,7 @@ import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management.ts';
-import { raiseAccessVersion } from './access.ts';
+import { accessVersion, raiseAccessVersion } from './access.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Idempotency } from './idempotency.ts';
@@ -31,6 +31,10 @@ export interface WorkspaceServices {
   readonly quota: Quota;
   readonly ipQuota: IpQuota;
   readonly idempotency: Idempotency;
+  /** Differs when keys, roles or memberships have changed: what was allowed before must be asked again. */
+  accessVersion(): number;
+  /** For secrets that have to be read again. */
+  readonly seal: Seal;
   /** A new secret signs API keys from now on, also in a running service. @returns its kid */
   rotateSigningKeys(): string;
   /** Removes kept answers, sessions and invites that are over, a batch of each. */
@@ -75,6 +79,8 @@ export function openWorkspaceServices(parts: WorkspaceServicesParts): WorkspaceS
     quota,
     ipQuota: new IpQuota(clock),
     idempotency,
+    accessVersion: () => accessVersion(store),
+    seal,
     // The writer lock of the store keeps a second rotation out.
     rotateSigningKeys: () =>
       store.environment.transactionSync(() => {

@@ -107,7 +107,7 @@ test('clients that leave at any byte of a request: no defect, nothing in flight'
       socket.write(whole.slice(0, length), () => socket.resetAndDestroy());
     });
   }
-  await vi.waitFor(() => expect(service.server.inFlight).toBe(0));
+  await vi.waitFor(() => expect(service.server.inFlight).toBe(0), { timeout: 10_000 });
   expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   expect((await client.call('GET', '/v1/qr-codes?limit=1')).status).toBe(200);
 });
@@ -184,7 +184,7 @@ describe('too much at once', () => {
     const other = new Client(own.url, own.apiKey);
     const { json } = await other.call('POST', '/v1/qr-codes', { raw: `{${target}}` });
     const drawing = other.call('GET', `/i/${word(json.id)}.png`);
-    await vi.waitFor(() => expect(own.server.inFlight).toBe(1));
+    await vi.waitFor(() => expect(own.server.inFlight).toBe(1), { timeout: 10_000 });
     const refused = await other.call('GET', '/v1/qr-codes');
     expect([refused.status, refused.json.code]).toEqual([503, 'overloaded']);
     expect(refused.headers['retry-after']).toBe('1');

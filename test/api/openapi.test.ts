@@ -13,7 +13,14 @@ let document: Json;
 let ajv: Ajv2020;
 
 beforeAll(async () => {
-  service = await startService({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await startService({
+    environment: {
+      QZ_TRUSTED_PROXIES: '127.0.0.1',
+      // Nobody listens at the endpoint's address: what is sent there fails at once.
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+      QZ_WEBHOOKS_RETRY_DELAYS_MS: '1',
+    },
+  });
   client = new Client(service.url, service.apiKey);
   document = (await client.call('GET', '/v1/openapi.json', { key: undefined })).json;
   ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
@@ -121,9 +128,14 @@ test('real answers have the shapes the document gives them', async () => {
       'get',
       await client.call('GET', `${one}/analytics/breakdown?by=os`),
     ],
+    ['/qr-codes/{id}/scans', 'get', await client.call('GET', `${one}/scans`)],
+    ['/analytics/summary', 'get', await client.call('GET', '/v1/analytics/summary')],
+    ['/analytics/timeseries', 'get', await client.call('GET', '/v1/analytics/timeseries')],
+    ['/analytics/breakdown', 'get', await client.call('GET', '/v1/analytics/breakdown?by=os')],
     ['/events', 'get', await client.call('GET', '/v1/events?limit=2')],
     ['/qr-codes/{id}', 'delete', await client.call('DELETE', one)],
     ...(await peopleCalls()),
+    ...(await webhookCalls()),
   ];
   for (const [path, method, answer] of calls) {
     const validate = shapeOf(path, method, answer);
@@ -176,6 +188,54 @@ async function peopleCalls(): Promise<Array<readonly [string, string, Answer]>> 
     await get('/billing/usage'),
     ['/team/members/{userId}', 'delete', await client.call('DELETE', member)],
   ];
+}
+
+async function webhookCalls(): Promise<Array<readonly [string, string, Answer]>> {
+  const one = '/webhooks/{id}';
+  const call = async (method: string, path: string, body?: object): Promise<Answer> =>
+    await client.call(method, `/v1${path}`, body === undefined ? {} : { body });
+  const url = 'http://127.0.0.1:1/';
+  const made = await call('POST', '/webhooks', { url, events: ['qr.created'] });
+  const path = `/webhooks/${word(made.json.id)}`;
+  await call('POST', '/qr-codes', { target: 'https://example.com/' });
+  const dead = await eventually(async () => await call('GET', '/webhooks/dead-letters'));
+  const sample = await call('POST', `${path}/test`, { event: 'qr.scanned' });
+  const list = await call('GET', `${path}/deliveries`);
+  const delivery = `/webhooks/deliveries/${word(sample.json.deliveryId)}`;
+  const again = await call('POST', `${delivery}/redeliver`);
+  const { id } = dead.items[0] ?? {};
+  const replayed = await call('POST', `/webhooks/dead-letters/${word(id)}/replay`);
+  const range = { from: '2026-01-01', to: '2026-01-02' };
+  return [
+    ['/webhooks', 'post', made],
+    ['/webhooks', 'get', await call('GET', '/webhooks')],
+    [one, 'get', await call('GET', path)],
+    [one, 'patch', await call('PATCH', path, { description: 'Till' })],
+    [`${one}/rotate-secret`, 'post', await call('POST', `${path}/rotate-secret`)],
+    [`${one}/test`, 'post', sample],
+    [`${one}/deliveries`, 'get', list],
+    ['/webhooks/deliveries/{id}', 'get', await call('GET', delivery)],
+    ['/webhooks/deliveries/{id}/redeliver', 'post', again],
+    ['/webhooks/dead-letters', 'get', dead],
+    ['/webhooks/dead-letters/{id}/replay', 'post', replayed],
+    [
+      '/webhooks/dead-letters/replay',
+      'post',
+      await call('POST', '/webhooks/dead-letters/replay', range),
+    ],
+    [one, 'delete', await call('DELETE', path)],
+  ];
+}
+
+/** The list once it has something. */
+async function eventually(list: () => Promise<Answer>): Promise<Answer> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const answer = await list();
+    if (answer.items.length > 0) return answer;
+    if (Date.now() > deadline) throw new Error('Cannot wait longer: the list is empty');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 test('what the document calls required and closed is so', () => {

@@ -94,7 +94,7 @@ describe('POST /v1/qr-codes', () => {
 
   test.each([
     ['no target', {}, 'target'],
-    ['design, which comes later', { target, design: {} }, 'design'],
+    ['a design of another shape', { target, design: { colour: '#000' } }, 'design.colour'],
     ['a list', [], ''],
     ['another type', { target, type: 'bitcoin' }, 'type'],
     ['51 metadata keys', { target, metadata: wide(51) }, 'metadata'],

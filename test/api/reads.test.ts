@@ -206,7 +206,7 @@ describe('pages, health, metrics', () => {
     );
     expect(answer.text).not.toMatch(/<script|style="|src=|@import|url\(|\son\w+="/);
     expect(answer.text).not.toMatch(/undefined|\[object/);
-    expect(Buffer.byteLength(answer.text)).toBeLessThan(160_000);
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(320_000);
   });
 
   test('no link of the pages is dead', async () => {

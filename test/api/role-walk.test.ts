@@ -21,7 +21,13 @@ let operations: Operation[];
 const target = 'https://example.com/';
 
 beforeAll(async () => {
-  service = await startService({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await startService({
+    environment: {
+      QZ_TRUSTED_PROXIES: '127.0.0.1',
+      // Nobody listens at the endpoint's address: what is sent there fails at once.
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+    },
+  });
   await service.workspaces.workspaces.setPlan(1, 'enterprise', {
     perMinute: 1_000_000,
     perDay: undefined,
@@ -53,6 +59,7 @@ const stranger = (): Record<string, string> => {
 /** Bodies that pass the schema, so that what refuses is the guard or the id. */
 const bodies: Readonly<Record<string, unknown>> = {
   createQrCode: { target },
+  createQrCodes: [{ target }],
   updateQrCode: { name: 'n' },
   replaceQrCode: { target },
   createApiKey: { name: 'k', role: 'viewer' },
@@ -61,6 +68,13 @@ const bodies: Readonly<Record<string, unknown>> = {
   updateWorkspace: { name: 'n' },
   openCheckout: { plan: 'pro', interval: 'month' },
   changeSubscription: { plan: 'pro' },
+  createCampaign: { name: 'n', startDate: '2026-03-01', qrCodeIds: [] },
+  updateCampaign: { name: 'n' },
+  createConversion: { qrId: 'qr_00000000000000000000' },
+  createWebhook: { url: 'http://127.0.0.1:1/', events: ['member.joined'] },
+  updateWebhook: { description: 'n' },
+  testWebhook: { event: 'qr.created' },
+  replayDeadLetters: { from: '2026-01-01', to: '2026-01-02' },
 };
 let invited = 0;
 const bodyOf = (id: string): unknown => {
@@ -68,13 +82,30 @@ const bodyOf = (id: string): unknown => {
   return { email: `walk${(invited += 1)}@example.com`, role: 'viewer' };
 };
 
-const queryOf = (id: string): string => (id === 'getBreakdown' ? '?by=os' : '');
+const queries: Readonly<Record<string, string>> = {
+  getBreakdown: '?by=os',
+  getCampaignBreakdown: '?by=os',
+  getWorkspaceBreakdown: '?by=os',
+  streamEvents: '?once=true',
+};
+const queryOf = (id: string): string => queries[id] ?? '';
+
+let deliveryId: string | undefined;
+async function madeDelivery(
+  made: (address: string, body: unknown) => Promise<string>,
+): Promise<string> {
+  const endpoint = await made('/v1/webhooks', bodies.createWebhook);
+  const sample = { body: bodies.testWebhook };
+  const { json } = await client.call('POST', `/v1/webhooks/${endpoint}/test`, sample);
+  return word(json.deliveryId);
+}
 
 /** Ids of the first workspace that an operation may use up. */
 async function idFor({ path }: Operation): Promise<string> {
   const made = async (address: string, body: unknown): Promise<string> =>
     word((await client.call('POST', address, { body })).json.id);
   if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
+  if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
   if (path.startsWith('/team/invites')) {
@@ -84,6 +115,8 @@ async function idFor({ path }: Operation): Promise<string> {
     const user = { email: `m${(invited += 1)}@example.com`, name: 'M' };
     return (await service.workspaces.users.create(1, 'viewer', user)).id;
   }
+  if (path.startsWith('/webhooks/de')) return (deliveryId ??= await madeDelivery(made));
+  if (path.startsWith('/webhooks')) return await made('/v1/webhooks', bodies.createWebhook);
   if (path.startsWith('/workspaces')) return service.workspaces.workspaces.find(1)?.id ?? '';
   return 'chk_00000000000000000000';
 }
@@ -142,11 +175,14 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
   const { token: key } = await keys.create(own);
   const unknown: Readonly<Record<string, string>> = {
     '/qr-codes': 'qr_00000000000000000000',
+    '/campaigns': 'cmp_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',
     '/team/members': 'usr_00000000000000000000',
     '/workspaces': 'ws_00000000000000000000',
     '/billing': 'chk_00000000000000000000',
+    '/webhooks/de': 'dlv_00000000000000000000',
+    '/webhooks': 'whk_00000000000000000000',
   };
   for (const operation of operations.filter(({ path }) => path.includes('{'))) {
     if (operation.access === 'person') continue;

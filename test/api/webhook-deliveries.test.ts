@@ -5,7 +5,7 @@ import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../s
 import { startService, type Service } from '../support/service.ts';
 
 const broken = { kind: 'answer', status: 500, body: 'broken' } as const;
-const waitMsMax = 10_000;
+const waitMsMax = 30_000;
 
 let service: Service;
 let client: Client;

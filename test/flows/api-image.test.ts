@@ -1,25 +1,39 @@
 /** From POST to a picture that a camera reads: the real drawing threads behind the real API. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { request } from 'undici';
-import { openImageService, type ImageService } from '../../src/images/image-service.ts';
+import { DiskCache } from '../../src/images/disk-cache.ts';
+import { ImageService } from '../../src/images/image-service.ts';
+import { pooledWork } from '../../src/images/pooled-work.ts';
+import type { ImageTask, ImageTaskResult } from '../../src/images/work.ts';
+import { systemClock } from '../../src/system-clock.ts';
+import { createPool } from '../../src/workers/pool.ts';
 import { scanPng } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 
-let images: ImageService;
+let work: ReturnType<typeof createPool<ImageTask, ImageTaskResult>>;
 let service: Service;
 let client: Client;
 
 beforeAll(async () => {
-  images = openImageService({ threads: 1, queueMax: 10, cacheBytesMax: 1_000_000 });
+  const file = new URL('../../src/images/render.worker.ts', import.meta.url);
+  work = createPool({ file, threads: 1, queueMax: 10 });
+  const disk = new DiskCache('', 0, systemClock);
+  const logoOf = (): never => unexpectedLogo();
+  const parts = { work: pooledWork(work), cacheBytesMax: 1_000_000, disk, logoOf };
+  const images = new ImageService(parts);
   service = await startService({ images });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
   await service.stop();
-  await images.close();
+  await work.close();
 });
+
+function unexpectedLogo(): never {
+  throw new Error('No logo here');
+}
 
 test('imageUrl leads to a PNG that reads as the short URL', async () => {
   const body = { target: 'https://example.com/menu' };

@@ -30,7 +30,7 @@ test('a backup under load is one moment of the service, and starts elsewhere', a
     const create = (slug: string) =>
       client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/', slug } });
     const made = await create('kept');
-    const id = String(made.json['id']);
+    const { id }: { id: string } = JSON.parse(made.text);
     const load = { answered: 0, created: 0, isOn: true };
     const scanning = (async () => {
       while (load.isOn) {

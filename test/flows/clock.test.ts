@@ -49,7 +49,7 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     });
     const store = openScanStore(join(dataDir, 'scans.mdb'));
     const shardOptions = { shard: 0, shards: 1, windowBytesMax: 65_536, actorsMax: 100 };
-    const limits = { namesPerDayMax: 10, rawRetentionDays: 3_650 };
+    const limits = { namesPerDayMax: 10, rawRetentionDays: 3_650, deliveredBlock: 0 };
     const visitor = openVisitor({ key: Buffer.alloc(16, 1), geo: noGeo });
     const shard = new Shard({
       ...shardOptions,

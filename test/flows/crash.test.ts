@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { runCrashes } from '../crash/rounds.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 
-it('loses and doubles nothing when the service is killed under load and in its start', async () => {
+it('loses and doubles nothing when the service is killed under load and in its start', { timeout: 240_000 }, async () => {
   const ports = await freePorts();
   const result = await withDataFolder((dataDir) =>
     runCrashes({

@@ -210,7 +210,7 @@ describe('clients that leave', () => {
         );
       });
     }
-    await vi.waitFor(() => expect(server.inFlight).toBe(0));
+    await vi.waitFor(() => expect(server.inFlight).toBe(0), { timeout: 10_000 });
     expect(defects).toEqual([]);
     expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
   });
@@ -227,7 +227,7 @@ describe('clients that leave', () => {
     };
     const server = await start({ handler });
     await sendRaw(server.port, [get], 10);
-    await vi.waitFor(() => expect(server.inFlight).toBe(0));
+    await vi.waitFor(() => expect(server.inFlight).toBe(0), { timeout: 10_000 });
     expect(seen[0]?.aborted).toBe(true);
     expect(defects).toEqual([]);
   });
@@ -249,7 +249,7 @@ describe('bounds and defects', () => {
     };
     const server = await start({ handler, inFlightMax: 2 });
     const first = [sendRaw(server.port, [get]), sendRaw(server.port, [get])];
-    await vi.waitFor(() => expect(server.inFlight).toBe(2));
+    await vi.waitFor(() => expect(server.inFlight).toBe(2), { timeout: 10_000 });
     expect((await sendRaw(server.port, [get], 50)).statuses).toEqual([503]);
     for (const release of held) release();
     const answers = await Promise.all(first);
@@ -289,10 +289,12 @@ describe('listening', () => {
     const socket = connect(server.port, '127.0.0.1');
     let text = '';
     socket.on('data', (chunk) => (text += String(chunk)));
-    await vi.waitFor(() => expect(server.connections).toBe(1));
+    await vi.waitFor(() => expect(server.connections).toBe(1), { timeout: 10_000 });
     const drained = server.drain(5_000);
     socket.write(get);
-    await vi.waitFor(() => expect(text).toMatch(/200 OK[\s\S]*Connection: close/));
+    await vi.waitFor(() => expect(text).toMatch(/200 OK[\s\S]*Connection: close/), {
+      timeout: 10_000,
+    });
     await drained;
     expect(server.connections).toBe(0);
     const after = await sendRaw(server.port, [get], 100);

@@ -19,7 +19,10 @@ afterEach(() => {
 const pieceBytes = 65_536;
 const mebibyte = 1_048_576;
 
-async function serve(handle: (request: Request) => Promise<Reply>): Promise<HttpServer> {
+async function serve(
+  handle: (request: Request) => Promise<Reply>,
+  more: { readonly stallMsMax?: number } = {},
+): Promise<HttpServer> {
   const refuse = (_request: Request, { code, message }: Failure): Reply => ({
     status: code === 'body_too_large' ? 413 : code === 'request_timeout' ? 408 : 500,
     headers: {},
@@ -43,6 +46,7 @@ async function serve(handle: (request: Request) => Promise<Reply>): Promise<Http
     bodyBytesMax: 1_024,
     bodyTimeoutMs: 300,
     inFlightMax: 10,
+    ...more,
     addresses: new ClientAddresses([]),
     newRequestId: () => 'req_1',
     handler,
@@ -90,12 +94,40 @@ describe('a streamed answer', () => {
     expect(await head.text()).toBe('');
   });
 
+  test('ends when the client takes nothing for too long', async () => {
+    const source: Source = { pulled: 0, isEnded: false };
+    const server = await serve(async () => streamed(pieces(source, 4_000)), { stallMsMax: 200 });
+    const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.pause();
+    await vi.waitFor(() => expect(source.isEnded).toBe(true), { timeout: 10_000 });
+    expect(source.pulled).toBeLessThan(400);
+    expect(server.connections).toBe(0);
+    expect(defects).toEqual([]);
+  });
+
+  test('a source that waits hears at once that its client has gone', async () => {
+    let told = 0;
+    const waiting: AsyncIterator<Uint8Array> = {
+      next: () => new Promise(() => undefined),
+      return: async () => {
+        told += 1;
+        return { done: true, value: undefined };
+      },
+    };
+    const server = await serve(async () => streamed({ [Symbol.asyncIterator]: () => waiting }));
+    const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await vi.waitFor(() => expect(server.connections).toBe(1), { timeout: 10_000 });
+    await pause(50);
+    socket.destroy();
+    await vi.waitFor(() => expect(told).toBe(1), { timeout: 10_000 });
+  });
+
   test('is made no faster than the client reads, and ends with the client', async () => {
     const source: Source = { pulled: 0, isEnded: false };
     const server = await serve(async () => streamed(pieces(source, 4_000)));
     const socket = ask(server, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     socket.pause();
-    await vi.waitFor(() => expect(source.pulled).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(source.pulled).toBeGreaterThan(2), { timeout: 10_000 });
     let before = -1;
     while (before !== source.pulled) {
       before = source.pulled;
@@ -104,7 +136,7 @@ describe('a streamed answer', () => {
     // What the kernel's buffers take, and no more: 250 MB would be 4,000.
     expect(source.pulled).toBeLessThan(400);
     socket.destroy();
-    await vi.waitFor(() => expect(source.isEnded).toBe(true));
+    await vi.waitFor(() => expect(source.isEnded).toBe(true), { timeout: 10_000 });
     expect(defects).toEqual([]);
   });
 

@@ -1,9 +1,17 @@
 /**
- * Reads images back by other people's code: PNG by pngjs, symbols by jsQR. SVG paths are rasterised
- * here by the even-odd rule over module centres, which shares nothing with the writer.
+ * Reads images back by other people's code: PNG by pngjs, PDF by MuPDF, WebP and SVG by sharp, symbols by
+ * jsQR and ZXing. No package reads EPS: its few operators are carried out by read-eps.ts.
+ * Paths of a plain SVG are also rasterised here by the even-odd rule over module centres, which shares
+ * nothing with the writer.
  */
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import jsqr from 'jsqr';
+import * as mupdf from 'mupdf';
 import { PNG } from 'pngjs';
+import sharp from 'sharp';
+import { prepareZXingModule, readBarcodes, type ReadResult } from 'zxing-wasm/reader';
+import { epsAsSvg } from './read-eps.ts';
 
 const decode = jsqr.default;
 
@@ -11,6 +19,54 @@ export interface ReadPng {
   readonly width: number;
   readonly height: number;
   readonly rgba: Uint8ClampedArray;
+}
+
+const wasm = createRequire(import.meta.url).resolve('zxing-wasm/reader/zxing_reader.wasm');
+prepareZXingModule({ overrides: { wasmBinary: Uint8Array.from(readFileSync(wasm)).buffer } });
+
+export type Format = 'png' | 'svg' | 'webp' | 'pdf' | 'eps';
+
+/** The picture on white paper, at its own size. */
+export async function readAny(bytes: Uint8Array, format: Format): Promise<ReadPng> {
+  if (format === 'png') return onWhite(readPng(bytes));
+  if (format === 'pdf') return readPdf(bytes);
+  const file = format === 'eps' ? Buffer.from(epsAsSvg(bytes)) : bytes;
+  const white = sharp(file).flatten({ background: '#ffffff' }).toColourspace('srgb');
+  const { data, info } = await white.ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  return { width: info.width, height: info.height, rgba: new Uint8ClampedArray(data) };
+}
+
+function onWhite({ width, height, rgba }: ReadPng): ReadPng {
+  const flat = rgba.map((value, at) => {
+    if (at % 4 === 3) return 255;
+    const alpha = (rgba[at - (at % 4) + 3] ?? 255) / 255;
+    return Math.round(value * alpha + 255 * (1 - alpha));
+  });
+  return { width, height, rgba: flat };
+}
+
+function readPdf(bytes: Uint8Array): ReadPng {
+  const document = mupdf.Document.openDocument(bytes, 'application/pdf');
+  const page = document.loadPage(0);
+  const pixmap = page.toPixmap(mupdf.Matrix.identity, mupdf.ColorSpace.DeviceRGB, false, true);
+  const picture = readPng(pixmap.asPNG());
+  for (const part of [pixmap, page, document]) part.destroy();
+  return picture;
+}
+
+/** What two decoders that know nothing of each other find: both, or it is not readable. */
+export async function scanBoth(
+  picture: ReadPng,
+): Promise<[string | undefined, string | undefined]> {
+  const { rgba, width, height } = picture;
+  const found = decode(rgba, width, height, { inversionAttempts: 'dontInvert' });
+  return [found?.data, (await readZxing(picture))?.text];
+}
+
+export async function readZxing({ rgba, width, height }: ReadPng): Promise<ReadResult | undefined> {
+  const image = { data: new Uint8ClampedArray(rgba), width, height, colorSpace: 'srgb' } as const;
+  const [found] = await readBarcodes(image, { formats: ['QRCode'] });
+  return found?.isValid === true ? found : undefined;
 }
 
 export function readPng(bytes: Uint8Array): ReadPng {

@@ -160,7 +160,7 @@ class OpenReceiver implements Receiver {
     this.#script = script;
   }
 
-  async arrived(count: number, withinMs = 10_000): Promise<readonly ReceivedRequest[]> {
+  async arrived(count: number, withinMs = 30_000): Promise<readonly ReceivedRequest[]> {
     if (this.requests.length >= count) return this.requests;
     await new Promise<void>((resolve, reject) => {
       const check = (): void => {

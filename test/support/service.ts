@@ -8,13 +8,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi } from '../../src/api/api.ts';
 import type { HealthReport, ImageDrawing, ScanReport } from '../../src/api/services.ts';
-import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/report.ts';
+import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/breakdown.ts';
+import type { EventPlace } from '../../src/scans/scan-events.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { openBilling } from '../../src/billing/open-billing.ts';
+import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
 import { CodeBook } from '../../src/codes/code-book.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { HttpServer } from '../../src/http/server.ts';
+import { assembleImages, type Images } from '../../src/images/image-service.ts';
+import { directWork } from '../../src/images/work.ts';
 import type { Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { InviteMailer } from '../../src/mail/invite-letter.ts';
@@ -27,8 +31,11 @@ import { Outbox } from '../../src/outbox/outbox.ts';
 import { openManagement, type Management } from '../../src/store/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { Signal } from '../../src/model/signal.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
+import { startWebhooks } from './webhooks.ts';
 
 const randomBytes: RandomBytes = (bytes) => webcrypto.getRandomValues(bytes);
 
@@ -61,6 +68,55 @@ export class StandInReport implements ScanReport {
   breakdown(): BreakdownRow[] {
     return [{ key: 'DE', scans: 2 }];
   }
+  async analyticsOf(codeNos: Iterable<number>, fromDay: number, toDay: number): Promise<Analytics> {
+    const totalScans = await this.#sumOf(codeNos, fromDay, toDay);
+    const devices = { ios: totalScans, android: 0, other: 0 };
+    return { totalScans, uniqueScanners: totalScans, devices, topCountries: [] };
+  }
+  async breakdownOf(codeNos: Iterable<number>, from: number, to: number): Promise<BreakdownRow[]> {
+    return [{ key: 'DE', scans: await this.#sumOf(codeNos, from, to) }];
+  }
+  async timeseriesOf(_codeNos: Iterable<number>, from: number, to: number): Promise<SeriesPoint[]> {
+    return this.timeseries(0, from, to);
+  }
+  async totalsOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
+    const totals = Array.from(codeNos, (codeNo) => {
+      const { totalScans: scans } = this.analytics(codeNo, fromDay, toDay);
+      return { codeNo, scans };
+    });
+    return totals.filter(({ scans }) => scans > 0);
+  }
+  async #sumOf(codeNos: Iterable<number>, fromDay: number, toDay: number): Promise<number> {
+    const totals = await this.totalsOf(codeNos, fromDay, toDay);
+    return totals.reduce((sum, { scans }) => sum + scans, 0);
+  }
+  workspaceAnalytics(_workspaceNo: number, fromDay: number, toDay: number): Analytics {
+    return this.analytics(0, fromDay, toDay);
+  }
+  workspaceTimeseries(_workspaceNo: number, fromDay: number, toDay: number): SeriesPoint[] {
+    return this.timeseries(0, fromDay, toDay);
+  }
+  workspaceBreakdown(): BreakdownRow[] {
+    return this.breakdown();
+  }
+  async topCodes() {
+    return [];
+  }
+  rawScansFrom() {
+    return undefined;
+  }
+  rawScans() {
+    return { scans: [], next: undefined };
+  }
+  newestEvent(): EventPlace {
+    return { sequence: 1, entry: 0 };
+  }
+  eventsAfter(_workspaceNo: number, place: EventPlace) {
+    return { events: [], place, hasMore: false };
+  }
+  isPast(): boolean {
+    return false;
+  }
   events(_workspaceNo: number, before: string | undefined, limit: number) {
     const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;
     const data = this.scanned.slice(start, start + limit);
@@ -75,7 +131,7 @@ const standInImages: ImageDrawing = {
   render: async (request) => {
     const bytes = Buffer.from(JSON.stringify(request));
     const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
-    const contentType = request.format === 'png' ? 'image/png' : 'image/svg+xml';
+    const contentType = request.format === 'svg' ? 'image/svg+xml' : `image/${request.format}`;
     return { bytes, etag, contentType };
   },
 };
@@ -87,7 +143,10 @@ export interface ServiceOptions {
   readonly dataDir?: string;
   /** `QZ_…` variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly images?: ImageDrawing;
+  /** `drawn`: by this thread, as the pool's would. Default: a stand-in that says what was asked for. */
+  readonly images?: ImageDrawing | 'drawn';
+  /** In place of the stand-in, for what the API reads of scans. */
+  readonly scanReport?: ScanReport;
 }
 
 export interface Service {
@@ -99,10 +158,14 @@ export interface Service {
   readonly billing: Billing;
   readonly report: StandInReport;
   readonly workspaces: WorkspaceServices;
+  readonly webhooks: Webhooks;
   readonly server: HttpServer;
   /** What the link table was told, newest state by key. */
   readonly links: ReadonlyMap<string, Link>;
   readonly logLines: readonly string[];
+  /** To be fired when a window was committed, and when the service stops. */
+  readonly windows: Signal;
+  readonly stopping: Signal;
   health: HealthReport;
   /** A key of the first workspace. */
   keyOf(role: Role): Promise<string>;
@@ -120,9 +183,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { store, workspaces, codes, report, links } = rooms;
   const first = await workspaces.workspaces.bootstrap(config.bootstrap);
   const state: { health: HealthReport } = { health: { ready: true, checks: [] } };
-  const images = options.images ?? standInImages;
-  const opened = await openApi(rooms, config, images, () => state.health);
-  const { server, billing, logLines } = opened;
+  const images = options.images === 'drawn' ? rooms.drawn.service : options.images;
+  const given = { ...rooms, scanReport: options.scanReport ?? report };
+  const opened = await openApi(given, config, images ?? standInImages, () => state.health);
+  const { server, billing, logLines, webhooks, windows, stopping } = opened;
   return {
     url: `http://127.0.0.1:${server.port}`,
     port: server.port,
@@ -132,9 +196,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     billing,
     report,
     workspaces,
+    webhooks,
     server,
     links,
     logLines,
+    windows,
+    stopping,
     get health() {
       return state.health;
     },
@@ -144,6 +211,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     keyOf: (role) => keyOf(workspaces, config, role),
     async stop() {
       opened.close();
+      await webhooks.close();
       await workspaces.close();
       await store.close();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true });
@@ -157,17 +225,20 @@ interface Rooms {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly codes: CodeBook;
+  readonly drawn: Pick<Images, 'service' | 'logos' | 'designs'>;
   readonly workspaces: WorkspaceServices;
   readonly report: StandInReport;
   readonly links: Map<string, Link>;
 }
 
-function openRooms(dataDir: string, { shortUrlBase }: Config, clock: Clock): Rooms {
+function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clock): Rooms {
   const ids = createIdSource(clock, randomBytes);
   const store = openManagement(join(dataDir, 'management.mdb'));
   const outbox = new Outbox(store, ids, clock);
   const links = new Map<string, Link>();
   const report = new StandInReport();
+  const stores = { store, clock, dataDir, shortUrlBase };
+  const drawn = assembleImages({ ...images, ...stores }, directWork);
   const codes = new CodeBook({
     store,
     outbox,
@@ -177,20 +248,28 @@ function openRooms(dataDir: string, { shortUrlBase }: Config, clock: Clock): Roo
     randomBytes,
     shortUrlBase,
     scansOf: (codeNo) => report.lifetimeScans(codeNo),
+    designs: drawn.designs,
   });
   const workspaces = openWorkspaceServices({ store, ids, clock, randomBytes, dataDir });
-  return { clock, ids, store, outbox, codes, workspaces, report, links };
+  return { clock, ids, store, outbox, codes, drawn, workspaces, report, links };
+}
+
+interface GivenRooms extends Rooms {
+  readonly scanReport: ScanReport;
 }
 
 interface OpenedApi {
   readonly server: HttpServer;
+  readonly webhooks: Webhooks;
   readonly billing: Billing;
   readonly logLines: string[];
+  readonly windows: Signal;
+  readonly stopping: Signal;
   close(): void;
 }
 
 async function openApi(
-  { clock, ids, store, codes, workspaces, outbox, report }: Rooms,
+  { clock, ids, store, codes, drawn, workspaces, outbox, scanReport: report }: GivenRooms,
   config: Config,
   images: ImageDrawing,
   health: () => HealthReport,
@@ -200,10 +279,25 @@ async function openApi(
   const metrics = new Metrics((metric, error) => log.error({ metric, err: error }, 'collect'));
   const plans = workspaces.workspaces;
   const billing = await openBilling(config, { store, outbox, ids, clock, log, plans });
-  const rooms = { codes, workspaces, outbox, billing, report, images };
+  const campaigns = openCampaigns({ store, outbox, ids, clock, codes, report });
+  const { designs, logos } = drawn;
+  const rooms = { codes, campaigns, workspaces, outbox, billing, report, images, designs, logos };
+  const webhooks = startWebhooks(config.dataDir, config, {
+    management: store,
+    outbox,
+    ids,
+    clock,
+    randomBytes,
+    seal: workspaces.seal,
+    log,
+    metrics,
+  });
   const mailer = config.mail.host === '' ? undefined : new Mailer(config.mail, log, [20, 40]);
   const mail = mailer === undefined ? undefined : new InviteMailer(mailer);
-  const parts = { config, clock, log, ...rooms, mail, health, metrics };
+  const windows = new Signal();
+  const stopping = new Signal();
+  const signals = { committed: [store.environment.committed, windows], stopping };
+  const parts = { config, clock, ids, log, ...rooms, ...signals, webhooks, mail, health, metrics };
   const server = await HttpServer.open({
     host: '127.0.0.1',
     port: 0,
@@ -219,7 +313,7 @@ async function openApi(
     server.close();
     mailer?.close();
   };
-  return { server, billing, logLines, close };
+  return { server, billing, logLines, webhooks, windows, stopping, close };
 }
 
 async function keyOf(workspaces: WorkspaceServices, config: Config, role: Role): Promise<string> {
@@ -242,6 +336,10 @@ function recordingLinks(links: Map<string, Link>) {
     retire: (key: string) => {
       const known = links.get(key);
       if (known !== undefined) links.set(key, { ...known, state: 'gone' });
+    },
+    addScans: (key: string, scans: number) => {
+      const known = links.get(key);
+      if (known !== undefined) links.set(key, { ...known, scansLeft: known.scansLeft + scans });
     },
   };
 }

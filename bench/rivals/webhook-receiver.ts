@@ -1,0 +1,64 @@
+/**
+ * What deliveries go to: a bare uWebSockets.js that answers every POST with 200, so that the receiver, which
+ * shares the cores, takes as little of them as one can. Of bodies with scans it keeps how long after their
+ * redirect they came: both ends read the same machine's clock, in whole milliseconds.
+ *
+ * Sends its port to its parent; asked anything, it tells what came since it was last asked.
+ */
+import * as uWS from 'uWebSockets.js';
+import { systemClock } from '../../src/system-clock.ts';
+import type { Received } from '../loads/peers.ts';
+
+const scanned = 'qr.scanned';
+const batchFirstByte = '['.charCodeAt(0);
+
+let requests = 0;
+let batches = 0;
+let firstMs = 0;
+let lastMs = 0;
+let latenciesMs: number[] = [];
+
+interface Envelope {
+  readonly event: string;
+  readonly data: { readonly scannedAt?: string };
+}
+
+function note(body: Buffer, kind: string, atMs: number): void {
+  requests += 1;
+  if (body[0] === batchFirstByte) batches += 1;
+  if (kind !== scanned) return;
+  const parsed = JSON.parse(body.toString()) as Envelope | Envelope[];
+  for (const { data } of Array.isArray(parsed) ? parsed : [parsed]) {
+    latenciesMs.push(atMs - Date.parse(data.scannedAt ?? ''));
+  }
+}
+
+function take(): Received {
+  const received = { requests, batches, firstMs, lastMs, latenciesMs };
+  requests = 0;
+  batches = 0;
+  latenciesMs = [];
+  return received;
+}
+
+uWS
+  .App()
+  .post('/*', (response, request) => {
+    const atMs = systemClock.now();
+    const kind = request.getHeader('x-service-event');
+    const chunks: Buffer[] = [];
+    if (requests === 0) firstMs = systemClock.monotonicMs();
+    response.onAborted(() => undefined);
+    response.onData((chunk, isLast) => {
+      chunks.push(Buffer.from(chunk.slice(0)));
+      if (!isLast) return;
+      response.cork(() => response.end('ok'));
+      lastMs = systemClock.monotonicMs();
+      note(Buffer.concat(chunks), kind, atMs);
+    });
+  })
+  .listen('127.0.0.1', 0, (socket) => {
+    if (socket === false) process.exit(1);
+    process.send?.({ port: uWS.us_socket_local_port(socket) });
+  });
+process.on('message', () => process.send?.(take()));

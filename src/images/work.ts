@@ -1,0 +1,41 @@
+/**
+ * The heavy work of this room, as one interface: drawing, reading back, cleaning logos. `directWork` does
+ * it where it stands; the service gives the same tasks to the pool's threads (pooled-work.ts).
+ */
+import { draw, type DrawRequest } from './drawing.ts';
+import { cleanLogo, type LogoMediaType } from './logo.ts';
+import type { LogoImage } from './picture.ts';
+import { isScannable, type ScanRequest } from './scannable.ts';
+
+export interface ImageWork {
+  /** @throws Failure validation_failed (content or size), overloaded */
+  draw(request: DrawRequest): Promise<Uint8Array>;
+  /** Whether an independent decoder reads it. @throws Failure validation_failed, overloaded */
+  isScannable(request: ScanRequest): Promise<boolean>;
+  /** @throws Failure validation_failed (what is wrong with the file), overloaded */
+  cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Promise<LogoImage>;
+}
+
+export const directWork: ImageWork = { draw, isScannable, cleanLogo };
+
+export type ImageTask =
+  | { readonly kind: 'draw'; readonly request: DrawRequest }
+  | { readonly kind: 'scan'; readonly request: ScanRequest }
+  | { readonly kind: 'clean'; readonly bytes: Uint8Array; readonly mediaType: LogoMediaType };
+
+export type ImageTaskResult =
+  | { readonly kind: 'draw'; readonly bytes: Uint8Array }
+  | { readonly kind: 'scan'; readonly isScannable: boolean }
+  | { readonly kind: 'clean'; readonly logo: LogoImage };
+
+/** A task on whatever thread this is. */
+export async function perform(task: ImageTask): Promise<ImageTaskResult> {
+  switch (task.kind) {
+    case 'draw':
+      return { kind: 'draw', bytes: await draw(task.request) };
+    case 'scan':
+      return { kind: 'scan', isScannable: await isScannable(task.request) };
+    default:
+      return { kind: 'clean', logo: await cleanLogo(task.bytes, task.mediaType) };
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The design of a code's image: what its owner chose. Absent = the default, which `images` knows.
+ * Kept as it was written; only a logo given as data is replaced by its name.
+ */
+export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
+export type ErrorCorrection = (typeof errorCorrections)[number];
+
+export const dotStyles = ['square', 'rounded', 'dots'] as const;
+export type DotStyle = (typeof dotStyles)[number];
+
+export const eyeStyles = ['square', 'rounded', 'circle'] as const;
+export type EyeStyle = (typeof eyeStyles)[number];
+
+export const gradientTypes = ['linear', 'radial'] as const;
+export type GradientType = (typeof gradientTypes)[number];
+
+export interface Gradient {
+  /** `#rgb` or `#rrggbb`, as every colour here. */
+  readonly from: string;
+  readonly to: string;
+  readonly type?: GradientType | undefined;
+}
+
+export interface Design {
+  readonly foreground?: string | undefined;
+  /** Or `transparent`: made for white paper. */
+  readonly background?: string | undefined;
+  readonly errorCorrection?: ErrorCorrection | undefined;
+  /** Quiet zone in modules. */
+  readonly margin?: number | undefined;
+  readonly dotStyle?: DotStyle | undefined;
+  readonly eyeStyle?: EyeStyle | undefined;
+  readonly eyeColor?: string | undefined;
+  readonly gradient?: Gradient | undefined;
+  /** `logo:<name>` of a stored logo; a data URL only on its way in. */
+  readonly logo?: string | undefined;
+  /** Edge of the logo's square as a share of the symbol's. */
+  readonly logoScale?: number | undefined;
+}

@@ -1,0 +1,29 @@
+/**
+ * Whose logos there are, in the management environment; the pictures are files of the images room.
+ *
+ *   logos         [workspaceNo, name]   -> StoredLogo
+ *   logo_owners   [name, workspaceNo]   -> 1: the same picture may be several workspaces'
+ *
+ * A name is 32 hexadecimal digits of the picture's SHA-256.
+ */
+import type { StoreEnvironment, Table } from './environment.ts';
+
+export interface StoredLogo {
+  readonly width: number;
+  readonly height: number;
+  /** Of the file that is kept. */
+  readonly bytes: number;
+  readonly createdAtMs: number;
+}
+
+export interface LogoTables {
+  readonly logos: Table<[number, string], StoredLogo>;
+  readonly owners: Table<[string, number], number>;
+}
+
+export function openLogoTables(environment: StoreEnvironment): LogoTables {
+  return {
+    logos: environment.table('logos'),
+    owners: environment.table('logo_owners'),
+  };
+}

@@ -1,0 +1,181 @@
+/** Shapes of designs, looks, colours and what is legible. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { contrast, formatColour, luminance, parseColour } from '../../src/images/colour.ts';
+import { design, designPatch, parseDesign } from '../../src/images/design.ts';
+import { legibilityFaults } from '../../src/images/legibility.ts';
+import { imageVersion, isBitmap, lookKey, lookOf, plainLook } from '../../src/images/look.ts';
+import type { Design } from '../../src/model/design.ts';
+import { anyLogo, designs } from './looks.ts';
+
+const byte = fc.integer({ min: 0, max: 255 });
+
+describe('colours', () => {
+  test('every colour is read back from its shortest spelling', () => {
+    fc.assert(
+      fc.property(byte, byte, byte, (red, green, blue) => {
+        expect(parseColour(formatColour({ red, green, blue }))).toEqual({ red, green, blue });
+      }),
+    );
+    expect(formatColour(parseColour('#AABBCC'))).toBe('#abc');
+    expect(parseColour('#f0A')).toEqual({ red: 255, green: 0, blue: 170 });
+  });
+
+  /** Figures of WCAG's own examples and of two public checkers. */
+  test.each([
+    ['#000000', '#ffffff', 21],
+    ['#ffffff', '#ffffff', 1],
+    ['#777777', '#ffffff', 4.48],
+    ['#ff0000', '#ffffff', 4.0],
+    ['#0000ff', '#ffffff', 8.59],
+    ['#ffff00', '#ffffff', 1.07],
+  ])('contrast of %s and %s is %f', (one, other, ratio) => {
+    const pair = [parseColour(one), parseColour(other)] as const;
+    expect(contrast(...pair)).toBeCloseTo(ratio, 1);
+    expect(contrast(pair[1], pair[0])).toBe(contrast(...pair));
+  });
+
+  test('nothing between the ends of a gradient is lighter than the lighter end', () => {
+    const colour = fc.record({ red: byte, green: byte, blue: byte });
+    fc.assert(
+      fc.property(colour, colour, fc.double({ min: 0, max: 1, noNaN: true }), (from, to, share) => {
+        const mix = (a: number, b: number): number => a + (b - a) * share;
+        const between = {
+          red: mix(from.red, to.red),
+          green: mix(from.green, to.green),
+          blue: mix(from.blue, to.blue),
+        };
+        const lightest = Math.max(luminance(from), luminance(to));
+        expect(luminance(between)).toBeLessThanOrEqual(lightest + 1e-9);
+      }),
+    );
+  });
+});
+
+describe('shape', () => {
+  test.each(Object.entries(designs))('%s fits, and comes out as it went in', (_name, given) => {
+    expect(design.parse(given)).toEqual(given);
+  });
+
+  test.each<[string, object]>([
+    ['foreground', { foreground: 'red' }],
+    ['foreground', { foreground: '#12345' }],
+    ['foreground', { foreground: '#12345678' }],
+    ['foreground', { foreground: 'transparent' }],
+    ['background', { background: 'none' }],
+    ['errorCorrection', { errorCorrection: 'X' }],
+    ['margin', { margin: -1 }],
+    ['margin', { margin: 21 }],
+    ['margin', { margin: 1.5 }],
+    ['dotStyle', { dotStyle: 'star' }],
+    ['eyeStyle', { eyeStyle: 'dots' }],
+    ['eyeColor', { eyeColor: '#ggg' }],
+    ['gradient.to', { gradient: { from: '#000' } }],
+    ['gradient.type', { gradient: { from: '#000', to: '#111', type: 'conic' } }],
+    ['gradient', { gradient: { from: '#000', to: '#111', angle: 3 } }],
+    ['logo', { logo: 'https://example.com/logo.png' }],
+    ['logo', { logo: 'data:text/html;base64,AAAA' }],
+    ['logo', { logo: `data:image/png;base64,${'A'.repeat(349_700)}` }],
+    ['logo', { logo: 'logo:../../../../etc/passwd0000000000' }],
+    ['logoScale', { logo: anyLogo, logoScale: 0.26 }],
+    ['logoScale', { logo: anyLogo, logoScale: 0 }],
+    ['', { colour: '#000' }],
+  ])('%s is at fault in %o', (path, given) => {
+    const result = design.safeParse(given);
+    expect(result.success).toBe(false);
+    expect(result.error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+    expect(parseDesign(given)).toHaveProperty('faults');
+  });
+
+  test('a patch takes null for each field, and less than a whole gradient', () => {
+    const nothing = Object.fromEntries(Object.keys(designPatch.shape).map((key) => [key, null]));
+    expect(designPatch.parse(nothing)).toEqual(nothing);
+    expect(designPatch.safeParse({ gradient: { to: '#123456' } }).success).toBe(true);
+    expect(Object.keys(designPatch.shape)).toEqual(Object.keys(design.shape));
+  });
+});
+
+describe('look', () => {
+  test('what looks alike has one key, what differs has another', () => {
+    const keys = Object.values(designs).map((given) => lookKey(lookOf(given)));
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(lookKey(lookOf({ foreground: '#000', margin: 4 }))).toBe(lookKey(plainLook));
+    expect(lookKey(lookOf({ foreground: '#ABCDEF' }))).toBe(
+      lookKey(lookOf({ foreground: '#abcdef' })),
+    );
+    expect(lookOf(undefined)).toBe(plainLook);
+  });
+
+  test('every field changes the version of the image', () => {
+    const changes: Design[] = [
+      { foreground: '#111' },
+      { background: '#eee' },
+      { background: 'transparent' },
+      { errorCorrection: 'Q' },
+      { margin: 5 },
+      { dotStyle: 'dots' },
+      { eyeStyle: 'circle' },
+      { eyeColor: '#222' },
+      { gradient: { from: '#000', to: '#111' } },
+      { gradient: { from: '#000', to: '#111', type: 'radial' } },
+      { logo: anyLogo },
+      { logo: anyLogo, logoScale: 0.2 },
+      {},
+    ];
+    const versions = changes.map((given) => imageVersion('HTTP://A.B/C', lookOf(given)));
+    expect(new Set(versions).size).toBe(changes.length);
+    expect(imageVersion('HTTP://A.B/D', plainLook)).not.toBe(versions.at(-1));
+  });
+
+  test('a logo raises error correction to H unless another is asked for', () => {
+    expect(lookOf({ logo: anyLogo }).errorCorrection).toBe('H');
+    expect(lookOf({ logo: anyLogo, errorCorrection: 'Q' }).errorCorrection).toBe('Q');
+    expect(lookOf({}).errorCorrection).toBe('M');
+  });
+
+  test('only squares of one colour are a bitmap', () => {
+    const bitmaps = Object.entries(designs).filter(([, given]) => isBitmap(lookOf(given)));
+    expect(bitmaps.map(([name]) => name)).toEqual([
+      'plain',
+      'two colours',
+      'no ground',
+      'strong, wide margin',
+      'no margin',
+    ]);
+  });
+});
+
+describe('legibility', () => {
+  const faults = (given: Design): string[] =>
+    legibilityFaults(lookOf(given), given).map(({ path, code }) => `${path} ${code}`);
+
+  test.each(Object.entries(designs))('%s is legible', (_name, given) => {
+    expect(faults(given)).toEqual([]);
+  });
+
+  test.each<[Design, string[]]>([
+    [{ foreground: '#999999' }, ['design.foreground low_contrast']],
+    [{ foreground: '#959595' }, ['design.foreground low_contrast']],
+    [{ foreground: '#949494' }, []],
+    [{ background: '#555' }, ['design.foreground low_contrast']],
+    [{ foreground: '#fff', background: '#000' }, ['design.foreground inverted']],
+    [{ foreground: '#ffff00', background: '#0000ff' }, ['design.foreground inverted']],
+    [{ foreground: '#aaa', background: 'transparent' }, ['design.foreground low_contrast']],
+    [{ foreground: '#fff', background: 'transparent' }, ['design.foreground low_contrast']],
+    [{ eyeColor: '#ffcc00' }, ['design.eyeColor low_contrast']],
+    [{ gradient: { from: '#000', to: '#ccc' } }, ['design.gradient.to low_contrast']],
+    [
+      { gradient: { from: '#eee', to: '#fff' }, background: '#444', eyeColor: '#999' },
+      ['design.gradient.from inverted', 'design.gradient.to inverted', 'design.eyeColor inverted'],
+    ],
+    // What a gradient hides is not judged.
+    [{ foreground: '#fff', gradient: { from: '#000', to: '#111' } }, []],
+  ])('%o: %j', (given, expected) => {
+    expect(faults(given)).toEqual(expected);
+  });
+
+  test('the advice names the ratio, rounded down', () => {
+    const [fault] = legibilityFaults(lookOf({ foreground: '#959595' }), { foreground: '#959595' });
+    expect(fault?.message).toMatch(/is 2\.9:1, expected at least 3:1/);
+  });
+});

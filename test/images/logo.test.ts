@@ -1,0 +1,233 @@
+/** Files of strangers: what is kept is harmless, what is hostile is refused, and cheaply. */
+import { crc32, deflateSync } from 'node:zlib';
+import { readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { cleanLogo, type LogoMediaType } from '../../src/images/logo.ts';
+import { LogoShelf } from '../../src/images/logo-shelf.ts';
+import { Logos } from '../../src/images/logos.ts';
+import { directWork, type ImageWork } from '../../src/images/work.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { termCountKey } from '../../src/store/code-keys.ts';
+import type { Management } from '../../src/store/management.ts';
+import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { roundLogo } from './looks.ts';
+import { readPng } from './read-image.ts';
+
+const svg = (inside: string, attributes = 'viewBox="0 0 100 100"'): Buffer =>
+  Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${inside}</svg>`);
+const square = async (edge: number, format: 'png' | 'jpeg'): Promise<Buffer> =>
+  await sharp({ create: { width: edge, height: edge, channels: 3, background: '#e4572e' } })
+    .toFormat(format)
+    .toBuffer();
+
+async function codeOf(bytes: Uint8Array, type: LogoMediaType = 'image/svg+xml'): Promise<string> {
+  const failure: unknown = await cleanLogo(bytes, type).catch((error: unknown) => error);
+  if (!(failure instanceof Failure)) return 'taken';
+  expect(failure.code).toBe('validation_failed');
+  return failure.faults.map(({ path, code }) => `${path} ${code}`).join();
+}
+
+describe('cleanLogo', () => {
+  test('an SVG becomes a PNG of 1,024 pixels, with its transparency', async () => {
+    const { png, width, height } = await cleanLogo(Buffer.from(roundLogo), 'image/svg+xml');
+    expect([width, height]).toEqual([1024, 1024]);
+    const { rgba } = readPng(png);
+    expect([rgba[3], rgba[(512 * 1024 + 60) * 4 + 3]]).toEqual([0, 255]);
+  });
+
+  test('a wide one keeps its shape, a small picture its size, a large one is made smaller', async () => {
+    const wide = await cleanLogo(
+      svg('<path d="M0 0h9v9z"/>', 'viewBox="0 0 300 100"'),
+      'image/svg+xml',
+    );
+    expect([wide.width, wide.height]).toEqual([1024, 341]);
+    const small = await cleanLogo(await square(40, 'png'), 'image/png');
+    expect([small.width, small.height]).toEqual([40, 40]);
+    const large = await cleanLogo(await square(3_000, 'jpeg'), 'image/jpeg');
+    expect([large.width, large.height]).toEqual([1024, 1024]);
+  });
+
+  test('nothing of the file survives but its pixels', async () => {
+    const noted = await sharp(await square(50, 'jpeg'))
+      .withExif({ IFD0: { Copyright: 'secret-note' } })
+      .jpeg()
+      .toBuffer();
+    expect(noted.includes('secret-note')).toBe(true);
+    const { png } = await cleanLogo(noted, 'image/jpeg');
+    expect(Buffer.from(png).includes('secret-note')).toBe(false);
+  });
+
+  test('a photograph that makes a large PNG is kept at half the edge', async () => {
+    const noise = await sharp({
+      create: {
+        width: 1_000,
+        height: 1_000,
+        channels: 3,
+        background: '#fff',
+        noise: { type: 'gaussian', mean: 128, sigma: 60 },
+      },
+    })
+      .jpeg({ quality: 10 })
+      .toBuffer();
+    const { png, width } = await cleanLogo(noise, 'image/jpeg');
+    expect(width).toBe(512);
+    expect(png.length).toBeLessThan(1_048_576);
+  });
+
+  test.each<[string, Buffer, string]>([
+    ['a script', svg('<script>alert(1)</script>'), 'unsafe'],
+    [
+      'a script with a prefix',
+      svg('<svg:script xmlns:svg="http://www.w3.org/2000/svg"/>'),
+      'unsafe',
+    ],
+    ['an image of the web', svg('<image href="http://127.0.0.1:1/a.png"/>'), 'unsafe'],
+    ['an image of the disk', svg('<image href="file:///etc/hostname"/>'), 'unsafe'],
+    ['a relative image', svg("<image xlink:href='../../a.png'/>"), 'unsafe'],
+    ['a reference in entities', svg('<image href="&#104;ttp://127.0.0.1/"/>'), 'unsafe'],
+    ['an SVG in a data URL', svg('<image href="data:image/svg+xml,%3Csvg/%3E"/>'), 'unsafe'],
+    ['another file’s gradient', svg('<path fill="url(a.svg#b)" d="M0 0h9v9z"/>'), 'unsafe'],
+    [
+      'a quoted address in CSS',
+      svg('<path style="fill:url(\'//a/b#c\')" d="M0 0h9v9z"/>'),
+      'unsafe',
+    ],
+    ['a style sheet', svg('<style>@import "a.css"</style>'), 'unsafe'],
+    ['an XML style sheet', Buffer.from(`<?xml-stylesheet href="a"?>${roundLogo}`), 'unsafe'],
+    ['an entity', Buffer.from(`<!DOCTYPE svg [<!ENTITY a "b">]>${roundLogo}`), 'unsafe'],
+    ['an included file', svg('<xi:include href="file:///etc/passwd"/>'), 'unsafe'],
+    ['UTF-16', Buffer.from(`\ufeff${roundLogo}`, 'utf16le'), 'unreadable'],
+    [
+      'another declared encoding',
+      Buffer.from(`<?xml version="1.0" encoding="UTF-7"?>${roundLogo}`),
+      'unreadable',
+    ],
+    ['no SVG', Buffer.from('<html><body/></html>'), 'wrong_type'],
+    ['a broken SVG', svg('<path d="M0 0h9v9z">'), 'too_complex'],
+    ['a broken namespace', svg('<a:path/>'), 'unreadable'],
+    ['a compressed one', deflateSync(Buffer.from(roundLogo)), 'unreadable'],
+    ['no size', svg('', 'width="0" height="0"'), 'unreadable'],
+  ])('%s is refused', async (_name, bytes, code) => {
+    expect(await codeOf(bytes)).toBe(`design.logo ${code}`);
+  });
+
+  test('nobody is asked for anything on the way', async () => {
+    const seen: string[] = [];
+    const canary = createServer((request, response) => {
+      seen.push(request.url ?? '');
+      response.end();
+    });
+    await new Promise<void>((resolve) => canary.listen(0, '127.0.0.1', resolve));
+    const address = canary.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const url = `http://127.0.0.1:${port}/x`;
+    for (const inside of [
+      `<image href="${url}"/>`,
+      `<use href="${url}#a"/>`,
+      `<style>@import url(${url})</style>`,
+    ]) {
+      expect(await codeOf(svg(inside))).toBe('design.logo unsafe');
+      // And if the check were not there: librsvg itself reads nothing.
+      await sharp(svg(inside))
+        .png()
+        .toBuffer()
+        .catch(() => undefined);
+    }
+    canary.close();
+    expect(seen).toEqual([]);
+  });
+
+  test('a bomb of repetitions ends in a moment', async () => {
+    const levels = Array.from({ length: 30 }, (_none, at) => {
+      const below =
+        at === 0 ? '<path d="M0 0h9v9z"/>' : `<use href="#l${at - 1}"/><use href="#l${at - 1}"/>`;
+      return `<g id="l${at}">${below}</g>`;
+    });
+    expect(await codeOf(svg(levels.join('')))).toBe('design.logo too_complex');
+  });
+
+  test('a PNG bomb is refused by its header', async () => {
+    const header = Buffer.alloc(25);
+    header.writeUInt32BE(13, 0);
+    header.write('IHDR', 4);
+    header.writeUInt32BE(60_000, 8);
+    header.writeUInt32BE(60_000, 12);
+    header.set([8, 6, 0, 0, 0], 16);
+    header.writeUInt32BE(crc32(header.subarray(4, 21)), 21);
+    const bomb = Buffer.concat([
+      Buffer.from('89504e470d0a1a0a', 'hex'),
+      header,
+      Buffer.alloc(1_000),
+    ]);
+    expect(await codeOf(bomb, 'image/png')).toMatch(/too_big|unreadable/);
+  });
+
+  test('a file is what it says', async () => {
+    expect(await codeOf(await square(40, 'png'), 'image/jpeg')).toBe('design.logo wrong_type');
+    expect(await codeOf(await square(40, 'jpeg'), 'image/png')).toBe('design.logo wrong_type');
+    expect(await codeOf((await square(40, 'png')).subarray(0, 60), 'image/png')).toBe(
+      'design.logo unreadable',
+    );
+    expect(await codeOf(Buffer.alloc(262_145), 'image/png')).toBe('design.logo too_big');
+    expect(await codeOf(Buffer.alloc(0), 'image/png')).toBe('design.logo wrong_type');
+  });
+});
+
+describe('Logos', () => {
+  const open = (): { logos: Logos; folder: string; store: Management; clock: HandClock } => {
+    const { store } = temporaryManagement();
+    const folder = temporaryFolder();
+    const clock = new HandClock();
+    const clean: ImageWork['cleanLogo'] = (...file) => directWork.cleanLogo(...file);
+    const logos = new Logos({ store, clock, shelf: new LogoShelf(folder), clean });
+    return { logos, folder, store, clock };
+  };
+
+  test('the same file is the same logo, in each workspace its own', async () => {
+    const { logos, folder } = open();
+    const file = Buffer.from(roundLogo);
+    const first = await logos.add(1, file, 'image/svg+xml');
+    expect(first.id).toMatch(/^logo:[0-9a-f]{32}$/);
+    expect(await logos.add(1, file, 'image/svg+xml')).toEqual(first);
+    expect(logos.list(1)).toEqual([first]);
+    expect([logos.find(2, first.id), logos.list(2)]).toEqual([undefined, []]);
+    await logos.add(2, file, 'image/svg+xml');
+    expect(await readdir(folder)).toHaveLength(1);
+    const { width, height, png } = await logos.picture(first.id);
+    expect([width, height, png.length]).toEqual([1024, 1024, first.bytes]);
+  });
+
+  test('a damaged file is an error, not another logo', async () => {
+    const { logos, folder } = open();
+    const { id } = await logos.add(1, Buffer.from(roundLogo), 'image/svg+xml');
+    const [file = ''] = await readdir(folder);
+    await writeFile(join(folder, file), await square(10, 'png'));
+    await expect(logos.picture(id)).rejects.toThrow(/damaged/);
+  });
+
+  test('at its bound a workspace loses its oldest unused logos, after a day; none that is used', async () => {
+    const { logos, folder, store, clock } = open();
+    const picture = (at: number) => ({ png: Buffer.from(`picture ${at}`), width: 1, height: 1 });
+    const used = await logos.keep(1, picture(0));
+    await store.environment.transaction(() =>
+      store.termCounts.put(termCountKey(1, { kind: 'logo', text: used.id }), 1),
+    );
+    for (let at = 1; at < 200; at += 1) {
+      clock.move(1);
+      await logos.keep(1, picture(at));
+    }
+    await expect(logos.keep(1, picture(200))).rejects.toMatchObject({ code: 'conflict' });
+    await expect(logos.keep(2, picture(200))).resolves.toBeDefined();
+    clock.move(86_400_000 + 1_000);
+    await logos.keep(1, picture(201));
+    const kept = logos.list(1);
+    expect(kept).toHaveLength(200);
+    expect(kept.find(({ id }) => id === used.id)?.codes).toBe(1);
+    const names = await readdir(folder);
+    // 200 of the first workspace and one of the second; picture 1 is gone.
+    expect(names).toHaveLength(201);
+  });
+});
