@@ -53,7 +53,7 @@ const query = z.object({
     .enum(['true', 'false'])
     .default('false')
     .meta({ description: 'Whether what was kept out of the scans comes too' }),
-  limit: queryInteger(1, 1_000, 100).meta({ description: 'Items of a JSON page' }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
   cursor: z.string().regex(cursorPattern, 'Expected a nextCursor of this list').optional().meta({
     description: '`nextCursor` of the page before, with the same from, to and bots',
   }),

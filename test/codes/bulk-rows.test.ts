@@ -125,19 +125,27 @@ describe('CSV', () => {
     ['', /empty/],
     ['target,target\n', /twice/],
     ['target\n"a\nb\n', /never closed/],
-    [`target\n"${'x'.repeat(70_000)}"\n`, /larger/],
+    [`target\n"${'x'.repeat(2_200_000)}`, /larger/],
   ])('refuses %j', async (text, reason) => {
     await expect(tableOf(text, 4_096)).rejects.toThrow(reason);
   });
 
-  it('refuses what is not UTF-8', async () => {
-    async function* latin(): AsyncGenerator<Uint8Array> {
-      yield Buffer.from('target\nhttps://example.com/\xfc\n', 'latin1');
+  it('reports a row that is too long or not UTF-8, and goes on', async () => {
+    async function* table(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(`target\na\n"${'x'.repeat(70_000)}"\nb\n`);
+      yield Buffer.from('https://example.com/\xfc\nc\n', 'latin1');
     }
-    const reading = async (): Promise<void> => {
-      for await (const row of (await readCsv(latin())).rows) expect(row).toBeDefined();
-    };
-    await expect(reading()).rejects.toThrow(/UTF-8/);
+    const seen: unknown[] = [];
+    for await (const { cells, line } of (await readCsv(table())).rows) {
+      seen.push([line, cells instanceof Failure ? cells.message : Object.fromEntries(cells)]);
+    }
+    expect(seen).toEqual([
+      [2, { target: 'a' }],
+      [3, 'This row is longer than 65536 characters'],
+      [4, { target: 'b' }],
+      [5, 'This row is not valid UTF-8'],
+      [6, { target: 'c' }],
+    ]);
   });
 
   it('tells the columns of a beginning that ends within a row', async () => {

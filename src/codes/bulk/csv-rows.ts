@@ -3,15 +3,19 @@
  * its cells by column. A byte order mark is passed over; the separator is a comma, or the semicolon or
  * tab that the header has instead (spreadsheets of many countries write those).
  *
- * A row with too many cells is reported and stops no other; a quote that is never closed or text that is
- * not UTF-8 makes the table unreadable from there on.
+ * A row that is too long, has too many cells or is not UTF-8 is reported and stops no other; a quote that
+ * is never closed makes the table unreadable from there on.
  */
 import { Readable } from 'node:stream';
 import { CsvError, type Options, parse } from 'csv-parse';
 import { Failure } from '../../model/failure.ts';
 
 /** A row longer than this is no code. */
-const rowBytesMax = 65_536;
+const rowCharactersMax = 65_536;
+/** Beyond this it is taken for a quote that is never closed: bounds memory. */
+const recordBytesMax = 2_097_152;
+/** What a decoder puts for bytes that are not UTF-8. */
+const replacement = '\uFFFD';
 /** A first row without a line break in so many bytes is no header. */
 const headerBytesMax = 65_536;
 const columnsMax = 200;
@@ -76,6 +80,8 @@ function checkColumns(columns: readonly string[]): void {
 
 interface CsvRecord {
   readonly cells: readonly string[];
+  /** Of the whole row, as it stands in the file. */
+  readonly characters: number;
   readonly line: number;
 }
 
@@ -83,9 +89,10 @@ async function* rowsOf(
   columns: readonly string[],
   records: AsyncIterable<CsvRecord>,
 ): AsyncGenerator<CsvRow> {
-  for await (const { cells, line } of records) {
-    if (cells.length > columns.length) {
-      yield { cells: tooWide(cells.length, columns.length), line };
+  for await (const { cells, characters, line } of records) {
+    const fault = rowFault(cells, characters, columns.length);
+    if (fault !== undefined) {
+      yield { cells: fault, line };
       continue;
     }
     const named = new Map<string, string>();
@@ -107,14 +114,14 @@ async function* recordsOf(
     bom: true,
     delimiter: separatorOf(head),
     raw: true,
-    max_record_size: rowBytesMax,
+    max_record_size: recordBytesMax,
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
     ...more,
   };
   const parser = parse(options);
-  const source = Readable.from(wellFormed(head, rest), { objectMode: false });
+  const source = Readable.from(inTurn(head, rest), { objectMode: false });
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let line = 1;
@@ -122,7 +129,8 @@ async function* recordsOf(
     for await (const { record, raw } of parser) {
       const cells: readonly string[] = record;
       const text = String(raw);
-      yield { cells, line: line + lineBreaks(/^[\r\n]*/.exec(text)?.[0] ?? '') };
+      const blank = lineBreaks(/^[\r\n]*/.exec(text)?.[0] ?? '');
+      yield { cells, characters: text.length, line: line + blank };
       line += lineBreaks(text);
     }
   } catch (error) {
@@ -155,26 +163,15 @@ function separatorOf(head: Uint8Array): string {
   return first ?? ',';
 }
 
-/** The same bytes, as long as they are UTF-8. */
-async function* wellFormed(
+async function* inTurn(
   head: Uint8Array,
   rest: AsyncIterator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const check = (bytes: Uint8Array, more: { readonly stream: boolean }): Uint8Array => {
-    try {
-      decoder.decode(bytes, more);
-      return bytes;
-    } catch {
-      throw unreadable('it is not valid UTF-8');
-    }
-  };
   try {
-    yield check(head, { stream: true });
+    yield head;
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      yield check(next.value, { stream: true });
+      yield next.value;
     }
-    check(new Uint8Array(0), { stream: false });
   } finally {
     await rest.return?.();
   }
@@ -186,16 +183,29 @@ function reasonOf(error: CsvError): string {
   const what: Readonly<Record<string, string>> = {
     CSV_QUOTE_NOT_CLOSED: 'a quote is never closed',
     CSV_INVALID_CLOSING_QUOTE: 'a quoted cell goes on behind its closing quote',
-    CSV_MAX_RECORD_SIZE: `a row is larger than ${rowBytesMax} bytes`,
+    CSV_MAX_RECORD_SIZE: `a row is larger than ${recordBytesMax} bytes`,
   };
   return `${what[error.code] ?? 'it is not CSV'} (line ${String(line)})`;
 }
 
-function tooWide(cells: number, columns: number): Failure {
-  const message = `This row has ${cells} cells, the header ${columns}`;
-  return new Failure('validation_failed', message, {
-    faults: [{ path: '', code: 'too_many_cells', message }],
-  });
+function rowFault(
+  cells: readonly string[],
+  characters: number,
+  columns: number,
+): Failure | undefined {
+  if (characters > rowCharactersMax) {
+    return new Failure('body_too_large', `This row is longer than ${rowCharactersMax} characters`);
+  }
+  if (cells.length > columns) {
+    return badRow('too_many_cells', `This row has ${cells.length} cells, the header ${columns}`);
+  }
+  return cells.some((cell) => cell.includes(replacement))
+    ? badRow('invalid_characters', 'This row is not valid UTF-8')
+    : undefined;
+}
+
+function badRow(code: string, message: string): Failure {
+  return new Failure('validation_failed', message, { faults: [{ path: '', code, message }] });
 }
 
 function unreadable(reason: string): Failure {

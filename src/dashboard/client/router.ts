@@ -1,0 +1,96 @@
+/**
+ * Where the reader is. Links are plain `<a href>`: one listener takes the clicks that stay inside the
+ * dashboard, so that opening in a new tab, copying an address and going back all work as everywhere.
+ */
+import { computed, signal } from '@preact/signals';
+import { matchPath } from '../paths.ts';
+
+interface Place {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const place = signal<Place>(here());
+
+export const currentPath = computed(() => place.value.path);
+export const currentQuery = computed(() => place.value.query);
+
+function here(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) };
+}
+
+/** Goes to an address of the dashboard. */
+export function navigate(address: string): void {
+  if (mayLeave(address)) go(address, 'push');
+}
+
+/** Changes the address without a step to go back to. */
+export function replaceAddress(address: string): void {
+  go(address, 'replace');
+}
+
+function go(address: string, how: 'push' | 'replace'): void {
+  const before = location.pathname;
+  if (how === 'push') history.pushState(null, '', address);
+  else history.replaceState(null, '', address);
+  place.value = here();
+  if (how === 'push' && location.pathname !== before) scrollTo(0, 0);
+}
+
+/** Sets names of the query; undefined or empty removes one. */
+export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
+  const query = new URLSearchParams(place.value.query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === undefined || value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  replaceAddress(`${place.value.path}${text === '' ? '' : `?${text}`}`);
+}
+
+/** Asks before what was typed is lost; one page at a time may hold the reader. */
+let held: (() => boolean) | undefined;
+export function holdReader(hasUnsaved: () => boolean): () => void {
+  held = hasUnsaved;
+  return () => {
+    if (held === hasUnsaved) held = undefined;
+  };
+}
+
+function mayLeave(address: string): boolean {
+  const isSamePage = new URL(address, location.href).pathname === location.pathname;
+  return isSamePage || mayLeavePart();
+}
+
+/** Whether what is on the page may go: asks where something was typed and not saved. */
+export function mayLeavePart(): boolean {
+  if (held?.() !== true) return true;
+  return confirm('Leave this page? What you have changed here is not saved.');
+}
+
+/** Begins to listen; called once. */
+export function startRouter(): void {
+  addEventListener('popstate', () => {
+    place.value = here();
+  });
+  addEventListener('beforeunload', (event) => {
+    if (held?.() === true) event.preventDefault();
+  });
+  document.addEventListener('click', (event) => {
+    const address = addressOf(event);
+    if (address === undefined) return;
+    event.preventDefault();
+    navigate(address);
+  });
+}
+
+function addressOf(event: MouseEvent): string | undefined {
+  if (event.defaultPrevented || event.button !== 0) return undefined;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return undefined;
+  const link = event.target instanceof Element ? event.target.closest('a') : null;
+  if (link === null || link.target !== '' || link.hasAttribute('download')) return undefined;
+  if (link.getAttribute('href')?.startsWith('#') === true) return undefined;
+  const url = new URL(link.href, location.href);
+  if (url.origin !== location.origin || matchPath(url.pathname) === undefined) return undefined;
+  return url.pathname + url.search;
+}

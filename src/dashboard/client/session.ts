@@ -1,0 +1,79 @@
+/** Who is signed in, and where they work: the first thing the dashboard asks for. */
+import { signal } from '@preact/signals';
+import { type Role, roleAtLeast } from '../../model/workspace.ts';
+import { call, setCsrfToken, whenSignedOut } from './http.ts';
+import { Problem, problemOf } from './problem.ts';
+import { forgetEverything } from './resource.ts';
+import type { Session } from './wire.ts';
+
+export type SessionState =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unreachable'; readonly problem: Problem }
+  | { readonly kind: 'out' }
+  | { readonly kind: 'in'; readonly session: Session };
+
+export const sessionState = signal<SessionState>({ kind: 'unknown' });
+
+whenSignedOut(() => {
+  if (sessionState.value.kind === 'in') forgetEverything();
+  sessionState.value = { kind: 'out' };
+});
+
+export async function loadSession(): Promise<void> {
+  try {
+    begin(await call<Session>('GET', '/session'));
+  } catch (error) {
+    const problem = problemOf(error);
+    sessionState.value =
+      problem.status === 401 ? { kind: 'out' } : { kind: 'unreachable', problem };
+  }
+}
+
+/** @throws Problem */
+export async function signIn(email: string, password: string): Promise<void> {
+  const session = await call<Session>('POST', '/auth/sign-in', { body: { email, password } });
+  forgetEverything();
+  begin(session);
+}
+
+/** @throws Problem */
+export async function signOut(): Promise<void> {
+  await call('POST', '/auth/sign-out');
+  setCsrfToken(undefined);
+  forgetEverything();
+  sessionState.value = { kind: 'out' };
+}
+
+/** @throws Problem */
+export async function switchWorkspace(id: string): Promise<void> {
+  const session = await call<Session>('POST', `/workspaces/${id}/switch`);
+  forgetEverything();
+  begin(session);
+}
+
+/** Takes over what a change said of the workspace. */
+export function noteWorkspace(change: Partial<Session['workspace']>): void {
+  const state = sessionState.value;
+  if (state.kind !== 'in') return;
+  const { session } = state;
+  const workspace = { ...session.workspace, ...change };
+  sessionState.value = { kind: 'in', session: { ...session, workspace } };
+}
+
+/** The session, where the shell has made sure that there is one. */
+export function currentSession(): Session {
+  const state = sessionState.value;
+  if (state.kind !== 'in') throw new Problem(401, { detail: 'Nobody is signed in.' });
+  return state.session;
+}
+
+/** Whether the reader may do what this role may. */
+export function may(least: Role): boolean {
+  const state = sessionState.value;
+  return state.kind === 'in' && roleAtLeast(state.session.workspace.role, least);
+}
+
+function begin(session: Session): void {
+  setCsrfToken(session.csrfToken);
+  sessionState.value = { kind: 'in', session };
+}

@@ -1,0 +1,104 @@
+/** The API's answers, as far as the pages read them. The OpenAPI document has the whole. */
+import type { EventKind } from '../../model/event.ts';
+import type { Plan, Role } from '../../model/workspace.ts';
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly page: number;
+  readonly total: number;
+  readonly limit: number;
+  readonly nextCursor?: string;
+}
+
+export interface User {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+export interface Workspace {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: Plan;
+  readonly role: Role;
+  readonly createdAt: string;
+}
+
+export interface Session {
+  readonly user: User;
+  readonly workspace: Workspace;
+  readonly csrfToken?: string;
+}
+
+export interface QrCodeItem {
+  readonly id: string;
+  readonly type: string;
+  readonly target: string;
+  readonly scans: number;
+  readonly createdAt: string;
+  readonly name: string | null;
+  readonly dynamic: boolean;
+  readonly shortUrl?: string;
+  readonly imageUrl: string;
+  readonly tags: readonly string[];
+}
+
+export interface Gradient {
+  readonly from: string;
+  readonly to: string;
+  readonly type: 'linear' | 'radial';
+}
+
+export interface Design {
+  readonly foreground?: string;
+  readonly background?: string;
+  readonly errorCorrection?: 'L' | 'M' | 'Q' | 'H';
+  readonly margin?: number;
+  readonly dotStyle?: 'square' | 'rounded' | 'dots';
+  readonly eyeStyle?: 'square' | 'rounded' | 'circle';
+  readonly eyeColor?: string;
+  readonly gradient?: Gradient;
+  readonly logo?: string;
+  readonly logoScale?: number;
+}
+
+export interface QrCode extends QrCodeItem {
+  readonly slug: string | null;
+  readonly campaignId: string | null;
+  readonly expiresAt: string | null;
+  readonly scanLimit: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly externalId: string | null;
+  readonly createdBy: string;
+  readonly updatedAt: string;
+  readonly design?: Design | null;
+}
+
+export interface Analytics {
+  readonly totalScans: number;
+  readonly uniqueScanners: number;
+  readonly devices: { readonly ios: number; readonly android: number; readonly other: number };
+  readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
+}
+
+export interface Timeseries {
+  readonly interval: 'hour' | 'day';
+  readonly data: ReadonlyArray<{ readonly start: string; readonly scans: number }>;
+}
+
+export interface Breakdown {
+  readonly by: string;
+  readonly data: ReadonlyArray<{ readonly key: string; readonly scans: number }>;
+}
+
+export interface ServiceEvent {
+  readonly id: string;
+  readonly event: EventKind;
+  readonly createdAt?: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventPage {
+  readonly data: readonly ServiceEvent[];
+  readonly nextCursor?: string;
+}

@@ -1,0 +1,20 @@
+/**
+ * The dashboard's entry: asks who is signed in, then shows the page at the address.
+ *
+ *   session unknown -> splash     signed out -> sign-in (the address stays, and is gone on to)
+ *   signed in -> shell with the page of `shell/pages.ts`; the chart alone comes later
+ */
+import { render } from 'preact';
+import { startRouter } from './client/router.ts';
+import { loadSession } from './client/session.ts';
+import { startShortcuts } from './client/shortcuts.ts';
+import { App } from './shell/app.tsx';
+
+const place = document.querySelector('#app');
+if (place !== null) {
+  startRouter();
+  startShortcuts();
+  void loadSession();
+  place.textContent = '';
+  render(<App />, place);
+}

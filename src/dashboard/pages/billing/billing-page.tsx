@@ -1,0 +1,176 @@
+/** The workspace's plan, what it uses of its limits, and the other plans. */
+import { useState } from 'preact/hooks';
+import { capitalize, formatNumber } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer, useResource } from '../../client/resource.ts';
+import { may } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import { Button } from '../../parts/button.tsx';
+import { Badge, Fact } from '../../parts/list.tsx';
+import { Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say } from '../../parts/toast.tsx';
+import { isPaid, priceText, type Subscription, type Usage } from './billing-words.ts';
+import { CancelDialog } from './cancel-dialog.tsx';
+import { Plans } from './plans.tsx';
+
+export function BillingPage() {
+  const subscription = useResource<Subscription>('/billing/subscription');
+  const usage = useResource<Usage>('/billing/usage');
+  return (
+    <Page title="Billing" lead="Codes redirect whatever your plan says: they never depend on it.">
+      <div class="grid-2">
+        <Card title="Plan">
+          <Ready of={subscription} skeleton={<Skeleton height={150} />}>
+            {(data) => <PlanNow subscription={data} />}
+          </Ready>
+        </Card>
+        <Card title="Usage">
+          <Ready of={usage} skeleton={<Skeleton height={150} />}>
+            {(data) => <UsageNow usage={data} />}
+          </Ready>
+        </Card>
+      </div>
+      <Ready of={subscription} skeleton={<Skeleton height={260} />}>
+        {(data) => <Plans subscription={data} />}
+      </Ready>
+    </Page>
+  );
+}
+
+const badges = {
+  none: undefined,
+  active: { tone: 'good', text: 'Active' },
+  past_due: { tone: 'bad', text: 'Payment is late' },
+  canceling: { tone: 'warn', text: 'Cancelled' },
+} as const;
+
+function PlanNow({ subscription }: { readonly subscription: Subscription }) {
+  const { plan, status, interval, amount, currency, currentPeriodEnd, effectiveAt } = subscription;
+  const badge = badges[status];
+  return (
+    <div class="form">
+      <dl class="facts">
+        <Fact label="Plan">
+          <b>{capitalize(plan)}</b> {badge && <Badge tone={badge.tone}>{badge.text}</Badge>}
+        </Fact>
+        {amount !== undefined && currency !== undefined && interval !== undefined && (
+          <Fact label="Price">{priceText({ amount, currency }, interval)}</Fact>
+        )}
+        {currentPeriodEnd !== undefined && status === 'active' && (
+          <Fact label="Renews">
+            <Time iso={currentPeriodEnd} style="full" />
+          </Fact>
+        )}
+        {effectiveAt !== undefined && status === 'canceling' && (
+          <Fact label="Free from">
+            <Time iso={effectiveAt} style="full" />
+          </Fact>
+        )}
+      </dl>
+      {status === 'none' && <p class="soft">There is no paid subscription.</p>}
+      {status === 'past_due' && (
+        <Notice tone="warn" title="A payment has not come in">
+          <p>The plan goes on meanwhile. Please look at your means of payment.</p>
+        </Notice>
+      )}
+      {may('owner') && isPaid(subscription) && <Deeds subscription={subscription} />}
+      {!may('owner') && <p class="soft">An owner changes the plan.</p>}
+    </div>
+  );
+}
+
+function Deeds({ subscription }: { readonly subscription: Subscription }) {
+  const [isCanceling, setCanceling] = useState(false);
+  const form = useSubmission();
+  const resume = async (): Promise<void> => {
+    const answer = await call<Subscription>('POST', '/billing/subscription/resume');
+    keepAnswer('/billing/subscription', answer);
+    invalidate('/events');
+    say('The subscription goes on.');
+  };
+  const portal = async (): Promise<void> => {
+    const { url } = await call<{ readonly url: string }>('POST', '/billing/portal');
+    location.assign(url);
+  };
+  return (
+    <>
+      {form.problem && <ProblemNotice problem={form.problem} />}
+      <div class="form-foot">
+        {subscription.status === 'canceling' ? (
+          <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(resume)}>
+            Go on with it
+          </Button>
+        ) : (
+          <Button onClick={() => setCanceling(true)}>Cancel the plan</Button>
+        )}
+        {subscription.provider === 'stripe' && (
+          <Button icon="open" isBusy={form.isBusy} onClick={() => form.submit(portal)}>
+            Payment and invoices
+          </Button>
+        )}
+      </div>
+      {isCanceling && (
+        <CancelDialog subscription={subscription} onClose={() => setCanceling(false)} />
+      )}
+    </>
+  );
+}
+
+function UsageNow({ usage }: { readonly usage: Usage }) {
+  return (
+    <div class="form">
+      <Meter label="Requests this minute" used={usage.minute.used} limit={usage.minute.limit} />
+      <Meter label="Requests today, UTC" used={usage.day.used} limit={usage.day.limit} />
+      <dl class="facts">
+        <Fact label="Codes">
+          <span class="number">{formatNumber(usage.qrCodes)}</span>
+        </Fact>
+        <Fact label="The day ends">
+          <Time iso={usage.day.resetAt} style="full" />
+        </Fact>
+      </dl>
+      <p class="soft">
+        Requests of programs and of this dashboard count; scans and images never do.
+      </p>
+    </div>
+  );
+}
+
+interface MeterProps {
+  readonly label: string;
+  readonly used: number;
+  readonly limit: number | null;
+}
+
+const nearlyFull = 0.9;
+
+function Meter({ label, used, limit }: MeterProps) {
+  const share = limit === null ? 0 : Math.min(1, used / limit);
+  return (
+    <div>
+      <p class="meter-text">
+        <span>{label}</span>
+        <span class="number">
+          {formatNumber(used)} {limit === null ? '' : `of ${formatNumber(limit)}`}
+        </span>
+      </p>
+      {limit === null && <p class="field-hint">No cap</p>}
+      <div
+        hidden={limit === null}
+        class="meter"
+        role="meter"
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={limit ?? used}
+        aria-valuenow={used}
+      >
+        <span
+          class={`meter-fill${share >= nearlyFull ? ' meter-full' : ''}`}
+          style={{ width: `${share * 100}%` }}
+        />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+/** Cancelling: what stays until when, and why. */
+import { useState } from 'preact/hooks';
+import { capitalize } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate } from '../../client/resource.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { AreaField } from '../../parts/field.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say } from '../../parts/toast.tsx';
+import type { Subscription } from './billing-words.ts';
+
+interface CancelProps {
+  readonly subscription: Subscription;
+  readonly onClose: () => void;
+}
+
+export function CancelDialog({ subscription, onClose }: CancelProps) {
+  const [reason, setReason] = useState('');
+  const cancel = async (): Promise<void> => {
+    const body = reason.trim() === '' ? {} : { reason: reason.trim() };
+    await call('DELETE', '/billing/subscription', { body });
+    invalidate('/billing/subscription', '/events');
+    say('The plan is cancelled. It stays until the end of what is paid.');
+  };
+  const { plan, currentPeriodEnd } = subscription;
+  return (
+    <Confirm
+      title={`Cancel ${capitalize(plan)}?`}
+      action="Cancel the plan"
+      onConfirm={cancel}
+      onClose={onClose}
+    >
+      <p>
+        {capitalize(plan)} stays{' '}
+        {currentPeriodEnd === undefined ? (
+          'until the end of the period'
+        ) : (
+          <>
+            until <Time iso={currentPeriodEnd} style="full" />
+          </>
+        )}
+        , then the workspace is Free. Until then you can go on with it. Your codes redirect in any
+        case.
+      </p>
+      <AreaField label="Why" isOptional rows={2} value={reason} onInput={setReason} />
+    </Confirm>
+  );
+}

@@ -1,0 +1,150 @@
+/**
+ * A checkout: what is bought, for how much, and the owner's word that it is. It is looked for in the
+ * workspace one is in, and then in the others of which one is an owner.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { capitalize, formatMoment } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { type Problem, problemOf } from '../../client/problem.ts';
+import { invalidate } from '../../client/resource.ts';
+import { currentSession, noteWorkspace, switchWorkspace } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { Page as PageOf, Workspace } from '../../client/wire.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Badge } from '../../parts/list.tsx';
+import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page, Skeleton } from '../../parts/page.tsx';
+import { pathTo } from '../../paths.ts';
+import type { PageProps } from '../../shell/page-props.ts';
+import { type Checkout, priceText } from './billing-words.ts';
+
+/** The checkout here, or the workspace that has it. @throws Problem when none of one's own has */
+async function findCheckout(id: string): Promise<Checkout> {
+  const path = `/billing/checkout/${id}`;
+  try {
+    return await call<Checkout>('GET', path);
+  } catch (error) {
+    const problem = problemOf(error);
+    if (problem.status !== 404) throw problem;
+    const { data } = await call<PageOf<Workspace>>('GET', '/workspaces?limit=100');
+    const here = currentSession().workspace.id;
+    const others = data.filter((workspace) => workspace.role === 'owner' && workspace.id !== here);
+    for (const workspace of others) {
+      await call('POST', `/workspaces/${workspace.id}/switch`);
+      const found = await call<Checkout>('GET', path).catch(() => undefined);
+      if (found === undefined) continue;
+      await switchWorkspace(workspace.id);
+      return found;
+    }
+    if (others.length > 0) await call('POST', `/workspaces/${here}/switch`);
+    throw problem;
+  }
+}
+
+export function CheckoutPage({ params }: PageProps) {
+  const id = params.id ?? '';
+  const [checkout, setCheckout] = useState<Checkout>();
+  const [problem, setProblem] = useState<Problem>();
+  const read = (): void => {
+    setProblem(undefined);
+    findCheckout(id).then(setCheckout, (error: unknown) => setProblem(problemOf(error)));
+  };
+  useEffect(read, [id]);
+  return (
+    <Page title="Checkout" back={{ href: pathTo('billing'), label: 'Billing' }}>
+      <div class="page-narrow stack">
+        {problem?.status === 404 && (
+          <Empty icon="card" title="There is no checkout at this address">
+            <p>
+              It may be older than a month, of a workspace that you do not own, or its address was
+              copied incompletely.
+            </p>
+          </Empty>
+        )}
+        {problem !== undefined && problem.status !== 404 && (
+          <ProblemNotice problem={problem} onRetry={read} />
+        )}
+        {checkout === undefined && problem === undefined && <Skeleton height={220} />}
+        {checkout !== undefined && <Bill checkout={checkout} onChange={setCheckout} />}
+        <p class="soft">
+          Your codes keep working whatever happens here: redirects never depend on billing.
+        </p>
+      </div>
+    </Page>
+  );
+}
+
+interface BillProps {
+  readonly checkout: Checkout;
+  readonly onChange: (checkout: Checkout) => void;
+}
+
+function Bill({ checkout, onChange }: BillProps) {
+  const { plan, interval, status } = checkout;
+  return (
+    <Card>
+      <div class="form">
+        <p class="bill-price">
+          <b>{capitalize(plan)}</b>
+          <span class="number">{priceText(checkout, interval)}</span>
+        </p>
+        <p class="soft">Workspace: {currentSession().workspace.name}</p>
+        {status === 'open' && <Open checkout={checkout} onChange={onChange} />}
+        {status === 'complete' && (
+          <>
+            <Notice tone="good" title="Thank you. The plan has started">
+              <p>Its limits hold already.</p>
+            </Notice>
+            <div class="form-foot">
+              <ButtonLink href={pathTo('billing')}>To billing</ButtonLink>
+            </div>
+          </>
+        )}
+        {status === 'expired' && <Notice title="It has expired. Nothing was charged." />}
+        {status === 'replaced' && (
+          <Notice title="A later checkout has taken its place. Nothing was charged here." />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Open({ checkout, onChange }: BillProps) {
+  const form = useSubmission();
+  const url = new URL(checkout.url);
+  const confirm = async (): Promise<void> => {
+    const path = `/billing/checkout/${checkout.id}/confirm`;
+    onChange(await call<Checkout>('POST', path));
+    noteWorkspace({ plan: checkout.plan });
+    invalidate('/billing', '/events');
+  };
+  if (url.origin !== location.origin) {
+    return (
+      <>
+        <p>Paid just now? It takes a few seconds until we hear of it: reload this page.</p>
+        <div class="form-foot">
+          <a class="button button-accent button-medium" href={checkout.url}>
+            Go on to payment
+          </a>
+        </div>
+      </>
+    );
+  }
+  return (
+    <>
+      <p>
+        <Badge tone="accent">Open</Badge> until {formatMoment(checkout.expiresAt)}. It takes effect
+        when an owner confirms it.
+      </p>
+      {form.problem && <ProblemNotice problem={form.problem} />}
+      <div class="form-foot">
+        <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(confirm)}>
+          Confirm as an owner
+        </Button>
+        <ButtonLink tone="quiet" href={pathTo('billing')}>
+          Not now
+        </ButtonLink>
+      </div>
+    </>
+  );
+}

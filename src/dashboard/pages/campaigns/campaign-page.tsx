@@ -1,0 +1,241 @@
+/** One campaign: its schedule, and what its codes brought. */
+import { useState } from 'preact/hooks';
+import { formatNumber, formatPercent } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer, useResource } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import { may } from '../../client/session.ts';
+import type { Analytics, QrCode } from '../../client/wire.ts';
+import { BreakdownCard } from '../../parts/breakdown.tsx';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { Figure, Figures } from '../../parts/figures.tsx';
+import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
+import { Badge } from '../../parts/list.tsx';
+import { Empty, Notice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import type { PageProps } from '../../shell/page-props.ts';
+import { Attribution } from '../code/analytics-part.tsx';
+import { nameOf } from '../codes/codes-table.tsx';
+import { CampaignForm, campaignBody } from './campaign-form.tsx';
+import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-words.ts';
+
+interface CampaignAnalytics extends Analytics {
+  readonly conversions: number;
+  readonly conversionRate: number;
+  readonly codes: ReadonlyArray<{
+    readonly qrId: string;
+    readonly deleted: boolean;
+    readonly totalScans: number;
+    readonly conversions: number;
+  }>;
+  readonly timeseries: ReadonlyArray<{ readonly date: string; readonly scans: number }>;
+}
+
+type Deed = 'edit' | 'delete';
+
+export function CampaignPage({ params }: PageProps) {
+  const id = params.id ?? '';
+  const campaign = useResource<Campaign>(`/campaigns/${id}`);
+  const numbers = useResource<CampaignAnalytics>(`/campaigns/${id}/analytics`);
+  const [deed, setDeed] = useState<Deed>();
+  const { data } = campaign;
+  const close = (): void => setDeed(undefined);
+  return (
+    <Page
+      title={data?.name ?? 'Campaign'}
+      back={{ href: pathTo('campaigns'), label: 'Campaigns' }}
+      lead={data && <Lead campaign={data} />}
+      actions={data && may('editor') && <Actions campaign={data} onDeed={setDeed} />}
+    >
+      <Ready of={campaign} skeleton={<Skeleton lines={2} />}>
+        {(shown) => (
+          <>
+            {shown.result && <Result campaign={shown} />}
+            {deed === 'edit' && <Edit campaign={shown} onClose={close} />}
+            {deed === 'delete' && <Delete campaign={shown} onClose={close} />}
+          </>
+        )}
+      </Ready>
+      <Ready of={numbers} skeleton={<Skeleton height={480} />}>
+        {(shown) => <Numbers id={id} numbers={shown} />}
+      </Ready>
+    </Page>
+  );
+}
+
+function Lead({ campaign }: { readonly campaign: Campaign }) {
+  return (
+    <>
+      <Badge tone={statusTones[campaign.status]}>{statusLabels[campaign.status]}</Badge>{' '}
+      {scheduleText(campaign)}, UTC
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly campaign: Campaign;
+  readonly onDeed: (deed: Deed) => void;
+}
+
+function Actions({ campaign, onDeed }: ActionsProps) {
+  return (
+    <>
+      <ButtonLink icon="code" href={`${pathTo('codes')}?campaign=${campaign.id}`}>
+        Its codes
+      </ButtonLink>
+      {campaign.status !== 'ended' && (
+        <Button icon="edit" onClick={() => onDeed('edit')}>
+          Change
+        </Button>
+      )}
+      <Button icon="trash" label="Delete this campaign" onClick={() => onDeed('delete')} />
+    </>
+  );
+}
+
+function Result({ campaign: { result } }: { readonly campaign: Campaign }) {
+  if (result === null || result === undefined) return null;
+  return (
+    <Notice title="This campaign has ended">
+      <p>
+        {formatNumber(result.totalScans)} scans by {formatNumber(result.uniqueScanners)} different
+        scanners, {formatPercent(result.conversionRate)} of them converted. Told{' '}
+        <Time iso={result.endedAt} />.
+      </p>
+    </Notice>
+  );
+}
+
+function Numbers({ id, numbers }: { readonly id: string; readonly numbers: CampaignAnalytics }) {
+  const { totalScans, uniqueScanners, conversions, conversionRate, timeseries } = numbers;
+  const points = timeseries.map(({ date, scans }) => ({ start: `${date}T00:00:00.000Z`, scans }));
+  return (
+    <div class="stack">
+      <Figures>
+        <Figure label="Scans" value={formatNumber(totalScans)} note="Within the schedule" />
+        <Figure
+          label="Different scanners"
+          value={formatNumber(uniqueScanners)}
+          note="Over all codes"
+        />
+        <Figure
+          label="Conversions"
+          value={formatNumber(conversions)}
+          note="Told by your programs"
+        />
+        <Figure label="Conversion rate" value={formatPercent(conversionRate)} />
+      </Figures>
+      <Card title="Scans by day" lead="UTC">
+        {points.length === 0 ? (
+          <Empty icon="calendar" title="It has not begun" />
+        ) : (
+          <LazyChart points={points} interval="day" height={chartHeight} />
+        )}
+      </Card>
+      <div class="grid-2">
+        <CodeShares numbers={numbers} />
+        <BreakdownCard
+          base={`/campaigns/${id}/analytics`}
+          span=""
+          title="Who"
+          by={['country', 'device', 'os', 'hour']}
+        />
+      </div>
+      <Attribution />
+    </div>
+  );
+}
+
+const rowsMax = 20;
+
+function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
+  const rows = numbers.codes.slice(0, rowsMax);
+  return (
+    <Card class="card-flush" title="Codes">
+      {rows.length === 0 && <Empty icon="code" title="No codes in it" />}
+      {rows.length > 0 && (
+        <table class="table">
+          <caption class="unseen">Scans by code</caption>
+          <thead>
+            <tr>
+              <th scope="col">Code</th>
+              <th scope="col" class="end">
+                Scans
+              </th>
+              <th scope="col" class="end">
+                Conversions
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ qrId, deleted, totalScans, conversions }) => (
+              <tr key={qrId}>
+                <td>{deleted ? <span class="soft">Deleted</span> : <CodeLink id={qrId} />}</td>
+                <td class="number">{formatNumber(totalScans)}</td>
+                <td class="number">{formatNumber(conversions)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Card>
+  );
+}
+
+function CodeLink({ id }: { readonly id: string }) {
+  const { data } = useResource<QrCode>(`/qr-codes/${id}`);
+  return (
+    <a class="row-title one-line" href={pathTo('code', { id })}>
+      {data === undefined ? `…${id.slice(-6)}` : nameOf(data)}
+    </a>
+  );
+}
+
+interface DeedProps {
+  readonly campaign: Campaign;
+  readonly onClose: () => void;
+}
+
+function Edit({ campaign, onClose }: DeedProps) {
+  const { id, name, startDate, endDate, qrCodeIds } = campaign;
+  const start = { name, startDate, endDate: endDate ?? '', qrCodeIds };
+  return (
+    <Dialog title="Change the campaign" width="wide" onClose={onClose}>
+      <CampaignForm
+        start={start}
+        action="Save"
+        onCancel={onClose}
+        onSave={async (draft) => {
+          const body = campaignBody(draft);
+          keepAnswer(
+            `/campaigns/${id}`,
+            await call<Campaign>('PATCH', `/campaigns/${id}`, { body }),
+          );
+          invalidate('/campaigns?', `/campaigns/${id}/analytics`);
+          say('Saved.');
+          onClose();
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function Delete({ campaign: { id, name }, onClose }: DeedProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE', `/campaigns/${id}`);
+    say('The campaign is deleted.');
+    navigate(pathTo('campaigns'));
+    invalidate('/campaigns?');
+  };
+  return (
+    <Confirm title="Delete this campaign?" action="Delete" onConfirm={remove} onClose={onClose}>
+      <p>
+        <b>{name}</b> and its results go. Its codes stay, and keep all their scans.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,92 @@
+/** Campaigns on a line of months, with today. */
+import { now } from '../../client/browser-clock.ts';
+import { pathTo } from '../../paths.ts';
+import { type Campaign, scheduleText, statusLabels } from './campaign-words.ts';
+
+const dayMs = 86_400_000;
+/** Days shown around what there is; a campaign of many years is cut at both ends. */
+const aroundDays = 10;
+const spanDaysMax = 400;
+const spanDaysMin = 60;
+
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+
+function spanOf(campaigns: readonly Campaign[], todayMs: number): Span {
+  const starts = campaigns.map(({ startDate }) => startOf(startDate));
+  const ends = campaigns.flatMap(({ endDate }) =>
+    endDate === null ? [] : [startOf(endDate) + dayMs],
+  );
+  const around = aroundDays * dayMs;
+  const half = (spanDaysMax / 2) * dayMs;
+  const startMs = Math.max(todayMs - half, Math.min(todayMs, ...starts) - around);
+  const endMs = Math.min(todayMs + half, Math.max(todayMs, ...ends) + around);
+  return { startMs, endMs: Math.max(endMs, startMs + spanDaysMin * dayMs) };
+}
+
+/** The months in a span, each with the share of it that it takes. */
+function monthsOf({
+  startMs,
+  endMs,
+}: Span): Array<{ readonly label: string; readonly share: number }> {
+  const format = new Intl.DateTimeFormat(undefined, {
+    month: 'short',
+    year: '2-digit',
+    timeZone: 'UTC',
+  });
+  const months = [];
+  let at = startMs;
+  while (at < endMs) {
+    const date = new Date(at);
+    const next = Math.min(endMs, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
+    months.push({ label: format.format(date), share: (next - at) / (endMs - startMs) });
+    at = next;
+  }
+  return months;
+}
+
+const percent = (fraction: number): string =>
+  `${(Math.min(1, Math.max(0, fraction)) * 100).toFixed(2)}%`;
+
+export function Schedule({ campaigns }: { readonly campaigns: readonly Campaign[] }) {
+  const todayMs = now();
+  const span = spanOf(campaigns, todayMs);
+  const place = (ms: number): number => (ms - span.startMs) / (span.endMs - span.startMs);
+  return (
+    <div class="schedule" tabIndex={0} role="group" aria-label="Calendar of campaigns">
+      <div class="schedule-grid">
+        <div class="schedule-months" aria-hidden="true">
+          {monthsOf(span).map(({ label, share }) => (
+            <span key={label} class="schedule-month" style={{ width: percent(share) }}>
+              {share > 0.05 ? label : ''}
+            </span>
+          ))}
+        </div>
+        {campaigns.map((campaign) => {
+          const { id, name, startDate, endDate, status } = campaign;
+          const left = place(startOf(startDate));
+          const right = endDate === null ? 1 : place(startOf(endDate) + dayMs);
+          const text = `${name}: ${scheduleText(campaign)}, ${statusLabels[status].toLowerCase()}`;
+          return (
+            <div key={id} class="schedule-row">
+              <a
+                class={`schedule-bar schedule-${status}`}
+                href={pathTo('campaign', { id })}
+                title={text}
+                aria-label={text}
+                style={{ left: percent(left), right: percent(1 - right) }}
+              >
+                <span class="one-line">{name}</span>
+              </a>
+            </div>
+          );
+        })}
+        <span class="schedule-today" title="Today" style={{ left: percent(place(todayMs)) }} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,90 @@
+/** A code's numbers over a range of days. Each way of splitting them is read when it is looked at. */
+import { useState } from 'preact/hooks';
+import { formatNumber, formatPercent } from '../../client/format.ts';
+import { useResource } from '../../client/resource.ts';
+import type { Analytics, QrCode, Timeseries } from '../../client/wire.ts';
+import { BreakdownCard } from '../../parts/breakdown.tsx';
+import { intervalOf, RangePicker, rangeQuery, useRange } from '../../parts/date-range.tsx';
+import { Figure, Figures } from '../../parts/figures.tsx';
+import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { sayProblem } from '../../parts/toast.tsx';
+import { downloadAnswer } from '../../client/download.ts';
+
+export function AnalyticsPart({ code }: { readonly code: QrCode }) {
+  const { range } = useRange();
+  const base = `/qr-codes/${code.id}/analytics`;
+  const span = rangeQuery(range);
+  const interval = intervalOf(range);
+  const totals = useResource<Analytics>(`${base}?${span}`);
+  const series = useResource<Timeseries>(`${base}/timeseries?${span}&interval=${interval}`);
+  return (
+    <div class="stack">
+      <RangePicker />
+      <Ready of={totals} skeleton={<Skeleton height={112} />}>
+        {(data) => <Totals data={data} />}
+      </Ready>
+      <Card
+        title="Scans over time"
+        lead={interval === 'day' ? 'By day, UTC' : 'By hour, your time'}
+        actions={<ExportButton path={`${base}/timeseries?${span}&interval=${interval}`} />}
+      >
+        <Ready of={series} skeleton={<Skeleton height={chartHeight} />}>
+          {({ data, interval: shown }) => (
+            <LazyChart points={data} interval={shown} height={chartHeight} />
+          )}
+        </Ready>
+      </Card>
+      <div class="grid-2">
+        <BreakdownCard base={base} span={span} title="Where" by={['country', 'city', 'referer']} />
+        <BreakdownCard base={base} span={span} title="With what" by={['device', 'os', 'browser']} />
+      </div>
+      <BreakdownCard
+        base={base}
+        span={span}
+        title="When, and what was left out"
+        by={['hour', 'bot']}
+      />
+      <Attribution />
+    </div>
+  );
+}
+
+function Totals({ data }: { readonly data: Analytics }) {
+  const { totalScans, uniqueScanners, devices } = data;
+  const share = (count: number): string =>
+    totalScans === 0 ? '' : `${formatPercent(count / totalScans)} of the scans`;
+  return (
+    <Figures>
+      <Figure label="Scans" value={formatNumber(totalScans)} />
+      <Figure label="Different scanners" value={formatNumber(uniqueScanners)} />
+      <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
+      <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
+    </Figures>
+  );
+}
+
+function ExportButton({ path }: { readonly path: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    await downloadAnswer(path, 'text/csv', 'scans-over-time.csv').catch(sayProblem);
+    setBusy(false);
+  };
+  return (
+    <Button size="small" icon="download" isBusy={isBusy} onClick={() => void save()}>
+      CSV
+    </Button>
+  );
+}
+
+export function Attribution() {
+  return (
+    <p class="attribution">
+      Countries and cities: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and{' '}
+      <a href="https://www.nro.net">NRO</a>, CC BY 4.0. Bots, link previews and prefetches are never
+      counted as scans.
+    </p>
+  );
+}

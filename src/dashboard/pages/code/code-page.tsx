@@ -1,0 +1,152 @@
+/** One code: its picture and where it leads, above; its numbers, design and history below. */
+import { useState } from 'preact/hooks';
+import { useResource } from '../../client/resource.ts';
+import { currentQuery, mayLeavePart, setQuery } from '../../client/router.ts';
+import { may } from '../../client/session.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { ownImage } from '../../parts/code-image.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Badge, Tabs } from '../../parts/list.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { pathTo } from '../../paths.ts';
+import { typeLabel } from '../codes/code-types.ts';
+import { nameOf } from '../codes/codes-table.tsx';
+import type { PageProps } from '../../shell/page-props.ts';
+import { AnalyticsPart } from './analytics-part.tsx';
+import { CodeTop } from './code-top.tsx';
+import { DeleteCode } from './delete-code.tsx';
+import { Designer } from './designer.tsx';
+import { DetailsPart } from './details-part.tsx';
+import { HistoryPart } from './history-part.tsx';
+import { Retarget } from './retarget.tsx';
+import { ScansPart } from './scans-part.tsx';
+
+type Deed = 'retarget' | 'delete';
+
+export function CodePage({ params }: PageProps) {
+  const id = params.id ?? '';
+  const code = useResource<QrCode>(`/qr-codes/${id}`);
+  const [deed, setDeed] = useState<Deed>();
+  const close = (): void => setDeed(undefined);
+  const { data } = code;
+  return (
+    <Page
+      title={data === undefined ? 'Code' : nameOf(data)}
+      back={{ href: pathTo('codes'), label: 'Codes' }}
+      lead={data && <Lead code={data} />}
+      actions={data && <Actions code={data} onDeed={setDeed} />}
+    >
+      <Ready of={code} skeleton={<TopSkeleton />}>
+        {(shown) => (
+          <div class="stack">
+            <CodeTop code={shown} onRetarget={() => setDeed('retarget')} />
+            <Parts code={shown} />
+            {deed === 'retarget' && <Retarget code={shown} onClose={close} />}
+            {deed === 'delete' && <DeleteCode code={shown} onClose={close} />}
+          </div>
+        )}
+      </Ready>
+    </Page>
+  );
+}
+
+function Lead({ code }: { readonly code: QrCode }) {
+  return (
+    <>
+      <Badge tone={code.dynamic ? 'accent' : 'plain'}>{code.dynamic ? 'Dynamic' : 'Static'}</Badge>{' '}
+      {typeLabel(code.type)}, made <Time iso={code.createdAt} />
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly code: QrCode;
+  readonly onDeed: (deed: Deed) => void;
+}
+
+const formats = [
+  { format: 'png', label: 'PNG, for screens', size: 1_024 },
+  { format: 'svg', label: 'SVG, vector', size: 1_024 },
+  { format: 'pdf', label: 'PDF, for print', size: 1_024 },
+  { format: 'eps', label: 'EPS, for print shops', size: 1_024 },
+  { format: 'webp', label: 'WebP, small', size: 1_024 },
+] as const;
+
+/** A file of the picture, to be saved. */
+const fileUrl = (imageUrl: string, format: string, size: number): string =>
+  `${ownImage(imageUrl, format)}&size=${size}&download=1`;
+
+function Actions({ code, onDeed }: ActionsProps) {
+  const button = (
+    <>
+      <Icon name="download" />
+      <span>Download</span>
+    </>
+  );
+  return (
+    <>
+      <Menu button={button}>
+        {formats.map(({ format, label, size }) => (
+          <MenuItem
+            key={format}
+            icon="download"
+            isDownload
+            href={fileUrl(code.imageUrl, format, size)}
+          >
+            {label}
+          </MenuItem>
+        ))}
+      </Menu>
+      {may('editor') && (
+        <Button icon="trash" label="Delete this code" onClick={() => onDeed('delete')} />
+      )}
+    </>
+  );
+}
+
+const dynamicTabs = [
+  { value: 'analytics', label: 'Analytics' },
+  { value: 'scans', label: 'Scans' },
+  { value: 'design', label: 'Design' },
+  { value: 'history', label: 'History' },
+  { value: 'details', label: 'Details' },
+] as const;
+type Part = (typeof dynamicTabs)[number]['value'];
+
+function Parts({ code }: { readonly code: QrCode }) {
+  const tabs = dynamicTabs.filter(
+    ({ value }) => code.dynamic || value === 'design' || value === 'details',
+  );
+  const first = tabs[0]?.value ?? 'details';
+  const chosen = tabs.find(({ value }) => value === currentQuery.value.get('part'))?.value ?? first;
+  return (
+    <>
+      <Tabs<Part>
+        look="line"
+        label="Parts of this page"
+        value={chosen}
+        tabs={tabs}
+        onChange={(part) => {
+          if (mayLeavePart()) setQuery({ part: part === first ? undefined : part });
+        }}
+      />
+      {chosen === 'analytics' && <AnalyticsPart code={code} />}
+      {chosen === 'scans' && <ScansPart code={code} />}
+      {chosen === 'design' && <Designer code={code} />}
+      {chosen === 'history' && <HistoryPart code={code} />}
+      {chosen === 'details' && <DetailsPart code={code} />}
+    </>
+  );
+}
+
+const topHeight = 300;
+function TopSkeleton() {
+  return (
+    <Card>
+      <Skeleton height={topHeight} />
+    </Card>
+  );
+}

@@ -1,0 +1,41 @@
+/** Deleting a code: prints of it are dead for ever, so its name is to be typed. */
+import { call } from '../../client/http.ts';
+import { invalidate } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+
+interface DeleteProps {
+  readonly code: QrCode;
+  readonly onClose: () => void;
+}
+
+export function DeleteCode({ code, onClose }: DeleteProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE', `/qr-codes/${code.id}`);
+    say('The code is deleted.');
+    navigate(pathTo('codes'));
+    invalidate('/qr-codes?', '/analytics', '/campaigns');
+  };
+  return (
+    <Confirm
+      title="Delete this code for good?"
+      action="Delete for good"
+      typed={code.slug ?? 'delete'}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      {code.dynamic ? (
+        <p>
+          Everybody who scans a print of it from now on finds nothing. Its short code is never given
+          out again, so this cannot be undone, not even by making the code again. Its numbers stay
+          readable through the API for 90 days.
+        </p>
+      ) : (
+        <p>It disappears from your list. Prints of a static code go on working by themselves.</p>
+      )}
+    </Confirm>
+  );
+}

@@ -1,0 +1,105 @@
+/**
+ * The look of a code, changed in view: every change is drawn by the service, read back by its decoder, and
+ * shown with the verdict. Nothing holds until it is saved; what cannot be scanned cannot be saved.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { holdReader } from '../../client/router.ts';
+import { may } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { Design, QrCode } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Card } from '../../parts/page.tsx';
+import { say } from '../../parts/toast.tsx';
+import { DesignFields } from './design-fields.tsx';
+import { type Preview, usePreview } from './preview.ts';
+
+/** What PATCH needs to turn one design into the other: null resets a field. */
+function patchOf(before: Design, after: Design): Record<string, unknown> {
+  const removed = Object.keys(before).filter((key) => !(key in after));
+  return { ...Object.fromEntries(removed.map((key) => [key, null])), ...after };
+}
+
+export function Designer({ code }: { readonly code: QrCode }) {
+  const saved = code.design ?? {};
+  const [design, setDesign] = useState<Design>(saved);
+  const preview = usePreview(code, design);
+  const form = useSubmission();
+  const isChanged = JSON.stringify(design) !== JSON.stringify(saved);
+  useEffect(() => holdReader(() => isChanged), [isChanged]);
+  const save = async (): Promise<void> => {
+    const body = { design: patchOf(saved, design) };
+    const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body });
+    keepAnswer(`/qr-codes/${code.id}`, answer);
+    setDesign(answer.design ?? {});
+    invalidate('/qr-codes?', '/events');
+    say('The design is saved. Prints made before go on working.');
+  };
+  const isRefused = preview.verdict === 'unscannable';
+  return (
+    <Card
+      title="Design"
+      lead="Prints made before go on working: what the code says does not change."
+    >
+      <div class="designer">
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            form.submit(save);
+          }}
+        >
+          <fieldset class="bare" disabled={!may('editor')}>
+            <DesignFields design={design} onChange={setDesign} />
+          </fieldset>
+          {form.problem && <ProblemNotice problem={form.problem} />}
+          {may('editor') && (
+            <div class="form-foot">
+              <Button
+                type="submit"
+                tone="accent"
+                isBusy={form.isBusy}
+                disabled={!isChanged || isRefused}
+              >
+                Save the design
+              </Button>
+              <Button disabled={!isChanged} onClick={() => setDesign(saved)}>
+                Undo
+              </Button>
+              <Button tone="quiet" onClick={() => setDesign({})}>
+                Back to plain
+              </Button>
+            </div>
+          )}
+        </form>
+        <PreviewPane preview={preview} />
+      </div>
+    </Card>
+  );
+}
+
+function PreviewPane({ preview }: { readonly preview: Preview }) {
+  const { url, verdict, problem, isBusy } = preview;
+  return (
+    <div class="preview">
+      <div class={`checker${isBusy ? ' stale' : ''}`}>
+        <img class="code-image" src={url} alt="How the code will look" width={260} height={260} />
+      </div>
+      <div aria-live="polite">
+        {verdict === 'scannable' && (
+          <Notice tone="good" title="Scans well">
+            <p>Drawn small and a little blurred, it was read back.</p>
+          </Notice>
+        )}
+        {verdict === 'unscannable' && problem !== undefined && (
+          <Notice tone="warn" title="Cannot be scanned">
+            <p>{problem.faults[0]?.message ?? problem.message}</p>
+          </Notice>
+        )}
+        {verdict === 'unknown' && problem !== undefined && <ProblemNotice problem={problem} />}
+      </div>
+    </div>
+  );
+}

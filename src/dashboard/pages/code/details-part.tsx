@@ -1,0 +1,177 @@
+/** A code's other fields: name, tags, end. A static code keeps what it says. */
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { holdReader } from '../../client/router.ts';
+import { may } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Fact } from '../../parts/list.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import { Card } from '../../parts/page.tsx';
+import { say } from '../../parts/toast.tsx';
+import { splitTags } from '../codes/new-code-page.tsx';
+
+const shownPaths = ['name', 'tags', 'expiresAt', 'scanLimit'];
+
+/** The value of a `datetime-local` field: the reader's zone, to the minute. */
+function localTime(iso: string | null): string {
+  if (iso === null) return '';
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+interface Draft {
+  readonly name: string;
+  readonly tags: string;
+  readonly expiresAt: string;
+  readonly scanLimit: string;
+}
+
+const draftOf = (code: QrCode): Draft => ({
+  name: code.name ?? '',
+  tags: code.tags.join(', '),
+  expiresAt: localTime(code.expiresAt),
+  scanLimit: code.scanLimit === null ? '' : String(code.scanLimit),
+});
+
+/** The body of the change; a static code has neither end. */
+function changeOf(code: QrCode, { name, tags, expiresAt, scanLimit }: Draft): unknown {
+  const isNewEnd = expiresAt !== localTime(code.expiresAt);
+  const end = expiresAt === '' ? null : new Date(expiresAt).toISOString();
+  return {
+    name: name.trim() === '' ? null : name.trim(),
+    tags: splitTags(tags),
+    ...(code.dynamic && isNewEnd ? { expiresAt: end } : {}),
+    ...(code.dynamic ? { scanLimit: scanLimit === '' ? null : Number(scanLimit) } : {}),
+  };
+}
+
+export function DetailsPart({ code }: { readonly code: QrCode }) {
+  const [draft, setDraft] = useState(() => draftOf(code));
+  const form = useSubmission();
+  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(code));
+  useEffect(() => holdReader(() => isChanged), [isChanged]);
+  const save = async (): Promise<void> => {
+    const body = changeOf(code, draft);
+    const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body });
+    keepAnswer(`/qr-codes/${code.id}`, answer);
+    setDraft(draftOf(answer));
+    invalidate('/qr-codes?', '/events');
+    say('Saved.');
+  };
+  const problem = form.otherProblem(shownPaths);
+  return (
+    <div class="grid-2">
+      <Card title="Details">
+        <form
+          class="form"
+          noValidate
+          onSubmit={(event) => {
+            event.preventDefault();
+            form.submit(save);
+          }}
+        >
+          <Fields
+            draft={draft}
+            onChange={setDraft}
+            faultOf={form.faultOf}
+            isDynamic={code.dynamic}
+          />
+          {problem && <ProblemNotice problem={problem} />}
+          {may('editor') && (
+            <div class="form-foot">
+              <Button type="submit" tone="accent" isBusy={form.isBusy} disabled={!isChanged}>
+                Save
+              </Button>
+            </div>
+          )}
+        </form>
+      </Card>
+      <Identity code={code} />
+    </div>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
+  readonly faultOf: (path: string) => string | undefined;
+  readonly isDynamic: boolean;
+}
+
+function Fields({ draft, onChange, faultOf, isDynamic }: FieldsProps) {
+  const field = (name: keyof Draft) => ({
+    value: draft[name],
+    onInput: (text: string) => onChange({ ...draft, [name]: text }),
+    fault: faultOf(name),
+    isReadOnly: !may('editor'),
+  });
+  return (
+    <>
+      <TextField label="Name" isOptional lengthMax={120} {...field('name')} />
+      <TextField label="Tags" isOptional hint="With commas between them" {...field('tags')} />
+      {isDynamic && (
+        <div class="form-row">
+          <TextField
+            label="Ends at"
+            isOptional
+            type="datetime-local"
+            hint="Your time zone"
+            {...field('expiresAt')}
+          />
+          <TextField
+            label="Ends after"
+            isOptional
+            type="number"
+            min={1}
+            hint="Scans in all"
+            {...field('scanLimit')}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Identity({ code }: { readonly code: QrCode }) {
+  const metadata = Object.keys(code.metadata).length > 0;
+  return (
+    <Card title="For programs">
+      <dl class="facts">
+        <Fact label="Id">
+          <span class="code-address">
+            <code>{code.id}</code>
+            <CopyButton text={code.id} label="Copy the id" />
+          </span>
+        </Fact>
+        {code.slug !== null && (
+          <Fact label="Short code">
+            <code>{code.slug}</code>
+          </Fact>
+        )}
+        {code.externalId !== null && (
+          <Fact label="External id">
+            <code>{code.externalId}</code>
+          </Fact>
+        )}
+        <Fact label="Image">
+          <span class="code-address">
+            <a href={code.imageUrl} target="_blank" rel="noreferrer">
+              The address of its picture
+            </a>
+            <CopyButton text={code.imageUrl} label="Copy the address of the picture" />
+          </span>
+        </Fact>
+        {metadata && (
+          <Fact label="Metadata">
+            <code>{JSON.stringify(code.metadata)}</code>
+          </Fact>
+        )}
+      </dl>
+    </Card>
+  );
+}

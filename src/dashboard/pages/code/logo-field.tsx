@@ -1,0 +1,79 @@
+/** A logo in the middle: a file of at most 256 KB, kept by the service with the design. */
+import { useId, useState } from 'preact/hooks';
+import type { Design } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+
+interface LogoProps {
+  readonly design: Design;
+  readonly onChange: (design: Design) => void;
+}
+
+const bytesMax = 262_144;
+const standardScale = 0.22;
+const types = ['image/png', 'image/jpeg', 'image/svg+xml'];
+
+export function LogoField({ design, onChange }: LogoProps) {
+  const id = useId();
+  const [fault, setFault] = useState<string>();
+  const { logo, logoScale, ...rest } = design;
+  const take = async (file: File | undefined): Promise<void> => {
+    setFault(undefined);
+    if (file === undefined) return;
+    if (!types.includes(file.type)) return setFault('Expected a PNG, JPEG or SVG file.');
+    if (file.size > bytesMax) return setFault('Expected a file of at most 256 KB.');
+    onChange({ ...design, logo: await dataUrl(file) });
+  };
+  return (
+    <div class="form-row">
+      <div class={`field${fault === undefined ? '' : ' field-faulty'}`}>
+        <label class="field-label" for={id}>
+          Logo <span class="field-optional">optional</span>
+        </label>
+        <input
+          id={id}
+          class="input"
+          type="file"
+          accept={types.join(',')}
+          aria-describedby={`${id}-hint`}
+          onChange={(event) => void take(event.currentTarget.files?.[0])}
+        />
+        <p class={fault === undefined ? 'field-hint' : 'field-fault'} id={`${id}-hint`}>
+          {fault ?? 'PNG, JPEG or SVG, at most 256 KB'}
+        </p>
+      </div>
+      {logo !== undefined && (
+        <div class="field">
+          <label class="field-label" for={`${id}-scale`}>
+            Its size: {Math.round((logoScale ?? standardScale) * 100)} %
+          </label>
+          <input
+            id={`${id}-scale`}
+            class="slider"
+            type="range"
+            min={5}
+            max={25}
+            value={Math.round((logoScale ?? standardScale) * 100)}
+            onInput={(event) =>
+              onChange({ ...design, logoScale: Number(event.currentTarget.value) / 100 })
+            }
+          />
+          <Button size="small" icon="trash" onClick={() => onChange(rest)}>
+            Take the logo out
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** `data:image/png;base64,…` */
+async function dataUrl(file: File): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => {
+      if (typeof reader.result === 'string') resolve(reader.result);
+    });
+    reader.addEventListener('error', () => reject(new Error('the file cannot be read')));
+    reader.readAsDataURL(file);
+  });
+}

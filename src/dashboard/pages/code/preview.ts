@@ -1,0 +1,65 @@
+/** The picture of a design that is not saved, drawn by the service a moment after the last change. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isScarce, send } from '../../client/http.ts';
+import { type Problem, problemOf } from '../../client/problem.ts';
+import type { Design, QrCode } from '../../client/wire.ts';
+import { ownImage } from '../../parts/code-image.tsx';
+
+export interface Preview {
+  readonly url: string;
+  readonly verdict: 'scannable' | 'unscannable' | 'unknown';
+  readonly problem: Problem | undefined;
+  readonly isBusy: boolean;
+}
+
+/** Every drawing is a request: a small plan's minute must not go into dragging a colour about. */
+const pauseMs = 350;
+const scarcePauseMs = 1_200;
+const size = 520;
+
+export function usePreview(code: QrCode, design: Design): Preview {
+  const plain = ownImage(code.imageUrl, 'svg');
+  const [preview, setPreview] = useState<Preview>({
+    url: plain,
+    verdict: 'unknown',
+    problem: undefined,
+    isBusy: false,
+  });
+  const drawn = useRef('');
+  useEffect(() => () => URL.revokeObjectURL(drawn.current), []);
+  const text = JSON.stringify(design);
+  const show = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const blob = await draw(code.id, design, signal);
+      URL.revokeObjectURL(drawn.current);
+      drawn.current = URL.createObjectURL(blob);
+      setPreview({ url: drawn.current, verdict: 'scannable', problem: undefined, isBusy: false });
+    } catch (error) {
+      if (signal.aborted) return;
+      const problem = problemOf(error);
+      const verdict = problem.status === 422 ? 'unscannable' : 'unknown';
+      setPreview((before) => ({ url: before.url, verdict, problem, isBusy: false }));
+    }
+  };
+  useEffect(() => {
+    const stopper = new AbortController();
+    const timer = setTimeout(
+      () => {
+        setPreview((before) => ({ ...before, isBusy: true }));
+        void show(stopper.signal);
+      },
+      isScarce() ? scarcePauseMs : pauseMs,
+    );
+    return () => {
+      clearTimeout(timer);
+      stopper.abort();
+    };
+  }, [code.id, text]);
+  return preview;
+}
+
+async function draw(id: string, design: Design, signal: AbortSignal): Promise<Blob> {
+  const body = { id, design, format: 'png', size };
+  const response = await send('POST', '/qr-codes/preview', { body, signal, accept: 'image/png' });
+  return await response.blob();
+}

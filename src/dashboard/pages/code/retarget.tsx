@@ -1,0 +1,92 @@
+/**
+ * Changing where a printed code leads. It takes effect at once for every print, so both addresses are
+ * shown before it is done.
+ */
+import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Fact } from '../../parts/list.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import { say } from '../../parts/toast.tsx';
+import { withScheme } from '../codes/target-fields.tsx';
+
+interface RetargetProps {
+  readonly code: QrCode;
+  readonly onClose: () => void;
+}
+
+export function Retarget({ code, onClose }: RetargetProps) {
+  const [text, setText] = useState(code.target);
+  const [isAsking, setAsking] = useState(false);
+  const form = useSubmission();
+  const target = withScheme(text);
+  const change = async (): Promise<void> => {
+    try {
+      const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body: { target } });
+      keepAnswer(`/qr-codes/${code.id}`, answer);
+    } catch (error) {
+      setAsking(false);
+      throw error;
+    }
+    invalidate('/qr-codes?', '/events');
+    say('Done. Every print leads to the new address now.');
+    onClose();
+  };
+  const problem = form.otherProblem(['target']);
+  return (
+    <Dialog
+      title={isAsking ? 'Change it for every print?' : 'Change where it leads'}
+      onClose={onClose}
+    >
+      <form
+        class="dialog-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isAsking) form.submit(change);
+          else if (target !== '' && target !== code.target) setAsking(true);
+        }}
+      >
+        {isAsking ? (
+          <dl class="facts">
+            <Fact label="Until now">{code.target}</Fact>
+            <Fact label="From now on">
+              <b>{target}</b>
+            </Fact>
+          </dl>
+        ) : (
+          <TextField
+            label="New address"
+            type="url"
+            value={text}
+            onInput={setText}
+            hasFocus
+            fault={form.faultOf('target')}
+            hint="The printed code stays as it is."
+          />
+        )}
+        {problem && <ProblemNotice problem={problem} />}
+        <footer class="dialog-foot">
+          {isAsking ? (
+            <Button onClick={() => setAsking(false)}>Back</Button>
+          ) : (
+            <Button onClick={onClose}>Cancel</Button>
+          )}
+          <Button
+            type="submit"
+            tone="accent"
+            isBusy={form.isBusy}
+            disabled={!isAsking && (target === '' || target === code.target)}
+          >
+            {isAsking ? 'Change it now' : 'Go on'}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,126 @@
+/** Every single scan, newest first, and all of them as a file. */
+import { useEffect, useState } from 'preact/hooks';
+import { downloadAnswer } from '../../client/download.ts';
+import { capitalize, countryName } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { type Problem, problemOf } from '../../client/problem.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { Empty, ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { sayProblem } from '../../parts/toast.tsx';
+
+interface Scan {
+  readonly id: string;
+  readonly scannedAt: string;
+  readonly country: string;
+  readonly city: string;
+  readonly device: string;
+  readonly os: string;
+  readonly referer: string | null;
+}
+
+interface ScanPage {
+  readonly data: readonly Scan[];
+  readonly nextCursor?: string;
+}
+
+const limit = 50;
+
+export function ScansPart({ code }: { readonly code: QrCode }) {
+  const [scans, setScans] = useState<readonly Scan[]>();
+  const [cursor, setCursor] = useState<string>();
+  const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setBusy] = useState(false);
+  const read = async (from: string | undefined): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    const more = from === undefined ? '' : `&cursor=${encodeURIComponent(from)}`;
+    try {
+      const page = await call<ScanPage>('GET', `/qr-codes/${code.id}/scans?limit=${limit}${more}`);
+      setScans((before) => [...(from === undefined ? [] : (before ?? [])), ...page.data]);
+      setCursor(page.nextCursor);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    setBusy(false);
+  };
+  useEffect(() => void read(undefined), []);
+  const actions = (
+    <>
+      <Button size="small" icon="refresh" isBusy={isBusy} onClick={() => void read(undefined)}>
+        Newest
+      </Button>
+      <ExportAll codeId={code.id} />
+    </>
+  );
+  return (
+    <Card
+      class="card-flush"
+      title="Scans"
+      lead="Without address or user agent: those are never kept"
+      actions={actions}
+    >
+      {problem && <ProblemNotice problem={problem} onRetry={() => void read(cursor)} />}
+      {scans === undefined && problem === undefined && <Skeleton height={320} />}
+      {scans?.length === 0 && <Empty icon="scan" title="Nobody has scanned it yet" />}
+      {scans !== undefined && scans.length > 0 && <ScanTable scans={scans} />}
+      {cursor !== undefined && (
+        <div class="table-foot">
+          <Button isBusy={isBusy} onClick={() => void read(cursor)}>
+            Show older ones
+          </Button>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function ExportAll({ codeId }: { readonly codeId: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    await downloadAnswer(`/qr-codes/${codeId}/scans`, 'text/csv', 'scans.csv').catch(sayProblem);
+    setBusy(false);
+  };
+  return (
+    <Button size="small" icon="download" isBusy={isBusy} onClick={() => void save()}>
+      All as CSV
+    </Button>
+  );
+}
+
+function ScanTable({ scans }: { readonly scans: readonly Scan[] }) {
+  return (
+    <div class="table-wrap">
+      <table class="table">
+        <caption class="unseen">Scans, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">Where</th>
+            <th scope="col">With what</th>
+            <th scope="col" class="hide-narrow">
+              From
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {scans.map(({ id, scannedAt, country, city, device, os, referer }) => (
+            <tr key={id}>
+              <td>
+                <Time iso={scannedAt} style="full" />
+              </td>
+              <td>{[city, countryName(country)].filter((text) => text !== '').join(', ')}</td>
+              <td>
+                {capitalize(device)}, {os}
+              </td>
+              <td class="hide-narrow soft">{referer ?? 'The camera'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

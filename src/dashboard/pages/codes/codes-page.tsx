@@ -1,0 +1,110 @@
+/** All codes: search, filters, pages; everything stands in the address, so that it can be sent. */
+import { useState } from 'preact/hooks';
+import { downloadAnswer } from '../../client/download.ts';
+import { useResource } from '../../client/resource.ts';
+import { currentQuery } from '../../client/router.ts';
+import { may } from '../../client/session.ts';
+import type { Page as PageOf, QrCodeItem } from '../../client/wire.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Pager } from '../../parts/list.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { sayProblem } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { CodeFilters } from './code-filters.tsx';
+import { CodesTable } from './codes-table.tsx';
+
+const limit = 25;
+const filterNames = ['search', 'type', 'dynamic', 'tag', 'campaign', 'from', 'to'] as const;
+
+export function CodesPage() {
+  const query = currentQuery.value;
+  const page = Math.max(1, Number(query.get('page') ?? 1) || 1);
+  const filters = new URLSearchParams();
+  for (const name of filterNames) {
+    const value = query.get(name);
+    if (value !== null && value !== '') filters.set(name, value);
+  }
+  const asked = new URLSearchParams([...filters, ['page', String(page)], ['limit', String(limit)]]);
+  const codes = useResource<PageOf<QrCodeItem>>(`/qr-codes?${asked}`);
+  return (
+    <Page title="Codes" actions={<Actions filters={filters} />}>
+      <CodeFilters query={query} />
+      <Ready of={codes} skeleton={<TableSkeleton />}>
+        {({ data, total }) =>
+          data.length === 0 ? (
+            <NoCodes isFiltered={filters.size > 0} />
+          ) : (
+            <>
+              <CodesTable codes={data} />
+              <Pager page={page} limit={limit} total={total} />
+            </>
+          )
+        }
+      </Ready>
+    </Page>
+  );
+}
+
+function Actions({ filters }: { readonly filters: URLSearchParams }) {
+  const [isBusy, setBusy] = useState(false);
+  const exportAll = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await downloadAnswer(`/qr-codes?${filters}`, 'text/csv', 'codes.csv');
+    } catch (error) {
+      sayProblem(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <Button icon="download" isBusy={isBusy} onClick={() => void exportAll()}>
+        Export
+      </Button>
+      {may('editor') && (
+        <>
+          <ButtonLink icon="upload" href={pathTo('importCodes')}>
+            Import
+          </ButtonLink>
+          <ButtonLink tone="accent" icon="plus" href={pathTo('newCode')}>
+            New code
+          </ButtonLink>
+        </>
+      )}
+    </>
+  );
+}
+
+function NoCodes({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <div class="card">
+        <Empty icon="search" title="No code fits these filters">
+          <ButtonLink href={pathTo('codes')}>Clear the filters</ButtonLink>
+        </Empty>
+      </div>
+    );
+  }
+  return (
+    <div class="card">
+      <Empty icon="code" title="No codes yet">
+        <p>Print a code once, and change where it leads whenever you like.</p>
+        {may('editor') && (
+          <ButtonLink tone="accent" icon="plus" href={pathTo('newCode')}>
+            Make the first code
+          </ButtonLink>
+        )}
+      </Empty>
+    </div>
+  );
+}
+
+const skeletonHeight = 560;
+function TableSkeleton() {
+  return (
+    <div class="card">
+      <Skeleton height={skeletonHeight} />
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+/** Codes as rows: on a phone what matters of each, on a wide screen everything. */
+import { formatNumber, shortAddress } from '../../client/format.ts';
+import { setQuery } from '../../client/router.ts';
+import type { QrCodeItem } from '../../client/wire.ts';
+import { CodeImage } from '../../parts/code-image.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
+import { Time } from '../../parts/time.tsx';
+import { pathTo } from '../../paths.ts';
+import { typeLabel } from './code-types.ts';
+
+const pictureSize = 44;
+const tagsShown = 3;
+
+export function CodesTable({ codes }: { readonly codes: readonly QrCodeItem[] }) {
+  return (
+    <div class="card card-flush">
+      <table class="table codes-table">
+        <caption class="unseen">Codes</caption>
+        <thead>
+          <tr>
+            <th class="col-code" scope="col">
+              Code
+            </th>
+            <th class="col-target hide-narrow" scope="col">
+              Leads to
+            </th>
+            <th class="col-tags hide-narrow" scope="col">
+              Tags
+            </th>
+            <th class="col-scans end" scope="col">
+              Scans
+            </th>
+            <th class="col-date hide-narrow" scope="col">
+              Created
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {codes.map((code) => (
+            <CodeRow key={code.id} code={code} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export const nameOf = ({ name, target }: Pick<QrCodeItem, 'name' | 'target'>): string =>
+  name ?? shortAddress(target);
+
+function CodeRow({ code }: { readonly code: QrCodeItem }) {
+  const { id, type, target, scans, createdAt, dynamic, shortUrl, imageUrl, tags } = code;
+  return (
+    <tr>
+      <td>
+        <div class="code-cell">
+          <CodeImage url={imageUrl} size={pictureSize} />
+          <div class="code-cell-text">
+            <a class="row-title one-line" href={pathTo('code', { id })}>
+              {nameOf(code)}
+            </a>
+            <span class="row-sub one-line">
+              {shortUrl === undefined ? `Static · ${typeLabel(type)}` : shortAddress(shortUrl)}
+            </span>
+          </div>
+        </div>
+      </td>
+      <td class="hide-narrow">
+        <span class="one-line row-sub" title={target}>
+          {shortAddress(target)}
+        </span>
+      </td>
+      <td class="hide-narrow">
+        <span class="tags">
+          {tags.slice(0, tagsShown).map((tag) => (
+            <button
+              key={tag}
+              type="button"
+              class="badge badge-button one-line"
+              title={`Show codes with the tag ${tag}`}
+              onClick={() => setQuery({ tag, page: undefined })}
+            >
+              {tag}
+            </button>
+          ))}
+          {tags.length > tagsShown && <span class="soft">+{tags.length - tagsShown}</span>}
+        </span>
+      </td>
+      <td class="number">{dynamic ? formatNumber(scans) : <span class="soft">—</span>}</td>
+      <td class="hide-narrow soft">
+        <Time iso={createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+/** A short link with its copy button. */
+export function ShortLink({ url }: { readonly url: string }) {
+  return (
+    <span class="code-address">
+      <a class="short-url" href={url} target="_blank" rel="noreferrer">
+        {shortAddress(url)}
+      </a>
+      <CopyButton text={url} label="Copy the short link" />
+    </span>
+  );
+}

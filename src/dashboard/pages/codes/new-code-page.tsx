@@ -1,0 +1,188 @@
+/** A new code: what it leads to first, the rest when wanted. */
+import { useState } from 'preact/hooks';
+import type { CodeType } from '../../../model/code.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { codeTypeOptions } from './code-types.ts';
+import { TargetFields } from './target-fields.tsx';
+
+const shownPaths = ['target', 'name', 'slug', 'tags', 'expiresAt', 'scanLimit'];
+
+interface Draft {
+  readonly target: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly tags: string;
+  readonly expiresAt: string;
+  readonly scanLimit: string;
+}
+
+const emptyDraft: Draft = {
+  target: '',
+  name: '',
+  slug: '',
+  tags: '',
+  expiresAt: '',
+  scanLimit: '',
+};
+
+export const splitTags = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((tag) => tag.trim())
+      .filter((tag) => tag !== ''),
+  ),
+];
+
+function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
+  const tags = splitTags(draft.tags);
+  return {
+    type,
+    target: draft.target,
+    dynamic,
+    ...(draft.name.trim() === '' ? {} : { name: draft.name.trim() }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(!dynamic || draft.slug.trim() === '' ? {} : { slug: draft.slug.trim() }),
+    ...(!dynamic || draft.expiresAt === ''
+      ? {}
+      : { expiresAt: new Date(draft.expiresAt).toISOString() }),
+    ...(!dynamic || draft.scanLimit === '' ? {} : { scanLimit: Number(draft.scanLimit) }),
+  };
+}
+
+export function NewCodePage() {
+  const [type, setType] = useState<CodeType>('url');
+  const [isFixed, setFixed] = useState(false);
+  const [draft, setDraft] = useState(emptyDraft);
+  const form = useSubmission();
+  const dynamic = type === 'url' && !isFixed;
+  const set = (name: keyof Draft) => (text: string) => setDraft({ ...draft, [name]: text });
+  const create = async (): Promise<void> => {
+    const body = bodyOf(draft, type, dynamic);
+    const code = await call<QrCode>('POST', '/qr-codes', { body });
+    invalidate('/qr-codes?', '/analytics', '/events');
+    keepAnswer(`/qr-codes/${code.id}`, code);
+    say('The code is made. It works already.');
+    navigate(pathTo('code', { id: code.id }));
+  };
+  const problem = form.otherProblem(shownPaths);
+  return (
+    <Page title="New code" back={{ href: pathTo('codes'), label: 'Codes' }}>
+      <form
+        class="stack page-narrow"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          form.submit(create);
+        }}
+      >
+        <Card>
+          <div class="form">
+            <SelectField label="Type" value={type} options={codeTypeOptions} onChange={setType} />
+            <TargetFields
+              key={type}
+              type={type}
+              onChange={set('target')}
+              fault={form.faultOf('target')}
+            />
+            {type === 'url' && (
+              <CheckField
+                label="Static: print the address itself"
+                hint="It then cannot be changed, and its scans are not counted."
+                checked={isFixed}
+                onChange={setFixed}
+              />
+            )}
+          </div>
+        </Card>
+        <MoreFields draft={draft} set={set} faultOf={form.faultOf} isDynamic={dynamic} />
+        {problem && <ProblemNotice problem={problem} />}
+        <div class="form-foot">
+          <Button type="submit" tone="accent" isBusy={form.isBusy}>
+            Make the code
+          </Button>
+          <ButtonLink tone="quiet" href={pathTo('codes')}>
+            Cancel
+          </ButtonLink>
+        </div>
+      </form>
+    </Page>
+  );
+}
+
+interface MoreProps {
+  readonly draft: Draft;
+  readonly set: (name: keyof Draft) => (text: string) => void;
+  readonly faultOf: (path: string) => string | undefined;
+  readonly isDynamic: boolean;
+}
+
+function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
+  return (
+    <Card title="More" lead="All of it can wait.">
+      <div class="form">
+        <div class="form-row">
+          <TextField
+            label="Name"
+            isOptional
+            value={draft.name}
+            onInput={set('name')}
+            fault={faultOf('name')}
+            hint="For you: it is not printed"
+            lengthMax={120}
+          />
+          <TextField
+            label="Tags"
+            isOptional
+            value={draft.tags}
+            onInput={set('tags')}
+            fault={faultOf('tags')}
+            hint="With commas between them"
+          />
+        </div>
+        {isDynamic && (
+          <div class="form-row">
+            <TextField
+              label="Short code"
+              isOptional
+              value={draft.slug}
+              onInput={set('slug')}
+              fault={faultOf('slug')}
+              hint="3 to 64 letters, digits, - or _"
+              lengthMax={64}
+            />
+            <TextField
+              label="Ends at"
+              isOptional
+              type="datetime-local"
+              value={draft.expiresAt}
+              onInput={set('expiresAt')}
+              fault={faultOf('expiresAt')}
+              hint="Your time zone"
+            />
+            <TextField
+              label="Ends after"
+              isOptional
+              type="number"
+              min={1}
+              value={draft.scanLimit}
+              onInput={set('scanLimit')}
+              fault={faultOf('scanLimit')}
+              hint="Scans"
+            />
+          </div>
+        )}
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,58 @@
+/** What happened lately, the newest above, new ones as they come. */
+import type { LiveState } from '../../client/live.ts';
+import type { ServiceEvent } from '../../client/wire.ts';
+import { idTimeMs } from '../../../model/ids.ts';
+import { eventIcons, EventText } from '../../parts/event-text.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Card, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+
+export const feedRowsMax = 12;
+
+interface FeedProps {
+  readonly state: LiveState;
+  readonly events: readonly ServiceEvent[];
+  readonly isLoading: boolean;
+  /** Ids of those that came while one was looking. */
+  readonly fresh: ReadonlySet<string>;
+}
+
+const stateTexts: Readonly<Record<LiveState, string>> = {
+  connecting: 'Connecting…',
+  live: 'As it happens',
+  asking: 'Every few seconds',
+};
+
+export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
+  const dot = (
+    <span class="soft">
+      <span class={`live-dot${state === 'live' ? ' live-on' : ''}`} aria-hidden="true" />
+      {stateTexts[state]}
+    </span>
+  );
+  return (
+    <Card title="Live" actions={dot}>
+      {isLoading && <Skeleton lines={feedRowsMax} />}
+      {!isLoading && events.length === 0 && <Empty icon="scan" title="Nothing has happened yet" />}
+      <ol class="feed">
+        {events.map((event) => (
+          <li key={event.id} class={`feed-row${fresh.has(event.id) ? ' feed-new' : ''}`}>
+            <span class={`feed-icon${event.event === 'qr.scanned' ? ' feed-scan' : ''}`}>
+              <Icon name={eventIcons[event.event]} size={16} />
+            </span>
+            <EventText event={event} />
+            <span class="soft feed-time">
+              <Time iso={timeOf(event)} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+/** Every id carries its time; not every envelope does. */
+function timeOf({ id, createdAt }: ServiceEvent): string {
+  return createdAt ?? new Date(idTimeMs(id)).toISOString();
+}

@@ -1,0 +1,218 @@
+/** Today and the last month, and what happens right now. One request, and a stream. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { now } from '../../client/browser-clock.ts';
+import {
+  countryName,
+  formatNumber,
+  formatShort,
+  shortAddress,
+  utcDay,
+} from '../../client/format.ts';
+import { useLive } from '../../client/live.ts';
+import { type Resource, useResource } from '../../client/resource.ts';
+import { may } from '../../client/session.ts';
+import type { EventPage, Page as PageOf, QrCodeItem, ServiceEvent } from '../../client/wire.ts';
+import { Bars } from '../../parts/bars.tsx';
+import { ButtonLink } from '../../parts/button.tsx';
+import { Figure, Figures, Trend } from '../../parts/figures.tsx';
+import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { pathTo } from '../../paths.ts';
+import { Attribution } from '../code/analytics-part.tsx';
+import { feedRowsMax, LiveFeed } from './live-feed.tsx';
+import { Welcome } from './welcome.tsx';
+
+interface Summary {
+  readonly totalScans: number;
+  readonly uniqueScanners: number;
+  readonly topCountries: ReadonlyArray<{ readonly code: string; readonly scans: number }>;
+  readonly topCodes: ReadonlyArray<{
+    readonly id: string;
+    readonly name: string | null;
+    readonly target: string;
+    readonly scans: number;
+  }>;
+  readonly scansPerDay: ReadonlyArray<{ readonly day: string; readonly scans: number }>;
+  readonly change: number | null;
+}
+
+const days = 30;
+/** After live scans the sums are read again, but not more often than this. */
+const reloadMs = 12_000;
+
+export function OverviewPage() {
+  const today = utcDay(now());
+  const from = utcDay(now(), 1 - days);
+  const summary = useResource<Summary>(`/analytics/summary?from=${from}&to=${today}`);
+  const isQuiet = summary.data !== undefined && summary.data.topCodes.length === 0;
+  const first = useResource<PageOf<QrCodeItem>>(isQuiet ? '/qr-codes?page=1&limit=1' : undefined);
+  const [events, setEvents] = useState<readonly ServiceEvent[]>([]);
+  const past = useResource<EventPage>(`/events?limit=${feedRowsMax}`);
+  const counted = useLiveCount(summary);
+  const state = useLive((event) => {
+    setEvents((before) => [event, ...before].slice(0, feedRowsMax));
+    if (event.event === 'qr.scanned') counted.add();
+    if (event.event === 'qr.created') void first.reload();
+  });
+  if (first.data?.total === 0) return <Welcome />;
+  const live = new Set(events.map(({ id }) => id));
+  const shown = [...events, ...(past.data?.data ?? []).filter(({ id }) => !live.has(id))];
+  return (
+    <Page title="Overview" actions={<NewCode />}>
+      <Ready of={summary} skeleton={<OverviewSkeleton />}>
+        {(data) => (
+          <div class="stack">
+            <Numbers data={data} extra={counted.extra} />
+            <div class="grid-main">
+              <div class="stack">
+                <Curve data={data} extra={counted.extra} />
+                <div class="grid-2">
+                  <TopCodes data={data} />
+                  <Countries data={data} />
+                </div>
+              </div>
+              <LiveFeed
+                state={state}
+                events={shown.slice(0, feedRowsMax)}
+                isLoading={past.data === undefined && past.problem === undefined}
+                fresh={live}
+              />
+            </div>
+            <Attribution />
+          </div>
+        )}
+      </Ready>
+    </Page>
+  );
+}
+
+function NewCode() {
+  if (!may('editor')) return null;
+  return (
+    <ButtonLink tone="accent" icon="plus" href={pathTo('newCode')}>
+      New code
+    </ButtonLink>
+  );
+}
+
+/**
+ * Scans that the stream told since the sums were read. They count at once; a reading some seconds later
+ * takes their place, so that both never drift apart.
+ */
+function useLiveCount(summary: Resource<Summary>): {
+  readonly extra: number;
+  readonly add: () => void;
+} {
+  const [extra, setExtra] = useState(0);
+  const timer = useRef<number | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const told = useRef(0);
+  const add = (): void => {
+    told.current += 1;
+    setExtra(told.current);
+    timer.current ??= window.setTimeout(() => {
+      timer.current = undefined;
+      void settle();
+    }, reloadMs);
+  };
+  const settle = async (): Promise<void> => {
+    const before = told.current;
+    await summary.reload();
+    told.current -= before;
+    setExtra(told.current);
+  };
+  return { extra, add };
+}
+
+const sum = (values: ReadonlyArray<{ readonly scans: number }>): number =>
+  values.reduce((total, { scans }) => total + scans, 0);
+
+function Numbers({ data, extra }: { readonly data: Summary; readonly extra: number }) {
+  const perDay = data.scansPerDay;
+  const today = (perDay.at(-1)?.scans ?? 0) + extra;
+  const yesterday = perDay.at(-2)?.scans ?? 0;
+  const week = sum(perDay.slice(-7)) + extra;
+  const weekBefore = sum(perDay.slice(-14, -7));
+  const weekChange = weekBefore === 0 ? null : week / weekBefore - 1;
+  return (
+    <Figures>
+      <Figure
+        label="Scans today"
+        value={formatNumber(today)}
+        note={`Yesterday ${formatNumber(yesterday)}; days are UTC`}
+      />
+      <Figure
+        label="Last 7 days"
+        value={formatShort(week)}
+        note={<Trend change={weekChange} than="in the 7 days before" />}
+      />
+      <Figure
+        label="Last 30 days"
+        value={formatShort(data.totalScans + extra)}
+        note={<Trend change={data.change} than="in the 30 days before" />}
+      />
+      <Figure
+        label="Different scanners"
+        value={formatShort(data.uniqueScanners)}
+        note="In 30 days, over all codes"
+      />
+    </Figures>
+  );
+}
+
+function Curve({ data, extra }: { readonly data: Summary; readonly extra: number }) {
+  const last = data.scansPerDay.length - 1;
+  const points = data.scansPerDay.map(({ day, scans }, index) => ({
+    start: `${day}T00:00:00.000Z`,
+    scans: index === last ? scans + extra : scans,
+  }));
+  return (
+    <Card title="Scans by day" lead="Last 30 days, UTC">
+      <LazyChart points={points} interval="day" height={chartHeight} />
+    </Card>
+  );
+}
+
+function TopCodes({ data }: { readonly data: Summary }) {
+  return (
+    <Card title="Most scanned" lead="Last 30 days">
+      {data.topCodes.length === 0 && <Empty icon="code" title="No scans yet" />}
+      <ol class="top-codes">
+        {data.topCodes.map(({ id, name, target, scans }) => (
+          <li key={id}>
+            <a class="row-title one-line" href={pathTo('code', { id })}>
+              {name ?? shortAddress(target)}
+            </a>
+            <span class="number">{formatNumber(scans)}</span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function Countries({ data }: { readonly data: Summary }) {
+  const shares = data.topCountries.map(({ code, scans }) => ({
+    key: code,
+    label: countryName(code),
+    value: scans,
+  }));
+  return (
+    <Card title="Countries" lead="Last 30 days">
+      <Bars shares={shares} emptyText="No scans yet" />
+    </Card>
+  );
+}
+
+function OverviewSkeleton() {
+  return (
+    <div class="stack">
+      <Skeleton height={118} />
+      <div class="grid-main">
+        <Skeleton height={320} />
+        <Skeleton height={320} />
+      </div>
+    </div>
+  );
+}

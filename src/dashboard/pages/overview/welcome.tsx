@@ -1,0 +1,98 @@
+/** The first thing in an empty workspace: one field, one code. */
+import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import { currentSession, may } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { withScheme } from '../codes/target-fields.tsx';
+
+export function Welcome() {
+  const [text, setText] = useState('');
+  const form = useSubmission();
+  const { user } = currentSession();
+  const create = async (): Promise<void> => {
+    const body = { target: withScheme(text) };
+    const code = await call<QrCode>('POST', '/qr-codes', { body });
+    keepAnswer(`/qr-codes/${code.id}`, code);
+    invalidate('/qr-codes?', '/analytics', '/events');
+    say('Your first code is made. Scan it!');
+    navigate(pathTo('code', { id: code.id }));
+  };
+  const problem = form.otherProblem(['target']);
+  return (
+    <Page title={`Welcome, ${user.name}`} lead="This workspace has no codes yet.">
+      <div class="welcome">
+        <Card
+          title="Make the first one"
+          lead="Where should it lead? You can change that whenever you like."
+        >
+          {may('editor') ? (
+            <form
+              class="form"
+              noValidate
+              onSubmit={(event) => {
+                event.preventDefault();
+                form.submit(create);
+              }}
+            >
+              <TextField
+                label="Web address"
+                type="url"
+                value={text}
+                onInput={setText}
+                fault={form.faultOf('target')}
+                placeholder="https://example.com/menu"
+                hasFocus
+              />
+              {problem && <ProblemNotice problem={problem} />}
+              <div class="form-foot">
+                <Button type="submit" tone="accent" isBusy={form.isBusy}>
+                  Make the code
+                </Button>
+                <ButtonLink tone="quiet" href={pathTo('importCodes')}>
+                  Or bring many from a file
+                </ButtonLink>
+              </div>
+            </form>
+          ) : (
+            <p>Your role reads. Somebody with the role editor makes codes.</p>
+          )}
+        </Card>
+        <Next />
+      </div>
+    </Page>
+  );
+}
+
+function Next() {
+  return (
+    <Card title="Then">
+      <ol class="welcome-steps">
+        <li>
+          <span>
+            <b>Print it.</b> Download the picture as SVG, PDF or EPS. It never changes again.
+          </span>
+        </li>
+        <li>
+          <span>
+            <b>Watch it.</b> Every scan is here a moment later: where, when and with what.
+          </span>
+        </li>
+        <li>
+          <span>
+            <b>Connect it.</b> An <a href={pathTo('apiKeys')}>API key</a> for your programs, a{' '}
+            <a href={pathTo('webhooks')}>webhook</a> for what they should hear of.
+          </span>
+        </li>
+      </ol>
+    </Card>
+  );
+}

@@ -1,0 +1,157 @@
+/**
+ * Where an invite's link leads. The token stands in the address and goes into one request; nothing of it
+ * stays in the history afterwards.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import type { Role } from '../../../model/workspace.ts';
+import { call } from '../../client/http.ts';
+import { currentQuery, navigate, replaceAddress } from '../../client/router.ts';
+import { loadSession, sessionState, switchWorkspace } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { pathTo } from '../../paths.ts';
+import { DoorHead } from './door.tsx';
+
+interface Joined {
+  readonly workspaceId: string;
+  readonly role: Role;
+}
+
+export function AcceptInvitePage() {
+  const [token] = useState(() => currentQuery.value.get('token') ?? '');
+  const [joined, setJoined] = useState<Joined>();
+  useEffect(() => {
+    document.title = 'Join · Quietzone';
+  }, []);
+  const state = sessionState.value;
+  if (joined !== undefined) return <Welcome joined={joined} />;
+  if (token === '') {
+    return (
+      <>
+        <DoorHead title="Join the workspace" />
+        <Notice tone="warn" title="This link is incomplete">
+          <p>Please open it from your invitation again.</p>
+        </Notice>
+      </>
+    );
+  }
+  return (
+    <>
+      <DoorHead title="Join the workspace" />
+      {state.kind === 'in' ? (
+        <JoinAsMe token={token} email={state.session.user.email} onJoined={setJoined} />
+      ) : (
+        <JoinAsNew token={token} onJoined={setJoined} />
+      )}
+    </>
+  );
+}
+
+interface JoinProps {
+  readonly token: string;
+  readonly onJoined: (joined: Joined) => void;
+}
+
+async function accept(body: Readonly<Record<string, string>>): Promise<Joined> {
+  const joined = await call<Joined>('POST', '/team/invites/accept', { body });
+  replaceAddress(pathTo('acceptInvite'));
+  return joined;
+}
+
+/** Who is signed in needs no password; who means another account signs out first. */
+function JoinAsMe({ token, email, onJoined }: JoinProps & { readonly email: string }) {
+  const form = useSubmission();
+  return (
+    <form
+      class="door-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        form.submit(async () => onJoined(await accept({ token })));
+      }}
+    >
+      <p>
+        You are signed in as <b>{email}</b>.
+      </p>
+      {form.problem && <ProblemNotice problem={form.problem} />}
+      <Button type="submit" tone="accent" isBusy={form.isBusy}>
+        Join
+      </Button>
+    </form>
+  );
+}
+
+function JoinAsNew({ token, onJoined }: JoinProps) {
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const form = useSubmission();
+  const join = async (): Promise<void> => {
+    const named = name.trim() === '' ? {} : { name: name.trim() };
+    onJoined(await accept({ token, password, ...named }));
+  };
+  const problem = form.otherProblem(['name', 'password']);
+  return (
+    <form
+      class="door-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        form.submit(join);
+      }}
+    >
+      <p class="soft">
+        Choose a name and a password. If you have an account already, its password is enough.
+      </p>
+      <TextField
+        label="Name"
+        autocomplete="name"
+        value={name}
+        onInput={setName}
+        fault={form.faultOf('name')}
+        lengthMax={120}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        value={password}
+        onInput={setPassword}
+        fault={form.faultOf('password')}
+        lengthMax={256}
+      />
+      {problem && <ProblemNotice problem={problem} />}
+      <Button type="submit" tone="accent" isBusy={form.isBusy}>
+        Join
+      </Button>
+    </form>
+  );
+}
+
+function Welcome({ joined }: { readonly joined: Joined }) {
+  const form = useSubmission();
+  const isIn = sessionState.value.kind === 'in';
+  const enter = async (): Promise<void> => {
+    await switchWorkspace(joined.workspaceId);
+    await loadSession();
+    navigate(pathTo('overview'));
+  };
+  return (
+    <>
+      <DoorHead title="Welcome" />
+      <Notice tone="good" title={`You have joined as ${joined.role}`}>
+        {!isIn && <p>You can sign in with your e-mail address and this password.</p>}
+      </Notice>
+      {form.problem && <ProblemNotice problem={form.problem} />}
+      {isIn ? (
+        <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(enter)}>
+          Go there
+        </Button>
+      ) : (
+        <ButtonLink tone="accent" href={pathTo('overview')}>
+          Sign in
+        </ButtonLink>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,14 @@
+/** The head of pages outside the shell. */
+import { Logo } from '../../parts/icon.tsx';
+
+export function DoorHead({ title }: { readonly title: string }) {
+  return (
+    <header class="door-head">
+      <span class="brand">
+        <Logo size={36} />
+        Quietzone
+      </span>
+      <h1>{title}</h1>
+    </header>
+  );
+}

@@ -1,0 +1,18 @@
+/** No page at this address. */
+import { ButtonLink } from '../../parts/button.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Page } from '../../parts/page.tsx';
+import { pathTo } from '../../paths.ts';
+
+export function NotFoundPage() {
+  return (
+    <Page title="Not found">
+      <Empty icon="search" title="There is no page at this address">
+        <p>It may have been mistyped, or what stood here was deleted.</p>
+        <ButtonLink href={pathTo('overview')} tone="accent">
+          Go to the overview
+        </ButtonLink>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,80 @@
+/** The door. The address stays: whoever opened a link is there after signing in. */
+import { useEffect, useState } from 'preact/hooks';
+import { type Problem, problemOf } from '../../client/problem.ts';
+import { currentPath, replaceAddress } from '../../client/router.ts';
+import { signIn } from '../../client/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { pathTo } from '../../paths.ts';
+import { DoorHead } from './door.tsx';
+
+export function SignInPage() {
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  useEffect(() => {
+    document.title = 'Sign in · Quietzone';
+  }, []);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await signIn(email.trim(), password);
+      if (currentPath.value === pathTo('signIn')) replaceAddress(pathTo('overview'));
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="door">
+      <DoorHead title="Sign in" />
+      <form
+        class="door-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isBusy) void submit();
+        }}
+      >
+        <TextField
+          label="E-mail"
+          type="email"
+          name="email"
+          autocomplete="username"
+          value={email}
+          onInput={setEmail}
+          isRequired
+          hasFocus
+        />
+        <TextField
+          label="Password"
+          type="password"
+          name="password"
+          autocomplete="current-password"
+          value={password}
+          onInput={setPassword}
+          isRequired
+        />
+        {problem && (
+          <Notice tone="bad">
+            <p>{reasonOf(problem)}</p>
+          </Notice>
+        )}
+        <Button type="submit" tone="accent" isBusy={isBusy}>
+          Sign in
+        </Button>
+      </form>
+      <p class="door-foot">
+        The service prints the owner’s e-mail and password in its terminal at the very first start.
+        An operator makes a new one with <code>quietzone users reset-password</code>.
+      </p>
+    </main>
+  );
+}
+
+function reasonOf(problem: Problem): string {
+  if (problem.status === 401) return 'This e-mail and password do not belong together.';
+  return problem.message;
+}

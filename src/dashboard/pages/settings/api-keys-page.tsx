@@ -1,0 +1,257 @@
+/** Keys for programs: made, rotated, revoked. A secret is shown once, where it is made. */
+import { useState } from 'preact/hooks';
+import type { Role } from '../../../model/workspace.ts';
+import { now } from '../../client/browser-clock.ts';
+import { capitalize } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
+import { currentSession } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { Page as PageOf } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyLine } from '../../parts/copy.tsx';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../parts/field.tsx';
+import { Badge } from '../../parts/list.tsx';
+import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say } from '../../parts/toast.tsx';
+import { rolesUpTo } from '../team/role-options.ts';
+import type { ApiKey, MadeKey } from './api-key-words.ts';
+import { RotateKey } from './rotate-key.tsx';
+
+type Deed =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rotate'; readonly key: ApiKey }
+  | { readonly kind: 'revoke'; readonly key: ApiKey }
+  | { readonly kind: 'show'; readonly key: MadeKey };
+
+export function ApiKeysPage() {
+  const keys = useResource<PageOf<ApiKey>>('/api-keys?limit=100');
+  const [deed, setDeed] = useState<Deed>();
+  const close = (): void => setDeed(undefined);
+  const show = (key: MadeKey): void => {
+    invalidate('/api-keys');
+    setDeed({ kind: 'show', key });
+  };
+  return (
+    <Page
+      title="API keys"
+      lead="For programs: everything this dashboard does, they can do."
+      actions={
+        <Button tone="accent" icon="plus" onClick={() => setDeed({ kind: 'create' })}>
+          New key
+        </Button>
+      }
+    >
+      <Card class="card-flush">
+        <Ready of={keys} skeleton={<Skeleton height={200} />}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty icon="key" title="No keys yet" />
+            ) : (
+              <KeyTable keys={data} onDeed={setDeed} />
+            )
+          }
+        </Ready>
+      </Card>
+      {deed?.kind === 'create' && <CreateKey onMade={show} onClose={close} />}
+      {deed?.kind === 'rotate' && <RotateKey of={deed.key} onMade={show} onClose={close} />}
+      {deed?.kind === 'show' && <ShowKey made={deed.key} onClose={close} />}
+      {deed?.kind === 'revoke' && <RevokeKey of={deed.key} onClose={close} />}
+    </Page>
+  );
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): 'revoked' | 'expired' | 'valid' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= now() ? 'expired' : 'valid';
+}
+
+interface TableProps {
+  readonly keys: readonly ApiKey[];
+  readonly onDeed: (deed: Deed) => void;
+}
+
+function KeyTable({ keys, onDeed }: TableProps) {
+  return (
+    <div class="table-wrap">
+      <table class="table">
+        <caption class="unseen">API keys</caption>
+        <thead>
+          <tr>
+            <th scope="col">Key</th>
+            <th scope="col">State</th>
+            <th scope="col" class="hide-narrow">
+              Last used
+            </th>
+            <th scope="col" class="hide-narrow">
+              Ends
+            </th>
+            <th scope="col">
+              <span class="unseen">Deeds</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map((key) => (
+            <KeyRow key={key.id} of={key} onDeed={onDeed} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function KeyRow({ of, onDeed }: { readonly of: ApiKey; readonly onDeed: (deed: Deed) => void }) {
+  const state = stateOf(of);
+  return (
+    <tr>
+      <td>
+        <span class="row-title">{of.name}</span>
+        <span class="row-sub">
+          {capitalize(of.role)}, made <Time iso={of.createdAt} />
+        </span>
+      </td>
+      <td>
+        <Badge tone={state === 'valid' ? 'good' : 'plain'}>{capitalize(state)}</Badge>
+      </td>
+      <td class="hide-narrow soft">
+        {of.lastUsedAt === null ? 'Never' : <Time iso={of.lastUsedAt} />}
+      </td>
+      <td class="hide-narrow soft">
+        {of.expiresAt === null ? 'Never' : <Time iso={of.expiresAt} />}
+      </td>
+      <td class="tight">
+        {state === 'valid' && (
+          <span class="row-actions">
+            <Button
+              tone="quiet"
+              icon="refresh"
+              label={`Rotate ${of.name}`}
+              onClick={() => onDeed({ kind: 'rotate', key: of })}
+            />
+            <Button
+              tone="quiet"
+              icon="trash"
+              label={`Revoke ${of.name}`}
+              onClick={() => onDeed({ kind: 'revoke', key: of })}
+            />
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface CreateProps {
+  readonly onMade: (key: MadeKey) => void;
+  readonly onClose: () => void;
+}
+
+function CreateKey({ onMade, onClose }: CreateProps) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('editor');
+  const [expiresAt, setExpiresAt] = useState('');
+  const form = useSubmission();
+  const create = async (): Promise<void> => {
+    const ends = expiresAt === '' ? {} : { expiresAt: new Date(expiresAt).toISOString() };
+    const body = { name: name.trim(), role, ...ends };
+    onMade(await call<MadeKey>('POST', '/api-keys', { body }));
+  };
+  const problem = form.otherProblem(['name', 'role', 'expiresAt']);
+  return (
+    <Dialog title="New API key" onClose={onClose}>
+      <form
+        class="dialog-form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          form.submit(create);
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          fault={form.faultOf('name')}
+          hint="What uses it"
+          hasFocus
+          lengthMax={120}
+        />
+        <SelectField
+          label="May"
+          value={role}
+          options={rolesUpTo(currentSession().workspace.role)}
+          onChange={setRole}
+        />
+        <TextField
+          label="Ends at"
+          isOptional
+          type="datetime-local"
+          value={expiresAt}
+          onInput={setExpiresAt}
+          fault={form.faultOf('expiresAt')}
+        />
+        {problem && <ProblemNotice problem={problem} />}
+        <footer class="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="accent" isBusy={form.isBusy}>
+            Make the key
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+interface ShowProps {
+  readonly made: MadeKey;
+  readonly onClose: () => void;
+}
+
+function ShowKey({ made: { name, key }, onClose }: ShowProps) {
+  return (
+    <Dialog title={`The key “${name}”`} onClose={onClose}>
+      <div class="dialog-form">
+        <Notice tone="warn" title="It is shown this once">
+          <p>Keep it where secrets are kept. Whoever has it can do what its role may.</p>
+        </Notice>
+        <CopyLine text={key} label="the API key" />
+        <footer class="dialog-foot">
+          <Button tone="accent" onClick={onClose}>
+            I have it
+          </Button>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}
+
+interface RevokeProps {
+  readonly of: ApiKey;
+  readonly onClose: () => void;
+}
+
+function RevokeKey({ of, onClose }: RevokeProps) {
+  const revoke = async (): Promise<void> => {
+    await call('DELETE', `/api-keys/${of.id}`);
+    invalidate('/api-keys');
+    say(`${of.name} is revoked.`);
+  };
+  return (
+    <Confirm
+      title="Revoke this key?"
+      action="Revoke"
+      typed={of.name}
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        Programs that use <b>{of.name}</b> are refused from their next request on. This cannot be
+        undone. Codes go on redirecting.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,86 @@
+/** What is kept for how long: the promises of this service in one table. */
+import { Card, Page } from '../../parts/page.tsx';
+
+interface Kept {
+  readonly what: string;
+  readonly howLong: string;
+  readonly note: string;
+}
+
+const kept: readonly Kept[] = [
+  {
+    what: 'Codes and their settings',
+    howLong: 'Until you delete them',
+    note: 'A deleted short code is never given out again.',
+  },
+  {
+    what: 'Counts: scans, scanners, countries, devices, hours',
+    howLong: 'As long as the code, then 90 days',
+    note: 'After that every trace of the code’s numbers is removed.',
+  },
+  {
+    what: 'Single scans',
+    howLong: '90 days, unless the operator chose otherwise',
+    note: 'Time, country, city, device, system and referer. Never an address, never a user agent.',
+  },
+  {
+    what: 'Who scanned',
+    howLong: 'Not kept',
+    note: 'Different scanners are counted by a keyed hash in a sketch: nobody can be read out of it.',
+  },
+  {
+    what: 'Events waiting for webhooks',
+    howLong: 'Until they are delivered',
+    note: 'At most eight attempts over about 31 hours.',
+  },
+  {
+    what: 'Dead letters',
+    howLong: '7 days',
+    note: 'They can be sent again until then.',
+  },
+  {
+    what: 'Answers kept for an Idempotency-Key',
+    howLong: '24 hours',
+    note: 'Sealed: not even the operator reads them in the store.',
+  },
+  {
+    what: 'Invites that are over',
+    howLong: 'A month',
+    note: 'Their links end after 7 days, or at once when withdrawn.',
+  },
+];
+
+export function RetentionPage() {
+  return (
+    <Page title="Data" lead="What is kept, and for how long">
+      <Card class="card-flush">
+        <div class="table-wrap">
+          <table class="table">
+            <caption class="unseen">What is kept for how long</caption>
+            <thead>
+              <tr>
+                <th scope="col">What</th>
+                <th scope="col">How long</th>
+              </tr>
+            </thead>
+            <tbody>
+              {kept.map(({ what, howLong, note }) => (
+                <tr key={what}>
+                  <td>
+                    <span class="row-title">{what}</span>
+                    <span class="row-sub">{note}</span>
+                  </td>
+                  <td>{howLong}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Card>
+      <p class="attribution">
+        Everything lies in one folder on the machine of whoever operates this service; nothing is
+        sent anywhere else, but for the webhooks and mails that you set up.
+      </p>
+    </Page>
+  );
+}

@@ -1,0 +1,58 @@
+/** A new secret in a key's place, with time to change over. */
+import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { SelectField } from '../../parts/field.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import type { ApiKey, MadeKey } from './api-key-words.ts';
+
+interface RotateProps {
+  readonly of: ApiKey;
+  readonly onMade: (key: MadeKey) => void;
+  readonly onClose: () => void;
+}
+
+export const overlaps = [
+  { value: '0', label: 'Not at all' },
+  { value: '3600', label: 'An hour' },
+  { value: '86400', label: 'A day' },
+  { value: '604800', label: 'A week' },
+] as const;
+export type Overlap = (typeof overlaps)[number]['value'];
+
+export function RotateKey({ of, onMade, onClose }: RotateProps) {
+  const [overlap, setOverlap] = useState<Overlap>('86400');
+  const form = useSubmission();
+  const rotate = async (): Promise<void> => {
+    const body = { overlapSeconds: Number(overlap) };
+    onMade(await call<MadeKey>('POST', `/api-keys/${of.id}/rotate`, { body }));
+  };
+  return (
+    <Dialog title={`Rotate “${of.name}”`} onClose={onClose}>
+      <form
+        class="dialog-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          form.submit(rotate);
+        }}
+      >
+        <p>A new key takes its place, with its name and role. Codes notice nothing.</p>
+        <SelectField
+          label="The old one goes on for"
+          value={overlap}
+          options={overlaps}
+          onChange={setOverlap}
+        />
+        {form.problem && <ProblemNotice problem={form.problem} />}
+        <footer class="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="accent" isBusy={form.isBusy}>
+            Make the new key
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

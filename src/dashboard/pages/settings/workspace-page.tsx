@@ -1,0 +1,169 @@
+/** The workspace's name, the others one belongs to, and a new one. */
+import { useState } from 'preact/hooks';
+import { capitalize } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import { currentSession, may, noteWorkspace, switchWorkspace } from '../../client/session.ts';
+import { useSubmission } from '../../client/use-form.ts';
+import type { Page as PageOf, Workspace } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyButton } from '../../parts/copy.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Badge, Fact } from '../../parts/list.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say, sayProblem } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+
+export function WorkspacePage() {
+  return (
+    <Page title="Workspace" lead="Codes, people, keys and limits belong to a workspace.">
+      <div class="page-narrow stack">
+        <NameCard />
+        <AllCard />
+        <NewCard />
+      </div>
+    </Page>
+  );
+}
+
+function NameCard() {
+  const { workspace } = currentSession();
+  const [name, setName] = useState(workspace.name);
+  const form = useSubmission();
+  const rename = async (): Promise<void> => {
+    const body = { name: name.trim() };
+    const changed = await call<Workspace>('PATCH', `/workspaces/${workspace.id}`, { body });
+    noteWorkspace({ name: changed.name });
+    invalidate('/workspaces');
+    say('The workspace has a new name.');
+  };
+  const problem = form.otherProblem(['name']);
+  return (
+    <Card title="This workspace">
+      <form
+        class="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          form.submit(rename);
+        }}
+      >
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          fault={form.faultOf('name')}
+          lengthMax={120}
+          isReadOnly={!may('admin')}
+        />
+        <dl class="facts">
+          <Fact label="Id">
+            <span class="code-address">
+              <code>{workspace.id}</code>
+              <CopyButton text={workspace.id} label="Copy the id" />
+            </span>
+          </Fact>
+          <Fact label="Plan">{capitalize(workspace.plan)}</Fact>
+          <Fact label="Your role">{capitalize(workspace.role)}</Fact>
+          <Fact label="Made">
+            <Time iso={workspace.createdAt} style="full" />
+          </Fact>
+        </dl>
+        {problem && <ProblemNotice problem={problem} />}
+        {may('admin') && (
+          <div class="form-foot">
+            <Button
+              type="submit"
+              tone="accent"
+              isBusy={form.isBusy}
+              disabled={name.trim() === '' || name.trim() === workspace.name}
+            >
+              Save
+            </Button>
+          </div>
+        )}
+      </form>
+    </Card>
+  );
+}
+
+function AllCard() {
+  const all = useResource<PageOf<Workspace>>('/workspaces?limit=100');
+  const here = currentSession().workspace.id;
+  const goTo = (id: string): void => {
+    switchWorkspace(id).then(() => navigate(pathTo('overview')), sayProblem);
+  };
+  return (
+    <Card class="card-flush" title="Your workspaces">
+      <Ready of={all} skeleton={<Skeleton height={90} />}>
+        {({ data }) => (
+          <table class="table">
+            <caption class="unseen">Your workspaces</caption>
+            <tbody>
+              {data.map(({ id, name, plan, role }) => (
+                <tr key={id}>
+                  <td>
+                    <span class="row-title">{name}</span>
+                    <span class="row-sub">
+                      {capitalize(plan)} · {role}
+                    </span>
+                  </td>
+                  <td class="tight">
+                    {id === here ? (
+                      <Badge tone="accent">You are here</Badge>
+                    ) : (
+                      <Button size="small" onClick={() => goTo(id)}>
+                        Switch
+                      </Button>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Ready>
+    </Card>
+  );
+}
+
+function NewCard() {
+  const [name, setName] = useState('');
+  const form = useSubmission();
+  const create = async (): Promise<void> => {
+    const made = await call<Workspace>('POST', '/workspaces', { body: { name: name.trim() } });
+    say(`${made.name} is made.`);
+    await switchWorkspace(made.id);
+    navigate(pathTo('overview'));
+  };
+  const problem = form.otherProblem(['name']);
+  return (
+    <Card title="A new workspace" lead="It starts Free, and you own it.">
+      <form
+        class="form"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          form.submit(create);
+        }}
+      >
+        <TextField
+          label="Its name"
+          value={name}
+          onInput={setName}
+          fault={form.faultOf('name')}
+          lengthMax={120}
+        />
+        {problem && <ProblemNotice problem={problem} />}
+        <div class="form-foot">
+          <Button type="submit" isBusy={form.isBusy} disabled={name.trim() === ''}>
+            Make it, and go there
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,146 @@
+/** What could not be delivered in eight attempts: kept for seven days, to be sent again. */
+import { useState } from 'preact/hooks';
+import { now } from '../../client/browser-clock.ts';
+import { formatNumber, utcDay } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
+import { currentQuery } from '../../client/router.ts';
+import type { Page as PageOf } from '../../client/wire.ts';
+import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { Pager } from '../../parts/list.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say, sayProblem } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { attemptText, type DeadLetter } from './webhook-words.ts';
+
+const limit = 25;
+const keptDays = 7;
+
+export function DeadLettersPage() {
+  const page = Math.max(1, Number(currentQuery.value.get('page') ?? 1) || 1);
+  const letters = useResource<PageOf<DeadLetter>>(
+    `/webhooks/dead-letters?page=${page}&limit=${limit}`,
+  );
+  const [isReplaying, setReplaying] = useState(false);
+  const hasAny = (letters.data?.total ?? 0) > 0;
+  return (
+    <Page
+      title="Dead letters"
+      back={{ href: pathTo('webhooks'), label: 'Webhooks' }}
+      lead="What no attempt could deliver. It is kept for seven days."
+      actions={
+        hasAny && (
+          <Button tone="accent" icon="refresh" onClick={() => setReplaying(true)}>
+            Replay many
+          </Button>
+        )
+      }
+    >
+      <Ready of={letters} skeleton={<Skeleton height={240} />}>
+        {({ data, total }) => (
+          <>
+            <Card class="card-flush">
+              {data.length === 0 ? (
+                <Empty icon="check" title="Everything was delivered" />
+              ) : (
+                <LetterTable letters={data} />
+              )}
+            </Card>
+            <Pager page={page} limit={limit} total={total} />
+          </>
+        )}
+      </Ready>
+      {isReplaying && <ReplayMany onClose={() => setReplaying(false)} />}
+    </Page>
+  );
+}
+
+async function replay(id: string): Promise<void> {
+  try {
+    await call('POST', `/webhooks/dead-letters/${id}/replay`);
+    say('It is on its way.');
+  } catch (error) {
+    sayProblem(error);
+  }
+  invalidate('/webhooks');
+}
+
+function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
+  return (
+    <div class="table-wrap">
+      <table class="table">
+        <caption class="unseen">Dead letters, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Event</th>
+            <th scope="col" class="hide-narrow">
+              Last attempt
+            </th>
+            <th scope="col" class="hide-narrow">
+              Removed
+            </th>
+            <th scope="col">
+              <span class="unseen">Deeds</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {letters.map(({ id, event, deadAt, expiresAt, lastAttempt }) => (
+            <tr key={id}>
+              <td>
+                <a class="row-title" href={pathTo('delivery', { id })}>
+                  {event}
+                </a>
+                <span class="row-sub">
+                  Dead <Time iso={deadAt} />
+                </span>
+              </td>
+              <td class="hide-narrow">{lastAttempt === null ? '—' : attemptText(lastAttempt)}</td>
+              <td class="hide-narrow soft">
+                <Time iso={expiresAt} />
+              </td>
+              <td class="tight">
+                <Button size="small" icon="refresh" onClick={() => void replay(id)}>
+                  Replay
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ReplayMany({ onClose }: { readonly onClose: () => void }) {
+  const today = utcDay(now());
+  const [from, setFrom] = useState(utcDay(now(), -keptDays));
+  const [to, setTo] = useState(today);
+  const send = async (): Promise<void> => {
+    const path = '/webhooks/dead-letters/replay';
+    const { replayed } = await call<{ readonly replayed: number }>('POST', path, {
+      body: { from, to },
+    });
+    invalidate('/webhooks');
+    say(`${formatNumber(replayed)} are on their way.`);
+  };
+  return (
+    <Confirm
+      title="Replay what died in these days"
+      action="Replay"
+      tone="accent"
+      onConfirm={send}
+      onClose={onClose}
+    >
+      <p>They are sent under the same event ids: a receiver that knows them drops them.</p>
+      <div class="form-row">
+        <TextField label="From, UTC" type="date" value={from} max={to} onInput={setFrom} />
+        <TextField label="To, UTC" type="date" value={to} min={from} max={today} onInput={setTo} />
+      </div>
+    </Confirm>
+  );
+}

@@ -1,0 +1,124 @@
+/** One endpoint: how it fares, what it gets, its secret, a test, and every delivery. */
+import { useState } from 'preact/hooks';
+import { formatNumber } from '../../client/format.ts';
+import { call } from '../../client/http.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
+import { Button } from '../../parts/button.tsx';
+import { Fact } from '../../parts/list.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Time } from '../../parts/time.tsx';
+import { say, sayProblem } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import type { PageProps } from '../../shell/page-props.ts';
+import { DeliveriesCard } from './deliveries-card.tsx';
+import { type EndpointDeed, EndpointDeeds } from './endpoint-deeds.tsx';
+import { TestCard } from './test-card.tsx';
+import { disabledWords, type Endpoint, eventsText } from './webhook-words.ts';
+
+export function WebhookPage({ params }: PageProps) {
+  const id = params.id ?? '';
+  const endpoint = useResource<Endpoint>(`/webhooks/${id}`);
+  const [deed, setDeed] = useState<EndpointDeed>();
+  const { data } = endpoint;
+  return (
+    <Page
+      title={data?.url ?? 'Endpoint'}
+      back={{ href: pathTo('webhooks'), label: 'Webhooks' }}
+      lead={data?.description}
+      actions={
+        data && (
+          <>
+            <Button icon="edit" onClick={() => setDeed('edit')}>
+              Change
+            </Button>
+            <Button icon="key" onClick={() => setDeed('rotate')}>
+              New secret
+            </Button>
+            <Button icon="trash" label="Delete this endpoint" onClick={() => setDeed('delete')} />
+          </>
+        )
+      }
+    >
+      <Ready of={endpoint} skeleton={<Skeleton height={420} />}>
+        {(shown) => (
+          <div class="stack">
+            <Off endpoint={shown} />
+            <div class="grid-2">
+              <StateCard endpoint={shown} />
+              <TestCard endpointId={id} />
+            </div>
+            <DeliveriesCard endpointId={id} />
+            <EndpointDeeds endpoint={shown} deed={deed} onClose={() => setDeed(undefined)} />
+          </div>
+        )}
+      </Ready>
+    </Page>
+  );
+}
+
+function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: Endpoint }) {
+  const [isBusy, setBusy] = useState(false);
+  if (status === 'enabled') return null;
+  const enable = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await call('PATCH', `/webhooks/${id}`, { body: { enabled: true } });
+      invalidate('/webhooks');
+      say('It is on again, for events from now on.');
+    } catch (error) {
+      sayProblem(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Notice tone="warn" title="This endpoint is off">
+      <p>{disabledWords[disabledReason ?? 'by_hand']}</p>
+      <Button isBusy={isBusy} onClick={() => void enable()}>
+        Turn it on
+      </Button>
+    </Notice>
+  );
+}
+
+const states = {
+  unused: 'Nothing was sent yet',
+  healthy: 'It answers',
+  failing: 'It fails',
+  disabled: 'Off',
+} as const;
+
+function StateCard({ endpoint }: { readonly endpoint: Endpoint }) {
+  const { health, events, maxBatch, olderSecretsEndAt } = endpoint;
+  return (
+    <Card title="State">
+      <dl class="facts">
+        {health !== undefined && (
+          <>
+            <Fact label="Now">
+              <b>{states[health.state]}</b>
+              {health.consecutiveFailures > 0 &&
+                `, ${formatNumber(health.consecutiveFailures)} failures in a row`}
+            </Fact>
+            <Fact label="Last success">
+              {health.lastSuccessAt === null ? 'Never' : <Time iso={health.lastSuccessAt} />}
+            </Fact>
+            <Fact label="Last failure">
+              {health.lastFailureAt === null ? 'Never' : <Time iso={health.lastFailureAt} />}
+            </Fact>
+            <Fact label="Waiting">
+              <span class="number">{formatNumber(health.waiting)}</span>
+            </Fact>
+          </>
+        )}
+        <Fact label="Gets">{eventsText(events)}</Fact>
+        <Fact label="In one request">At most {maxBatch} scans</Fact>
+        {olderSecretsEndAt !== null && (
+          <Fact label="Older secrets end">
+            <Time iso={olderSecretsEndAt} />
+          </Fact>
+        )}
+      </dl>
+    </Card>
+  );
+}

@@ -1,0 +1,95 @@
+/** Webhooks as the API has them, and in people's words. */
+import type { EventKind } from '../../../model/event.ts';
+import type { BadgeTone } from '../../parts/list.tsx';
+
+export interface Endpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly events: ReadonlyArray<EventKind | '*'>;
+  readonly description: string | null;
+  readonly maxBatch: number;
+  readonly status: 'enabled' | 'disabled';
+  readonly disabledReason: 'by_hand' | 'gone' | 'failing' | null;
+  readonly olderSecretsEndAt: string | null;
+  readonly createdAt: string;
+  readonly health?: {
+    readonly state: 'unused' | 'healthy' | 'failing' | 'disabled';
+    readonly consecutiveFailures: number;
+    readonly lastSuccessAt: string | null;
+    readonly lastFailureAt: string | null;
+    readonly waiting: number;
+  };
+}
+
+export type MadeEndpoint = Endpoint & { readonly secret: string };
+
+export interface Attempt {
+  readonly at: string;
+  readonly durationMs: number;
+  readonly remoteIp: string | null;
+  readonly status: number | null;
+  readonly failure: string | null;
+  readonly answer: string | null;
+}
+
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'canceled';
+
+export interface Delivery {
+  readonly id: string;
+  readonly endpointId: string | null;
+  readonly event: EventKind;
+  readonly eventIds: readonly string[];
+  readonly state: DeliveryState;
+  readonly attemptCount: number;
+  readonly lastAttempt: Attempt | null;
+  readonly nextAttemptAt: string | null;
+  readonly createdAt: string;
+}
+
+export type WholeDelivery = Delivery & {
+  readonly attempts: readonly Attempt[];
+  readonly body: string;
+};
+export type DeadLetter = Delivery & { readonly deadAt: string; readonly expiresAt: string };
+
+export const deliveryTones: Readonly<Record<DeliveryState, BadgeTone>> = {
+  pending: 'warn',
+  delivered: 'good',
+  dead: 'bad',
+  canceled: 'plain',
+};
+export const deliveryLabels: Readonly<Record<DeliveryState, string>> = {
+  pending: 'Waiting',
+  delivered: 'Delivered',
+  dead: 'Dead',
+  canceled: 'Cancelled',
+};
+
+const failureWords: Readonly<Record<string, string>> = {
+  status: 'It answered with',
+  timeout: 'It took too long',
+  dns: 'Its name was not found',
+  connect: 'It could not be connected to',
+  tls: 'Its certificate was not accepted',
+  reset: 'It broke the connection',
+  blocked_ip: 'Its address is not allowed',
+  redirect: 'It redirected, which is not followed',
+  protocol: 'Its answer was no HTTP',
+  unknown: 'Nobody knows how it ended',
+};
+
+/** One attempt in a line. */
+export function attemptText({ status, failure }: Attempt): string {
+  if (failure === null) return status === null ? 'Delivered' : `Answered ${status}`;
+  const words = failureWords[failure] ?? failure;
+  return failure === 'status' || status !== null ? `${words} ${status ?? ''}`.trim() : words;
+}
+
+export const disabledWords: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
+  by_hand: 'Somebody has turned it off.',
+  gone: 'It answered 410 Gone, so nothing is sent to it any more.',
+  failing: 'It has failed for five days, so it was turned off.',
+};
+
+export const eventsText = (events: Endpoint['events']): string =>
+  events.includes('*') ? 'All events' : events.join(', ');

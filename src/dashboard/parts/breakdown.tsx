@@ -1,0 +1,78 @@
+/** Scans split one way, with the choice of ways. Reads only what is looked at: every reading counts. */
+import { useState } from 'preact/hooks';
+import { capitalize, countryName } from '../client/format.ts';
+import { useResource } from '../client/resource.ts';
+import type { Breakdown } from '../client/wire.ts';
+import { Bars, Hours } from './bars.tsx';
+import { Tabs } from './list.tsx';
+import { Card, Ready, Skeleton } from './page.tsx';
+
+export type Dimension =
+  | 'country'
+  | 'city'
+  | 'os'
+  | 'browser'
+  | 'device'
+  | 'referer'
+  | 'hour'
+  | 'bot';
+
+const labels: Readonly<Record<Dimension, string>> = {
+  country: 'Countries',
+  city: 'Cities',
+  os: 'Systems',
+  browser: 'Browsers',
+  device: 'Devices',
+  referer: 'Referers',
+  hour: 'Hours',
+  bot: 'Bots',
+};
+
+interface BreakdownProps {
+  /** Below /v1: `…/analytics`. */
+  readonly base: string;
+  readonly span: string;
+  readonly title: string;
+  readonly by: readonly Dimension[];
+}
+
+const cardHeight = 260;
+
+export function BreakdownCard({ base, span, title, by }: BreakdownProps) {
+  const [chosen, setChosen] = useState<Dimension>(by[0] ?? 'country');
+  const shares = useResource<Breakdown>(`${base}/breakdown?${span}&by=${chosen}`);
+  const tabs = by.map((value) => ({ value, label: labels[value] }));
+  return (
+    <Card
+      title={title}
+      actions={
+        tabs.length > 1 && <Tabs label={title} value={chosen} tabs={tabs} onChange={setChosen} />
+      }
+    >
+      <Ready of={shares} skeleton={<Skeleton height={cardHeight} />}>
+        {(data) => <Shares dimension={chosen} data={data} />}
+      </Ready>
+    </Card>
+  );
+}
+
+function Shares({ dimension, data }: { readonly dimension: Dimension; readonly data: Breakdown }) {
+  if (dimension === 'hour') {
+    const hours = new Map(data.data.map(({ key, scans }) => [Number(key), scans]));
+    return <Hours hours={hours} />;
+  }
+  const shares = data.data.map(({ key, scans }) => ({
+    key,
+    label: keyLabel(dimension, key),
+    value: scans,
+  }));
+  const emptyText = dimension === 'bot' ? 'No bots in this time' : 'No scans in this time';
+  return <Bars shares={shares} emptyText={emptyText} />;
+}
+
+function keyLabel(dimension: Dimension, key: string): string {
+  if (dimension === 'country') return countryName(key);
+  if (key === '') return dimension === 'referer' ? 'Straight from the camera' : 'Unknown';
+  if (dimension === 'bot' || dimension === 'device') return capitalize(key.replaceAll('_', ' '));
+  return key;
+}

@@ -1,0 +1,73 @@
+/** Buttons and links that look like them. A button at work says so and cannot be pressed again. */
+import type { ComponentChildren } from 'preact';
+import { Icon, type IconName } from './icon.tsx';
+
+export type Tone = 'plain' | 'accent' | 'danger' | 'quiet';
+
+interface Look {
+  readonly tone?: Tone;
+  readonly icon?: IconName;
+  readonly size?: 'small' | 'medium';
+  readonly children?: ComponentChildren;
+}
+
+interface ButtonProps extends Look {
+  readonly onClick?: () => void;
+  readonly type?: 'button' | 'submit';
+  readonly isBusy?: boolean;
+  readonly disabled?: boolean;
+  /** For a button that shows an icon alone. */
+  readonly label?: string;
+  readonly isPressed?: boolean;
+}
+
+const classOf = ({ tone = 'plain', size = 'medium', children }: Look): string =>
+  `button button-${tone} button-${size}${children === undefined ? ' button-square' : ''}`;
+
+export function Button(props: ButtonProps) {
+  const { icon, children, onClick, type = 'button', isBusy = false, disabled = false } = props;
+  const { label, isPressed } = props;
+  return (
+    <button
+      type={type}
+      class={classOf(props)}
+      disabled={disabled}
+      aria-disabled={isBusy ? 'true' : undefined}
+      aria-busy={isBusy ? 'true' : undefined}
+      aria-label={label}
+      aria-pressed={isPressed}
+      title={label}
+      onClick={(event) => {
+        if (isBusy) event.preventDefault();
+        else onClick?.();
+      }}
+    >
+      {isBusy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
+      {children !== undefined && <span>{children}</span>}
+    </button>
+  );
+}
+
+interface LinkProps extends Look {
+  readonly href: string;
+  readonly label?: string;
+  readonly download?: boolean;
+  readonly isNewTab?: boolean;
+}
+
+export function ButtonLink(props: LinkProps) {
+  const { href, icon, children, label, download, isNewTab } = props;
+  return (
+    <a
+      class={classOf(props)}
+      href={href}
+      aria-label={label}
+      title={label}
+      {...(download === true ? { download: '' } : {})}
+      {...(isNewTab === true ? { target: '_blank', rel: 'noreferrer' } : {})}
+    >
+      {icon && <Icon name={icon} />}
+      {children !== undefined && <span>{children}</span>}
+    </a>
+  );
+}

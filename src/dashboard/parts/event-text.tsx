@@ -1,0 +1,143 @@
+/** Events in people's words. */
+import type { ComponentChildren } from 'preact';
+import type { EventKind } from '../../model/event.ts';
+import { countryName, formatMoment } from '../client/format.ts';
+import { isScarce, quota } from '../client/http.ts';
+import { useResource } from '../client/resource.ts';
+import type { QrCode, ServiceEvent } from '../client/wire.ts';
+import { pathTo } from '../paths.ts';
+import type { IconName } from './icon.tsx';
+
+export const eventIcons: Readonly<Record<EventKind, IconName>> = {
+  'qr.created': 'plus',
+  'qr.updated': 'edit',
+  'qr.deleted': 'trash',
+  'qr.scanned': 'scan',
+  'campaign.created': 'calendar',
+  'campaign.ended': 'calendar',
+  'subscription.created': 'card',
+  'subscription.updated': 'card',
+  'subscription.canceled': 'card',
+  'member.invited': 'person',
+  'member.joined': 'team',
+};
+
+export const eventLabels: Readonly<Record<EventKind, string>> = {
+  'qr.created': 'A code is made',
+  'qr.updated': 'A code is changed',
+  'qr.deleted': 'A code is deleted',
+  'qr.scanned': 'A code is scanned',
+  'campaign.created': 'A campaign is made',
+  'campaign.ended': 'A campaign has ended',
+  'subscription.created': 'A paid plan starts',
+  'subscription.updated': 'The plan changes',
+  'subscription.canceled': 'The plan is cancelled',
+  'member.invited': 'Somebody is invited',
+  'member.joined': 'Somebody joins',
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** One line about an event, and a second, softer one. */
+export function EventText({ event }: { readonly event: ServiceEvent }) {
+  const { event: kind, data } = event;
+  const id = textOf(data.qrId) || textOf(data.id);
+  if (kind === 'qr.scanned') {
+    const where = [textOf(data.city), countryName(textOf(data.country))].filter(
+      (part) => part !== '',
+    );
+    return (
+      <Lines
+        first={
+          <>
+            Scan of <CodeName id={id} />
+          </>
+        }
+        second={`${where.join(', ')} · ${textOf(data.os)}`}
+      />
+    );
+  }
+  if (kind === 'qr.created') {
+    return (
+      <Lines
+        first={
+          <>
+            New code <CodeName id={id} />
+          </>
+        }
+        second={textOf(data.target)}
+      />
+    );
+  }
+  if (kind === 'qr.updated') {
+    const keys =
+      typeof data.after === 'object' && data.after !== null ? Object.keys(data.after) : [];
+    return (
+      <Lines
+        first={
+          <>
+            Changed <CodeName id={id} />
+          </>
+        }
+        second={keys.join(', ')}
+      />
+    );
+  }
+  return <OtherText event={event} id={id} />;
+}
+
+/** What is not about a code. */
+function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: string }) {
+  const { event: kind, data } = event;
+  if (kind === 'member.invited' || kind === 'member.joined') {
+    const second = [textOf(data.email), textOf(data.role)]
+      .filter((part) => part !== '')
+      .join(' · ');
+    return <Lines first={eventLabels[kind]} second={second} />;
+  }
+  if (kind === 'campaign.created' || kind === 'campaign.ended') {
+    const name = textOf(data.name);
+    const link = <a href={pathTo('campaign', { id })}>{name === '' ? 'campaign' : name}</a>;
+    return (
+      <Lines
+        first={
+          <>
+            {eventLabels[kind]}: {link}
+          </>
+        }
+        second=""
+      />
+    );
+  }
+  const effectiveAt = textOf(data.effectiveAt);
+  return (
+    <Lines
+      first={eventLabels[kind]}
+      second={effectiveAt === '' ? textOf(data.plan) : `Until ${formatMoment(effectiveAt)}`}
+    />
+  );
+}
+
+function Lines({ first, second }: { readonly first: ComponentChildren; readonly second: string }) {
+  return (
+    <div class="one-line">
+      <span class="one-line">{first}</span>
+      {second !== '' && <span class="row-sub one-line">{second}</span>}
+    </div>
+  );
+}
+
+/** Names are read only while more requests than this are left. */
+const remainingMin = 40;
+const tailLength = 6;
+
+/** A code by its name, which is read once; where requests are few, by the end of its id. */
+function CodeName({ id }: { readonly id: string }) {
+  const isPlenty = !isScarce() && (quota.value?.remaining ?? 0) > remainingMin;
+  const { data, problem } = useResource<QrCode>(
+    isPlenty && id !== '' ? `/qr-codes/${id}` : undefined,
+  );
+  const tail = `…${id.slice(-tailLength)}`;
+  if (problem !== undefined && data === undefined) return <span>{tail}</span>;
+  return <a href={pathTo('code', { id })}>{data?.name ?? data?.slug ?? tail}</a>;
+}

@@ -1,0 +1,217 @@
+/** Form fields: a label, the control, a hint, and what is wrong with it, tied together for every reader. */
+import { type ComponentChildren, h, type TargetedEvent } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface Common {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly fault?: string | undefined;
+  readonly isOptional?: boolean;
+  readonly isLabelHidden?: boolean;
+}
+
+interface FrameProps extends Common {
+  readonly id: string;
+  readonly children: ComponentChildren;
+}
+
+function Frame({ id, label, hint, fault, isOptional, isLabelHidden, children }: FrameProps) {
+  return (
+    <div class={`field${fault === undefined ? '' : ' field-faulty'}`}>
+      <label for={id} class={isLabelHidden === true ? 'unseen' : 'field-label'}>
+        {label}
+        {isOptional === true && <span class="field-optional"> optional</span>}
+      </label>
+      {children}
+      {hint !== undefined && (
+        <p class="field-hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {fault !== undefined && (
+        <p class="field-fault" id={`${id}-fault`}>
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const describedBy = (id: string, { hint, fault }: Common): string | undefined => {
+  const ids = [
+    ...(hint === undefined ? [] : [`${id}-hint`]),
+    ...(fault === undefined ? [] : [`${id}-fault`]),
+  ];
+  return ids.length === 0 ? undefined : ids.join(' ');
+};
+
+interface TextProps extends Common {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly type?:
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'url'
+    | 'number'
+    | 'date'
+    | 'datetime-local'
+    | 'search';
+  readonly name?: string;
+  readonly autocomplete?: AutoFill;
+  readonly placeholder?: string;
+  readonly isRequired?: boolean;
+  readonly hasFocus?: boolean;
+  readonly min?: string | number;
+  readonly max?: string | number;
+  readonly lengthMax?: number;
+  readonly isReadOnly?: boolean;
+}
+
+/** As a plain string: JSX types each `type` of an input apart, and this one has them all. */
+const inputTag: string = 'input';
+
+export function TextField(props: TextProps) {
+  const id = useId();
+  const { value, onInput, type = 'text', fault } = props;
+  return (
+    <Frame id={id} {...props}>
+      {h(inputTag, {
+        id,
+        class: 'input',
+        type,
+        name: props.name,
+        value,
+        placeholder: props.placeholder,
+        autocomplete: props.autocomplete ?? 'off',
+        required: props.isRequired,
+        autofocus: props.hasFocus,
+        min: props.min,
+        max: props.max,
+        maxlength: props.lengthMax,
+        readonly: props.isReadOnly,
+        spellcheck: false,
+        'aria-invalid': fault === undefined ? undefined : 'true',
+        'aria-describedby': describedBy(id, props),
+        onInput: (event: TargetedEvent<HTMLInputElement>) => onInput(event.currentTarget.value),
+      })}
+    </Frame>
+  );
+}
+
+interface AreaProps extends Common {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly rows?: number;
+  readonly placeholder?: string;
+}
+
+export function AreaField(props: AreaProps) {
+  const id = useId();
+  const { value, onInput, rows = 4, fault, placeholder } = props;
+  return (
+    <Frame id={id} {...props}>
+      <textarea
+        id={id}
+        class="input"
+        rows={rows}
+        placeholder={placeholder}
+        spellcheck={false}
+        aria-invalid={fault === undefined ? undefined : 'true'}
+        aria-describedby={describedBy(id, props)}
+        value={value}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </Frame>
+  );
+}
+
+interface SelectProps<T extends string> extends Common {
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+  readonly options: ReadonlyArray<{ readonly value: T; readonly label: string }>;
+  readonly disabled?: boolean;
+}
+
+export function SelectField<T extends string>(props: SelectProps<T>) {
+  const id = useId();
+  const { value, onChange, options, disabled } = props;
+  const choose = (event: TargetedEvent<HTMLSelectElement>): void => {
+    const chosen = options[event.currentTarget.selectedIndex];
+    if (chosen !== undefined) onChange(chosen.value);
+  };
+  return (
+    <Frame id={id} {...props}>
+      <select
+        id={id}
+        class="input select"
+        value={value}
+        disabled={disabled}
+        aria-describedby={describedBy(id, props)}
+        onChange={choose}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </Frame>
+  );
+}
+
+interface CheckProps {
+  readonly label: ComponentChildren;
+  readonly hint?: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly disabled?: boolean;
+}
+
+export function CheckField({ label, hint, checked, onChange, disabled }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <span>
+        {label}
+        {hint !== undefined && <span class="field-hint">{hint}</span>}
+      </span>
+    </label>
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  readonly legend: string;
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+  readonly options: ReadonlyArray<{ readonly value: T; readonly label: string }>;
+}
+
+/** A few choices of which one holds, side by side. */
+export function ChoiceField<T extends string>(props: ChoiceProps<T>) {
+  const name = useId();
+  const { legend, value, onChange, options } = props;
+  return (
+    <fieldset class="choice">
+      <legend class="field-label">{legend}</legend>
+      <div class="choice-row">
+        {options.map((option) => (
+          <label key={option.value} class="choice-item">
+            <input
+              type="radio"
+              name={name}
+              checked={option.value === value}
+              onChange={() => onChange(option.value)}
+            />
+            <span>{option.label}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

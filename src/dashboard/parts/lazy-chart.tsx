@@ -1,0 +1,28 @@
+/** The chart, loaded when one is first shown: until then a place of its size. */
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ChartProps } from './chart.tsx';
+import { Skeleton } from './page.tsx';
+
+let loaded: ComponentType<ChartProps> | undefined;
+
+/** Undefined when it cannot be loaded: its numbers stand beside it, and the page goes on without. */
+async function loadChart(): Promise<ComponentType<ChartProps> | undefined> {
+  try {
+    loaded ??= (await import('./chart.tsx')).Chart;
+  } catch {
+    return undefined;
+  }
+  return loaded;
+}
+
+export const chartHeight = 240;
+
+export function LazyChart(props: ChartProps) {
+  const [Chart, setChart] = useState<ComponentType<ChartProps> | undefined>(() => loaded);
+  useEffect(() => {
+    if (Chart !== undefined) return;
+    void loadChart().then((chart) => setChart(() => chart));
+  }, [Chart]);
+  return Chart === undefined ? <Skeleton height={chartHeight} /> : <Chart {...props} />;
+}

@@ -1,0 +1,93 @@
+/** Lists: a pager under a page of rows, tabs above parts of a page, small marks. */
+import type { ComponentChildren } from 'preact';
+import { formatNumber } from '../client/format.ts';
+import { setQuery } from '../client/router.ts';
+import { Button } from './button.tsx';
+
+interface PagerProps {
+  readonly page: number;
+  readonly limit: number;
+  readonly total: number;
+}
+
+/** Writes the page into the address, so that it can be sent and gone back to. */
+export function Pager({ page, limit, total }: PagerProps) {
+  if (total <= limit && page === 1) return null;
+  const pages = Math.max(1, Math.ceil(total / limit));
+  const from = Math.min(total, (page - 1) * limit + 1);
+  const to = Math.min(total, page * limit);
+  const go = (to: number): void => {
+    setQuery({ page: to === 1 ? undefined : String(to) });
+    scrollTo({ top: 0 });
+  };
+  return (
+    <nav class="pager" aria-label="Pages">
+      <span class="pager-text">
+        {formatNumber(from)}–{formatNumber(to)} of {formatNumber(total)}
+      </span>
+      <Button icon="left" label="Previous page" disabled={page <= 1} onClick={() => go(page - 1)} />
+      <Button
+        icon="right"
+        label="Next page"
+        disabled={page >= pages}
+        onClick={() => go(page + 1)}
+      />
+    </nav>
+  );
+}
+
+interface TabsProps<T extends string> {
+  readonly label: string;
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+  readonly tabs: ReadonlyArray<{ readonly value: T; readonly label: string }>;
+  /** `line`: parts of a page; `pill`: ways to see one part. */
+  readonly look?: 'line' | 'pill';
+}
+
+/** Chooses which part is shown below. */
+export function Tabs<T extends string>(props: TabsProps<T>) {
+  const { label, value, onChange, tabs, look = 'pill' } = props;
+  return (
+    <div class={`tabs tabs-${look}`} role="group" aria-label={label}>
+      {tabs.map((tab) => (
+        <button
+          key={tab.value}
+          type="button"
+          class="tab"
+          aria-pressed={tab.value === value}
+          onClick={() => onChange(tab.value)}
+        >
+          {tab.label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export type BadgeTone = 'plain' | 'good' | 'warn' | 'bad' | 'accent';
+
+export function Badge({
+  tone = 'plain',
+  children,
+}: {
+  readonly tone?: BadgeTone;
+  readonly children: ComponentChildren;
+}) {
+  return <span class={`badge badge-${tone}`}>{children}</span>;
+}
+
+interface FactProps {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+/** One line of a list of facts. */
+export function Fact({ label, children }: FactProps) {
+  return (
+    <div class="fact">
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+/** A button that opens a short list of deeds. Closes by itself: on choice, on Esc, on a click elsewhere. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Icon, type IconName } from './icon.tsx';
+
+interface MenuProps {
+  /** Its words, and nothing else that a reader of the screen should know. */
+  readonly button: ComponentChildren;
+  readonly buttonClass?: string;
+  readonly align?: 'start' | 'end';
+  readonly children: ComponentChildren;
+}
+
+export function Menu({ button, buttonClass, align = 'end', children }: MenuProps) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const away = (event: Event): void => {
+      const isInside = event.target instanceof Node && root.current?.contains(event.target);
+      if (isInside !== true) setOpen(false);
+    };
+    const keys = (event: KeyboardEvent): void =>
+      onMenuKey(event, root.current, () => setOpen(false));
+    document.addEventListener('pointerdown', away);
+    document.addEventListener('keydown', keys);
+    root.current?.querySelector<HTMLElement>('.menu-list a, .menu-list button')?.focus();
+    return () => {
+      document.removeEventListener('pointerdown', away);
+      document.removeEventListener('keydown', keys);
+    };
+  }, [isOpen]);
+  return (
+    <div class="menu" ref={root}>
+      <button
+        type="button"
+        class={buttonClass ?? 'button button-plain button-medium'}
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {button}
+      </button>
+      <div
+        id={id}
+        class={`menu-list menu-${align}`}
+        hidden={!isOpen}
+        onClick={() => setOpen(false)}
+      >
+        {children}
+      </div>
+    </div>
+  );
+}
+
+function onMenuKey(event: KeyboardEvent, root: HTMLElement | null, close: () => void): void {
+  if (root === null) return;
+  if (event.key === 'Escape') {
+    event.stopPropagation();
+    close();
+    root.querySelector('button')?.focus();
+    return;
+  }
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  event.preventDefault();
+  const items = [...root.querySelectorAll<HTMLElement>('.menu-list a, .menu-list button')];
+  const at = items.findIndex((item) => item === document.activeElement);
+  const step = event.key === 'ArrowDown' ? 1 : -1;
+  items[(at + step + items.length) % items.length]?.focus();
+}
+
+interface ItemProps {
+  readonly icon?: IconName;
+  readonly onClick?: () => void;
+  readonly href?: string;
+  readonly tone?: 'danger';
+  readonly isCurrent?: boolean;
+  readonly isDownload?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function MenuItem({
+  icon,
+  onClick,
+  href,
+  tone,
+  isCurrent,
+  isDownload,
+  children,
+}: ItemProps) {
+  const inside = (
+    <>
+      {icon && <Icon name={icon} size={16} />}
+      <span>{children}</span>
+      {isCurrent === true && <Icon name="check" size={16} />}
+    </>
+  );
+  const look = `menu-item${tone === undefined ? '' : ` menu-${tone}`}`;
+  if (href !== undefined) {
+    return (
+      <a class={look} href={href} {...(isDownload === true ? { download: '' } : {})}>
+        {inside}
+      </a>
+    );
+  }
+  return (
+    <button
+      type="button"
+      class={look}
+      onClick={onClick}
+      {...(isCurrent === true ? { 'aria-current': 'true' } : {})}
+    >
+      {inside}
+    </button>
+  );
+}

@@ -1,0 +1,89 @@
+/** Words in a box: what failed and what to do, hints, and what there is not yet. */
+import type { ComponentChildren } from 'preact';
+import type { Problem } from '../client/problem.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+
+interface NoticeProps {
+  readonly tone?: 'info' | 'bad' | 'good' | 'warn';
+  readonly title?: string;
+  readonly children?: ComponentChildren;
+}
+
+const icons = { info: 'info', bad: 'warning', warn: 'warning', good: 'check' } as const;
+
+export function Notice({ tone = 'info', title, children }: NoticeProps) {
+  return (
+    <div class={`notice notice-${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <Icon name={icons[tone]} />
+      <div class="notice-body">
+        {title !== undefined && <p class="notice-title">{title}</p>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+interface ProblemProps {
+  readonly problem: Problem;
+  readonly onRetry?: () => void;
+}
+
+const titles: Readonly<Record<string, string>> = {
+  rate_limited: 'This minute’s requests are used up',
+  daily_cap_reached: 'Today’s requests are used up',
+  forbidden: 'Your role does not allow this',
+  not_found: 'It is not there',
+  unreachable: 'No connection',
+  overloaded: 'The service is busy',
+};
+
+/** A problem in the API's own words, with the id under which the operator finds it. */
+export function ProblemNotice({ problem, onRetry }: ProblemProps) {
+  const { code, faults, requestId, retryAfterSeconds } = problem;
+  return (
+    <Notice
+      tone={code === 'rate_limited' ? 'warn' : 'bad'}
+      title={titles[code] ?? 'This did not work'}
+    >
+      <p>{problem.message}</p>
+      {faults.length > 1 && (
+        <ul>
+          {faults.map(({ path, message }) => (
+            <li key={path}>
+              <b>{path}</b>: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {retryAfterSeconds !== undefined && retryAfterSeconds <= 61 && (
+        <p>It is tried again by itself in {retryAfterSeconds} seconds.</p>
+      )}
+      {requestId !== undefined && <p class="notice-id">Request {requestId}</p>}
+      {onRetry !== undefined && (
+        <Button size="small" icon="refresh" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Notice>
+  );
+}
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}
+
+/** Nothing here yet, and what to do about it. */
+export function Empty({ icon, title, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={icon} size={26} />
+      </span>
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}

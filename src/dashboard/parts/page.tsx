@@ -1,0 +1,122 @@
+/** The frame of a page: its title, what can be done here, cards, and what is shown while data comes. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Resource } from '../client/resource.ts';
+import { Icon } from './icon.tsx';
+import { ProblemNotice } from './notice.tsx';
+
+interface PageProps {
+  readonly title: string;
+  readonly lead?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly back?: { readonly href: string; readonly label: string };
+  readonly children: ComponentChildren;
+}
+
+/** Sets the tab's title, and puts the focus on the heading when the reader comes from another page. */
+export function Page({ title, lead, actions, back, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Quietzone`;
+  }, [title]);
+  useEffect(() => {
+    // A field that a page begins with, or a dialog, has the focus already.
+    const isTaken = document.activeElement instanceof HTMLInputElement;
+    if (!isTaken && document.querySelector('dialog[open]') === null) {
+      heading.current?.focus({ preventScroll: true });
+    }
+  }, []);
+  return (
+    <div class="page">
+      <header class="page-head">
+        <div class="page-titles">
+          {back !== undefined && (
+            <a class="page-back" href={back.href}>
+              <Icon name="left" size={16} />
+              {back.label}
+            </a>
+          )}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead !== undefined && <div class="page-lead">{lead}</div>}
+        </div>
+        {actions !== undefined && <div class="page-actions">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  readonly lead?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+  readonly class?: string;
+}
+
+export function Card({ title, lead, actions, children, class: more = '' }: CardProps) {
+  const hasHead = title !== undefined || actions !== undefined;
+  return (
+    <section class={`card ${more}`}>
+      {hasHead && (
+        <header class="card-head">
+          <div>
+            {title !== undefined && <h2>{title}</h2>}
+            {lead !== undefined && <p class="card-lead">{lead}</p>}
+          </div>
+          {actions !== undefined && <div class="card-actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A place of the size of what will stand there. */
+export function Skeleton({
+  lines = 3,
+  height,
+}: {
+  readonly lines?: number;
+  readonly height?: number;
+}) {
+  return (
+    <div class="skeleton" aria-hidden="true">
+      {height === undefined ? (
+        Array.from({ length: lines }, (_, index) => <span key={index} class="skeleton-line" />)
+      ) : (
+        <span class="skeleton-block" style={{ height: `${height}px` }} />
+      )}
+    </div>
+  );
+}
+
+interface ReadyProps<T> {
+  readonly of: Resource<T>;
+  readonly skeleton?: ComponentChildren;
+  readonly children: (data: T) => ComponentChildren;
+}
+
+/** What was read; until then its skeleton, and the reason where it failed. */
+export function Ready<T>({ of, skeleton = <Skeleton />, children }: ReadyProps<T>) {
+  const { data, problem, isStale, reload } = of;
+  const failed = problem !== undefined && (
+    <ProblemNotice problem={problem} onRetry={() => void reload()} />
+  );
+  if (data === undefined) {
+    return (
+      <div aria-busy={failed === false ? 'true' : undefined}>
+        {failed === false ? <span class="unseen">Loading…</span> : failed}
+        {failed === false && skeleton}
+      </div>
+    );
+  }
+  return (
+    <div class={isStale ? 'stale' : undefined} aria-busy={isStale ? 'true' : undefined}>
+      {failed}
+      {children(data)}
+    </div>
+  );
+}

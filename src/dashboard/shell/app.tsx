@@ -1,0 +1,102 @@
+/** What is shown: the splash, the sign-in, or the shell around the page at the address. */
+import { Component, type ComponentChildren } from 'preact';
+import { currentPath } from '../client/router.ts';
+import { loadSession, sessionState } from '../client/session.ts';
+import { Button } from '../parts/button.tsx';
+import { Notice, ProblemNotice } from '../parts/notice.tsx';
+import { Toasts } from '../parts/toast.tsx';
+import { NotFoundPage } from '../pages/session/not-found-page.tsx';
+import { SignInPage } from '../pages/session/sign-in-page.tsx';
+import { matchPath, type PathMatch } from '../paths.ts';
+import { Frame } from './frame.tsx';
+import { HelpDialog } from './help.tsx';
+import { pages } from './pages.ts';
+
+export function App() {
+  return (
+    <>
+      <Screen />
+      <Toasts />
+      <HelpDialog />
+    </>
+  );
+}
+
+function Screen() {
+  const state = sessionState.value;
+  const match = matchPath(currentPath.value);
+  // An invite is for somebody who may have no account yet.
+  if (match?.name === 'acceptInvite') {
+    return (
+      <main class="door">
+        <CurrentPage match={match} />
+      </main>
+    );
+  }
+  switch (state.kind) {
+    case 'unknown':
+      return <Splash />;
+    case 'unreachable':
+      return (
+        <main class="door">
+          <h1 class="unseen">Quietzone</h1>
+          <ProblemNotice problem={state.problem} onRetry={() => void loadSession()} />
+        </main>
+      );
+    case 'out':
+      return <SignInPage />;
+    case 'in':
+      break;
+  }
+  return (
+    // Another workspace is another world: nothing of a page may live on.
+    <Frame key={state.session.workspace.id}>
+      {match === undefined ? <NotFoundPage /> : <CurrentPage match={match} />}
+    </Frame>
+  );
+}
+
+function Splash() {
+  return (
+    <div class="splash" role="status">
+      <span class="splash-mark" aria-hidden="true" />
+      <span class="splash-text">Loading Quietzone…</span>
+    </div>
+  );
+}
+
+function CurrentPage({ match: { name, params } }: { readonly match: PathMatch }) {
+  const Page = pages[name];
+  const id = Object.values(params).join('/');
+  return (
+    <Guarded key={`${name}/${id}`}>
+      <Page params={params} />
+    </Guarded>
+  );
+}
+
+interface GuardedState {
+  readonly failure: string | undefined;
+}
+
+/** A defect of one page leaves the rest of the dashboard standing. */
+class Guarded extends Component<{ readonly children: ComponentChildren }, GuardedState> {
+  override state: GuardedState = { failure: undefined };
+
+  static override getDerivedStateFromError(error: unknown): GuardedState {
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+
+  override render() {
+    const { failure } = this.state;
+    if (failure === undefined) return this.props.children;
+    return (
+      <Notice tone="bad" title="This page has failed">
+        <p>It is a defect of the dashboard: {failure}. Your data is not touched by it.</p>
+        <Button icon="refresh" onClick={() => location.reload()}>
+          Reload
+        </Button>
+      </Notice>
+    );
+  }
+}

@@ -1,0 +1,137 @@
+/** The frame around every page: where one can go, in which workspace one is, who one is. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { currentPath } from '../client/router.ts';
+import { may } from '../client/session.ts';
+import { isHelpOpen } from '../client/shortcuts.ts';
+import { Button } from '../parts/button.tsx';
+import { Icon, type IconName, Logo } from '../parts/icon.tsx';
+import { type PathName, pathTo } from '../paths.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { WorkspaceMenu } from './workspace-menu.tsx';
+
+interface Place {
+  readonly name: PathName;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+const places: readonly Place[] = [
+  { name: 'overview', label: 'Overview', icon: 'home' },
+  { name: 'codes', label: 'Codes', icon: 'code' },
+  { name: 'campaigns', label: 'Campaigns', icon: 'calendar' },
+  { name: 'team', label: 'Team', icon: 'team' },
+  { name: 'billing', label: 'Billing', icon: 'card' },
+];
+
+const settings: ReadonlyArray<Place & { readonly least?: 'admin' }> = [
+  { name: 'profile', label: 'Profile', icon: 'person' },
+  { name: 'workspace', label: 'Workspace', icon: 'building' },
+  { name: 'apiKeys', label: 'API keys', icon: 'key', least: 'admin' },
+  { name: 'webhooks', label: 'Webhooks', icon: 'hook', least: 'admin' },
+  { name: 'retention', label: 'Data', icon: 'database' },
+];
+
+export function Frame({ children }: { readonly children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const path = currentPath.value;
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div class="frame">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <aside class="side">
+        <Navigation path={path} />
+      </aside>
+      <header class="top">
+        <Button tone="quiet" icon="menu" label="Menu" onClick={() => setOpen(true)} />
+        <a class="brand" href={pathTo('overview')}>
+          <Logo size={24} />
+          Quietzone
+        </a>
+        <AccountMenu />
+      </header>
+      {isOpen && <Drawer path={path} onClose={() => setOpen(false)} />}
+      <main class="content" id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+/** The navigation of a narrow screen. */
+function Drawer({ path, onClose }: { readonly path: string; readonly onClose: () => void }) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    element.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      class="drawer"
+      aria-label="Menu"
+      onCancel={onClose}
+      onClick={(event) => {
+        const isLink = event.target instanceof Element && event.target.closest('a') !== null;
+        if (isLink || event.target === element.current) onClose();
+      }}
+    >
+      <div class="drawer-body">
+        <Navigation path={path} />
+      </div>
+    </dialog>
+  );
+}
+
+function Navigation({ path }: { readonly path: string }) {
+  return (
+    <>
+      <a class="brand" href={pathTo('overview')}>
+        <Logo size={26} />
+        Quietzone
+      </a>
+      <WorkspaceMenu />
+      <nav class="nav" aria-label="Main">
+        <ul>
+          {places.map((place) => (
+            <NavigationLink key={place.name} place={place} path={path} />
+          ))}
+        </ul>
+        <h2 class="nav-head">Settings</h2>
+        <ul>
+          {settings
+            .filter(({ least }) => least === undefined || may(least))
+            .map((place) => (
+              <NavigationLink key={place.name} place={place} path={path} />
+            ))}
+        </ul>
+      </nav>
+      <div class="side-foot">
+        <a class="nav-link" href="/docs" target="_blank" rel="noreferrer">
+          <Icon name="book" />
+          API reference
+        </a>
+        <button type="button" class="nav-link" onClick={() => void (isHelpOpen.value = true)}>
+          <Icon name="help" />
+          Keyboard
+        </button>
+        <AccountMenu />
+      </div>
+    </>
+  );
+}
+
+function NavigationLink({ place, path }: { readonly place: Place; readonly path: string }) {
+  const address = pathTo(place.name);
+  const isHere =
+    address === '/' ? path === '/' : path === address || path.startsWith(`${address}/`);
+  return (
+    <li>
+      <a class="nav-link" href={address} {...(isHere ? { 'aria-current': 'page' as const } : {})}>
+        <Icon name={place.icon} />
+        {place.label}
+      </a>
+    </li>
+  );
+}

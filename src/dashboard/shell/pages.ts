@@ -1,0 +1,51 @@
+/**
+ * Which page stands at which address. They are one bundle: all of them compressed are smaller than one picture,
+ * and split by page they share so much that a page would be a dozen requests.
+ */
+import type { ComponentType } from 'preact';
+import { BillingPage } from '../pages/billing/billing-page.tsx';
+import { CheckoutPage } from '../pages/billing/checkout-page.tsx';
+import { NewCampaignPage } from '../pages/campaigns/campaign-form.tsx';
+import { CampaignPage } from '../pages/campaigns/campaign-page.tsx';
+import { CampaignsPage } from '../pages/campaigns/campaigns-page.tsx';
+import { CodePage } from '../pages/code/code-page.tsx';
+import { CodesPage } from '../pages/codes/codes-page.tsx';
+import { ImportPage } from '../pages/codes/import-page.tsx';
+import { NewCodePage } from '../pages/codes/new-code-page.tsx';
+import { OverviewPage } from '../pages/overview/overview-page.tsx';
+import { AcceptInvitePage } from '../pages/session/accept-invite-page.tsx';
+import { ApiKeysPage } from '../pages/settings/api-keys-page.tsx';
+import { ProfilePage } from '../pages/settings/profile-page.tsx';
+import { RetentionPage } from '../pages/settings/retention-page.tsx';
+import { WorkspacePage } from '../pages/settings/workspace-page.tsx';
+import { TeamPage } from '../pages/team/team-page.tsx';
+import { DeadLettersPage } from '../pages/webhooks/dead-letters-page.tsx';
+import { DeliveryPage } from '../pages/webhooks/delivery-page.tsx';
+import { WebhookPage } from '../pages/webhooks/webhook-page.tsx';
+import { WebhooksPage } from '../pages/webhooks/webhooks-page.tsx';
+import type { PathName } from '../paths.ts';
+import type { PageProps } from './page-props.ts';
+
+export const pages: Readonly<Record<PathName, ComponentType<PageProps>>> = {
+  overview: OverviewPage,
+  signIn: OverviewPage,
+  codes: CodesPage,
+  newCode: NewCodePage,
+  importCodes: ImportPage,
+  code: CodePage,
+  campaigns: CampaignsPage,
+  newCampaign: NewCampaignPage,
+  campaign: CampaignPage,
+  team: TeamPage,
+  billing: BillingPage,
+  checkout: CheckoutPage,
+  profile: ProfilePage,
+  workspace: WorkspacePage,
+  apiKeys: ApiKeysPage,
+  webhooks: WebhooksPage,
+  webhook: WebhookPage,
+  deadLetters: DeadLettersPage,
+  delivery: DeliveryPage,
+  retention: RetentionPage,
+  acceptInvite: AcceptInvitePage,
+};

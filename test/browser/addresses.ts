@@ -1,0 +1,79 @@
+/** Every page of the dashboard, with what it shows once it is ready. */
+import type { Seeded } from './seed.ts';
+
+export interface Address {
+  readonly name: string;
+  readonly path: string;
+  /** The page's heading. */
+  readonly heading: string | RegExp;
+  /** Text that comes with its data. */
+  readonly shows: string | RegExp;
+}
+
+export function addresses(seeded: Seeded): readonly Address[] {
+  const { codeId, wifiId, campaignId, endpointId, deliveryId } = seeded;
+  const code = `/codes/${codeId}`;
+  return [
+    { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
+    { name: 'codes', path: '/codes', heading: 'Codes', shows: 'Table 12' },
+    { name: 'codes-none', path: '/codes?search=zzz', heading: 'Codes', shows: 'No code fits' },
+    { name: 'new-code', path: '/codes/new', heading: 'New code', shows: 'Web address' },
+    { name: 'import', path: '/codes/import', heading: 'Import codes', shows: 'Choose a file' },
+    { name: 'code', path: code, heading: 'Table 12', shows: 'Different scanners' },
+    { name: 'code-scans', path: `${code}?part=scans`, heading: 'Table 12', shows: 'With what' },
+    { name: 'code-design', path: `${code}?part=design`, heading: 'Table 12', shows: 'Quiet zone' },
+    { name: 'code-history', path: `${code}?part=history`, heading: 'Table 12', shows: 'summer' },
+    {
+      name: 'code-details',
+      path: `${code}?part=details`,
+      heading: 'Table 12',
+      shows: 'For programs',
+    },
+    { name: 'code-static', path: `/codes/${wifiId}`, heading: /Wi-Fi/, shows: 'Says' },
+    { name: 'campaigns', path: '/campaigns', heading: 'Campaigns', shows: 'Autumn fair' },
+    { name: 'new-campaign', path: '/campaigns/new', heading: 'New campaign', shows: 'First day' },
+    {
+      name: 'campaign',
+      path: `/campaigns/${campaignId}`,
+      heading: 'Summer menu',
+      shows: 'Conversion rate',
+    },
+    { name: 'team', path: '/team', heading: 'Team', shows: 'jane@example.com' },
+    { name: 'billing', path: '/billing', heading: 'Billing', shows: 'Requests this minute' },
+    {
+      name: 'checkout-none',
+      path: '/billing/checkout/chk_0',
+      heading: 'Checkout',
+      shows: 'no checkout at this address',
+    },
+    { name: 'profile', path: '/settings/profile', heading: 'Profile', shows: 'Old password' },
+    { name: 'workspace', path: '/settings/workspace', heading: 'Workspace', shows: 'You are here' },
+    {
+      name: 'api-keys',
+      path: '/settings/api-keys',
+      heading: 'API keys',
+      shows: 'Till in the north',
+    },
+    { name: 'webhooks', path: '/settings/webhooks', heading: 'Webhooks', shows: '/hooks' },
+    {
+      name: 'webhook',
+      path: `/settings/webhooks/${endpointId}`,
+      heading: /hooks/,
+      shows: 'qr.scanned',
+    },
+    {
+      name: 'delivery',
+      path: `/settings/deliveries/${deliveryId}`,
+      heading: /^(qr|campaign)\./,
+      shows: 'It answered with 500',
+    },
+    {
+      name: 'dead-letters',
+      path: '/settings/webhooks/dead-letters',
+      heading: 'Dead letters',
+      shows: /delivered|Event/,
+    },
+    { name: 'data', path: '/settings/data', heading: 'Data', shows: 'Single scans' },
+    { name: 'not-found', path: '/nothing/here', heading: 'Not found', shows: 'no page' },
+  ];
+}

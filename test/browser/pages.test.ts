@@ -1,0 +1,136 @@
+/**
+ * Every page, light on a wide screen and dark on a phone: it loads within its weight, shows its data, breaks
+ * no rule of WCAG 2.2 AA that axe can see, and is never wider than the screen.
+ */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { addresses } from './addresses.ts';
+import { openRig, type Rig, waitMs } from './rig.ts';
+import { type Seeded, seed } from './seed.ts';
+
+const allPagesMs = 240_000;
+/** Compressed, the door and whatever it loads. */
+const firstPageBytesMax = 150_000;
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+let rig: Rig;
+let receiver: Receiver;
+let seeded: Seeded;
+
+beforeAll(async () => {
+  receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
+  rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
+  seeded = await seed(rig, receiver.origin);
+}, allPagesMs);
+afterAll(async () => {
+  await rig.close();
+  await receiver.close();
+});
+
+/** Rule, element and reason of everything that axe finds. */
+async function faultsOf(page: Page): Promise<string[]> {
+  // The policy lets no script in by a tag: it is run by the protocol, as the developer tools do.
+  await page.evaluate(axe.source);
+  const found: unknown = await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })
+      .then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => id + ' ' + target + ': ' + failureSummary)))`,
+  );
+  return Array.isArray(found) ? found.map(String) : ['axe gave no list'];
+}
+
+/** Pixels by which the page is wider than the screen. */
+async function overflowOf(page: Page): Promise<unknown> {
+  return await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+}
+
+async function judge(page: Page, name: string): Promise<string[]> {
+  const faults = (await faultsOf(page)).map((fault) => `${name}: ${fault}`);
+  const overflow = await overflowOf(page);
+  return typeof overflow === 'number' && overflow > 0
+    ? [...faults, `${name}: ${overflow} pixels too wide`]
+    : faults;
+}
+
+test.each([
+  { scheme: 'light', width: 1_440 },
+  { scheme: 'dark', width: 390 },
+] as const)(
+  'the pages in $scheme, $width pixels wide',
+  async (look) => {
+    const page = await rig.open(look);
+    const faults: string[] = [];
+    for (const path of ['/sign-in', '/accept-invite?token=x']) {
+      await page.goto(path);
+      await page.getByLabel('Password').waitFor();
+      faults.push(...(await judge(page, path)));
+    }
+    await page.context().close();
+    const inside = await rig.openSignedIn('/settings/data', look);
+    for (const { name, path, heading, shows } of addresses(seeded)) {
+      await inside.goto(path);
+      await inside.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await inside.getByText(shows).first().waitFor({ state: 'attached' });
+      await inside.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      faults.push(...(await judge(inside, name)));
+    }
+    await inside.context().close();
+    expect(faults).toEqual([]);
+  },
+  allPagesMs,
+);
+
+test(
+  'dialogs and menus keep the rules too, and Esc closes them',
+  async () => {
+    const page = await rig.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
+    const faults: string[] = [];
+    const deeds = ['Change where it leads', 'Delete this code'];
+    for (const deed of deeds) {
+      await page.getByRole('button', { name: deed }).click();
+      await page.getByRole('dialog').waitFor();
+      faults.push(...(await judge(page, deed)));
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    }
+    await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByRole('link', { name: /SVG/ }).waitFor();
+    faults.push(...(await judge(page, 'download')));
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    faults.push(...(await judge(page, 'keyboard')));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await page.getByRole('heading', { level: 1, name: 'Codes' }).waitFor();
+    await page.locator('#code-search:focus').waitFor();
+    await page.context().close();
+    expect(faults).toEqual([]);
+  },
+  waitMs * 3,
+);
+
+test('the first page weighs little, and comes with a policy that allows only this origin', async () => {
+  const page = await rig.open();
+  const sizes: Array<Promise<number>> = [];
+  page.on('requestfinished', (request) => {
+    sizes.push(request.sizes().then((size) => size.responseBodySize + size.responseHeadersSize));
+  });
+  const response = await page.goto('/');
+  await page.getByLabel('Password').waitFor();
+  const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+  expect(bytes).toBeLessThan(firstPageBytesMax);
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(response?.headers()['content-security-policy']).toBe(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+      "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  );
+  await page.context().close();
+});
+
+test('the browser had nothing to complain of', () => {
+  expect(rig.complaints).toEqual([]);
+});

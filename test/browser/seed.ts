@@ -1,0 +1,125 @@
+/** A workspace with something in it: codes, scans from some countries, a campaign, people, endpoints. */
+import { type Client, type Json, word } from '../support/client.ts';
+import { pause } from '../support/process.ts';
+import type { Rig } from './rig.ts';
+
+/** Eight attempts, some hundred milliseconds apart. */
+const deadMsMax = 20_000;
+
+const iphone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const android =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Mobile Safari/537.36';
+const desktop =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
+
+/** Addresses of a few countries; who they are does not matter. */
+const visitors: ReadonlyArray<readonly [address: string, agent: string]> = [
+  ['193.99.144.80', iphone],
+  ['194.25.0.60', android],
+  ['80.67.169.12', iphone],
+  ['8.8.8.8', desktop],
+  ['1.1.1.1', android],
+  ['133.11.0.1', iphone],
+  ['62.2.24.162', iphone],
+  ['200.160.2.3', android],
+];
+
+export interface Seeded {
+  readonly codeId: string;
+  readonly shortUrl: string;
+  readonly wifiId: string;
+  readonly campaignId: string;
+  readonly endpointId: string;
+  /** One that has died, where the receiver refuses. */
+  readonly deliveryId: string;
+}
+
+export async function seed({ api }: Rig, receiverUrl: string): Promise<Seeded> {
+  const post = async (path: string, body: unknown): Promise<Json> =>
+    (await api.call('POST', `/v1${path}`, { body })).json;
+  const rows = Array.from({ length: 28 }, (_, index) => ({
+    target: `https://example.com/posters/${index + 1}?utm_source=print`,
+    ...(index % 3 === 0 ? { name: `Poster ${index + 1}, platform ${index % 7}` } : {}),
+    tags: index % 2 === 0 ? ['poster', 'spring'] : [],
+  }));
+  for (const row of rows) await post('/qr-codes', row);
+  const wifi = await post('/qr-codes', {
+    type: 'wifi',
+    target: 'WIFI:T:WPA;S:Guests;P:coffee-please;;',
+    dynamic: false,
+    name: 'Wi-Fi of the guests',
+  });
+  const code = await post('/qr-codes', {
+    target: 'https://example.com/menu',
+    name: 'Table 12',
+    tags: ['menu', 'berlin'],
+    scanLimit: 10_000,
+  });
+  const [codeId, shortUrl] = [word(code.id), word(code.shortUrl)];
+  await scanAll(shortUrl);
+  await api.call('PATCH', `/v1/qr-codes/${codeId}`, {
+    body: { target: 'https://example.com/menu/summer' },
+  });
+  const today = new Date();
+  const day = (days: number): string =>
+    new Date(today.getTime() + days * 86_400_000).toISOString().slice(0, 10);
+  const campaign = await post('/campaigns', {
+    name: 'Summer menu',
+    startDate: day(0),
+    endDate: day(40),
+    qrCodeIds: [codeId],
+  });
+  await post('/campaigns', {
+    name: 'Autumn fair',
+    startDate: day(30),
+    endDate: day(75),
+    qrCodeIds: [],
+  });
+  await post('/campaigns', { name: 'Always on', startDate: day(0), qrCodeIds: [] });
+  await post('/conversions', { qrId: codeId, externalId: 'order-1' });
+  await post('/team/invites', { email: 'jane@example.com', role: 'editor' });
+  await post('/api-keys', { name: 'Till in the north hall', role: 'editor' });
+  const endpoint = await post('/webhooks', {
+    url: `${receiverUrl}/hooks`,
+    events: ['*'],
+    description: 'Till in the north hall',
+  });
+  await scanAll(shortUrl);
+  const deliveryId = await deadDelivery(api);
+  return {
+    codeId,
+    shortUrl,
+    wifiId: word(wifi.id),
+    campaignId: word(campaign.id),
+    endpointId: word(endpoint.id),
+    deliveryId,
+  };
+}
+
+/** The first delivery that no attempt could bring. */
+async function deadDelivery(api: Client): Promise<string> {
+  const deadlineMs = performance.now() + deadMsMax;
+  while (performance.now() < deadlineMs) {
+    const [letter] = (await api.call('GET', '/v1/webhooks/dead-letters')).items;
+    if (letter !== undefined) return word(letter.id);
+    await pause(50);
+  }
+  throw new Error('Cannot find a dead letter: expected the receiver to refuse everything');
+}
+
+async function scanAll(shortUrl: string): Promise<void> {
+  for (const [address, agent] of visitors) await scan(shortUrl, address, agent);
+}
+
+/** One scan, as a phone makes it. */
+export async function scan(
+  shortUrl: string,
+  address = '193.99.144.80',
+  agent = iphone,
+): Promise<Response> {
+  return await fetch(shortUrl, {
+    redirect: 'manual',
+    headers: { 'user-agent': agent, 'x-forwarded-for': address },
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * Pictures of every page, light and dark, on a phone and on a wide screen: `node test/browser/shots.ts FOLDER`.
+ * For people to look at; nothing is compared.
+ */
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { addresses } from './addresses.ts';
+import { openRig } from './rig.ts';
+import { type Seeded, seed } from './seed.ts';
+
+const folder = process.argv[2] ?? 'test/browser/shots';
+const only = process.argv[3];
+/** Charts and pictures that come after the text. */
+const settleMs = 700;
+
+async function show(page: Page, name: string): Promise<void> {
+  await page.waitForTimeout(settleMs);
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}
+
+/** What stands over a page. */
+async function showDialogs(page: Page, { codeId }: Seeded, suffix: string): Promise<void> {
+  if (only !== undefined && !/dialog/.test(only)) return;
+  const over: ReadonlyArray<readonly [path: string, button: string]> = [
+    [`/codes/${codeId}`, 'Change where it leads'],
+    [`/codes/${codeId}`, 'Delete this code'],
+    [`/codes/${codeId}`, 'Download'],
+    ['/settings/api-keys', 'New key'],
+    ['/settings/webhooks', 'New endpoint'],
+  ];
+  for (const [path, button] of over) {
+    await page.goto(path);
+    await page.getByRole('button', { name: button }).click();
+    await page.waitForTimeout(settleMs);
+    const name = button.toLowerCase().replaceAll(' ', '-');
+    await page.screenshot({ path: join(folder, `dialog-${name}-${suffix}.png`) });
+  }
+}
+
+const receiver = createServer((_request, response) => response.writeHead(500).end('no'));
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const address = receiver.address();
+const port = typeof address === 'object' && address !== null ? address.port : 0;
+await mkdir(folder, { recursive: true });
+const rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
+try {
+  const welcome = await rig.openSignedIn('/');
+  await welcome.getByText('Make the first one').waitFor();
+  await show(welcome, 'welcome');
+  const seeded = await seed(rig, `http://127.0.0.1:${port}`);
+  for (const scheme of ['light', 'dark'] as const) {
+    for (const width of [390, 1_440]) {
+      const door = await rig.open({ scheme, width });
+      await door.goto('/sign-in');
+      await door.getByLabel('Password').waitFor();
+      await show(door, `door-${scheme}-${width}`);
+      await door.goto('/accept-invite?token=x');
+      await door.getByLabel('Password').waitFor();
+      await show(door, `invite-${scheme}-${width}`);
+      await door.context().close();
+      const page = await rig.openSignedIn('/settings/data', { scheme, width });
+      for (const { name, path, shows } of addresses(seeded)) {
+        if (only !== undefined && !new RegExp(only).test(name)) continue;
+        await page.goto(path);
+        const text = page.getByText(shows).first();
+        await text.waitFor({ state: 'attached', timeout: 8_000 }).catch(() => {
+          process.stdout.write(`${name}: no ${String(shows)}\n`);
+        });
+        await show(page, `${name}-${scheme}-${width}`);
+      }
+      await showDialogs(page, seeded, `${scheme}-${width}`);
+      await page.context().close();
+    }
+  }
+} finally {
+  process.stdout.write(`${rig.complaints.join('\n')}\n`);
+  receiver.close();
+  await rig.close();
+}
