@@ -23,4 +23,11 @@ describe('loads', () => {
     expect(rows).toEqual(['process']);
     expect(text).toContain('process');
   });
+
+  it('deliver: every delivery comes once, alone and in lists', async () => {
+    const { text } = await loads['deliver']!(tiny);
+    expect(text).toContain('bare undici');
+    expect(text).toContain('200 scans/s');
+    expect(text).toContain('deliveries saturated');
+  });
 });

@@ -29,7 +29,6 @@ import { pathsOf } from './seed.ts';
 const kinds: readonly EventKind[] = ['qr.created', 'qr.updated', 'qr.deleted', 'campaign.created'];
 const perEndpoint = 16;
 const eventsPerTransaction = 1_000;
-const warmUpRounds = 2;
 /** Results are committed, LMDB's own threads are done. */
 const settleMs = 500;
 const pollMs = 20;
@@ -53,7 +52,11 @@ interface Stage {
 }
 
 /** @param listens the kinds that have an endpoint, one each */
-async function openStage(arena: Arena, codes: number, listens: readonly EventKind[]): Promise<Stage> {
+async function openStage(
+  arena: Arena,
+  codes: number,
+  listens: readonly EventKind[],
+): Promise<Stage> {
   const receiver = await Receiver.open();
   const bare = await BarePost.open();
   const environment = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
@@ -126,14 +129,18 @@ async function makeEndpoint(
       () => undefined,
     );
     if (answer?.status === 201) return;
-    if (answer !== undefined) throw new Error(`Wrong answer: ${answer.status} ${await answer.text()}`);
+    if (answer !== undefined)
+      throw new Error(`Wrong answer: ${answer.status} ${await answer.text()}`);
     await wait(pollMs);
   }
   throw new Error('Cannot measure: the API does not listen');
 }
 
 /** What came until there were `count`, as one. @throws Error when they do not come, or more do */
-async function receive(receiver: Receiver, count: number): Promise<{ firstMs: number; lastMs: number }> {
+async function receive(
+  receiver: Receiver,
+  count: number,
+): Promise<{ firstMs: number; lastMs: number }> {
   let requests = 0;
   let firstMs = 0;
   let quietMs = 0;
@@ -165,11 +172,18 @@ export interface DeliverCost {
   readonly bytes: number;
 }
 
+export interface DeliverCostBounds {
+  /** Rounds that are not reported. */
+  readonly warmUps: number;
+  readonly rounds: number;
+  /** Deliveries of a turn. */
+  readonly count: number;
+}
+
 /** The cost of a delivery and of a bare POST, in turns. */
 export async function measureDeliverCost(
   arena: Arena,
-  rounds: number,
-  count: number,
+  { warmUps, rounds, count }: DeliverCostBounds,
 ): Promise<DeliverCost> {
   const stage = await openStage(arena, 1, kinds);
   const { service, receiver, bare } = stage;
@@ -193,11 +207,11 @@ export async function measureDeliverCost(
         busiestMicroseconds: Math.max(...spent.byThread.values()) / 1e3 / count,
       };
     };
-    for (let round = 0; round < warmUpRounds + rounds; round++) {
+    for (let round = 0; round < warmUps + rounds; round++) {
       const mine = await turn(service.server.pid, async () => (bytes = await stage.feed(count)));
       const order = { port: receiver.port, connections: kinds.length * perEndpoint, count, bytes };
       const theirs = await turn(bare.pid, () => bare.post(order));
-      if (round < warmUpRounds) continue;
+      if (round < warmUps) continue;
       own.push(mine);
       loop.push(theirs);
     }
@@ -223,8 +237,7 @@ export interface ScanDelay {
 export async function measureScanDelay(
   arena: Arena,
   rates: readonly number[],
-  turns: number,
-  seconds: number,
+  { turns, seconds }: { readonly turns: number; readonly seconds: number },
 ): Promise<Map<number, ScanDelay[]>> {
   const stage = await openStage(arena, hotCodes + coldCodes, ['qr.scanned']);
   try {
@@ -286,7 +299,11 @@ export interface Felt {
 /** Redirects without deliveries and beside a queue that never empties, by turns. */
 export async function measureFelt(
   arena: Arena,
-  { rate, turns, seconds }: { readonly rate: number; readonly turns: number; readonly seconds: number },
+  {
+    rate,
+    turns,
+    seconds,
+  }: { readonly rate: number; readonly turns: number; readonly seconds: number },
 ): Promise<{ readonly idle: readonly Felt[]; readonly saturated: readonly Felt[] }> {
   const stage = await openStage(arena, coldCodes, kinds);
   try {
@@ -307,7 +324,8 @@ export async function measureFelt(
       const sent = await firstOf(receiver);
       saturated.push(await felt());
       const meanwhile = sent + (await receiver.take()).requests;
-      if (meanwhile >= backlog) throw new Error('Cannot measure: the queue was empty before the end');
+      if (meanwhile >= backlog)
+        throw new Error('Cannot measure: the queue was empty before the end');
       await receive(receiver, backlog - meanwhile);
       await wait(settleMs);
     }

@@ -52,7 +52,7 @@ export async function pace({ port, requests, connections, rate, seconds }: Pace)
   free.push(...lanes);
   const total = Math.round(rate * seconds);
   const startMs = systemClock.monotonicMs();
-  for (let planned = 0; latenciesMs.length < total; ) {
+  for (let planned = 0; latenciesMs.length < total;) {
     const elapsedMs = systemClock.monotonicMs() - startMs;
     if (elapsedMs > seconds * 1e3 + lateMsMax) throw new Error('Answers do not come');
     const due = Math.min(total, Math.floor((elapsedMs * rate) / 1e3));

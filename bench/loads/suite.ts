@@ -14,6 +14,7 @@ import {
   resultCells,
   resultHeadings,
 } from './compare.ts';
+import { reportDeliver } from './deliver-report.ts';
 import { imageCells, measureCachedImage } from './images.ts';
 import { createRequests, type LoadRequest, requestCount } from './requests.ts';
 import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
@@ -232,6 +233,16 @@ async function images(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
+/** Webhooks: cost against bare POSTs, a scan's way to its receiver, what redirects feel. */
+async function deliver(options: LoadOptions): Promise<LoadReport> {
+  const arena = new Arena();
+  try {
+    return { text: await reportDeliver(arena, options), rows: ['cost', 'delay', 'felt'] };
+  } finally {
+    await arena.close();
+  }
+}
+
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
   durability,
@@ -239,4 +250,5 @@ export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<Lo
   visible,
   start,
   'cached-image': images,
+  deliver,
 };

@@ -94,22 +94,9 @@ export interface AttemptSettings {
   readonly docsUrl: string;
 }
 
-/** A task of the attempt worker: its attempts run side by side. */
-export interface AttemptBatch {
-  readonly settings: AttemptSettings;
-  /** Name of the BroadcastChannel that results are posted on as they come. */
-  readonly channel: string;
-  readonly attempts: readonly AttemptTask[];
-}
-
 export interface AttemptResult {
   readonly deliveryNo: number;
   readonly attempt: AttemptRecord;
-}
-
-/** One message of the channel: what ended within one turn of the worker's event loop. */
-export interface AttemptNews {
-  readonly results: readonly AttemptResult[];
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'canceled';

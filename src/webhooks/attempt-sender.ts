@@ -6,18 +6,11 @@
  *
  * A task's promise says only that all of it ended. Where it fails because its thread died, and where a
  * result has not come shortly after its task ended, the outcome is unknown: the delivery goes out again.
- *
- * Bodies of a task share one buffer: cloning a small view clones the whole buffer that it looks into.
  */
 import { BroadcastChannel } from 'node:worker_threads';
-import type {
-  AttemptBatch,
-  AttemptNews,
-  AttemptRecord,
-  AttemptSettings,
-  AttemptTask,
-} from '../model/webhook.ts';
+import type { AttemptRecord, AttemptSettings, AttemptTask } from '../model/webhook.ts';
 import { createPool, type Pool, type PoolStats } from '../workers/pool.ts';
+import { type AttemptBatch, type AttemptNews, packBatch, unpackResult } from './attempt-wire.ts';
 
 /** Told how an attempt ended; undefined = nobody knows. */
 export type AttemptEnd = (deliveryNo: number, attempt: AttemptRecord | undefined) => void;
@@ -68,7 +61,7 @@ export class PoolSender implements AttemptSender {
   send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
     for (const { deliveryNo } of tasks) this.#waiting.set(deliveryNo, onEnd);
     for (let at = 0; at < tasks.length; at += attemptsPerTask) {
-      void this.#run(withOneBuffer(tasks.slice(at, at + attemptsPerTask)));
+      void this.#run(tasks.slice(at, at + attemptsPerTask));
     }
   }
 
@@ -86,7 +79,7 @@ export class PoolSender implements AttemptSender {
   async #run(attempts: readonly AttemptTask[]): Promise<void> {
     const { channel, settings } = this.#options;
     try {
-      await this.#pool.run({ settings, channel, attempts });
+      await this.#pool.run(packBatch(channel, settings, attempts));
     } catch {
       // The thread is gone, or the pool is: nobody knows how far it came.
       this.#giveUp(attempts);
@@ -101,7 +94,10 @@ export class PoolSender implements AttemptSender {
   }
 
   #hear(event: unknown): void {
-    for (const { deliveryNo, attempt } of newsOf(event).results) this.#end(deliveryNo, attempt);
+    for (const packed of newsOf(event)) {
+      const { deliveryNo, attempt } = unpackResult(packed);
+      this.#end(deliveryNo, attempt);
+    }
   }
 
   #end(deliveryNo: number, attempt: AttemptRecord | undefined): void {
@@ -115,15 +111,4 @@ export class PoolSender implements AttemptSender {
 function newsOf(event: unknown): AttemptNews {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return (event as { readonly data: AttemptNews }).data;
-}
-
-function withOneBuffer(tasks: readonly AttemptTask[]): AttemptTask[] {
-  const bytes = new Uint8Array(tasks.reduce((sum, { body }) => sum + body.length, 0));
-  let at = 0;
-  return tasks.map((task) => {
-    const body = bytes.subarray(at, at + task.body.length);
-    body.set(task.body);
-    at += task.body.length;
-    return { ...task, body };
-  });
 }

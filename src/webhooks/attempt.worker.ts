@@ -4,10 +4,11 @@
  * no other's result. The task ends when all its attempts have; every message is posted before that.
  */
 import { BroadcastChannel } from 'node:worker_threads';
-import type { AttemptBatch, AttemptNews, AttemptResult } from '../model/webhook.ts';
+import type { AttemptResult } from '../model/webhook.ts';
 import { systemClock } from '../system-clock.ts';
 import { threadEntry } from '../workers/entry.ts';
 import { Attempts } from './attempt.ts';
+import { type AttemptBatch, type AttemptNews, packResult, unpackTasks } from './attempt-wire.ts';
 import { openNameLookup } from './name-lookup.ts';
 
 /** Channels held open although no task uses them: a pool has one for deliveries, and one per test event. */
@@ -20,7 +21,8 @@ const lines = new Map<string, NewsLine>();
 class NewsLine {
   tasks = 0;
   readonly #channel: BroadcastChannel;
-  #results: AttemptResult[] = [];
+  #results: Array<AttemptNews[number]> = [];
+  #posting: Promise<void> = Promise.resolve();
 
   constructor(name: string) {
     this.#channel = new BroadcastChannel(name);
@@ -28,18 +30,28 @@ class NewsLine {
   }
 
   add(result: AttemptResult): void {
-    if (this.#results.push(result) === 1) setImmediate(() => this.flush());
+    if (this.#results.push(packResult(result)) > 1) return;
+    this.#posting = new Promise((resolve) => {
+      setImmediate(() => {
+        this.#post();
+        resolve();
+      });
+    });
   }
 
-  flush(): void {
-    if (this.#results.length === 0) return;
-    const news: AttemptNews = { results: this.#results };
-    this.#results = [];
-    this.#channel.postMessage(news);
+  /** Resolves when what was added has been posted: at the end of this turn, with the results of others. */
+  posted(): Promise<void> {
+    return this.#posting;
   }
 
   close(): void {
     this.#channel.close();
+  }
+
+  #post(): void {
+    const news: AttemptNews = this.#results;
+    this.#results = [];
+    this.#channel.postMessage(news);
   }
 }
 
@@ -51,7 +63,6 @@ function takeLine(name: string): NewsLine {
 }
 
 function leaveLine(line: NewsLine): void {
-  line.flush();
   line.tasks -= 1;
   if (lines.size <= idleLinesMax) return;
   for (const [name, idle] of lines) {
@@ -61,18 +72,19 @@ function leaveLine(line: NewsLine): void {
   }
 }
 
-export default threadEntry(async ({ channel, settings, attempts: tasks }: AttemptBatch) => {
+export default threadEntry(async (batch: AttemptBatch) => {
   attempts ??= new Attempts({
-    settings,
+    settings: batch.settings,
     clock: systemClock,
     names: openNameLookup({ clock: systemClock }),
   });
   const sender = attempts;
-  const line = takeLine(channel);
+  const line = takeLine(batch.channel);
   await Promise.all(
-    tasks.map(async (task) => {
+    unpackTasks(batch).map(async (task) => {
       line.add({ deliveryNo: task.deliveryNo, attempt: await sender.send(task) });
     }),
   );
+  await line.posted();
   leaveLine(line);
 });

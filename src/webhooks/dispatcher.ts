@@ -18,6 +18,7 @@ import { type Delivery, type DeliveryPen, findDelivery } from './delivery-pen.ts
 import type { EndpointSweep } from './endpoint-sweep.ts';
 import type { Endpoints } from './endpoints.ts';
 import { type LaneLimits, Lanes } from './lanes.ts';
+import { MadeLately } from './made-lately.ts';
 import { isHopeless, judge, ledgerAfter } from './verdict.ts';
 import type { WebhookMeter } from './webhook-meter.ts';
 
@@ -26,9 +27,10 @@ const commitMax = 500;
 const retryCommitMs = 500;
 /**
  * Under load results gather this long between commits, for a commit has a cost of its own whatever it
- * holds. What ended within it is sent twice after a `kill -9`, beside what was on the wire.
+ * holds: 0.5 ms of CPU (23 pages written, a sync), as much as 25 results. What ended within it is sent twice
+ * after a `kill -9`, beside what was on the wire.
  */
-const gatherMs = 4;
+const gatherMs = 10;
 /** A delivery whose thread died under it this often is taken for the cause. */
 const deathsMax = 3;
 
@@ -64,6 +66,7 @@ export class Dispatcher {
   readonly #lanes: Lanes<Delivery>;
   readonly #flights = new Map<number, Flight>();
   readonly #deaths = new Map<number, number>();
+  readonly #madeLately = new MadeLately();
   #ended: Ended[] = [];
   #committing: Promise<void> | undefined;
   #isPumping = false;
@@ -101,7 +104,11 @@ export class Dispatcher {
 
   /** Sends deliveries that were just committed; what finds no room waits in the queue. */
   offer(deliveries: readonly Delivery[]): void {
-    const started = deliveries.filter((delivery) => this.#lanes.offer(delivery));
+    const started: Delivery[] = [];
+    for (const delivery of deliveries) {
+      if (this.#lanes.offer(delivery)) started.push(delivery);
+      else this.#madeLately.keep(delivery);
+    }
     this.#launch(started);
   }
 
@@ -188,10 +195,10 @@ export class Dispatcher {
       start: [endpointNo, 0, 0] satisfies [number, number, number],
       end: [endpointNo, book.time.now() + 1, 0] satisfies [number, number, number],
     };
-    for (const [, , no] of book.store.queue.keys(range)) {
+    for (const [, dueMs, no] of book.store.queue.keys(range)) {
       if (taken.length === count) break;
       if (isBusy(no)) continue;
-      const delivery = findDelivery(book.store, no);
+      const delivery = this.#madeLately.take(no, dueMs) ?? findDelivery(book.store, no);
       if (delivery !== undefined) taken.push(delivery);
     }
     return taken;

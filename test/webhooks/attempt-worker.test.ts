@@ -1,7 +1,13 @@
 /** The worker in a real pool: results come one by one over its channel, whatever their neighbours do. */
 import { BroadcastChannel } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AttemptBatch, AttemptNews, AttemptResult } from '../../src/model/webhook.ts';
+import type { AttemptResult, AttemptTask } from '../../src/model/webhook.ts';
+import {
+  type AttemptBatch,
+  type AttemptNews,
+  packBatch,
+  unpackResult,
+} from '../../src/webhooks/attempt-wire.ts';
 import { createPool } from '../../src/workers/pool.ts';
 import { healthy } from '../support/receiver.ts';
 import { openTestReceiver, soon, taskFor } from './sender.ts';
@@ -23,11 +29,11 @@ function openPool(threads = 1) {
   const messages: number[] = [];
   channel.onmessage = (message: unknown) => {
     const { data } = message as { readonly data: AttemptNews };
-    messages.push(data.results.length);
-    results.push(...data.results);
+    messages.push(data.length);
+    results.push(...data.map(unpackResult));
   };
-  const run = (attempts: AttemptBatch['attempts'], channel = name) =>
-    pool.run({ settings, channel, attempts });
+  const run = (attempts: readonly AttemptTask[], channel = name) =>
+    pool.run(packBatch(channel, settings, attempts));
   return { run, results, messages, pool };
 }
 

@@ -1,0 +1,133 @@
+/** The three measurements of webhooks as tables, with their targets. */
+import { formatTable, formatTarget, median, spread } from '../report.ts';
+import type { Arena } from './arena.ts';
+import {
+  type DeliverCost,
+  type DeliverTurn,
+  measureDeliverCost,
+  measureFelt,
+  measureScanDelay,
+} from './deliver.ts';
+
+export interface DeliverOptions {
+  readonly isQuick: boolean;
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+const ratesWhole = [2_000, 10_000];
+const ratesQuick = [200];
+/** At which redirects feel deliveries: a fifth of what two cores do. */
+const feltRate = 2_000;
+const deliveriesPerTurn = 6_000;
+
+const least = (values: readonly number[]): number => Math.min(...values);
+const cpuOf = (turns: readonly DeliverTurn[]): number[] => turns.map((turn) => turn.microseconds);
+const rateOf = (turns: readonly DeliverTurn[]): number[] => turns.map((turn) => turn.rate);
+
+export async function reportDeliver(arena: Arena, options: DeliverOptions): Promise<string> {
+  const { isQuick, rounds, seconds } = options;
+  const cost = isQuick
+    ? await measureDeliverCost(arena, { warmUps: 0, rounds, count: 200 })
+    : await measureDeliverCost(arena, { warmUps: 2, rounds, count: deliveriesPerTurn });
+  const texts = [costText(cost)];
+  const rates = isQuick ? ratesQuick : ratesWhole;
+  texts.push(
+    await delayText(arena, rates, isQuick ? { turns: 1, seconds } : { turns: rounds, seconds }),
+  );
+  texts.push(
+    await feltText(
+      arena,
+      isQuick ? { rate: 200, turns: 1, seconds: 0.25 } : { rate: feltRate, turns: rounds, seconds },
+    ),
+  );
+  return texts.join('\n\n');
+}
+
+/** Ratios within a round, and the ratio of the two best: what both do when nobody disturbs them. */
+function costText({ own, bare, receiverMicroseconds, bytes }: DeliverCost): string {
+  const rates = own.map((turn, round) => turn.rate / bare[round]!.rate);
+  const cpu = own.map((turn, round) => bare[round]!.microseconds / turn.microseconds);
+  const best = Math.max(...rateOf(own)) / Math.max(...rateOf(bare));
+  const leanest = least(cpuOf(bare)) / least(cpuOf(own));
+  const row = (name: string, turns: readonly DeliverTurn[]): string[] => [
+    name,
+    median(rateOf(turns)).toFixed(0),
+    median(cpuOf(turns)).toFixed(1),
+    least(cpuOf(turns)).toFixed(1),
+    median(turns.map((turn) => turn.busiestMicroseconds)).toFixed(1),
+  ];
+  const headings = [
+    `${bytes} bytes, 64 connections`,
+    'a second',
+    'µs',
+    'least µs',
+    'busiest thread µs',
+  ];
+  const table = formatTable(headings, [row('ours', own), row('bare undici', bare)]);
+  const beside = `receiver ${median(receiverMicroseconds).toFixed(1)} µs a request; rate ${spread(rates)}, best ${best.toFixed(2)}; CPU ${spread(cpu)}, least ${leanest.toFixed(2)}`;
+  const targets = [
+    { what: 'deliveries a second, x bare', measured: median(rates), atLeast: 0.7 },
+    { what: 'CPU, bare to ours', measured: median(cpu), atLeast: 0.7 },
+  ];
+  return [table, beside, ...targets.map((target) => formatTarget(target))].join('\n');
+}
+
+async function delayText(
+  arena: Arena,
+  rates: readonly number[],
+  bounds: { readonly turns: number; readonly seconds: number },
+): Promise<string> {
+  const found = await measureScanDelay(arena, rates, bounds);
+  const rows: string[][] = [];
+  const targets: string[] = [];
+  for (const [rate, turns] of found) {
+    const figures = [
+      turns.map(({ p50Ms }) => p50Ms),
+      turns.map(({ p99Ms }) => p99Ms),
+      turns.map(({ redirectP99Ms }) => redirectP99Ms),
+    ];
+    const cells = figures.flatMap((ms) => [median(ms).toFixed(0), least(ms).toFixed(0)]);
+    const posts = median(turns.map(({ posts }) => posts)) / bounds.seconds;
+    const lists = median(turns.map(({ lists }) => lists)) / bounds.seconds;
+    const service = median(turns.map(({ serviceCores }) => serviceCores));
+    const receiver = median(turns.map(({ receiverCores }) => receiverCores));
+    const load = [posts.toFixed(0), lists.toFixed(0), service.toFixed(2), receiver.toFixed(2)];
+    rows.push([`${rate} scans/s`, ...cells, ...load]);
+    const what = `redirect to receiver at ${rate}/s, p99`;
+    const measured = median(figures[1]!);
+    targets.push(formatTarget({ what, measured, unit: ' ms', atMost: 200 }));
+  }
+  const headings = [
+    '',
+    'p50 ms',
+    'least',
+    'p99 ms',
+    'least',
+    'redirect p99 ms',
+    'least',
+    'POST/s',
+    'lists/s',
+    'cores',
+    'receiver',
+  ];
+  return [formatTable(headings, rows), ...targets].join('\n');
+}
+
+async function feltText(
+  arena: Arena,
+  bounds: { readonly rate: number; readonly turns: number; readonly seconds: number },
+): Promise<string> {
+  const { idle, saturated } = await measureFelt(arena, bounds);
+  const row = (name: string, felt: typeof idle): string[] => {
+    const p50 = felt.map(({ p50Ms }) => p50Ms);
+    const p99 = felt.map(({ p99Ms }) => p99Ms);
+    const figures = [median(p50), least(p50), median(p99), least(p99)];
+    return [name, ...figures.map((figure) => figure.toFixed(2))];
+  };
+  const headings = [`redirects at ${bounds.rate}/s`, 'p50 ms', 'least', 'p99 ms', 'least'];
+  const rows = [row('no deliveries', idle), row('deliveries saturated', saturated)];
+  const ratios = saturated.map((felt, turn) => felt.p99Ms / idle[turn]!.p99Ms);
+  const what = 'redirect p99, saturated to idle';
+  return `${formatTable(headings, rows)}\n${formatTarget({ what, measured: median(ratios), atMost: 1.2 })}`;
+}
