@@ -29,6 +29,11 @@ const closeMsMax = 100;
 /** Attempts of one task: small enough to spread over threads, large enough to share a message. */
 const attemptsPerTask = 32;
 
+interface Waiting {
+  readonly task: AttemptTask;
+  readonly onEnd: AttemptEnd;
+}
+
 export interface PoolSenderOptions {
   readonly threads: number;
   readonly inFlightMax: number;
@@ -41,7 +46,8 @@ export class PoolSender implements AttemptSender {
   readonly #options: PoolSenderOptions;
   readonly #pool: Pool<AttemptBatch, void>;
   readonly #channel: BroadcastChannel;
-  readonly #waiting = new Map<number, AttemptEnd>();
+  /** By delivery: the attempt that is out. A later one of the same delivery is another. */
+  readonly #waiting = new Map<number, Waiting>();
   #isClosed = false;
 
   constructor(options: PoolSenderOptions) {
@@ -59,7 +65,7 @@ export class PoolSender implements AttemptSender {
   }
 
   send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
-    for (const { deliveryNo } of tasks) this.#waiting.set(deliveryNo, onEnd);
+    for (const task of tasks) this.#waiting.set(task.deliveryNo, { task, onEnd });
     for (let at = 0; at < tasks.length; at += attemptsPerTask) {
       void this.#run(tasks.slice(at, at + attemptsPerTask));
     }
@@ -85,12 +91,16 @@ export class PoolSender implements AttemptSender {
       this.#giveUp(attempts);
       return;
     }
-    if (this.#isClosed || !attempts.some(({ deliveryNo }) => this.#waiting.has(deliveryNo))) return;
+    if (this.#isClosed || !attempts.some((task) => this.#isOut(task))) return;
     setTimeout(() => this.#giveUp(attempts), lateMsMax).unref();
   }
 
   #giveUp(attempts: readonly AttemptTask[]): void {
-    for (const { deliveryNo } of attempts) this.#end(deliveryNo, undefined);
+    for (const task of attempts) if (this.#isOut(task)) this.#end(task.deliveryNo, undefined);
+  }
+
+  #isOut(task: AttemptTask): boolean {
+    return this.#waiting.get(task.deliveryNo)?.task === task;
   }
 
   #hear(event: unknown): void {
@@ -101,9 +111,9 @@ export class PoolSender implements AttemptSender {
   }
 
   #end(deliveryNo: number, attempt: AttemptRecord | undefined): void {
-    const onEnd = this.#waiting.get(deliveryNo);
+    const waiting = this.#waiting.get(deliveryNo);
     this.#waiting.delete(deliveryNo);
-    onEnd?.(deliveryNo, attempt);
+    waiting?.onEnd(deliveryNo, attempt);
   }
 }
 

@@ -62,3 +62,27 @@ it('says that nobody knows when it is closed before an answer', async () => {
   await sender.close();
   expect(ends).toEqual([undefined]);
 });
+
+it('does not take a later attempt for one of a task that has ended', async () => {
+  const quick = await openReceiver({ kind: 'answer', status: 500 });
+  const hanging = await openReceiver({ kind: 'hang' });
+  const slow = await openReceiver({ kind: 'answer', delayMs: 1_600 });
+  onTestFinished(async () => {
+    await Promise.all([quick.close(), hanging.close(), slow.close()]);
+  });
+  const sender = openSender(2_500);
+  const ends: Array<[number, number | undefined]> = [];
+  const onEnd = (no: number, attempt: AttemptRecord | undefined): void =>
+    void ends.push([no, attempt?.status]);
+  sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onEnd);
+  await eventually(() => ends.length === 1, 'the first attempt ended');
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  // Under way when the first task's second is over, in which a result may still come late.
+  sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onEnd);
+  await eventually(() => ends.length === 3, 'all ended');
+  expect(ends).toEqual([
+    [1, 500],
+    [2, undefined],
+    [1, 200],
+  ]);
+});
