@@ -19,7 +19,10 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
   return { ok: false, faults: result.error.issues.flatMap(faultsOf).slice(0, faultsMax) };
 }
 
-export function validationFailure(faults: readonly Fault[], what: 'body' | 'query' | 'row'): Failure {
+export function validationFailure(
+  faults: readonly Fault[],
+  what: 'body' | 'query' | 'row',
+): Failure {
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
   return new Failure('validation_failed', `The ${what} has ${count}`, { faults });
 }
