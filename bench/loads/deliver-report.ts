@@ -7,6 +7,9 @@ import {
   measureDeliverCost,
   measureFelt,
   measureScanDelay,
+  openEventStage,
+  openScanStage,
+  type Stage,
 } from './deliver.ts';
 
 export interface DeliverOptions {
@@ -16,7 +19,7 @@ export interface DeliverOptions {
 }
 
 const ratesWhole = [2_000, 10_000];
-const ratesQuick = [200];
+const ratesQuick = [1_500];
 /** At which redirects feel deliveries: a fifth of what two cores do. */
 const feltRate = 2_000;
 const deliveriesPerTurn = 6_000;
@@ -27,20 +30,25 @@ const rateOf = (turns: readonly DeliverTurn[]): number[] => turns.map((turn) => 
 
 export async function reportDeliver(arena: Arena, options: DeliverOptions): Promise<string> {
   const { isQuick, rounds, seconds } = options;
-  const cost = isQuick
-    ? await measureDeliverCost(arena, { warmUps: 0, rounds, count: 200 })
-    : await measureDeliverCost(arena, { warmUps: 2, rounds, count: deliveriesPerTurn });
-  const texts = [costText(cost)];
-  const rates = isQuick ? ratesQuick : ratesWhole;
-  texts.push(
-    await delayText(arena, rates, isQuick ? { turns: 1, seconds } : { turns: rounds, seconds }),
-  );
-  texts.push(
-    await feltText(
-      arena,
-      isQuick ? { rate: 200, turns: 1, seconds: 0.25 } : { rate: feltRate, turns: rounds, seconds },
-    ),
-  );
+  const events = await openEventStage(arena);
+  const texts: string[] = [];
+  try {
+    const bounds = isQuick
+      ? { warmUps: 0, rounds, count: 200 }
+      : { warmUps: 2, rounds, count: deliveriesPerTurn };
+    texts.push(costText(await measureDeliverCost(events, bounds)));
+    const felt = isQuick ? { turns: 1, seconds: 0.25 } : { turns: rounds, seconds };
+    texts.push(await feltText(events, { rate: feltRate, ...felt }));
+  } finally {
+    await events.close();
+  }
+  const scans = await openScanStage(arena);
+  try {
+    const bounds = { turns: rounds, seconds };
+    texts.push(await delayText(scans, isQuick ? ratesQuick : ratesWhole, bounds));
+  } finally {
+    await scans.close();
+  }
   return texts.join('\n\n');
 }
 
@@ -74,11 +82,11 @@ function costText({ own, bare, receiverMicroseconds, bytes }: DeliverCost): stri
 }
 
 async function delayText(
-  arena: Arena,
+  stage: Stage,
   rates: readonly number[],
   bounds: { readonly turns: number; readonly seconds: number },
 ): Promise<string> {
-  const found = await measureScanDelay(arena, rates, bounds);
+  const found = await measureScanDelay(stage, rates, bounds);
   const rows: string[][] = [];
   const targets: string[] = [];
   for (const [rate, turns] of found) {
@@ -115,10 +123,10 @@ async function delayText(
 }
 
 async function feltText(
-  arena: Arena,
+  stage: Stage,
   bounds: { readonly rate: number; readonly turns: number; readonly seconds: number },
 ): Promise<string> {
-  const { idle, saturated } = await measureFelt(arena, bounds);
+  const { idle, saturated } = await measureFelt(stage, bounds);
   const row = (name: string, felt: typeof idle): string[] => {
     const p50 = felt.map(({ p50Ms }) => p50Ms);
     const p99 = felt.map(({ p99Ms }) => p99Ms);

@@ -42,7 +42,7 @@ const coldCodes = 1_000;
 const hotTurns = 900;
 
 /** A service whose endpoints are at `receiver`. */
-interface Stage {
+export interface Stage {
   readonly service: Service;
   readonly receiver: Receiver;
   readonly bare: BarePost;
@@ -51,16 +51,22 @@ interface Stage {
   close(): Promise<void>;
 }
 
+/** One on whose endpoints this process's events go, and no scan. */
+export function openEventStage(arena: Arena): Promise<Stage> {
+  return openStage(arena, kinds);
+}
+
+/** One with an endpoint for scans. */
+export function openScanStage(arena: Arena): Promise<Stage> {
+  return openStage(arena, ['qr.scanned']);
+}
+
 /** @param listens the kinds that have an endpoint, one each */
-async function openStage(
-  arena: Arena,
-  codes: number,
-  listens: readonly EventKind[],
-): Promise<Stage> {
+async function openStage(arena: Arena, listens: readonly EventKind[]): Promise<Stage> {
   const receiver = await Receiver.open();
   const bare = await BarePost.open();
   const environment = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
-  const service = await arena.service({ codes, environment });
+  const service = await arena.service({ codes: hotCodes + coldCodes, environment });
   const key = await makeKey(service.dataDir);
   for (const kind of listens) await makeEndpoint(service, key, receiver.port, kind);
   const store = openManagement(openDataFolder(service.dataDir).managementFile);
@@ -160,7 +166,7 @@ export interface DeliverTurn {
   /** A second, from the first to the last that came. */
   readonly rate: number;
   readonly microseconds: number;
-  /** Of the thread that signs and sends, or of the only one. */
+  /** Of the thread that works most. */
   readonly busiestMicroseconds: number;
 }
 
@@ -182,49 +188,43 @@ export interface DeliverCostBounds {
 
 /** The cost of a delivery and of a bare POST, in turns. */
 export async function measureDeliverCost(
-  arena: Arena,
+  stage: Stage,
   { warmUps, rounds, count }: DeliverCostBounds,
 ): Promise<DeliverCost> {
-  const stage = await openStage(arena, 1, kinds);
   const { service, receiver, bare } = stage;
-  try {
-    const own: DeliverTurn[] = [];
-    const loop: DeliverTurn[] = [];
-    const receiverMicroseconds: number[] = [];
-    let bytes = 0;
-    const turn = async (pid: number, run: () => Promise<unknown>): Promise<DeliverTurn> => {
-      const before = threadNanoseconds(pid);
-      const receiverBefore = threadNanoseconds(receiver.pid);
-      await run();
-      const { firstMs, lastMs } = await receive(receiver, count);
-      await wait(settleMs);
-      const spent = spentSince(pid, before);
-      const received = spentSince(receiver.pid, receiverBefore);
-      receiverMicroseconds.push(received.allNanoseconds / 1e3 / count);
-      return {
-        rate: count / ((lastMs - firstMs) / 1e3),
-        microseconds: spent.allNanoseconds / 1e3 / count,
-        busiestMicroseconds: Math.max(...spent.byThread.values()) / 1e3 / count,
-      };
+  const own: DeliverTurn[] = [];
+  const loop: DeliverTurn[] = [];
+  const receiverMicroseconds: number[] = [];
+  let bytes = 0;
+  const turn = async (pid: number, run: () => Promise<unknown>): Promise<DeliverTurn> => {
+    const before = threadNanoseconds(pid);
+    const receiverBefore = threadNanoseconds(receiver.pid);
+    await run();
+    const { firstMs, lastMs } = await receive(receiver, count);
+    await wait(settleMs);
+    const spent = spentSince(pid, before);
+    const received = spentSince(receiver.pid, receiverBefore);
+    receiverMicroseconds.push(received.allNanoseconds / 1e3 / count);
+    return {
+      rate: count / ((lastMs - firstMs) / 1e3),
+      microseconds: spent.allNanoseconds / 1e3 / count,
+      busiestMicroseconds: Math.max(...spent.byThread.values()) / 1e3 / count,
     };
-    for (let round = 0; round < warmUps + rounds; round++) {
-      const mine = await turn(service.server.pid, async () => (bytes = await stage.feed(count)));
-      const order = { port: receiver.port, connections: kinds.length * perEndpoint, count, bytes };
-      const theirs = await turn(bare.pid, () => bare.post(order));
-      if (round < warmUps) continue;
-      own.push(mine);
-      loop.push(theirs);
-    }
-    return { own, bare: loop, receiverMicroseconds, bytes };
-  } finally {
-    await stage.close();
+  };
+  for (let round = 0; round < warmUps + rounds; round++) {
+    const mine = await turn(service.server.pid, async () => (bytes = await stage.feed(count)));
+    const order = { port: receiver.port, connections: kinds.length * perEndpoint, count, bytes };
+    const theirs = await turn(bare.pid, () => bare.post(order));
+    if (round < warmUps) continue;
+    own.push(mine);
+    loop.push(theirs);
   }
+  return { own, bare: loop, receiverMicroseconds, bytes };
 }
 
 export interface ScanDelay {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  readonly maxMs: number;
   readonly posts: number;
   readonly lists: number;
   readonly redirectP99Ms: number;
@@ -235,27 +235,22 @@ export interface ScanDelay {
 
 /** From a redirect to its receiver, `turns` of each rate by turns. */
 export async function measureScanDelay(
-  arena: Arena,
+  stage: Stage,
   rates: readonly number[],
   { turns, seconds }: { readonly turns: number; readonly seconds: number },
 ): Promise<Map<number, ScanDelay[]>> {
-  const stage = await openStage(arena, hotCodes + coldCodes, ['qr.scanned']);
-  try {
-    const paths = pathsOf(hotCodes + coldCodes);
-    const hot = Array.from({ length: hotTurns }, () => paths.slice(0, hotCodes)).flat();
-    const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
-    const load = { port: stage.service.server.port, requests, connections };
-    const found = new Map<number, ScanDelay[]>(rates.map((rate) => [rate, []]));
-    await delayTurn(stage, { ...load, rate: rates[0]!, seconds: 1 });
-    for (let turn = 0; turn < turns; turn++) {
-      for (const [rate, done] of found) {
-        done.push(await delayTurn(stage, { ...load, rate, seconds }));
-      }
+  const paths = pathsOf(hotCodes + coldCodes);
+  const hot = Array.from({ length: hotTurns }, () => paths.slice(0, hotCodes)).flat();
+  const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
+  const load = { port: stage.service.server.port, requests, connections };
+  const found = new Map<number, ScanDelay[]>(rates.map((rate) => [rate, []]));
+  await delayTurn(stage, { ...load, rate: rates[0]!, seconds: 1 });
+  for (let turn = 0; turn < turns; turn++) {
+    for (const [rate, done] of found) {
+      done.push(await delayTurn(stage, { ...load, rate, seconds }));
     }
-    return found;
-  } finally {
-    await stage.close();
   }
+  return found;
 }
 
 async function delayTurn(stage: Stage, load: Parameters<typeof pace>[0]): Promise<ScanDelay> {
@@ -282,7 +277,6 @@ async function delayTurn(stage: Stage, load: Parameters<typeof pace>[0]): Promis
   return {
     p50Ms: quantile(delaysMs, 0.5),
     p99Ms: quantile(delaysMs, 0.99),
-    maxMs: quantile(delaysMs, 1),
     posts,
     lists,
     redirectP99Ms: quantile(latenciesMs, 0.99),
@@ -298,41 +292,35 @@ export interface Felt {
 
 /** Redirects without deliveries and beside a queue that never empties, by turns. */
 export async function measureFelt(
-  arena: Arena,
+  stage: Stage,
   {
     rate,
     turns,
     seconds,
   }: { readonly rate: number; readonly turns: number; readonly seconds: number },
 ): Promise<{ readonly idle: readonly Felt[]; readonly saturated: readonly Felt[] }> {
-  const stage = await openStage(arena, coldCodes, kinds);
-  try {
-    const { service, receiver } = stage;
-    const requests = createRequests('q.example', pathsOf(coldCodes), 8_192);
-    const load = { port: service.server.port, requests, connections, rate, seconds };
-    const felt = async (): Promise<Felt> => {
-      const { latenciesMs } = await pace(load);
-      return { p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
-    };
-    const idle: Felt[] = [];
-    const saturated: Felt[] = [];
-    await pace({ ...load, seconds: 1 });
-    for (let turn = 0; turn < turns; turn++) {
-      idle.push(await felt());
-      const backlog = backlogPerSecond * seconds;
-      await stage.feed(backlog);
-      const sent = await firstOf(receiver);
-      saturated.push(await felt());
-      const meanwhile = sent + (await receiver.take()).requests;
-      if (meanwhile >= backlog)
-        throw new Error('Cannot measure: the queue was empty before the end');
-      await receive(receiver, backlog - meanwhile);
-      await wait(settleMs);
-    }
-    return { idle, saturated };
-  } finally {
-    await stage.close();
+  const { service, receiver } = stage;
+  const requests = createRequests('q.example', pathsOf(coldCodes), 8_192);
+  const load = { port: service.server.port, requests, connections, rate, seconds };
+  const felt = async (): Promise<Felt> => {
+    const { latenciesMs } = await pace(load);
+    return { p50Ms: quantile(latenciesMs, 0.5), p99Ms: quantile(latenciesMs, 0.99) };
+  };
+  const idle: Felt[] = [];
+  const saturated: Felt[] = [];
+  await pace({ ...load, seconds: 1 });
+  for (let turn = 0; turn < turns; turn++) {
+    idle.push(await felt());
+    const backlog = backlogPerSecond * seconds;
+    await stage.feed(backlog);
+    const sent = await firstOf(receiver);
+    saturated.push(await felt());
+    const meanwhile = sent + (await receiver.take()).requests;
+    if (meanwhile >= backlog) throw new Error('Cannot measure: the queue was empty before the end');
+    await receive(receiver, backlog - meanwhile);
+    await wait(settleMs);
   }
+  return { idle, saturated };
 }
 
 /** How many came when some have. */

@@ -28,4 +28,5 @@ async function run({ port, connections, count, bytes }: PostOrder): Promise<void
 process.on('message', (order: PostOrder) => {
   void run(order).then(() => process.send?.({ done: true }));
 });
+process.on('disconnect', () => process.exit());
 process.send?.({ ready: true });

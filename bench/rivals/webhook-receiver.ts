@@ -62,3 +62,4 @@ uWS
     process.send?.({ port: uWS.us_socket_local_port(socket) });
   });
 process.on('message', () => process.send?.(take()));
+process.on('disconnect', () => process.exit());

@@ -27,7 +27,7 @@ const commitMax = 500;
 const retryCommitMs = 500;
 /**
  * Under load results gather this long between commits, for a commit has a cost of its own whatever it
- * holds: 0.5 ms of CPU (23 pages written, a sync), as much as 25 results. What ended within it is sent twice
+ * holds: 0.8 ms of CPU (23 pages written, a sync), as much as 50 results. What ended within it is sent twice
  * after a `kill -9`, beside what was on the wire.
  */
 const gatherMs = 10;
