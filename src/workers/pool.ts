@@ -18,6 +18,8 @@ import type { Outcome } from './entry.ts';
 
 /** A thread above the first that had nothing to do for this long ends and gives its memory back. */
 const idleTimeoutMs = 60_000;
+/** A pool that nobody uses starts its first thread this long after it was opened. */
+const warmUpMs = 1_000;
 /** `close` waits this long for tasks that run; later they are cut off. Below the drain of a stop (15 s). */
 const closeTimeoutMs = 5_000;
 
@@ -62,27 +64,27 @@ export class WorkerDied extends Error {
   override readonly name = 'WorkerDied';
 }
 
-/** Opens the pool and starts its first thread. */
+/**
+ * Opens the pool. Its first thread starts with the first task, or a moment later by itself: a service that
+ * starts has other work for its cores, and nobody should wait for a thread after that.
+ */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
   const { threads, queueMax, tasksPerThread = 1 } = options;
   const runningMax = threads * tasksPerThread;
   if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
-  const piscina = new Piscina<Task, Outcome<Result>>({
-    filename: options.file.href,
-    minThreads: 1,
-    maxThreads: threads,
-    concurrentTasksPerWorker: tasksPerThread,
-    idleTimeout: idleTimeoutMs,
-    closeTimeout: options.closeMsMax ?? closeTimeoutMs,
-    // Work may keep sockets open between tasks; a thread asleep in Atomics.wait could not serve them.
-    atomics: 'disabled',
-    recordTiming: false,
-  });
   let deaths = 0;
   // All tasks of a thread are rejected with the one error it died of.
   const counted = new WeakSet();
-  // Fired for a thread that dies with nothing to do; without a listener it would end the process.
-  piscina.on('error', () => (deaths += 1));
+  let started: Piscina<Task, Outcome<Result>> | undefined;
+  const start = (): Piscina<Task, Outcome<Result>> => {
+    clearTimeout(warmUp);
+    started = openPiscina(options);
+    // Fired for a thread that dies with nothing to do; without a listener it would end the process.
+    started.on('error', () => (deaths += 1));
+    return started;
+  };
+  const warmUp = setTimeout(start, warmUpMs);
+  warmUp.unref();
 
   let inFlight = 0;
   let completed = 0;
@@ -98,7 +100,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     inFlight += 1;
     try {
       return unwrap(
-        await piscina.run(task).catch((error: unknown) => {
+        await (started ?? start()).run(task).catch((error: unknown) => {
           if (!(error instanceof Error) || !counted.has(error)) deaths += 1;
           if (error instanceof Error) counted.add(error);
           throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
@@ -117,8 +119,25 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
       const waiting = inFlight - running;
       return { threads, running, waiting, utilisation: running / runningMax, completed, deaths };
     },
-    close: () => (closing ??= piscina.close()),
+    close: () => {
+      clearTimeout(warmUp);
+      return (closing ??= started?.close() ?? Promise.resolve());
+    },
   };
+}
+
+function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
+  return new Piscina<Task, Outcome<Result>>({
+    filename: options.file.href,
+    minThreads: 1,
+    maxThreads: options.threads,
+    concurrentTasksPerWorker: options.tasksPerThread ?? 1,
+    idleTimeout: idleTimeoutMs,
+    closeTimeout: options.closeMsMax ?? closeTimeoutMs,
+    // Work may keep sockets open between tasks; a thread asleep in Atomics.wait could not serve them.
+    atomics: 'disabled',
+    recordTiming: false,
+  });
 }
 
 function unwrap<Result>(outcome: Outcome<Result>): Result {

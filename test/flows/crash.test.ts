@@ -15,7 +15,7 @@ it(
         rounds: 3,
         seed: 4,
         durability: 'process',
-        loadMsMax: 700,
+        loadMsMax: 1_200,
         perSecond: 1_500,
       }),
     );
@@ -31,7 +31,7 @@ it(
     expect(result.answered).toBeGreaterThan(50);
     expect(result.counted).toBeGreaterThanOrEqual(result.answered);
     expect(result.counted).toBeLessThanOrEqual(result.sent);
-    expect(result.writes).toBeGreaterThan(10);
+    expect(result.writes).toBeGreaterThan(2);
     const { receipts } = result;
     expect(receipts?.committed).toBeGreaterThan(50);
     expect([receipts?.missing, receipts?.altered]).toEqual([0, 0]);
