@@ -79,6 +79,8 @@ export class Receipts {
       response.writeHead(503).end();
       return;
     }
+    // Answered before it is looked at, as a receiver with a queue does.
+    response.end();
     const sent: Envelope | Envelope[] = JSON.parse(Buffer.concat(chunks).toString());
     for (const envelope of Array.isArray(sent) ? sent : [sent]) {
       const bytes = JSON.stringify(envelope);
@@ -87,7 +89,6 @@ export class Receipts {
       this.#bodies.set(envelope.id, bytes);
       this.#taken++;
     }
-    response.end();
   }
 
   /** Against the outboxes, after the service has ended. */

@@ -1,5 +1,5 @@
 /**
- * `npm run crash -- --rounds 200 --seed 7 [--durability process|power|relaxed] [--load-ms 900] [--rate 3000]`
+ * `npm run crash -- --rounds 200 --seed 7 [--durability process|power|relaxed] [--load-ms 6000] [--rate 3000]`
  *
  * Prints a line a round and a table at the end; exits with 1 when anything was lost, counted twice or
  * unexpected. With `relaxed` a kill may lose the scans of its last moment: they are shown, not held
@@ -14,7 +14,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     durability: { type: 'string', default: 'process' },
-    'load-ms': { type: 'string', default: '900' },
+    'load-ms': { type: 'string', default: '6000' },
     rate: { type: 'string', default: '3000' },
   },
 });
