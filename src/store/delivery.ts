@@ -179,7 +179,7 @@ export function unpackDelivery(packed: PackedDelivery): StoredDelivery {
   };
 }
 
-function packAttempt(attempt: AttemptRecord): PackedAttempt {
+export function packAttempt(attempt: AttemptRecord): PackedAttempt {
   return [
     attempt.atMs,
     attempt.durationMs,
@@ -191,7 +191,7 @@ function packAttempt(attempt: AttemptRecord): PackedAttempt {
   ];
 }
 
-function unpackAttempt(packed: PackedAttempt): AttemptRecord {
+export function unpackAttempt(packed: PackedAttempt): AttemptRecord {
   const [atMs, durationMs, remoteIp, status, failure, answer, retryAfterMs] = packed;
   return {
     atMs,

@@ -46,23 +46,38 @@ export class DeliveryBook {
    * @throws Failure storage_full
    */
   async write<T>(work: (pen: DeliveryPen) => T): Promise<T> {
-    const woken = new Set<number>();
-    const at = { wallMs: this.#clock.now(), wheelMs: this.time.now() };
-    const isMarkDue = at.wheelMs - this.#markedMs >= markMs;
-    const done = await this.store.environment.transaction(() => {
-      const pen = new DeliveryPen(
-        { store: this.store, wheel: this.wheel, limits: this.#limits },
-        at,
-        woken,
-      );
-      const result = work(pen);
-      pen.finish();
-      if (isMarkDue) this.store.wheelClock.put('now', this.time.mark());
-      return result;
-    });
-    if (isMarkDue) this.#markedMs = at.wheelMs;
-    if (woken.size > 0) this.#onWoken(woken);
+    const page = this.#page(work);
+    const done = await this.store.environment.transaction(page.fill);
+    page.close();
     return done;
+  }
+
+  /** The same, on this thread, now: before the service runs. */
+  writeNow<T>(work: (pen: DeliveryPen) => T): T {
+    const page = this.#page(work);
+    const done = this.store.environment.transactionSync(page.fill);
+    page.close();
+    return done;
+  }
+
+  #page<T>(work: (pen: DeliveryPen) => T): { fill: () => T; close: () => void } {
+    const { store, wheel, time } = this;
+    const woken = new Set<number>();
+    const at = { wallMs: this.#clock.now(), wheelMs: time.now() };
+    const isMarkDue = at.wheelMs - this.#markedMs >= markMs;
+    return {
+      fill: () => {
+        const pen = new DeliveryPen({ store, wheel, limits: this.#limits }, at, woken);
+        const result = work(pen);
+        pen.finish();
+        if (isMarkDue) store.wheelClock.put('now', time.mark());
+        return result;
+      },
+      close: () => {
+        if (isMarkDue) this.#markedMs = at.wheelMs;
+        if (woken.size > 0) this.#onWoken(woken);
+      },
+    };
   }
 
   /** Whether the mark is old while something waits that goes by it. */

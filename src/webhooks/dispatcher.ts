@@ -1,41 +1,35 @@
 /**
  * The dispatcher: starts what the lanes allow, and turns what comes back into the next state.
  *
- *   made, or due by the wheel --> lanes --> sender --> result --> judged, committed --> lanes
+ *   made, or due by the wheel --> lanes --> sender --> result --> window: judged, committed --> lanes
  *
- * Results that come while a commit runs are committed together by the next one. A delivery is on the wire
- * at most once at a time; it is sent twice when the process dies between an answer and its commit, and when
- * a thread dies with it.
+ * A delivery is on the wire at most once at a time; it is sent twice when the process dies between an answer and
+ * its line in the journal (result-window.ts), and when a thread dies with it.
  *
  * While results cannot be stored (disk full) nothing more is started: what was sent would be sent again.
  */
 import { Failure } from '../model/failure.ts';
 import type { AttemptRecord, AttemptTask, DisabledReason } from '../model/webhook.ts';
+import type { QueueKey } from '../store/delivery.ts';
+import type { ResultJournal } from '../store/result-journal.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { AttemptSender } from './attempt-sender.ts';
 import type { DeliveryBook } from './delivery-book.ts';
 import { type Delivery, type DeliveryPen, findDelivery } from './delivery-pen.ts';
 import type { EndpointSweep } from './endpoint-sweep.ts';
 import type { Endpoints } from './endpoints.ts';
-import { type LaneLimits, Lanes } from './lanes.ts';
+import { type LaneLimits, Lanes, type Taken, type Wanted } from './lanes.ts';
 import { MadeLately } from './made-lately.ts';
+import { type Ended, ResultWindow } from './result-window.ts';
 import { isHopeless, judge, ledgerAfter } from './verdict.ts';
 import type { WebhookMeter } from './webhook-meter.ts';
 
-/** Results of one commit: bounds how long the control thread is held. */
-const commitMax = 500;
-const retryCommitMs = 500;
-/**
- * Under load results gather this long between commits, for a commit has a cost of its own whatever it
- * holds: 0.8 ms of CPU (23 pages written, a sync). What ended within it is sent twice after a `kill -9`,
- * beside what was on the wire: 10 ms saved 5 % of the control thread, and sent half as many again twice.
- */
-const gatherMs = 1;
 /** A delivery whose thread died under it this often is taken for the cause. */
 const deathsMax = 3;
 
 export interface DispatcherParts {
   readonly book: DeliveryBook;
+  readonly journal: ResultJournal;
   readonly endpoints: Endpoints;
   readonly sender: AttemptSender;
   readonly sweep: EndpointSweep;
@@ -52,23 +46,13 @@ interface Flight {
   deaths: number;
 }
 
-interface Ended {
-  readonly delivery: Delivery;
-  readonly attempt: AttemptRecord;
-  /** Wheel time at which this thread heard of it: no earlier than its end. */
-  readonly wheelMs: number;
-  /** Drawn once, so that a commit that is tried again says the same. */
-  readonly random: number;
-}
-
 export class Dispatcher {
   readonly #parts: DispatcherParts;
   readonly #lanes: Lanes<Delivery>;
   readonly #flights = new Map<number, Flight>();
   readonly #deaths = new Map<number, number>();
   readonly #madeLately = new MadeLately();
-  #ended: Ended[] = [];
-  #committing: Promise<void> | undefined;
+  readonly #results: ResultWindow;
   #isPumping = false;
   #isStopping = false;
   /** Why results cannot be stored; undefined = they can. */
@@ -78,8 +62,18 @@ export class Dispatcher {
     this.#parts = parts;
     const { book } = parts;
     this.#lanes = new Lanes(parts.limits, {
-      take: (endpointNo, count, isBusy) => this.#take(endpointNo, count, isBusy),
+      take: (endpointNo, wanted) => this.#take(endpointNo, wanted),
       failuresInRow: (endpointNo) => book.store.ledgers.get(endpointNo)?.failuresInRow ?? 0,
+    });
+    this.#results = new ResultWindow({
+      journal: parts.journal,
+      nowMs: () => book.time.now(),
+      commit: (batch) => this.#commit(batch),
+      onCommitted: (batch) => {
+        for (const { delivery } of batch) this.#lanes.settled(delivery);
+        this.pump();
+      },
+      onFault: (error) => this.#turnFault(error),
     });
     parts.sweep.onBusy(({ no, endpointNo }) => this.#lanes.isBusy({ no, endpointNo }));
     book.onWoken((endpointNos) => {
@@ -94,12 +88,12 @@ export class Dispatcher {
 
   /** Results that wait for their commit. */
   get unsettled(): number {
-    return this.#ended.length;
+    return this.#results.size;
   }
 
   /** Nothing is about to start, and no result waits; attempts may be in flight. */
   get isQuiet(): boolean {
-    return !this.#isPumping && this.#ended.length === 0 && this.#committing === undefined;
+    return !this.#isPumping && this.#results.isQuiet;
   }
 
   /** Sends deliveries that were just committed; what finds no room waits in the queue. */
@@ -148,7 +142,7 @@ export class Dispatcher {
         'attempts are cut off, to be repeated',
       );
     }
-    await this.#commit();
+    await this.#results.stop();
   }
 
   #launch(deliveries: readonly Delivery[]): void {
@@ -184,24 +178,23 @@ export class Dispatcher {
     };
   }
 
-  #take(endpointNo: number, count: number, isBusy: (no: number) => boolean): Delivery[] {
+  #take(endpointNo: number, { count, isBusy, from }: Wanted): Taken<Delivery> {
     const { book, endpoints, sweep } = this.#parts;
     if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
       sweep.start(endpointNo);
-      return [];
+      return { taken: [], next: from };
     }
     const taken: Delivery[] = [];
-    const range = {
-      start: [endpointNo, 0, 0] satisfies [number, number, number],
-      end: [endpointNo, book.time.now() + 1, 0] satisfies [number, number, number],
-    };
-    for (const [, dueMs, no] of book.store.queue.keys(range)) {
+    let next = from;
+    const end: QueueKey = [endpointNo, book.time.now() + 1, 0];
+    for (const [, dueMs, no] of book.store.queue.keys({ start: [endpointNo, ...from], end })) {
       if (taken.length === count) break;
+      next = [dueMs, no + 1];
       if (isBusy(no)) continue;
       const delivery = this.#madeLately.take(no, dueMs) ?? findDelivery(book.store, no);
       if (delivery !== undefined) taken.push(delivery);
     }
-    return taken;
+    return { taken, next };
   }
 
   #end(no: number, attempt: AttemptRecord | undefined): void {
@@ -224,39 +217,37 @@ export class Dispatcher {
     };
     this.#lanes.ended(delivery, known.failure === undefined ? 'succeeded' : 'failed');
     meter.ended(delivery, known);
-    this.#ended.push({ delivery, attempt: known, wheelMs: book.time.now(), random: random() });
-    void this.#commit();
+    this.#results.add({ delivery, attempt: known, wheelMs: book.time.now(), random: random() });
+    if (this.#lanes.flying === 0) this.#results.close();
     this.pump();
   }
 
-  #commit(): Promise<void> {
-    this.#committing ??= this.#commitAll().finally(() => {
-      this.#committing = undefined;
-    });
-    return this.#committing;
+  /** Judges and commits what the process before heard and did not commit. Before anything is made or sent. */
+  recover(): void {
+    const { book, journal, log } = this.#parts;
+    const left: Ended[] = [];
+    for (const { deliveryNo, attemptNo, ...heard } of journal.left) {
+      const delivery = findDelivery(book.store, deliveryNo);
+      const isOpen = delivery?.state === 'pending' && delivery.attemptsMade + 1 === attemptNo;
+      if (isOpen) left.push({ delivery, ...heard });
+    }
+    if (left.length > 0) {
+      try {
+        this.#disable(book.writeNow((pen) => this.#settleAll(pen, left)));
+        log.info({ attempts: left.length }, 'results of attempts were taken over');
+      } catch (err) {
+        if (!(err instanceof Failure)) throw err;
+        log.warn({ err, attempts: left.length }, 'attempts are repeated, their results are lost');
+      }
+    }
+    journal.forget();
   }
 
-  async #commitAll(): Promise<void> {
-    for (let commits = 0; this.#ended.length > 0; commits++) {
-      if (commits > 0 && this.#ended.length < commitMax && !this.#isStopping) await pause(gatherMs);
-      const batch = this.#ended.slice(0, commitMax);
-      try {
-        await this.#commitBatch(batch);
-      } catch (error) {
-        this.#fail(error);
-        if (this.#isStopping) return;
-        await pause(retryCommitMs);
-        continue;
-      }
-      this.#ended.splice(0, batch.length);
-      if (this.fault !== undefined) {
-        this.fault = undefined;
-        if (!this.#isStopping) this.#lanes.release();
-        this.#parts.log.info('webhooks are sent again');
-      }
-      for (const { delivery } of batch) this.#lanes.settled(delivery);
-      this.pump();
-    }
+  #turnFault(error: unknown): void {
+    if (error !== undefined) return this.#fail(error);
+    this.fault = undefined;
+    if (!this.#isStopping) this.#lanes.release();
+    this.#parts.log.info('webhooks are sent again');
   }
 
   #fail(error: unknown): void {
@@ -267,13 +258,18 @@ export class Dispatcher {
     this.#lanes.hold();
   }
 
-  async #commitBatch(batch: readonly Ended[]): Promise<void> {
-    const { book, endpoints } = this.#parts;
-    const toDisable = await book.write((pen) => {
-      const found = new Map<number, DisabledReason>();
-      for (const ended of batch) this.#settle(pen, ended, found);
-      return found;
-    });
+  async #commit(batch: readonly Ended[]): Promise<void> {
+    this.#disable(await this.#parts.book.write((pen) => this.#settleAll(pen, batch)));
+  }
+
+  #settleAll(pen: DeliveryPen, batch: readonly Ended[]): ReadonlyMap<number, DisabledReason> {
+    const toDisable = new Map<number, DisabledReason>();
+    for (const ended of batch) this.#settle(pen, ended, toDisable);
+    return toDisable;
+  }
+
+  #disable(toDisable: ReadonlyMap<number, DisabledReason>): void {
+    const { endpoints } = this.#parts;
     for (const [endpointNo, reason] of toDisable) {
       if (endpoints.byNo(endpointNo)?.status !== 'enabled') continue;
       this.#parts.log.warn(

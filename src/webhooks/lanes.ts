@@ -18,6 +18,8 @@ const failuresMax = 5;
 /** Beyond this share of `inFlightMax`, a lane starts one only when it has nothing in flight. */
 const crowdedShare = 0.75;
 
+const start: Place = [0, 0];
+
 export interface LaneLimits {
   /** Attempts in flight to one endpoint. */
   readonly endpointMax: number;
@@ -33,10 +35,25 @@ export interface Sendable {
   readonly body: Uint8Array;
 }
 
+/** Where a walk of an endpoint's queue begins. */
+export type Place = readonly [dueMs: number, no: number];
+
+export interface Wanted {
+  readonly count: number;
+  readonly isBusy: (no: number) => boolean;
+  readonly from: Place;
+}
+
+export interface Taken<D> {
+  readonly taken: readonly D[];
+  /** Behind what was looked at. */
+  readonly next: Place;
+}
+
 /** What the lanes ask of the store. */
 export interface LaneSource<D extends Sendable> {
   /** Deliveries of an endpoint that are due, oldest due first, but for those that `isBusy`. */
-  take(endpointNo: number, count: number, isBusy: (no: number) => boolean): readonly D[];
+  take(endpointNo: number, wanted: Wanted): Taken<D>;
   failuresInRow(endpointNo: number): number;
 }
 
@@ -46,6 +63,8 @@ interface Lane {
   readonly settling: Set<number>;
   /** The queue may hold something due that is not in flight. */
   hasMore: boolean;
+  /** Before this there is nothing to take: all that comes there wakes the lane. */
+  from: Place;
   failuresInRow: number;
   /** Looks at it without work, in a row. */
   idleLooks: number;
@@ -83,9 +102,7 @@ export class Lanes<D extends Sendable> {
 
   /** The endpoint's queue may hold something due. */
   wake(endpointNo: number): void {
-    const lane = this.#lane(endpointNo);
-    lane.hasMore = true;
-    this.#enlist(lane);
+    this.#wake(this.#lane(endpointNo), start);
   }
 
   isBusy({ endpointNo, no }: Pick<D, 'endpointNo' | 'no'>): boolean {
@@ -98,7 +115,8 @@ export class Lanes<D extends Sendable> {
     const lane = this.#lane(delivery.endpointNo);
     if (lane.flying.has(delivery.no) || lane.settling.has(delivery.no)) return false;
     if (lane.hasMore || !this.#hasRoom() || lane.flying.size >= this.#width(lane)) {
-      this.wake(delivery.endpointNo);
+      // The newest of all: it is not before the place of the walk.
+      this.#wake(lane, lane.from);
       return false;
     }
     this.#start(lane, delivery);
@@ -116,12 +134,13 @@ export class Lanes<D extends Sendable> {
       const waiting = this.#resting.size + this.#working.size + 1;
       const share = Math.max(1, Math.floor((this.#limits.inFlightMax - this.#flying) / waiting));
       const count = Math.min(free, share);
-      const taken = this.#source.take(
-        lane.endpointNo,
+      const { taken, next } = this.#source.take(lane.endpointNo, {
         count,
-        (no) => lane.flying.has(no) || lane.settling.has(no),
-      );
+        isBusy: (no) => lane.flying.has(no) || lane.settling.has(no),
+        from: lane.from,
+      });
       lane.hasMore = taken.length === count;
+      lane.from = next;
       for (const delivery of taken) {
         this.#start(lane, delivery);
         started.push(delivery);
@@ -146,9 +165,7 @@ export class Lanes<D extends Sendable> {
 
   /** It was not sent after all, as far as anybody knows: it is in the queue as before. */
   undone(delivery: D): void {
-    const lane = this.#land(delivery);
-    lane.hasMore = true;
-    this.#enlist(lane);
+    this.#wake(this.#land(delivery), start);
   }
 
   /** Endpoints without work for the last `looks` calls. */
@@ -167,6 +184,12 @@ export class Lanes<D extends Sendable> {
     if (lane !== undefined && isIdle(lane)) this.#lanes.delete(endpointNo);
   }
 
+  #wake(lane: Lane, from: Place): void {
+    lane.hasMore = true;
+    lane.from = from;
+    this.#enlist(lane);
+  }
+
   #lane(endpointNo: number): Lane {
     let lane = this.#lanes.get(endpointNo);
     if (lane === undefined) {
@@ -175,6 +198,7 @@ export class Lanes<D extends Sendable> {
         flying: new Set(),
         settling: new Set(),
         hasMore: false,
+        from: start,
         failuresInRow: this.#source.failuresInRow(endpointNo),
         idleLooks: 0,
       };

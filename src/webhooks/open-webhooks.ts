@@ -14,6 +14,7 @@ import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { openDeliveryStore } from '../store/delivery.ts';
 import type { Management } from '../store/management.ts';
+import { ResultJournal } from '../store/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -104,7 +105,8 @@ export function openWebhooks(parts: WebhooksParts): Webhooks {
   const { clock, log, scanned, metrics } = parts;
   const sender = parts.sender ?? openPool(parts);
   const sending = openSending(parts, sender);
-  const { book, endpoints, dispatcher, sweep } = sending;
+  const { book, journal, endpoints, dispatcher, sweep } = sending;
+  dispatcher.recover();
   const deliveries = new Deliveries({ book, endpoints, dispatcher, sweep, sender, clock });
   const followers = openFollowers(parts, sending);
   const { events, blocks, loops } = followers;
@@ -155,6 +157,7 @@ export function openWebhooks(parts: WebhooksParts): Webhooks {
       await sweep.close();
       await sender.close();
       await book.store.environment.close();
+      journal.close();
     },
   };
 }
@@ -169,6 +172,7 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
     expiryMs: settings.deadLetterDays * dayMs,
   };
   const store = openDeliveryStore(parts.file);
+  const journal = new ResultJournal(parts.file);
   const book = new DeliveryBook({ store, clock, steady, limits });
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
@@ -183,6 +187,7 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
   const sweep = new EndpointSweep({ book, endpoints, log });
   const dispatcher = new Dispatcher({
     book,
+    journal,
     endpoints,
     sender,
     sweep,
@@ -196,7 +201,7 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
     },
     retryDelaysMs: settings.retryDelaysMs,
   });
-  return { book, endpoints, sweep, dispatcher };
+  return { book, journal, endpoints, sweep, dispatcher };
 }
 
 function openPool({ ids, settings }: WebhooksParts): PoolSender {

@@ -137,17 +137,63 @@ it('waits with a full disk, says so, and loses and doubles nothing when there is
 function fillDisk(): { release(): void } {
   const { prototype } = StoreEnvironment;
   // oxlint-disable-next-line typescript/unbound-method
-  const real = prototype.transaction;
-  prototype.transaction = async function transaction(this: StoreEnvironment, work) {
-    if (this.path.endsWith('delivery.mdb')) throw new Failure('storage_full', 'full');
-    return await real.call(this, work);
-  } as typeof real;
+  const { transaction, transactionSync } = prototype;
+  const refuse = ({ path }: StoreEnvironment): void => {
+    if (path.endsWith('delivery.mdb')) throw new Failure('storage_full', 'full');
+  };
+  prototype.transaction = async function later(this: StoreEnvironment, work) {
+    refuse(this);
+    return await transaction.call(this, work);
+  } as typeof transaction;
+  prototype.transactionSync = function now(this: StoreEnvironment, work) {
+    refuse(this);
+    return transactionSync.call(this, work);
+  } as typeof transactionSync;
   const release = (): void => {
-    prototype.transaction = real;
+    Object.assign(prototype, { transaction, transactionSync });
   };
   onTestFinished(release);
   return { release };
 }
+
+it('takes over after a crash what had been answered and was not committed', async () => {
+  const rig = openRig();
+  const { no } = await rig.endpoint();
+  rig.sender.answer = () => 'hang';
+  const ids = await rig.emit(4);
+  await rig.settle();
+  const full = fillDisk();
+  rig.sender.end(200, 2);
+  rig.sender.end(500, 1);
+  await eventually(() => rig.webhooks.problem !== undefined, 'a problem');
+  await rig.crash(() => full.release());
+  expect(rig.webhooks.deliveries.count(no, 'delivered')).toBe(2);
+  await rig.pass(200);
+  expect(eventIdsOf(rig)).toEqual([ids[3]]);
+  await rig.pass(5_700);
+  expect(eventIdsOf(rig)).toEqual([ids[3], ids[2]]);
+  expect(rig.sender.sent.at(-1)).toMatchObject({ attempt: 2 });
+  expect(rig.webhooks.deliveries.figures(no).consecutiveFailures).toBe(0);
+  await rig.crash();
+  await rig.pass(200);
+  expect(rig.sender.sent).toEqual([]);
+});
+
+it('sends again what had been answered when the store takes nothing after the crash either', async () => {
+  const rig = openRig();
+  const { no } = await rig.endpoint();
+  rig.sender.answer = () => 'hang';
+  const ids = await rig.emit(3);
+  await rig.settle();
+  const full = fillDisk();
+  rig.sender.end(200);
+  await eventually(() => rig.webhooks.problem !== undefined, 'a problem');
+  await rig.crash();
+  full.release();
+  await rig.pass(200);
+  expect(eventIdsOf(rig).sort()).toEqual([...ids].sort());
+  expect(rig.webhooks.deliveries.count(no, 'delivered')).toBe(3);
+});
 
 it('shows in metrics what waits, what flies and how endpoints fare', async () => {
   const rig = openRig();

@@ -1,7 +1,13 @@
 /** Lanes: widths hold, turns are fair, and whoever hangs keeps no other from its first attempt. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Lanes, type LaneLimits, type Sendable } from '../../src/webhooks/lanes.ts';
+import {
+  Lanes,
+  type LaneLimits,
+  type Sendable,
+  type Taken,
+  type Wanted,
+} from '../../src/webhooks/lanes.ts';
 
 const body = new Uint8Array(10);
 
@@ -17,10 +23,11 @@ class Queue {
     this.waiting.set(endpointNo, [...(this.waiting.get(endpointNo) ?? []), ...made]);
     return made;
   }
-  take(endpointNo: number, count: number, isBusy: (no: number) => boolean): Sendable[] {
+  take(endpointNo: number, { count, isBusy, from }: Wanted): Taken<Sendable> {
     this.takes += 1;
-    const free = (this.waiting.get(endpointNo) ?? []).filter(({ no }) => !isBusy(no));
-    return free.slice(0, count);
+    const ahead = (this.waiting.get(endpointNo) ?? []).filter(({ no }) => no >= from[1]);
+    const taken = ahead.filter(({ no }) => !isBusy(no)).slice(0, count);
+    return { taken, next: [0, (taken.at(-1)?.no ?? from[1] - 1) + 1] };
   }
   done({ endpointNo, no }: Sendable): void {
     const rest = (this.waiting.get(endpointNo) ?? []).filter((one) => one.no !== no);

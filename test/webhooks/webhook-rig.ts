@@ -193,9 +193,13 @@ export class Rig {
     await this.settle();
   }
 
-  /** A new process on what is committed; nobody hears how what was in flight ended. */
-  async crash(): Promise<void> {
+  /**
+   * A new process on what is committed; nobody hears how what was in flight ended.
+   * @param between called when the old one is gone
+   */
+  async crash(between: () => void = () => undefined): Promise<void> {
     await this.close();
+    between();
     this.sender = new ScriptedSender(this.time);
     this.metrics = createMetrics();
     this.webhooks = this.#open(this);
