@@ -128,7 +128,9 @@ type Closers = Array<() => Promise<void> | void>;
 
 /** All that counts and redirects: running when this resolves. */
 async function openEngine(config: Config, log: Logger, folder: DataFolder, closers: Closers) {
+  // Before the first start makes an owner and a key, which are told once, when all listens.
   await assertPortFree(config.redirect.host, config.redirect.port);
+  await assertPortFree(config.api.host, config.api.port);
   assertTlsFiles(config.redirect);
   const rooms = openRooms(folder);
   closers.push(rooms.close);
@@ -156,6 +158,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     shortUrlBase: config.shortUrlBase,
     scansOf: (codeNo) => report.lifetimeScans(codeNo),
     designs: { accept: (...design) => images.designs.accept(...design) },
+    search: { bytesMax: config.codes.searchBytesMax },
   });
   const follower = new LinkFollower(management, codes.links, (err) =>
     log.error({ err }, 'cannot follow the links that another process changed'),

@@ -35,7 +35,10 @@ const perPlan = <S extends z.ZodType>(value: S) => {
 const schema = z.strictObject({
   /** Where everything durable lives: LMDB environments, journals, the signing secret. */
   dataDir: path,
-  /** Public address of short links, without a trailing slash: it is what gets printed. */
+  /**
+   * Public address of short links, without a trailing slash: it is what gets printed. Empty = `localhost`
+   * with `redirect.port`.
+   */
   shortUrlBase: url,
   /** Public address of images; empty = `api.publicUrl` + `/i`. */
   cdnBase: z.union([z.literal(''), url]),
@@ -51,7 +54,7 @@ const schema = z.strictObject({
   api: z.strictObject({
     host: z.string().min(1).max(255),
     port,
-    /** Public address of the management API and dashboard, without `/v1`. */
+    /** Public address of the management API and dashboard, without `/v1`; empty = `localhost` with `api.port`. */
     publicUrl: url,
     /** A request body above this is refused with 413 while it arrives. */
     bodyBytesMax: count(1_024, 16_777_216),
@@ -77,6 +80,13 @@ const schema = z.strictObject({
     arenaBytesMax: count(16_777_216, 34_359_738_368),
     /** Address space reserved for the hash slots: 32 bytes a code at the worst moment of growth. */
     slotBytesMax: count(1_048_576, 8_589_934_592),
+  }),
+  codes: z.strictObject({
+    /**
+     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes, the least lately
+     * searched go first; a workspace without room is searched slowly. 0 = none.
+     */
+    searchBytesMax: count(0, 4_294_967_296),
   }),
   scans: z.strictObject({
     /** Shard threads; 0 = by cores. Each owns its share of the 64 partitions. */
@@ -215,6 +225,7 @@ export function loadConfig(
   const own = named === undefined || named === '' ? {} : readJson(named, named);
   const merged = merge(defaults, own);
   const sources = applyEnvironment(merged, environment);
+  fillAddresses(merged);
   const result = schema.safeParse(merged);
   if (result.success) return checkTogether(result.data);
   const lines = result.error.issues.map((issue) => {
@@ -226,6 +237,17 @@ export function loadConfig(
     return `  ${from}: ${at === '' ? '' : `${at}: `}${keys === '' ? issue.message : `unknown key${keys}`}`;
   });
   throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
+}
+
+/** Public addresses that nobody chose are where the ports are, so that what is printed can be opened. */
+function fillAddresses(config: Json): void {
+  const { api, redirect } = config;
+  if (!isObject(api) || !isObject(redirect)) return;
+  const local = (scheme: string, at: unknown): string =>
+    port.safeParse(at).success ? `${scheme}://localhost:${Number(at)}` : `${scheme}://localhost`;
+  if (api['publicUrl'] === '') api['publicUrl'] = local('http', api['port']);
+  if (config['shortUrlBase'] !== '') return;
+  config['shortUrlBase'] = local(redirect['tlsCertFile'] ? 'https' : 'http', redirect['port']);
 }
 
 function checkTogether(config: Config): Config {

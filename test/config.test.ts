@@ -43,6 +43,31 @@ test('loadConfig lays the file over the defaults and variables over the file', (
   expect(loadConfig(undefined, { QZ_CONFIG: path }).api.port).toBe(9000);
 });
 
+test('public addresses follow the ports until they are chosen', () => {
+  const standard = loadConfig(undefined, {});
+  expect([standard.api.publicUrl, standard.shortUrlBase]).toEqual([
+    'http://localhost:8080',
+    'http://localhost:8081',
+  ]);
+  const ports = { QZ_API_PORT: '9001', QZ_REDIRECT_PORT: '9002' };
+  const moved = loadConfig(undefined, ports);
+  expect([moved.api.publicUrl, moved.shortUrlBase]).toEqual([
+    'http://localhost:9001',
+    'http://localhost:9002',
+  ]);
+  const path = file('{"shortUrlBase": "https://go.example.com"}');
+  const chosen = loadConfig(path, { ...ports, QZ_API_PUBLIC_URL: 'https://qr.example.com' });
+  expect([chosen.api.publicUrl, chosen.shortUrlBase]).toEqual([
+    'https://qr.example.com',
+    'https://go.example.com',
+  ]);
+  const tls = { QZ_REDIRECT_TLS_CERT_FILE: '/c', QZ_REDIRECT_TLS_KEY_FILE: '/k' };
+  expect(loadConfig(undefined, tls).shortUrlBase).toBe('https://localhost:8081');
+  const fault = faults('', { QZ_API_PORT: 'abc' });
+  expect(fault).toContain('QZ_API_PORT');
+  expect(fault).not.toContain('publicUrl');
+});
+
 test('loadConfig names every fault with its source', () => {
   const text = faults('{"api": {"port": 0, "prot": 1}, "durability": "maybe"}');
   expect(text).toContain('api.port');

@@ -46,7 +46,13 @@ import {
   type PreparedDraft,
 } from './code-creation.ts';
 import { deletedRetentionMs } from './code-retention.ts';
-import { type CodeFilter, CodeListing, type CodePage, type CodePageRequest } from './listing.ts';
+import {
+  type CodeFilter,
+  CodeListing,
+  type CodePage,
+  type CodePageRequest,
+  type SearchLimits,
+} from './listing.ts';
 import { type Elsewhere, LinkBook } from './link-book.ts';
 import type { LinkTable } from './link-table.ts';
 import { Memberships } from './memberships.ts';
@@ -74,6 +80,8 @@ export interface CodeBookParts {
   readonly scansOf: (codeNo: number) => number;
   /** Absent = designs are refused as a defect: for tools that make none. */
   readonly designs?: DesignRule;
+  /** Absent = searches walk: for tools that make none. */
+  readonly search?: SearchLimits;
 }
 
 export class CodeBook {
@@ -91,7 +99,7 @@ export class CodeBook {
 
   constructor(parts: CodeBookParts) {
     this.#parts = parts;
-    this.#listing = new CodeListing(parts.store);
+    this.#listing = new CodeListing(parts.store, parts.search);
     this.#ownHosts = [new URL(parts.shortUrlBase).host];
     this.links = new LinkBook(parts.store, parts.links, parts.scansOf);
     this.memberships = new Memberships(parts.store, parts.clock);

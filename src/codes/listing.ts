@@ -2,11 +2,12 @@
  * Lists of codes, newest first, from the term index.
  *
  *   one term            total from its counter (with days: counted keys, 35 ns each), page by range
- *   several terms,      walk the rarest term, look the others up; count what passes
- *   or a search
+ *   several terms       walk the rarest term, look the others up; count what passes
+ *   a search            the same where the rarest term has few codes; else all texts of the workspace are
+ *                       looked through in memory (search-columns.ts), or walked where they have no room
  *
- * A walk runs in slices, so a search through 100,000 codes never holds the thread longer than a
- * millisecond or two at a time. What was counted is remembered until the workspace's codes change.
+ * A walk runs in slices, so a search through 100,000 codes never holds the thread longer than some
+ * milliseconds at a time. What was counted is remembered until the workspace's codes change.
  * A cursor is the position of the last item: the next page costs the same at any depth.
  */
 import type { CodeType, QrCodeRecord } from '../model/code.ts';
@@ -24,11 +25,16 @@ import {
 } from '../store/code-keys.ts';
 import { unpackCode, type PackedCode } from '../store/code-codec.ts';
 import type { Management } from '../store/management.ts';
+import { nextTurn } from './bulk/pieces.ts';
 import { tagLengthMax } from './rules.ts';
+import type { SearchColumn } from './search-column.ts';
+import { SearchColumns } from './search-columns.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
 
 /** Positions one slice of a walk looks at: at 1–3 µs each, about 1 ms. */
 const sliceMax = 500;
+/** Default of SearchLimits. */
+const walkedCodesMax = 1_000;
 /** Remembered totals over all workspaces; each is about 200 bytes. */
 const totalsMax = 1_000;
 /** Searches that wait for their turn; one more is answered 503. */
@@ -64,10 +70,19 @@ export interface CodePage {
   readonly nextCursor?: string;
 }
 
+export interface SearchLimits {
+  /** Memory for the texts of all workspaces; 0 = every search walks. */
+  readonly bytesMax: number;
+  /** A search walks a term of so few codes; default 1,000, about 5 ms. */
+  readonly walkedCodesMax?: number;
+}
+
 /** What a filter comes to: positions of `driver` in [oldest, newest], that have `others` and the text. */
 interface Plan {
   readonly workspaceNo: number;
   readonly driver: Term;
+  /** Codes that have the driver. */
+  readonly driverCount: number;
   readonly others: readonly Term[];
   readonly search: string | undefined;
   readonly oldest: ListPosition;
@@ -77,12 +92,16 @@ interface Plan {
 
 export class CodeListing {
   readonly #store: Management;
+  readonly #columns: SearchColumns;
+  readonly #walkedCodesMax: number;
   readonly #totals = new Map<string, { readonly version: number; readonly total: number }>();
   #turn: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  constructor(store: Management) {
+  constructor(store: Management, search: SearchLimits = { bytesMax: 0 }) {
     this.#store = store;
+    this.#columns = new SearchColumns(store, search.bytesMax);
+    this.#walkedCodesMax = search.walkedCodesMax ?? walkedCodesMax;
   }
 
   async page(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
@@ -113,7 +132,7 @@ export class CodeListing {
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
       at = before(last);
-      await new Promise<void>((resume) => setImmediate(resume));
+      await nextTurn();
     }
   }
 
@@ -137,6 +156,7 @@ export class CodeListing {
     return {
       workspaceNo,
       driver: ranked[0]?.term ?? allCodes,
+      driverCount: ranked[0]?.count ?? termCount(this.#store, workspaceNo, allCodes),
       others: ranked.slice(1).map(({ term }) => term),
       search: search === '' ? undefined : search,
       oldest: { createdAtMs: fromMs, no: 0 },
@@ -163,6 +183,8 @@ export class CodeListing {
   }
 
   async #walkedPage(plan: Plan, from: ListPosition, skip: number, limit: number): Promise<Found> {
+    // Another process may have committed since: what is known may be so no longer.
+    this.#store.environment.refresh();
     const known = this.#knownTotal(plan);
     // Taken before the walk: codes that change meanwhile make another version.
     const version = this.#version(plan.workspaceNo);
@@ -209,6 +231,13 @@ export class CodeListing {
     from: ListPosition,
     visit: (position: ListPosition) => 'go on' | 'stop',
   ): Promise<void> {
+    const { search, oldest } = plan;
+    const column = await this.#columnFor(plan);
+    if (column !== undefined && search !== undefined) {
+      const terms = [plan.driver, ...plan.others].filter(({ kind }) => kind !== 'all');
+      await column.walk({ search, terms, newest: from, oldest }, visit);
+      return;
+    }
     let at = from;
     for (;;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
@@ -218,8 +247,18 @@ export class CodeListing {
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
       at = before(last);
-      await new Promise<void>((resume) => setImmediate(resume));
+      await nextTurn();
     }
+  }
+
+  /** Undefined where walking is less work, or the only way. */
+  async #columnFor(plan: Plan): Promise<SearchColumn | undefined> {
+    const { workspaceNo, search, driver, driverCount, others } = plan;
+    if (search === undefined || search.includes('\0')) return undefined;
+    // A campaign has at most 1,000 codes: a column does not know them.
+    const isOfCampaign = [driver, ...others].some(({ kind }) => kind === 'campaign');
+    if (isOfCampaign || driverCount <= this.#walkedCodesMax) return undefined;
+    return await this.#columns.find(workspaceNo);
   }
 
   #slice(plan: Plan, from: ListPosition, offset: number, limit: number): ListPosition[] {

@@ -7,7 +7,10 @@ import type { Fault } from '../model/failure.ts';
 import { parseId } from '../model/ids.ts';
 
 export const nameLengthMax = 120;
+/** What a client may ask for. */
 export const slugPattern = /^[A-Za-z0-9_-]{3,64}$/;
+/** What a code may have: other tools gave shorter ones, which are printed and come in by an import. */
+const shortCodePattern = /^[A-Za-z0-9_-]{1,64}$/;
 export const tagsMax = 20;
 /** 64 UTF-16 units are at most 192 bytes: a tag is part of an index key, which takes 255. */
 export const tagLengthMax = 64;
@@ -40,7 +43,7 @@ export function contentFaults(content: CodeContent): Fault[] {
   return [
     ...kindFaults(content),
     ...slugFaults(content.slug),
-    ...lengthFaults('name', content.name, nameLengthMax),
+    ...nameFaults(content.name),
     ...lengthFaults('externalId', content.externalId, externalIdLengthMax),
     ...tagFaults(content.tags),
     ...wholeFaults('scanLimit', content.scanLimit, 1, scanLimitMax),
@@ -66,8 +69,8 @@ function kindFaults(content: CodeContent): Fault[] {
 
 function slugFaults(slug: string | undefined): Fault[] {
   if (slug === undefined) return [];
-  if (!slugPattern.test(slug)) {
-    return [fault('slug', 'invalid_slug', 'Use 3 to 64 letters, digits, "-" or "_"')];
+  if (!shortCodePattern.test(slug)) {
+    return [fault('slug', 'invalid_slug', 'Use up to 64 letters, digits, "-" or "_"')];
   }
   if (reservedShortCodes.has(foldShortCode(slug))) {
     return [fault('slug', 'reserved', 'This word is reserved; choose another')];
@@ -99,6 +102,15 @@ function metadataFaults(metadata: Readonly<Record<string, unknown>>): Fault[] {
 function campaignFaults(campaignId: string | undefined): Fault[] {
   if (campaignId === undefined || parseId('cmp', campaignId) !== undefined) return [];
   return [fault('campaignId', 'invalid_id', 'Not a campaign id (cmp_…)')];
+}
+
+/** Counted as the schema of OpenAPI counts: an emoji is one character, not the two of UTF-16. */
+function nameFaults(name: string | undefined): Fault[] {
+  const characters = name === undefined ? 0 : Array.from(name).length;
+  if (characters > nameLengthMax) {
+    return [fault('name', 'too_long', `At most ${nameLengthMax} characters`)];
+  }
+  return lengthFaults('name', name, Infinity);
 }
 
 function lengthFaults(path: string, text: string | undefined, lengthMax: number): Fault[] {

@@ -1,7 +1,8 @@
 /**
  * Targets: what a code leads to (dynamic) or says (static), one rule per type.
  *
- *   url    http or https, stored as the WHATWG href; no credentials, not our own short links
+ *   url    http or https, stored as the WHATWG href; no credentials, not our own short links, nor any
+ *          other name of this machine's loopback while they are at one of them: a redirect to itself
  *   text   any text
  *   email  `name@host`, or `mailto:name@host` with an optional `?subject=…&body=…`
  *   phone  `+` and up to 15 digits (E.164) or a local number from 3 digits; `tel:` in front or not;
@@ -40,6 +41,11 @@ const wifiShape = /^WIFI:((?:[^\\;]|\\.)*;)+;?$/i;
 const wifiField = /([A-Za-z0-9]+):((?:[^\\;]|\\.)*);/g;
 const wifiSecurity: ReadonlySet<string> = new Set(['WPA', 'WPA2', 'WPA3', 'SAE', 'WEP', 'NOPASS']);
 const ssidBytesMax = 32;
+/** IEEE 802.11i: a passphrase has at most 63 characters, a key 64 hexadecimal digits. */
+const wifiPasswordMax = 64;
+/** What reaches this machine from itself, as the parser spells it; 0.0.0.0 and [::] connect to it too. */
+const loopback =
+  /^(?:localhost|.+\.localhost|localhost\.localdomain|ip6-localhost|ip6-loopback|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}:[\da-f]+|0:0)\])$/;
 const coordinates =
   /^(?:geo:)?(-?\d{1,2}(?:\.\d{1,10})?),(-?\d{1,3}(?:\.\d{1,10})?)(?:,-?\d+(?:\.\d+)?)?(?:[;?][\x21-\x7e]*)?$/i;
 
@@ -110,16 +116,21 @@ function urlTarget(target: string, ownHosts: readonly string[]): Checked {
 }
 
 /**
- * Whether `url` is at `own`: whatever the case, a trailing dot, or the default port of either scheme.
+ * Whether `url` is at `own`: whatever the case, a trailing dot, the default port of either scheme, or,
+ * for a loopback, the spelling.
  * An own host on a port of its own is another service than the same name on another port.
  */
 function sameHost(url: URL, own: string): boolean {
   const mine = URL.parse(`http://${own}`);
   if (mine === null) return false;
-  const plain = (host: string): string => host.replace(/\.+$/, '');
-  if (plain(mine.hostname) !== plain(url.hostname)) return false;
+  if (plainHost(mine) !== plainHost(url)) return false;
   const port = (one: URL): string => (one.port === '80' || one.port === '443' ? '' : one.port);
   return port(mine) === port(url);
+}
+
+function plainHost({ hostname }: URL): string {
+  const host = hostname.replace(/\.+$/, '');
+  return loopback.test(host) ? 'localhost' : host;
 }
 
 function emailTarget(target: string): Checked {
@@ -166,10 +177,9 @@ function wifiTarget(target: string): Checked {
   }
   const password = fields.get('P') ?? '';
   if (security === 'NOPASS' || security === 'WEP') return { target };
-  // IEEE 802.11i: a passphrase of 8 to 63 characters or 64 hexadecimal digits.
-  return password.length >= 8 && password.length <= 64
+  return password !== '' && password.length <= wifiPasswordMax
     ? { target }
-    : bad('invalid_wifi', 'P, the password, has 8 to 63 characters');
+    : bad('invalid_wifi', `P, the password, has 1 to ${wifiPasswordMax} characters`);
 }
 
 function vcardTarget(target: string): Checked {

@@ -8,6 +8,7 @@
 import type { CodeType, QrCodeRecord } from '../model/code.ts';
 import type { Management } from '../store/management.ts';
 import { type ListPosition, termCountKey, termKey, type Term } from '../store/code-keys.ts';
+import { noteEdit } from './code-edits.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
@@ -15,7 +16,7 @@ export const listVersion: Term = { kind: 'version', text: '' };
 
 const nothing = new Uint8Array(0);
 
-function termsOf(code: QrCodeRecord): Term[] {
+export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
   if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });
@@ -50,8 +51,8 @@ export function moveTerms(
   const sums = counts ?? new TermCounts(store);
   const code = after ?? before;
   if (code === undefined) throw new Error('Cannot index nothing: expected a code before or after');
-  const old = new Map((before === undefined ? [] : termsOf(before)).map((t) => [nameOf(t), t]));
-  const fresh = new Map((after === undefined ? [] : termsOf(after)).map((t) => [nameOf(t), t]));
+  const old = new Map((before === undefined ? [] : termsOf(before)).map((t) => [termName(t), t]));
+  const fresh = new Map((after === undefined ? [] : termsOf(after)).map((t) => [termName(t), t]));
   for (const [name, term] of fresh) {
     if (old.has(name)) continue;
     store.codeTerms.put(termKey(code.workspaceNo, term, code), nothing);
@@ -63,6 +64,7 @@ export function moveTerms(
     sums.add(code.workspaceNo, term, -1);
   }
   sums.add(code.workspaceNo, listVersion, 1);
+  if (before !== undefined) noteEdit(store, code);
   if (counts === undefined) sums.write();
 }
 
@@ -87,7 +89,7 @@ export function termCount(store: Management, workspaceNo: number, term: Term): n
   return store.termCounts.get(termCountKey(workspaceNo, term)) ?? 0;
 }
 
-function nameOf(term: Term): string {
+export function termName(term: Term): string {
   return `${term.kind}:${term.text}`;
 }
 
@@ -101,7 +103,7 @@ export class TermCounts {
   }
 
   add(workspaceNo: number, term: Term, change: number): void {
-    const name = `${workspaceNo}:${nameOf(term)}`;
+    const name = `${workspaceNo}:${termName(term)}`;
     const known = this.#changes.get(name);
     if (known !== undefined) known.change += change;
     else this.#changes.set(name, { key: termCountKey(workspaceNo, term), change });

@@ -21,6 +21,7 @@
  *   short_codes          folded short code                                    -> codeNo, kept for ever
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention sweep
+ *   code_edits           a number, modulo the ring's size (codes/code-edits.ts) -> StoredEdit
  *   events               sequence                                             -> StoredEvent
  *   workspace_events     [workspaceNo, sequence]                              -> 1
  *   idempotency          [workspaceNo, key]                                   -> kept answer
@@ -80,7 +81,14 @@ export interface StoredQuota {
   readonly days: ReadonlyArray<readonly [number, number]>;
 }
 
-export type Sequence = 'workspace' | 'code' | 'link' | 'event' | 'endpoint' | 'campaign';
+export type StoredEdit = readonly [
+  sequence: number,
+  workspaceNo: number,
+  createdAtMs: number,
+  codeNo: number,
+];
+
+export type Sequence = 'workspace' | 'code' | 'link' | 'edit' | 'event' | 'endpoint' | 'campaign';
 
 export class Management {
   readonly environment: StoreEnvironment;
@@ -101,6 +109,7 @@ export class Management {
   readonly shortCodes: Table<string, number>;
   readonly links: Table<number, Uint8Array>;
   readonly deletedCodes: Table<[number, number], number>;
+  readonly codeEdits: Table<number, StoredEdit>;
   readonly events: Table<number, StoredEvent>;
   readonly workspaceEvents: Table<[number, number], number>;
   readonly idempotency: Table<[number, string], StoredAnswer>;
@@ -133,6 +142,7 @@ export class Management {
     this.shortCodes = environment.table('short_codes');
     this.links = environment.table('links', { key: 'uint32', value: 'binary' });
     this.deletedCodes = environment.table('deleted_codes');
+    this.codeEdits = environment.table('code_edits', { key: 'uint32' });
     this.events = environment.table('events');
     this.workspaceEvents = environment.table('workspace_events');
     this.idempotency = environment.table('idempotency');

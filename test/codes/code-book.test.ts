@@ -55,6 +55,15 @@ describe('create', () => {
     ]);
   });
 
+  test('keeps the short slugs that other tools gave', async () => {
+    const { book, links } = openDesk();
+    for (const slug of ['7', 'a1']) {
+      const code = await book.create(actor, { target, slug });
+      expect(code.shortCode).toBe(slug);
+      expect(links.live.get(slug)).toMatchObject({ target, state: 'live' });
+    }
+  });
+
   test('a static code has no short code, no link, no shortUrl', async () => {
     const desk = openDesk();
     const code = await desk.book.create(actor, { type: 'text', target: 'Hello' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CodeFilter } from '../../src/codes/listing.ts';
+import type { CodeFilter, SearchLimits } from '../../src/codes/listing.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
@@ -17,8 +17,8 @@ const drafts = [
 ];
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
-async function filled(): Promise<{ desk: Desk; model: QrCodeRecord[] }> {
-  const desk = openDesk();
+async function filled(search: SearchLimits): Promise<{ desk: Desk; model: QrCodeRecord[] }> {
+  const desk = openDesk({ search });
   const model: QrCodeRecord[] = [];
   for (const [at, id] of campaigns.entries()) await putCampaign(desk, id, at + 1);
   for (let made = 0; made < 50; made++) {
@@ -56,9 +56,12 @@ function expected(model: readonly QrCodeRecord[], filter: CodeFilter): QrCodeRec
 
 const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
 
-describe('list', () => {
+describe.each<[string, SearchLimits]>([
+  ['walked', { bytesMax: 0 }],
+  ['in memory', { bytesMax: 1_000_000, walkedCodesMax: 0 }],
+])('list, searches %s', (_, limits) => {
   test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
-    const { desk, model } = await filled();
+    const { desk, model } = await filled(limits);
     const firstDay = dayOf(model[0]!.createdAtMs);
     const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
       nil: undefined,
@@ -95,7 +98,7 @@ describe('list', () => {
   });
 
   test('an id is found as an id, not by letters that happen to be in it', async () => {
-    const { desk, model } = await filled();
+    const { desk, model } = await filled(limits);
     const { id } = expected(model, {})[0]!;
     const total = async (search: string): Promise<number> =>
       (await desk.book.list(1, { filter: { search }, limit: 1 })).total;
@@ -105,7 +108,7 @@ describe('list', () => {
   });
 
   test('remembered totals end with the next change', async () => {
-    const { desk, model } = await filled();
+    const { desk, model } = await filled(limits);
     const total = async (): Promise<number> =>
       (await desk.book.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
     const spring = expected(model, { search: 'spring' });
@@ -116,7 +119,7 @@ describe('list', () => {
   });
 
   test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
-    const { desk, model } = await filled();
+    const { desk, model } = await filled(limits);
     const all = expected(model, {});
     const first = await desk.book.list(1, { filter: {}, limit: 10 });
     await desk.book.create(actor, { target: 'https://example.com/new' });
@@ -135,7 +138,7 @@ describe('list', () => {
   });
 
   test('is the same after a restart', async () => {
-    const { desk, model } = await filled();
+    const { desk, model } = await filled(limits);
     await desk.restart();
     const page = await desk.book.list(1, { filter: { tag: 'a' }, limit: 100 });
     expect(ids(page.data)).toEqual(ids(expected(model, { tag: 'a' })));
@@ -150,14 +153,14 @@ describe('list', () => {
   });
 
   test('a filter that no code can match is an empty page, however long', async () => {
-    const { desk } = await filled();
+    const { desk } = await filled(limits);
     for (const filter of [{ tag: 'x'.repeat(5_000) }, { campaignId: 'c'.repeat(5_000) }]) {
       expect(await desk.book.list(1, { filter, limit: 5 })).toEqual({ data: [], total: 0 });
     }
   });
 
   test('searches take turns; more than may wait are told to come back', async () => {
-    const { desk } = await filled();
+    const { desk } = await filled(limits);
     const search = async (at: number): Promise<string> =>
       await desk.book.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
         () => 'answered',

@@ -1,0 +1,249 @@
+/**
+ * Searches in memory find what the plain walk finds: whatever is made, changed and deleted between two of
+ * them, by which process, in whatever letters; and their memory stays under its bound.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it, onTestFinished } from 'vitest';
+import { type CodeFilter, CodeListing, type CodePage } from '../../src/codes/listing.ts';
+import { SearchColumns } from '../../src/codes/search-columns.ts';
+import { moveTerms } from '../../src/codes/terms.ts';
+import { dayMs, dayOf } from '../../src/model/day.ts';
+import { Failure } from '../../src/model/failure.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import { packCode, unpackCode } from '../../src/store/code-codec.ts';
+import { endOf } from '../../src/store/code-keys.ts';
+import { openManagement } from '../../src/store/management.ts';
+import { actor, type Desk, openDesk, stranger } from './desk.ts';
+import type { Errand } from './other-book.worker.ts';
+
+const search = { bytesMax: 10_000_000, walkedCodesMax: 0 };
+/** Letters whose lower case is longer, depends on what follows or is shared; and what parts the fields. */
+const texts =
+  'İSTANBUL,Straße ẞ,ΟΔΥΣΣΕΥΣ,ΑΣ,Σ,Ǆ ﬁ \u212a,é e\u0301,😀 Poster,a\u0000b,qr_0,QR_x spring,Spring Sale,xx'.split(
+    ',',
+  );
+const parts =
+  'i̇,i,ss,ς,σ,ας,ασ,ǆ,k,\ud83d,\ude00,\u0000,b\u0000,m/1,qr_,QR_0,example.com,g s,x,\u0000\u0000,form,"tag:,all:,none'.split(
+    ',',
+  );
+const needles = [...texts, ...parts];
+const tags = ['a', 'B"', '"tag:a', 'form:url', 'ä\u0000'];
+
+const text = fc.constantFrom(...texts);
+const tagList = fc.uniqueArray(fc.constantFrom(...tags), { maxLength: 3 });
+const draft = fc.record({
+  target: fc.nat(30).map((at) => `https://example.com/${at}`),
+  dynamic: fc.boolean(),
+  name: fc.option(text, { nil: undefined }),
+  externalId: fc.option(text, { nil: undefined }),
+  tags: tagList,
+});
+const which = fc.nat(1_000);
+const where = fc.constantFrom<'here' | 'beside'>('here', 'beside');
+const steps = fc.oneof(
+  fc.record({
+    does: fc.constant('create' as const),
+    where,
+    drafts: fc.array(draft, { maxLength: 5 }),
+  }),
+  fc.record({
+    does: fc.constant('change' as const),
+    where,
+    which,
+    name: fc.option(text),
+    tags: tagList,
+  }),
+  fc.record({ does: fc.constant('delete' as const), where, which }),
+  fc.record({ does: fc.constant('move' as const), byMs: fc.integer({ min: -dayMs, max: dayMs }) }),
+  fc.record({ does: fc.constant('restart' as const) }),
+);
+type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
+const filters = fc.record({
+  search: fc.constantFrom(...needles),
+  tag: fc.constantFrom(undefined, undefined, ...tags),
+  type: fc.constantFrom(undefined, 'url' as const, 'text' as const),
+  dynamic: fc.constantFrom(undefined, undefined, true, false),
+});
+
+/** A process of its own with a code book on the desk's file. */
+async function openBeside(desk: Desk): Promise<(errand: Errand) => Promise<void>> {
+  const script = join(import.meta.dirname, 'other-book.worker.ts');
+  const path = join(desk.temporary.folder, 'management.mdb');
+  const flags = ['--disable-warning=ExperimentalWarning'];
+  const child: ChildProcess = fork(script, [path], { execArgv: flags });
+  onTestFinished(async () => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  await once(child, 'message');
+  return async (errand) => {
+    child.send(errand);
+    await once(child, 'message');
+  };
+}
+
+/** Live codes of a workspace, by number. */
+function liveIds(desk: Desk, { workspaceNo }: Actor): string[] {
+  desk.temporary.store.environment.refresh();
+  return [...desk.temporary.store.codes.range({})]
+    .map(({ key, value }) => unpackCode(key, value))
+    .filter((code) => code.workspaceNo === workspaceNo && code.deletedAtMs === undefined)
+    .map(({ id }) => id);
+}
+
+type Beside = (errand: Errand) => Promise<void>;
+
+async function take(desk: Desk, beside: Beside, who: Actor, step: Step): Promise<void> {
+  if (step.does === 'move') return desk.clock.move(step.byMs);
+  if (step.does === 'restart') return await desk.restart();
+  if (step.does === 'create') {
+    const { drafts } = step;
+    if (step.where === 'beside') return await beside({ does: 'create', actor: who, drafts });
+    return void (await desk.book.createMany(who, drafts));
+  }
+  const ids = liveIds(desk, who);
+  const id = ids[step.which % Math.max(1, ids.length)];
+  if (id === undefined) return;
+  if (step.does === 'delete') {
+    if (step.where === 'beside') return await beside({ does: 'delete', actor: who, id });
+    return void (await desk.book.delete(who, id));
+  }
+  const change = { name: step.name, tags: step.tags };
+  if (step.where === 'beside') return await beside({ does: 'change', actor: who, id, change });
+  await desk.book.change(who, id, change);
+}
+
+/** Pages by number and by cursor until the last. */
+async function pagesOf(
+  listing: Pick<CodeListing, 'page'>,
+  workspaceNo: number,
+  filter: CodeFilter,
+  limit: number,
+): Promise<CodePage[]> {
+  const pages = [await listing.page(workspaceNo, { filter, limit, page: 2 })];
+  for (let cursor: string | undefined; ;) {
+    const request = { filter, limit, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await listing.page(workspaceNo, request);
+    pages.push(page);
+    cursor = page.nextCursor;
+    if (cursor === undefined) return pages;
+  }
+}
+
+it('find what a walk finds after any changes, here and in another process', async () => {
+  const desk = openDesk({ search });
+  const beside = await openBeside(desk);
+  let workspaceNo = 100;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(steps, filters, fc.nat(23)), { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 1, max: 7 }),
+      async (walk, limit) => {
+        const who = { ...actor, workspaceNo: ++workspaceNo };
+        for (const [step, filter, idLength] of walk) {
+          await take(desk, beside, who, step);
+          const [id] = liveIds(desk, who);
+          const listing = { page: desk.book.list.bind(desk.book) };
+          const walked = new CodeListing(desk.temporary.store);
+          const fromDay = dayOf(desk.clock.now());
+          const all: CodeFilter[] = [filter, { ...filter, fromDay }, { search: filter.search }];
+          if (id !== undefined) all.push({ search: id.slice(0, idLength).toUpperCase() });
+          for (const one of all) {
+            const found = await pagesOf(listing, workspaceNo, one, limit);
+            expect(found).toEqual(await pagesOf(walked, workspaceNo, one, limit));
+          }
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+const drafts = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ target: `https://example.com/${at}`, tags: ['a'] }));
+
+it('is the store of this moment even when codes change while it is built, slice by slice', async () => {
+  const desk = openDesk({ search });
+  const { store } = desk.temporary;
+  await desk.book.createMany(actor, drafts(1_200));
+  const ids = liveIds(desk, actor);
+  const columns = new SearchColumns(store, search.bytesMax);
+  const building = columns.find(1);
+  await Promise.all([
+    ...ids.slice(0, 300).map(async (id) => await desk.book.delete(actor, id)),
+    ...ids.slice(900).map(async (id) => await desk.book.change(actor, id, { name: 'Found' })),
+    desk.book.createMany(actor, drafts(300)),
+  ]);
+  await building;
+  const column = await columns.find(1);
+  let found = 0;
+  await column?.walk(
+    { search: 'found', terms: [], oldest: { createdAtMs: 0, no: 0 }, newest: endOf(2 ** 47) },
+    () => (found++, 'go on'),
+  );
+  expect([column?.live, found]).toEqual([1_200, 300]);
+  const anew = await new SearchColumns(store, search.bytesMax).find(1);
+  expect(column?.bytes).toBe(anew?.bytes);
+});
+
+it('memory is bounded: the least lately searched go, and what is too large alone is walked', async () => {
+  const desk = openDesk();
+  const { store } = desk.temporary;
+  const third = { ...actor, workspaceNo: 3 };
+  for (const who of [actor, stranger, third]) await desk.book.createMany(who, drafts(300));
+  const { bytes = 0 } = (await new SearchColumns(store, search.bytesMax).find(1)) ?? {};
+  const two = new SearchColumns(store, bytes * 2.5);
+  const [first, second] = [await two.find(1), await two.find(2)];
+  expect(await two.find(1)).toBe(first);
+  expect(await two.find(3)).toBeDefined();
+  expect(await two.find(1)).toBe(first);
+  expect(await two.find(2)).not.toBe(second);
+  const none = new SearchColumns(store, bytes * 0.9);
+  expect([await none.find(1), await none.find(2)]).toEqual([undefined, undefined]);
+  // Half of it fits, and is found to.
+  for (const id of liveIds(desk, actor).slice(100)) await desk.book.delete(actor, id);
+  expect((await none.find(1))?.live).toBe(100);
+  expect(await new SearchColumns(store, 0).find(1)).toBeUndefined();
+});
+
+it('takes what is made while the clock stands behind, and what another handle has just committed', async () => {
+  const desk = openDesk();
+  const { store, folder } = desk.temporary;
+  const columns = new SearchColumns(store, search.bytesMax);
+  await desk.book.createMany(actor, drafts(3));
+  const column = await columns.find(1);
+  desk.clock.move(-dayMs);
+  const [made] = await desk.book.createMany(actor, drafts(2));
+  expect(await columns.find(1)).toBe(column);
+  expect(column?.live).toBe(5);
+  if (made === undefined || made instanceof Failure) throw new Error('not made');
+  const other = openManagement(join(folder, 'management.mdb'));
+  onTestFinished(async () => await other.close());
+  // A snapshot is open when the other commits, and the event loop does not turn before the search.
+  expect(store.codes.has(made.no)).toBe(true);
+  other.environment.transactionSync(() => {
+    other.codes.put(made.no, packCode({ ...made, deletedAtMs: 1 }));
+    moveTerms(other, made, undefined);
+  });
+  expect((await columns.find(1))?.live).toBe(4);
+});
+
+it('is made anew when more was edited since than is numbered', async () => {
+  const desk = openDesk();
+  const { store } = desk.temporary;
+  const code = await desk.book.create(actor, { target: 'https://example.com/' });
+  const columns = new SearchColumns(store, search.bytesMax);
+  const column = await columns.find(1);
+  await desk.book.change(actor, code.id, { name: 'Lost in the ring' });
+  await store.environment.transaction(() => {
+    store.meta.put('next:edit', 70_000);
+    store.codeEdits.put(1, [65_537, 9, 0, 0]);
+  });
+  const again = await columns.find(1);
+  expect(again).not.toBe(column);
+  expect([again?.live, column?.live]).toEqual([1, 1]);
+  expect(again?.bytes).toBeGreaterThan(column?.bytes ?? Infinity);
+});
