@@ -60,7 +60,7 @@ describe('create', () => {
     for (const slug of ['7', 'a1']) {
       const code = await book.create(actor, { target, slug });
       expect(code.shortCode).toBe(slug);
-      expect(links.live.get(slug)).toMatchObject({ target, state: 'live' });
+      expect(links.live.get(slug.toUpperCase())).toMatchObject({ target, state: 'live' });
     }
   });
 

@@ -1,10 +1,12 @@
 /**
- * Which requests are not a person's: `isbot` knows that a user agent is a program's (crawlers, monitors,
- * libraries, headless browsers); the lists here say which of these only draw a card of the link.
+ * Which requests are known not to be a person's: `isbot`'s list names crawlers, monitors and headless
+ * browsers; the lists here say which of these only draw a card of the link.
  *
- * An empty user agent is nobody's proof: it is a person until something else says so.
+ * Known by name, not by shape: an agent that is empty, unusual or an HTTP library's is no proof of a bot,
+ * and it is a scan until something else says so. Scanner apps open links with libraries, an operator tries
+ * a link with curl, and a person who is not counted is worse here than a script that is.
  */
-import { isbot } from 'isbot';
+import { createIsbotFromList, list } from 'isbot';
 import { BotReason } from '../../model/scan.ts';
 import { Recent } from './recent.ts';
 import { cutUserAgent } from './user-agent.ts';
@@ -47,14 +49,47 @@ const preview = new RegExp(
 /** Fetches before anyone asked, told by the user agent; most are told by a header (`Sec-Purpose`) instead. */
 const prefetch = /Privacy Preserving Prefetch Proxy/i;
 
-/** People whom `isbot` takes for programs: Alipay's pages carry a "|", which it reads as a sign of a script. */
-const person = /\bAlipayClient\//;
+/** Patterns of `isbot` that go by the shape of an agent, or name a library; a test holds them to its list. */
+export const unproven: readonly string[] = [
+  String.raw`;\s\w+;$`,
+  String.raw`\(\)`,
+  String.raw`\b\w+/1\.0;`,
+  String.raw`\|`, // also in what Alipay's pages send
+  String.raw`^[<\(;]`,
+  String.raw`^[\w \.\-\(?:\):%]+(?:/v?\d+(?:\.\d+)?(?:\.\d{1,10})*?)?(?:,|$)`,
+  String.raw`^[\w\-]+/[\w]+$`,
+  String.raw`^[^ ]{50,}$`,
+  String.raw`^\d+\b`,
+  String.raw`^\w+/[\w\(\)]*$`,
+  String.raw`^\w+/\d\.\d\s\([\w@]+\)$`,
+  String.raw`^mozilla/\d\.\d\s[\w\.-]+$`,
+  String.raw`^mozilla/\d\.\d\s\((?:compatible;)?(?:\s?[\w\d-.]+[\s/]\d+\.\d+)?\)$`,
+  String.raw`agent\b`,
+  '(?<!cam)scan', // what scans a code is who is counted here
+  '(?<!lib)http', // in its place below: an address, which crawlers give and libraries do not
+  'url', // in its place below: not curl
+  String.raw`\bperl\b`,
+  '^apache/',
+  '^client/',
+  '^php',
+  '^postman',
+  '^python',
+  '^wget',
+  'java(?!;)',
+  'library',
+  String.raw`node\b`,
+];
+const isKnownBot = createIsbotFromList([
+  ...list.filter((pattern) => !unproven.includes(pattern)),
+  'https?:',
+  '(?<!c)url',
+]);
 
 /** Why a user agent is not a person's; about 5 µs for up to 512 characters. */
 export function botReasonOf(userAgent: string): BotReason {
   if (preview.test(userAgent)) return BotReason.preview;
   if (prefetch.test(userAgent)) return BotReason.prefetch;
-  return isbot(userAgent) && !person.test(userAgent) ? BotReason.bot : BotReason.none;
+  return isKnownBot(userAgent) ? BotReason.bot : BotReason.none;
 }
 
 /** 8,192 agents of 512 characters are 5 MB in a redirect thread. */
