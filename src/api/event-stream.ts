@@ -4,7 +4,8 @@
  *
  *   commit of a window or a change --signal--> stream awakes --> piece --> client --Last-Event-ID--> …
  *
- * Who may not listen any more stops hearing: when keys or roles change all streams end and come again.
+ * Who may not listen any more stops hearing: when keys or roles change all streams end and come again, and a
+ * session's own end with it, before the next word. (Signed out by another process: at the next news or heartbeat.)
  * Bounds: streams per workspace, per client and in all; a piece at a time per stream, which is taken
  * before the next is made (event-feed.ts), so a slow client costs no memory, it only hears later; one that
  * takes nothing for a minute is cut off (http/stream.ts) and may go on from its last id. A stream that is quiet sends a comment now and then, so that both
@@ -85,6 +86,8 @@ export interface EventStreamOptions {
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */
   readonly accessVersion: () => number;
+  /** Whether the session has not ended. */
+  readonly isSignedIn: (sessionHash: string) => boolean;
   /** Fired once, when the service stops. */
   readonly stopping: Signal;
 }
@@ -103,11 +106,12 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     body: noBody,
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     failures: [],
-    handle: ({ actor, clientAddress, query: asked, header }) => {
+    handle: ({ actor, session, clientAddress, query: asked, header }) => {
       const from = asked.lastEventId ?? placeOfHeader(header('last-event-id'));
       const filter = { workspaceNo: actor.workspaceNo, kinds: asked.event, codeId: asked.code };
       const end = asked.once === 'true' ? 'when-quiet' : 'never';
-      const body = streams.open(filter, clientAddress, from, end);
+      const listener = { client: clientAddress, sessionHash: session?.hash };
+      const body = streams.open(filter, listener, from, end);
       const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
       return { status: 200, headers, body };
     },
@@ -125,6 +129,12 @@ function placeOfHeader(text: string | undefined) {
 }
 
 type End = 'never' | 'when-quiet';
+
+interface Listener {
+  readonly client: string;
+  /** Undefined for an API key. */
+  readonly sessionHash: string | undefined;
+}
 
 /** All streams of this process. */
 class EventStreams {
@@ -144,7 +154,10 @@ class EventStreams {
     });
   }
 
-  /** News; but a key that was revoked meanwhile must not hear them, so after a change all come again. */
+  /**
+   * News; but a key that was revoked meanwhile must not hear them, so after a change all come again, and who has
+   * signed out is asked about one by one: an ended session is no reason for others to come again.
+   */
   #wake(): void {
     const access = this.#options.accessVersion();
     if (access === this.#access) {
@@ -158,13 +171,15 @@ class EventStreams {
   /** @throws Failure overloaded */
   open(
     filter: FeedFilter,
-    client: string,
+    { client, sessionHash }: Listener,
     from: ReturnType<typeof parsePlace>,
     end: End,
   ): AsyncIterable<Uint8Array> {
     this.#admit(filter.workspaceNo, client);
+    const { isSignedIn } = this.#options;
+    const isWelcome = () => sessionHash === undefined || isSignedIn(sessionHash);
     const feed = new EventFeed(this.#options, filter, from);
-    const parts = { feed, end, workspaceNo: filter.workspaceNo, client };
+    const parts = { feed, end, workspaceNo: filter.workspaceNo, client, isWelcome };
     // Counted from its first pull: an answer to HEAD is never pulled, nor ended.
     const begin = (): EventStream => {
       const stream = new EventStream(parts, () => this.#open.delete(stream));
@@ -191,6 +206,8 @@ interface StreamParts {
   readonly end: End;
   readonly workspaceNo: number;
   readonly client: string;
+  /** Whether whoever listens still may. */
+  readonly isWelcome: () => boolean;
 }
 
 type Woken = 'news' | 'silence';
@@ -218,6 +235,7 @@ class EventStream implements AsyncIterator<Uint8Array> {
   }
 
   wake(): void {
+    if (!this.#parts.isWelcome()) return this.end('signed out');
     this.#hasNews = true;
     this.#waking?.('news');
   }
@@ -253,7 +271,7 @@ class EventStream implements AsyncIterator<Uint8Array> {
 
   /** The next piece; undefined at the end. */
   async #text(): Promise<string | undefined> {
-    const { feed, end } = this.#parts;
+    const { feed, end, isWelcome } = this.#parts;
     if (this.#state === 'fresh') {
       this.#state = 'open';
       const gap = feed.hasGap ? 'event: gap\ndata: {"reason":"not_kept"}\n\n' : '';
@@ -276,7 +294,8 @@ class EventStream implements AsyncIterator<Uint8Array> {
       }
       if (end === 'when-quiet') return undefined;
       if ((await this.#news()) === 'silence') {
-        // Another process may have written what no signal told of.
+        // Another process may have written what no signal told of, or ended the session.
+        if (!isWelcome()) return undefined;
         this.#hasNews = true;
         return ':\n\n';
       }

@@ -1,4 +1,4 @@
-/** What stands at `/` until there is a dashboard: where one is, and the first thing to do. */
+/** What stands at `/` where the dashboard could not be built: where one is, and the first thing to do. */
 import type { Reply } from '../http/request.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';
 
@@ -8,7 +8,7 @@ export function frontPage(publicUrl: string): Reply {
 <a class="brand" href="/">${logo}Quietzone</a>
 <h1>Your QR code service is running.</h1>
 <p class="lead">Print a code once, change where it leads whenever you like, and see every scan.
-Everything is done through the API for now.</p>
+The dashboard could not be built, the log says why; the API does everything that it does.</p>
 <ul class="links">
 <li><a href="/docs"><b>API reference</b><span>Every operation, with examples</span></a></li>
 <li><a href="/v1/openapi.json"><b>OpenAPI 3.1</b><span>For generators and clients</span></a></li>

@@ -6,7 +6,6 @@ import type { WorkspaceServices } from '../workspaces/services.ts';
 import type { MadeInvite } from '../workspaces/invites.ts';
 import type { Actor } from '../model/workspace.ts';
 import { noBody, noQuery } from './fields.ts';
-import { invitePagePath } from './invite-page.ts';
 import {
   acceptBody,
   deleted,
@@ -20,6 +19,8 @@ import { createPublicRoute, createRoute, jsonResult, type Result, type Route } f
 import type { InviteMail } from './services.ts';
 import { pageResult, pageSchema, shortListQuery } from './short-list.ts';
 
+/** The dashboard's page that an invite's link opens. */
+const invitePath = '/accept-invite';
 const tag = 'Team';
 
 export interface InvitesOptions {
@@ -51,8 +52,7 @@ function createOne({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     answer: { status: 201, schema: madeInvite, what: 'The invite' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { email, role }, keep }) => {
-      const linkOf = ({ token }: MadeInvite): string =>
-        `${publicUrl}${invitePagePath}?token=${token}`;
+      const linkOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
       const answer = (made: MadeInvite): Result => {
         const isShown = mail === undefined || made.isAgain;
         const secret = isShown ? { acceptUrl: linkOf(made), token: made.token } : {};

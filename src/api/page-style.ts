@@ -32,17 +32,6 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .links a:hover{border-color:var(--accent)}
 .links b{display:block;color:var(--accent)}
 .links span{font-size:.9rem;color:var(--soft)}
-.bill{background:var(--card);border:1px solid var(--line);border-radius:14px;padding:1.1rem 1.4rem 1.3rem;margin:1.6rem 0}
-.bill .caption{margin:0 0 .3rem}
-.bill .price{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:.3rem 1.5rem;margin:0;font-size:1.5rem;line-height:1.3}
-.bill .price span{color:var(--soft);font-variant-numeric:tabular-nums}
-.form{display:grid;gap:.9rem;max-width:24rem;margin:1.6rem 0}
-.form label{display:grid;gap:.25rem;font-weight:600;font-size:.95rem}
-.form input{font:inherit;font-weight:400;color:var(--ink);background:var(--card);border:1px solid var(--soft);border-radius:8px;padding:.6rem .7rem}
-.form button{font:inherit;font-weight:650;color:var(--ground);background:var(--accent);border:0;border-radius:8px;padding:.65rem 1rem;cursor:pointer}
-.form button:disabled{opacity:.6;cursor:progress}
-.form input:focus-visible,.form button:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-.form[hidden]{display:none}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
 .shell nav{position:sticky;top:0;align-self:start;height:100vh;overflow-y:auto;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}

@@ -1,7 +1,7 @@
 /**
  * Pages without a dashboard: HTML put together here, under a policy that allows nothing but this style
- * sheet, named by its hash. A page that fetches nothing works offline and leaks nothing. A form's page may
- * bring one script, named by its hash too, which may then call this origin alone.
+ * sheet, named by its hash: no script, no picture but the icon. A page that fetches nothing works offline and
+ * leaks nothing. Whatever asks for a form is the dashboard's.
  */
 import { createHash } from 'node:crypto';
 import type { Reply } from '../http/request.ts';
@@ -30,11 +30,8 @@ const headers = {
 /** The mark of the header, as markup. */
 export const logo = icon;
 
-/**
- * @param body markup; whatever is not ours in it has been through `escapeHtml`
- * @param script text of the page's script; absent = none may run
- */
-export function pageReply(title: string, body: string, script?: string): Reply {
+/** @param body markup; whatever is not ours in it has been through `escapeHtml` */
+export function pageReply(title: string, body: string): Reply {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -46,18 +43,11 @@ export function pageReply(title: string, body: string, script?: string): Reply {
 <style>${pageStyle}</style>
 </head>
 <body>
-${body}${script === undefined ? '' : `\n<script>${script}</script>`}
+${body}
 </body>
 </html>
 `;
-  return { status: 200, headers: { ...headers, ...policyWith(script) }, body: html };
-}
-
-function policyWith(script: string | undefined): Record<string, string> {
-  if (script === undefined) return {};
-  const hash = createHash('sha256').update(script).digest('base64');
-  const more = `script-src 'sha256-${hash}'; connect-src 'self'`;
-  return { 'Content-Security-Policy': `${policy}; ${more}` };
+  return { status: 200, headers, body: html };
 }
 
 const entities: Readonly<Record<string, string>> = {

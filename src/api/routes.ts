@@ -50,6 +50,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       committed,
       stopping,
       accessVersion: () => workspaces.accessVersion(),
+      isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
     ...campaignRoutes({ campaigns, clock }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),

@@ -134,11 +134,6 @@ export class Billing {
     return this.#checkouts.get(workspaceNo, id);
   }
 
-  /** Of any workspace: for who has the address of its page, and for the operator. */
-  findCheckout(id: string): CheckoutRecord | undefined {
-    return this.#checkouts.find(id);
-  }
-
   /**
    * Says that the money is settled between people: the paid plan starts.
    * @param workspaceNo whose it must be; undefined = any, for the operator

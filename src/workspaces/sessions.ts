@@ -104,6 +104,12 @@ export class Sessions {
     return { ...found, session: { hash: digest, csrfToken: csrfTokenOf(secret) } };
   }
 
+  /** Whether it has been ended by nobody; one that has grown old is found out by `find`. */
+  isOpen(digest: string): boolean {
+    this.#store.environment.refresh();
+    return this.#store.people.sessions.has(digest);
+  }
+
   /** Ends one; a second time is no fault. */
   async end(digest: string): Promise<void> {
     await this.#store.environment.transaction(() => this.#remove(digest));

@@ -6,7 +6,9 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EngineRig } from '../scans/engine-rig.ts';
+import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { startService, type Service } from '../support/service.ts';
 
 interface Message {
@@ -81,6 +83,8 @@ beforeAll(async () => {
   rig.nowMs = Date.now();
   rig.startShards(1);
   service = await startService({ scanReport: rig.report });
+  const limits = { perMinute: 100_000, perDay: undefined };
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
   code = await create();
 });
@@ -113,13 +117,16 @@ function scan(codeNo: number, scans: number, workspaceNo = 1): void {
 
 interface ListenOptions {
   readonly query?: string;
-  readonly headers?: Record<string, string>;
+  /** Undefined leaves one out. */
+  readonly headers?: Record<string, string | undefined>;
 }
 
 async function listen({ query = '', headers = {} }: ListenOptions = {}): Promise<Listener> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const all = { authorization: `Bearer ${service.apiKey}`, ...headers };
+    const given = Object.entries(all).filter(([, value]) => value !== undefined);
     const sent = request(`${service.url}/v1/events/stream${query}`, {
-      headers: { authorization: `Bearer ${service.apiKey}`, ...headers },
+      headers: Object.fromEntries(given),
       agent: false,
     });
     sent.on('response', resolve).on('error', reject).end();
@@ -130,7 +137,7 @@ async function listen({ query = '', headers = {} }: ListenOptions = {}): Promise
   return listener;
 }
 
-async function until(isDone: () => boolean, msMax = 30_000): Promise<void> {
+async function until(isDone: () => boolean, msMax = 45_000): Promise<void> {
   const deadlineMs = performance.now() + msMax;
   while (!isDone()) {
     if (performance.now() > deadlineMs)
@@ -288,6 +295,31 @@ test('a key that is revoked hears nothing more', async () => {
   expect((await listen({ headers })).status).toBe(401);
 });
 
+test('who signs out hears nothing more from then on; their other sessions do', async () => {
+  const email = service.config.bootstrap.email;
+  const password = 'a password';
+  await service.workspaces.accounts.resetPassword(email, password);
+  const stays = new Browser(service);
+  const leaves = new Browser(service);
+  await stays.signIn(email, password);
+  await leaves.signIn(email, password);
+  const listenAs = async ({ cookie }: Browser): Promise<Listener> =>
+    await listen({ headers: { authorization: undefined, cookie } });
+  const [kept, ended] = await Promise.all([listenAs(stays), listenAs(leaves)]);
+  expect([kept.status, ended.status]).toEqual([200, 200]);
+  expect((await leaves.call('POST', '/v1/auth/sign-out')).status).toBe(200);
+  // Nothing has happened in the workspace: it is the signing out that ends it.
+  await until(() => ended.isEnded, 12_000);
+  expect(ended.comments).toEqual(['signed out']);
+  scan(code.no, 1);
+  await until(() => kept.messages.length === 1);
+  expect(ended.events()).toEqual([]);
+  await service.workspaces.accounts.resetPassword(email, 'another password');
+  await until(() => kept.isEnded, 12_000);
+  kept.close();
+  await Promise.all([stays.close(), leaves.close()]);
+});
+
 describe('bounds', () => {
   test('one request of quota, however much comes', async () => {
     const left = async (): Promise<number> => {
@@ -332,15 +364,17 @@ describe('bounds', () => {
     const head = `GET /v1/events/stream?lastEventId=${start.lastEventId} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.apiKey}\r\n\r\n`;
     socket.pause();
     socket.write(head);
+    collectGarbage();
     const before = process.memoryUsage().arrayBuffers;
     for (let round = 0; round < 20; round++) scan(code.no, 500);
-    await until(() => start.messages.length === 10_000, 20_000);
+    await until(() => start.messages.length === 10_000);
+    collectGarbage();
     // 10,000 events are 3 MB: the paused one has a piece of 64 KB, and what the kernel took.
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64_000_000);
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     socket.resume();
-    await until(() => text.split('data: ').length > 10_000, 20_000);
+    await until(() => text.split('data: ').length > 10_000);
     const ids = [...text.matchAll(/"id":"(evt_\w+)"/g)].map((match) => match[1]);
     expect(ids).toEqual(start.events());
     socket.destroy();

@@ -1,7 +1,6 @@
-/** Billing from outside: addresses, shapes, roles, bad input, races, the page, Stripe's webhook. */
+/** Billing from outside: addresses, shapes, roles, bad input, races, Stripe's webhook. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dayMs } from '../../src/model/day.ts';
 import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 import { openStripeDouble, secretKey, type SignedEvent, webhookSecret } from './stripe-double.ts';
@@ -249,50 +248,6 @@ describe('races and repeats', () => {
     expect([again.status, again.text]).toEqual([200, confirmed.text]);
     expect(again.headers['idempotent-replayed']).toBe('true');
     expect(await kinds()).toEqual(['created']);
-  });
-});
-
-describe('the checkout’s page', () => {
-  it('says what it costs and what to do, in every state, and lets nobody but an owner do it', async () => {
-    const { json } = await checkout('pro', 'year');
-    const path = new URL(word(json.url)).pathname;
-    const pages = new Client(service.url);
-    const page = async (): Promise<Answer> => await pages.call('GET', path);
-    const waiting = await page();
-    expect(waiting.status).toBe(200);
-    expect(waiting.text).toContain('€290.00 a year');
-    expect(waiting.text).toContain(`quietzone billing confirm ${word(json.id)}`);
-    expect(waiting.text).not.toMatch(/ws_|usr_/);
-    expect(waiting.text.match(/<script/g)).toHaveLength(1);
-    expect(waiting.headers['content-security-policy']).toMatch(
-      /script-src 'sha256-\S+'; connect-src 'self'$/,
-    );
-    expect(waiting.headers).toMatchObject({
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': expect.stringContaining("default-src 'none'"),
-      'cache-control': 'no-store',
-      'x-robots-tag': 'noindex',
-    });
-    expect((await pages.call('POST', path)).status).toBe(405);
-    await call('POST', `/checkout/${word(json.id)}/confirm`);
-    const done = await page();
-    expect(done.text).toContain('The plan has started');
-    expect(done.text).not.toContain('<script');
-    expect(done.headers['content-security-policy']).not.toContain('script-src');
-    const unknown = await pages.call('GET', '/billing/checkout/chk_%3Cscript%3E');
-    expect([unknown.status, unknown.text.includes('no checkout at this address')]).toEqual([
-      404,
-      true,
-    ]);
-    await pages.close();
-  });
-
-  it('says when it is over', async () => {
-    const { json } = await checkout();
-    clock.nowMs += dayMs;
-    const pages = new Client(word(json.url).replace(/^http:\/\/[^/]+/, service.url));
-    expect((await pages.call('GET', '')).text).toContain('It expired at 2026-03-02 12:00 UTC');
-    await pages.close();
   });
 });
 

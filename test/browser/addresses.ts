@@ -10,26 +10,30 @@ export interface Address {
   readonly shows: string | RegExp;
 }
 
-export function addresses(seeded: Seeded): readonly Address[] {
-  const { codeId, wifiId, campaignId, endpointId, deliveryId } = seeded;
+export const addresses = (seeded: Seeded): readonly Address[] => [
+  ...workAddresses(seeded),
+  ...settingsAddresses(seeded),
+];
+
+function workAddresses({ codeId, wifiId, campaignId }: Seeded): readonly Address[] {
   const code = `/codes/${codeId}`;
   return [
     { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
     { name: 'codes', path: '/codes', heading: 'Codes', shows: 'Table 12' },
-    { name: 'codes-none', path: '/codes?search=zzz', heading: 'Codes', shows: 'No code fits' },
+    { name: 'codes-none', path: '/codes?search=zzz', heading: 'Codes', shows: 'No codes match' },
     { name: 'new-code', path: '/codes/new', heading: 'New code', shows: 'Web address' },
     { name: 'import', path: '/codes/import', heading: 'Import codes', shows: 'Choose a file' },
-    { name: 'code', path: code, heading: 'Table 12', shows: 'Different scanners' },
-    { name: 'code-scans', path: `${code}?part=scans`, heading: 'Table 12', shows: 'With what' },
+    { name: 'code', path: code, heading: 'Table 12', shows: 'Unique scanners' },
+    { name: 'code-scans', path: `${code}?part=scans`, heading: 'Table 12', shows: 'Referrer' },
     { name: 'code-design', path: `${code}?part=design`, heading: 'Table 12', shows: 'Quiet zone' },
     { name: 'code-history', path: `${code}?part=history`, heading: 'Table 12', shows: 'summer' },
     {
       name: 'code-details',
       path: `${code}?part=details`,
       heading: 'Table 12',
-      shows: 'For programs',
+      shows: 'For developers',
     },
-    { name: 'code-static', path: `/codes/${wifiId}`, heading: /Wi-Fi/, shows: 'Says' },
+    { name: 'code-static', path: `/codes/${wifiId}`, heading: /Wi-Fi/, shows: 'Content' },
     { name: 'campaigns', path: '/campaigns', heading: 'Campaigns', shows: 'Autumn fair' },
     { name: 'new-campaign', path: '/campaigns/new', heading: 'New campaign', shows: 'First day' },
     {
@@ -46,8 +50,18 @@ export function addresses(seeded: Seeded): readonly Address[] {
       heading: 'Checkout',
       shows: 'no checkout at this address',
     },
-    { name: 'profile', path: '/settings/profile', heading: 'Profile', shows: 'Old password' },
-    { name: 'workspace', path: '/settings/workspace', heading: 'Workspace', shows: 'You are here' },
+  ];
+}
+
+function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address[] {
+  return [
+    { name: 'profile', path: '/settings/profile', heading: 'Profile', shows: 'Current password' },
+    {
+      name: 'workspace',
+      path: '/settings/workspace',
+      heading: 'Workspace',
+      shows: 'Your workspaces',
+    },
     {
       name: 'api-keys',
       path: '/settings/api-keys',
@@ -65,7 +79,7 @@ export function addresses(seeded: Seeded): readonly Address[] {
       name: 'delivery',
       path: `/settings/deliveries/${deliveryId}`,
       heading: /^(qr|campaign)\./,
-      shows: 'It answered with 500',
+      shows: 'HTTP 500',
     },
     {
       name: 'dead-letters',

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAny, scanBoth } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import { openRig, type Rig, signIn, waitMs } from './rig.ts';
+import { openRig, owner, type Rig, signIn, waitMs } from './rig.ts';
 import { scan } from './seed.ts';
 
 /** A test is an errand of several waits. */
@@ -33,7 +33,7 @@ async function createCode(page: Page, target: string, name: string): Promise<str
   await page.goto('/codes/new');
   await page.getByLabel('Web address', { exact: true }).fill(target);
   await page.getByLabel('Name').fill(name);
-  await button(page, 'Make the code').click();
+  await button(page, 'Create code').click();
   await page.getByRole('heading', { level: 1, name }).waitFor();
   return new URL(page.url()).pathname.split('/').at(-1) ?? '';
 }
@@ -43,12 +43,12 @@ test(
   async () => {
     const page = await rig.openSignedIn('/');
     await page.getByLabel('Web address').fill('example.com/menu');
-    await button(page, 'Make the code').click();
+    await button(page, 'Create code').click();
     const link = page.locator('a.short-url');
     await link.waitFor();
     const shortUrl = (await link.getAttribute('href')) ?? '';
     await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByText('As it happens').waitFor();
+    await page.locator('.live-on').waitFor();
     const today = page.locator('.figure').first().locator('.figure-value');
     expect(await today.textContent()).toBe('0');
     const answer = await scan(shortUrl);
@@ -71,9 +71,9 @@ test(
     const page = await rig.openSignedIn('/');
     const id = await createCode(page, 'https://example.com/before', 'Table 7');
     const code = (await rig.api.call('GET', `/v1/qr-codes/${id}`)).json;
-    await button(page, 'Change where it leads').click();
-    await page.getByLabel('New address').fill('https://example.com/after');
-    await button(page, 'Go on').click();
+    await button(page, 'Change destination').click();
+    await page.getByLabel('New destination').fill('https://example.com/after');
+    await button(page, 'Continue').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('https://example.com/before').waitFor();
     expect((await scan(word(code.shortUrl))).headers.get('location')).toBe(
@@ -97,22 +97,24 @@ test(
     const page = await rig.openSignedIn('/');
     const id = await createCode(page, 'https://example.com/design', 'Poster');
     await button(page, 'Design').click();
-    const colour = page.getByLabel('Dots’ colour, as #rrggbb');
+    const colour = page.getByLabel('Dot colour, as #rrggbb');
     await colour.fill('#eeeeee');
     await page.getByText('Cannot be scanned').waitFor();
-    expect(await button(page, 'Save the design').isDisabled()).toBe(true);
+    expect(await button(page, 'Save design').isDisabled()).toBe(true);
     await colour.fill('#0f3d91');
     await page.getByRole('group', { name: 'Dots' }).getByLabel('Rounded').check();
     await page.getByText('Scans well').waitFor();
-    await button(page, 'Save the design').click();
-    await page.getByText('The design is saved').waitFor();
-    await button(page, 'Download').click();
-    const download = page.waitForEvent('download', { timeout: waitMs });
-    await page.getByRole('link', { name: /PNG/ }).click();
-    const file = await (await download).path();
+    await button(page, 'Save design').click();
+    await page.getByText('Design saved').waitFor();
     const code = (await rig.api.call('GET', `/v1/qr-codes/${id}`)).json;
     const text = word(code.shortUrl).toUpperCase();
-    expect(await scanBoth(await readAny(await readFile(file), 'png'))).toEqual([text, text]);
+    for (const format of ['png', 'svg', 'pdf', 'eps', 'webp'] as const) {
+      await button(page, 'Download').click();
+      const download = page.waitForEvent('download', { timeout: waitMs });
+      await page.getByRole('link', { name: new RegExp(`^${format}`, 'i') }).click();
+      const file = await readFile(await (await download).path());
+      expect(await scanBoth(await readAny(file, format)), format).toEqual([text, text]);
+    }
     await page.context().close();
   },
   errandMs,
@@ -141,6 +143,15 @@ test(
     expect(await button(guest, 'Invite').count()).toBe(0);
     await page.reload();
     await page.locator('td').getByText('Jane', { exact: true }).waitFor();
+    const role = page.getByLabel('Role of Jane');
+    await role.selectOption('Admin');
+    await button(page, 'Cancel').click();
+    expect(await role.inputValue()).toBe('editor');
+    await role.selectOption('Viewer');
+    await button(page, 'Change role').click();
+    await page.getByText('Jane is now viewer').waitFor();
+    const members = (await rig.api.call('GET', '/v1/team/members')).items;
+    expect(members.find(({ email }) => word(email) === 'jane@example.com')?.role).toBe('viewer');
     await guest.context().close();
     await page.context().close();
   },
@@ -153,9 +164,9 @@ test(
     const page = await rig.openSignedIn('/settings/api-keys');
     await button(page, 'New key').click();
     await page.getByLabel('Name').fill('Till');
-    await button(page, 'Make the key').click();
+    await button(page, 'Create key').click();
     const key = (await page.locator('.copy-line code').textContent()) ?? '';
-    await button(page, 'I have it').click();
+    await button(page, 'I have saved it').click();
     expect(await page.content()).not.toContain(key);
     const program = new Client(rig.service.apiUrl, key);
     expect((await program.call('GET', '/v1/qr-codes')).status).toBe(200);
@@ -176,24 +187,26 @@ test(
   'a webhook’s delivery fails, dies, and is replayed under the same event id',
   async () => {
     const page = await rig.openSignedIn('/settings/webhooks');
-    await button(page, 'New endpoint').click();
+    await button(page, 'New endpoint').first().click();
     const form = page.getByRole('dialog');
-    await form.getByLabel('Address').fill(receiver.url('/hooks'));
-    await form.getByLabel('All, also those to come').uncheck();
+    await form.getByLabel('Endpoint address').fill(receiver.url('/hooks'));
+    await form.getByLabel('All events, including future kinds').uncheck();
     await form.getByLabel('qr.scanned').uncheck();
     await form.getByLabel('qr.created').check();
-    await button(page, 'Make the endpoint').click();
-    await page.getByText('It is shown this once').waitFor();
-    await button(page, 'I have it').click();
+    await button(page, 'Create endpoint').click();
+    await page.getByText('Shown only once').waitFor();
+    await button(page, 'I have saved it').click();
     const body = { target: 'https://example.com/hooked' };
     await rig.api.call('POST', '/v1/qr-codes', { body });
     const died = await receiver.arrived(8, waitMs);
     await page.goto('/settings/webhooks/dead-letters');
     await page.getByRole('link', { name: 'qr.created' }).click();
-    await page.getByText('It answered with 503').first().waitFor();
+    await page.getByText('HTTP 503').first().waitFor();
     await page.getByText('not today').first().waitFor();
     receiver.behave({ kind: 'answer', status: 200 });
     await button(page, 'Replay').click();
+    // The page of the new delivery follows it by itself.
+    await page.locator('.page-lead').getByText('Delivered').waitFor();
     const all = await receiver.arrived(9, waitMs);
     const [first, last] = [died[0], all.at(-1)];
     expect(last?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
@@ -215,9 +228,9 @@ test(
     await page
       .getByLabel('Choose a file')
       .setInputFiles({ name: 'codes.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
-    await page.getByText('300 codes made').waitFor();
+    await page.getByText('300 codes created').waitFor();
     await page.getByRole('row', { name: /301/ }).waitFor();
-    await page.getByRole('link', { name: 'Show the codes' }).click();
+    await page.getByRole('link', { name: 'View codes' }).click();
     await page.getByLabel('Search').fill('Row 299');
     await page.waitForURL(/search=Row/);
     await page.getByRole('link', { name: 'Row 299' }).waitFor();
@@ -226,7 +239,7 @@ test(
     const text = await readFile(await (await download).path(), 'utf8');
     expect(text.match(/example\.com\/row\/\d+/g)).toEqual(['example.com/row/299']);
     await page.getByLabel('Search').fill('no such code');
-    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByRole('link', { name: 'Clear filters' }).click();
     await page.getByRole('link', { name: 'Row 299' }).waitFor();
     expect(await page.getByLabel('Search').inputValue()).toBe('');
     await page.context().close();
@@ -238,8 +251,8 @@ test(
   'a plan is bought, cancelled and gone on with',
   async () => {
     const page = await rig.openSignedIn('/settings/workspace');
-    await page.getByLabel('Its name').fill('Second shop');
-    await button(page, 'Make it, and go there').click();
+    await page.getByLabel('Workspace name').fill('Second shop');
+    await button(page, 'Create workspace').click();
     await page.getByText('no codes yet').waitFor();
     await page.getByRole('link', { name: 'Billing' }).click();
     await page
@@ -247,15 +260,83 @@ test(
       .getByRole('button', { name: 'Upgrade' })
       .click();
     await button(page, 'Go to checkout').click();
-    await button(page, 'Confirm as an owner').click();
-    await page.getByText('The plan has started').waitFor();
-    await page.getByRole('link', { name: 'To billing' }).click();
-    await button(page, 'Cancel the plan').click();
-    await page.getByRole('dialog').getByLabel('Why').fill('The season is over');
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the plan' }).click();
-    await page.getByText('Free from').waitFor();
-    await button(page, 'Go on with it').click();
+    await page.locator('.bill-price').getByText('€29 a month').waitFor();
+    await button(page, 'Confirm and start the plan').click();
+    await page.getByText('Your plan is active').waitFor();
+    await page.getByRole('link', { name: 'Go to billing' }).click();
+    await button(page, 'Cancel plan').click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('The season is over');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel plan' }).click();
+    await page.getByText('Ends', { exact: true }).waitFor();
+    await button(page, 'Resume plan').click();
     await page.getByText('Renews').waitFor();
+    await page.context().close();
+  },
+  errandMs,
+);
+
+/** Presses Tab until the control of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let pressed = 0; pressed < tabsMax; pressed += 1) {
+    await page.keyboard.press('Tab');
+    const here: unknown = await page.evaluate(
+      `(({ ariaLabel, textContent }) => ariaLabel ?? textContent)(document.querySelector(':is(a, button):focus') ?? document.createElement('a'))`,
+    );
+    if (typeof here === 'string' && here.includes(name)) return;
+  }
+  throw new Error(`Cannot come to ${name}: expected it within ${tabsMax} presses of Tab`);
+}
+const tabsMax = 60;
+
+test(
+  'by the keys alone: in, a code, sent elsewhere, its scan seen, and out; the focus is never lost',
+  async () => {
+    const page = await rig.open();
+    const { keyboard } = page;
+    await page.goto('/team');
+    await page.locator('input[name=email]:focus').waitFor();
+    await keyboard.type(owner.email);
+    await keyboard.press('Tab');
+    await keyboard.type(owner.password);
+    await keyboard.press('Enter');
+    await page.locator('h1:focus', { hasText: 'Team' }).waitFor();
+    await keyboard.press('n');
+    await page.locator('input[type=url]:focus, input:focus').waitFor();
+    await keyboard.press('Enter');
+    await page.locator('input[aria-invalid=true]:focus').waitFor();
+    await keyboard.type('example.com/keys');
+    await keyboard.press('Enter');
+    await page.locator('h1:focus', { hasText: 'example.com/keys' }).waitFor();
+    await tabTo(page, 'Change destination');
+    await keyboard.press('Enter');
+    // The old address is selected: what is typed takes its place.
+    await page.locator('dialog input:focus').waitFor();
+    await keyboard.type('example.com/other');
+    await keyboard.press('Enter');
+    await page.locator('button:focus', { hasText: 'Change it now' }).waitFor();
+    await keyboard.press('Enter');
+    await page.locator('button:focus', { hasText: 'Change destination' }).waitFor();
+    const shortUrl = (await page.locator('a.short-url').getAttribute('href')) ?? '';
+    expect((await scan(shortUrl)).headers.get('location')).toBe('https://example.com/other');
+    await page.locator('.code-top .number').getByText('1', { exact: true }).waitFor();
+    const otherTab = await page.context().newPage();
+    await otherTab.goto('/');
+    await otherTab.locator('.live-on').waitFor();
+    await page.bringToFront();
+    await tabTo(page, 'Account of');
+    await keyboard.press('Enter');
+    await page.locator('a:focus', { hasText: 'Profile and password' }).waitFor();
+    await keyboard.press('Escape');
+    await page.locator('.account:focus').waitFor();
+    await keyboard.press('Enter');
+    await page.locator('a:focus', { hasText: 'Profile and password' }).waitFor();
+    await keyboard.press('End');
+    await page.locator('button:focus', { hasText: 'Sign out' }).waitFor();
+    await keyboard.press('Enter');
+    await page.locator('input[name=email]:focus').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/sign-in');
+    // Its stream has ended with the session, and nothing is shown there any longer.
+    await otherTab.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.context().close();
   },
   errandMs,

@@ -5,6 +5,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { addresses } from './addresses.ts';
 import { openRig, type Rig, waitMs } from './rig.ts';
@@ -87,7 +88,7 @@ test(
   async () => {
     const page = await rig.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
     const faults: string[] = [];
-    const deeds = ['Change where it leads', 'Delete this code'];
+    const deeds = ['Change destination', 'Delete this code'];
     for (const deed of deeds) {
       await page.getByRole('button', { name: deed }).click();
       await page.getByRole('dialog').waitFor();
@@ -107,6 +108,76 @@ test(
     await page.keyboard.press('/');
     await page.getByRole('heading', { level: 1, name: 'Codes' }).waitFor();
     await page.locator('#code-search:focus').waitFor();
+    await page.context().close();
+    expect(faults).toEqual([]);
+  },
+  waitMs * 3,
+);
+
+test(
+  'the longest names, other scripts and millions of scans fit 320 pixels',
+  async () => {
+    const { api } = rig;
+    const name =
+      'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft 42';
+    const target = `https://example.com/${'a-very-long-path/'.repeat(60)}`;
+    const tags = ['Straßenbahnhaltestellenbeschilderung', 'قائمة الطعام', 'x'.repeat(40)];
+    const code = (await api.call('POST', '/v1/qr-codes', { body: { name, target, tags } })).json;
+    await api.call('POST', '/v1/api-keys', { body: { name, role: 'viewer' } });
+    const page = await rig.openSignedIn('/settings/data', { width: 320 });
+    await page.route(/\/v1\/(qr-codes|analytics)[^?]*\?|\/qr-codes\/qr_\w+$/, async (route) => {
+      const response = await route.fetch();
+      const text = await response.text();
+      const number = /"(scans|totalScans|uniqueScanners|ios|android)":\d+/g;
+      await route.fulfill({ response, body: text.replace(number, '"$1":28483694') });
+    });
+    const faults: string[] = [];
+    const walk = [
+      ['/', 'Activity'],
+      ['/codes', '28.5'],
+      [`/codes/${word(code.id)}`, '28,483,694'],
+      ['/settings/api-keys', name],
+    ] as const;
+    for (const [path, shows] of walk) {
+      await page.goto(path);
+      await page.getByText(shows).first().waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      faults.push(...(await judge(page, path)));
+    }
+    await page.context().close();
+    expect(faults).toEqual([]);
+  },
+  allPagesMs,
+);
+
+test(
+  'what is slow or fails keeps the rules, says why, and offers to try again',
+  async () => {
+    const page = await rig.openSignedIn('/settings/data');
+    const faults: string[] = [];
+    let isAnswered = false;
+    const problem = {
+      status: 503,
+      code: 'overloaded',
+      title: 'Overloaded',
+      detail: 'Too many requests are waiting.',
+      requestId: 'req_1',
+    };
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/v1\/qr-codes\?/, async (route) => {
+      await held.promise;
+      if (isAnswered) return await route.continue();
+      await route.fulfill({ status: 503, json: problem });
+    });
+    await page.goto('/codes');
+    await page.locator('.skeleton-row').first().waitFor();
+    faults.push(...(await judge(page, 'loading')));
+    held.resolve();
+    await page.getByRole('alert').getByText('Too many requests are waiting.').waitFor();
+    faults.push(...(await judge(page, 'failed')));
+    isAnswered = true;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: 'Table 12' }).waitFor();
     await page.context().close();
     expect(faults).toEqual([]);
   },

@@ -10,7 +10,7 @@ import { Client } from '../support/client.ts';
 import { freePorts, type ServiceProcess, startProcess } from '../support/process.ts';
 import { unpackChromium } from './chromium.ts';
 
-const owner = { email: 'owner@example.com', password: 'correct horse battery' } as const;
+export const owner = { email: 'owner@example.com', password: 'correct horse battery' } as const;
 
 /**
  * Not the package's own list: it puts everything into one process, where contexts share cookies, and turns

@@ -24,7 +24,7 @@ async function show(page: Page, name: string): Promise<void> {
 async function showDialogs(page: Page, { codeId }: Seeded, suffix: string): Promise<void> {
   if (only !== undefined && !/dialog/.test(only)) return;
   const over: ReadonlyArray<readonly [path: string, button: string]> = [
-    [`/codes/${codeId}`, 'Change where it leads'],
+    [`/codes/${codeId}`, 'Change destination'],
     [`/codes/${codeId}`, 'Delete this code'],
     [`/codes/${codeId}`, 'Download'],
     ['/settings/api-keys', 'New key'],
@@ -47,7 +47,7 @@ await mkdir(folder, { recursive: true });
 const rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
 try {
   const welcome = await rig.openSignedIn('/');
-  await welcome.getByText('Make the first one').waitFor();
+  await welcome.getByText('Create your first code').waitFor();
   await show(welcome, 'welcome');
   const seeded = await seed(rig, `http://127.0.0.1:${port}`);
   for (const scheme of ['light', 'dark'] as const) {

@@ -5,6 +5,11 @@ const compactNumbers = new Intl.NumberFormat(undefined, {
   maximumFractionDigits: 1,
 });
 const percents = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const wholePercents = new Intl.NumberFormat(undefined, {
+  style: 'percent',
+  maximumFractionDigits: 0,
+});
+const tenthsBelow = 0.1;
 const regions = new Intl.DisplayNames(undefined, { type: 'region' });
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const utcDates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -12,13 +17,17 @@ const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSt
 const relatives = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 
 const dayMs = 86_400_000;
-/** Above this a number is shortened where room is short. */
-const compactFrom = 100_000;
+/** From here on a number is shortened where room is short: seven digits do not fit a phone's half. */
+const compactFrom = 1_000_000;
 
 export const formatNumber = (value: number): string => numbers.format(value);
 export const formatShort = (value: number): string =>
   value < compactFrom ? numbers.format(value) : compactNumbers.format(value);
-export const formatPercent = (fraction: number): string => percents.format(fraction);
+/** On an axis there is room for four characters. */
+export const formatTick = (value: number): string => compactNumbers.format(value);
+/** Tenths only where they say something: 0.4 %, 12 %. */
+export const formatPercent = (fraction: number): string =>
+  (Math.abs(fraction) < tenthsBelow ? percents : wholePercents).format(fraction);
 const formatDate = (iso: string): string => dates.format(new Date(iso));
 /** Of a day that is a UTC day: `2026-03-01`. */
 export const formatUtcDay = (day: string): string => utcDates.format(new Date(`${day}T00:00:00Z`));

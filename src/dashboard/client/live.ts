@@ -14,12 +14,20 @@ const scarceAskMs = 20_000;
 /** Ids remembered, so that an event that comes again is not told again. */
 const seenMax = 500;
 
-/** Follows all events while the component stands. */
-export function useLive(onEvent: (event: ServiceEvent) => void): LiveState {
+/**
+ * Follows events while the component stands. Where the stream is refused all events are asked for, so
+ * whoever wants some looks at each.
+ * @param address of the stream; undefined follows nothing
+ */
+export function useLive(
+  onEvent: (event: ServiceEvent) => void,
+  address: string | undefined,
+): LiveState {
   const [state, setState] = useState<LiveState>('connecting');
   const handler = useRef(onEvent);
   handler.current = onEvent;
   useEffect(() => {
+    if (address === undefined) return undefined;
     const seen = new Set<string>();
     const tell = (event: ServiceEvent): void => {
       if (seen.has(event.id)) return;
@@ -29,7 +37,7 @@ export function useLive(onEvent: (event: ServiceEvent) => void): LiveState {
       handler.current(event);
     };
     let stopAsking: (() => void) | undefined;
-    const source = new EventSource('/v1/events/stream');
+    const source = new EventSource(address);
     source.addEventListener('open', () => setState('live'));
     source.addEventListener('message', ({ data }: MessageEvent<string>) => {
       const event: ServiceEvent = JSON.parse(data);
@@ -48,7 +56,7 @@ export function useLive(onEvent: (event: ServiceEvent) => void): LiveState {
       source.close();
       stopAsking?.();
     };
-  }, []);
+  }, [address]);
   return state;
 }
 

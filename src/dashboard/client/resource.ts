@@ -68,6 +68,34 @@ export function useResource<T>(path: string | undefined): Resource<T> {
   };
 }
 
+/** A turn of `useFollow`; where requests are few, of a slower one. */
+const followMs = 2_000;
+const scarceFollowMs = 15_000;
+/** About two minutes: then the reader asks again. */
+const followsMax = 60;
+
+/** Reads again and again while something is under way and the page is looked at. */
+export function useFollow(
+  isUnderWay: boolean,
+  { reload }: Pick<Resource<unknown>, 'reload'>,
+): void {
+  const turns = useRef(0);
+  const again = useRef(reload);
+  again.current = reload;
+  useEffect(() => {
+    if (!isUnderWay) return undefined;
+    turns.current = 0;
+    const turn = (): void => {
+      if (document.visibilityState === 'hidden') return;
+      turns.current += 1;
+      if (turns.current > followsMax) clearInterval(timer);
+      else void again.current();
+    };
+    const timer = setInterval(turn, isScarce() ? scarceFollowMs : followMs);
+    return () => clearInterval(timer);
+  }, [isUnderWay]);
+}
+
 /** Drops what starts with one of these paths; what is on the page is read again. */
 export function invalidate(...prefixes: readonly string[]): void {
   for (const [path, entry] of entries) {

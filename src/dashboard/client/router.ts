@@ -65,7 +65,7 @@ function mayLeave(address: string): boolean {
 /** Whether what is on the page may go: asks where something was typed and not saved. */
 export function mayLeavePart(): boolean {
   if (held?.() !== true) return true;
-  return confirm('Leave this page? What you have changed here is not saved.');
+  return confirm('Leave this page? Your changes have not been saved.');
 }
 
 /** Begins to listen; called once. */

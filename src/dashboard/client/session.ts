@@ -4,7 +4,9 @@ import { type Role, roleAtLeast } from '../../model/workspace.ts';
 import { call, setCsrfToken, whenSignedOut } from './http.ts';
 import { Problem, problemOf } from './problem.ts';
 import { forgetEverything } from './resource.ts';
+import { replaceAddress } from './router.ts';
 import type { Session } from './wire.ts';
+import { pathTo } from '../paths.ts';
 
 export type SessionState =
   | { readonly kind: 'unknown' }
@@ -41,6 +43,8 @@ export async function signOut(): Promise<void> {
   await call('POST', '/auth/sign-out');
   setCsrfToken(undefined);
   forgetEverything();
+  // Who comes next begins at the overview, not on this one's page.
+  replaceAddress(pathTo('signIn'));
   sessionState.value = { kind: 'out' };
 }
 

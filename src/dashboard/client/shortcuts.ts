@@ -8,10 +8,10 @@ export const isHelpOpen = signal(false);
 
 export const shortcuts: ReadonlyArray<{ readonly keys: string; readonly what: string }> = [
   { keys: '/', what: 'Search your codes' },
-  { keys: 'n', what: 'Make a new code' },
+  { keys: 'n', what: 'Create a code' },
   { keys: 'o', what: 'Go to the overview' },
   { keys: 'c', what: 'Go to the codes' },
-  { keys: '?', what: 'Show these keys' },
+  { keys: '?', what: 'Show these shortcuts' },
   { keys: 'Esc', what: 'Close a dialog or a menu' },
 ];
 

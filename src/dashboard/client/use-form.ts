@@ -1,5 +1,5 @@
 /** Submitting: one at a time, the problem kept for the form to show, gone with the next try. */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { type Problem, problemOf } from './problem.ts';
 
 export interface Submission {
@@ -15,6 +15,12 @@ export interface Submission {
 export function useSubmission(): Submission {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
+  // To the first field that is wrong: in the open dialog, else on the page.
+  useEffect(() => {
+    if (problem === undefined) return;
+    const place = document.querySelector('dialog[open]') ?? document;
+    place.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [problem]);
   const run = async (work: () => Promise<void>): Promise<void> => {
     setBusy(true);
     setProblem(undefined);

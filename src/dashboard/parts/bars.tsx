@@ -1,37 +1,52 @@
 /** Shares as bars: a list that says its numbers in text, the longest bar as wide as there is room. */
-import { formatNumber, formatPercent } from '../client/format.ts';
+import { formatNumber, formatPercent, formatShort } from '../client/format.ts';
 import { Empty } from './notice.tsx';
 
 export interface Share {
   readonly key: string;
   readonly label: string;
   readonly value: number;
+  /** Where the label leads. */
+  readonly href?: string;
 }
 
 interface BarsProps {
   readonly shares: readonly Share[];
+  /** Of all there are, where `shares` are the largest alone. */
+  readonly total?: number;
   readonly emptyText?: string;
   readonly rowsMax?: number;
 }
 
-export function Bars({ shares, emptyText = 'No scans in this time', rowsMax = 10 }: BarsProps) {
-  const total = shares.reduce((sum, { value }) => sum + value, 0);
+export function Bars(props: BarsProps) {
+  const { shares, emptyText = 'No scans in this period', rowsMax = 10 } = props;
+  const sum = shares.reduce((before, { value }) => before + value, 0);
+  const total = Math.max(sum, props.total ?? 0);
   if (total === 0) return <Empty icon="scan" title={emptyText} />;
   const shown = shares.filter(({ value }) => value > 0).slice(0, rowsMax);
-  const rest = total - shown.reduce((sum, { value }) => sum + value, 0);
-  const rows = rest > 0 ? [...shown, { key: '…rest', label: 'All others', value: rest }] : shown;
+  const rest = total - shown.reduce((before, { value }) => before + value, 0);
+  const others: Share = { key: '…rest', label: 'Other', value: rest };
+  const rows = rest > 0 ? [...shown, others] : shown;
   const most = Math.max(...rows.map(({ value }) => value));
   return (
     <ul class="bars">
-      {rows.map(({ key, label, value }) => (
+      {rows.map(({ key, label, value, href }) => (
         <li key={key} class="bar-row">
-          <span class="bar-label" title={label}>
-            {label}
+          <span class="bar-label" title={label} dir="auto">
+            {href === undefined ? (
+              label
+            ) : (
+              <a class="row-title one-line" href={href}>
+                {label}
+              </a>
+            )}
           </span>
           <span class="bar-track" aria-hidden="true">
             <span class="bar-fill" style={{ width: `${(value / most) * 100}%` }} />
           </span>
-          <span class="bar-value">{formatNumber(value)}</span>
+          <span class="bar-value" title={formatNumber(value)}>
+            {formatShort(value)}
+          </span>
           <span class="bar-share">{formatPercent(value / total)}</span>
         </li>
       ))}

@@ -20,12 +20,12 @@ export type Dimension =
 const labels: Readonly<Record<Dimension, string>> = {
   country: 'Countries',
   city: 'Cities',
-  os: 'Systems',
+  os: 'OS',
   browser: 'Browsers',
   device: 'Devices',
-  referer: 'Referers',
-  hour: 'Hours',
-  bot: 'Bots',
+  referer: 'Referrers',
+  hour: 'Hour of day',
+  bot: 'Filtered bots',
 };
 
 interface BreakdownProps {
@@ -66,13 +66,13 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
     label: keyLabel(dimension, key),
     value: scans,
   }));
-  const emptyText = dimension === 'bot' ? 'No bots in this time' : 'No scans in this time';
+  const emptyText = dimension === 'bot' ? 'No bots in this period' : 'No scans in this period';
   return <Bars shares={shares} emptyText={emptyText} />;
 }
 
 function keyLabel(dimension: Dimension, key: string): string {
   if (dimension === 'country') return countryName(key);
-  if (key === '') return dimension === 'referer' ? 'Straight from the camera' : 'Unknown';
+  if (key === '') return dimension === 'referer' ? 'Direct (camera)' : 'Unknown';
   if (dimension === 'bot' || dimension === 'device') return capitalize(key.replaceAll('_', ' '));
   return key;
 }

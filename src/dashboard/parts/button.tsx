@@ -1,5 +1,6 @@
 /** Buttons and links that look like them. A button at work says so and cannot be pressed again. */
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
 
 export type Tone = 'plain' | 'accent' | 'danger' | 'quiet';
@@ -19,6 +20,8 @@ interface ButtonProps extends Look {
   /** For a button that shows an icon alone. */
   readonly label?: string;
   readonly isPressed?: boolean;
+  /** Takes the focus when it appears: the next step where the last one was. */
+  readonly hasFocus?: boolean;
 }
 
 const classOf = ({ tone = 'plain', size = 'medium', children }: Look): string =>
@@ -26,9 +29,14 @@ const classOf = ({ tone = 'plain', size = 'medium', children }: Look): string =>
 
 export function Button(props: ButtonProps) {
   const { icon, children, onClick, type = 'button', isBusy = false, disabled = false } = props;
-  const { label, isPressed } = props;
+  const { label, isPressed, hasFocus = false } = props;
+  const place = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (hasFocus) place.current?.focus();
+  }, []);
   return (
     <button
+      ref={place}
       type={type}
       class={classOf(props)}
       disabled={disabled}

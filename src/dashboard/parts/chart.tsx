@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatMoment, formatNumber, formatShort, formatUtcDay } from '../client/format.ts';
+import { formatMoment, formatNumber, formatTick, formatUtcDay } from '../client/format.ts';
 import { theme } from '../client/theme.ts';
 
 export interface ChartPoint {
@@ -82,9 +82,9 @@ function optionsOf(
   return {
     width: place.clientWidth,
     height,
-    padding: [12, 20, 0, 0],
+    padding: [10, 18, 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { size: 8 } },
+    cursor: { y: false, points: { size: 8 }, drag: { x: false, y: false } },
     // A day is a day of UTC; hours are told in the reader's zone.
     ...(interval === 'day'
       ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }
@@ -98,16 +98,17 @@ function optionsOf(
         ...axis,
         grid: { show: false },
         space: 76,
-        size: 32,
+        size: 28,
         incrs: timeSteps,
         values: (_plot, ticks) => ticks.map((seconds) => tickText(seconds, interval)),
       },
       {
         ...axis,
-        size: 48,
-        space: 40,
+        size: 44,
+        gap: 8,
+        space: 34,
         incrs: wholeSteps,
-        values: (_plot, ticks) => ticks.map(formatShort),
+        values: (_plot, ticks) => ticks.map(formatTick),
       },
     ],
     series: [
@@ -159,8 +160,9 @@ const hourTicks = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: 
 const tickText = (seconds: number, interval: 'hour' | 'day'): string =>
   (interval === 'day' ? dayTicks : hourTicks).format(new Date(seconds * 1_000));
 
-const wholeSteps = [1, 2, 5].flatMap((one) =>
-  [1, 2, 3, 4, 5, 6, 7, 8].map((power) => one * 10 ** (power - 1)),
+/** Rising, as uPlot takes the first that leaves room: 1, 2, 5, 10 … 5,000,000,000. */
+const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
+  [1, 2, 5].map((one) => one * 10 ** power),
 );
 
 const labelOf = (start: string, interval: 'hour' | 'day'): string =>

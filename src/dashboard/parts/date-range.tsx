@@ -15,8 +15,8 @@ const presets = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
-  { value: '365', label: 'A year' },
-  { value: 'own', label: 'Other…' },
+  { value: '365', label: '12 months' },
+  { value: 'own', label: 'Custom' },
 ] as const;
 type Preset = (typeof presets)[number]['value'];
 

@@ -1,6 +1,7 @@
 /**
  * Native dialogs: the browser keeps the focus inside, closes them with Esc and puts the focus back. Open
- * as long as they are rendered.
+ * as long as they are rendered. A click beside one closes it only where nothing can be lost by it: not what was
+ * typed, not a secret that is shown once.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -14,9 +15,11 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly width?: 'narrow' | 'wide';
+  readonly clickBeside?: 'stays' | 'closes';
 }
 
-export function Dialog({ title, onClose, children, width = 'narrow' }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const { title, onClose, children, width = 'narrow', clickBeside = 'stays' } = props;
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -26,7 +29,9 @@ export function Dialog({ title, onClose, children, width = 'narrow' }: DialogPro
     if (!dialog.open) dialog.showModal();
     return () => {
       dialog.close();
-      if (back instanceof HTMLElement && back.isConnected) back.focus();
+      // Its button may be gone with the row it stood in.
+      const place = back?.isConnected === true ? back : document.querySelector('main h1');
+      if (place instanceof HTMLElement) place.focus();
     };
   }, []);
   return (
@@ -39,7 +44,7 @@ export function Dialog({ title, onClose, children, width = 'narrow' }: DialogPro
         onClose();
       }}
       onClick={(event) => {
-        if (event.target === element.current) onClose();
+        if (clickBeside === 'closes' && event.target === element.current) onClose();
       }}
     >
       <div class="dialog-body">
@@ -94,7 +99,7 @@ export function Confirm(props: ConfirmProps) {
       >
         <div class="prose">{children}</div>
         {typed !== undefined && (
-          <TextField label={`Type “${typed}” to go on`} value={text} onInput={setText} />
+          <TextField label={`Type “${typed}” to confirm`} value={text} onInput={setText} />
         )}
         {problem && <ProblemNotice problem={problem} />}
         <footer class="dialog-foot">

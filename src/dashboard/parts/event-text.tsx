@@ -23,17 +23,17 @@ export const eventIcons: Readonly<Record<EventKind, IconName>> = {
 };
 
 export const eventLabels: Readonly<Record<EventKind, string>> = {
-  'qr.created': 'A code is made',
-  'qr.updated': 'A code is changed',
-  'qr.deleted': 'A code is deleted',
-  'qr.scanned': 'A code is scanned',
-  'campaign.created': 'A campaign is made',
-  'campaign.ended': 'A campaign has ended',
-  'subscription.created': 'A paid plan starts',
-  'subscription.updated': 'The plan changes',
-  'subscription.canceled': 'The plan is cancelled',
-  'member.invited': 'Somebody is invited',
-  'member.joined': 'Somebody joins',
+  'qr.created': 'Code created',
+  'qr.updated': 'Code updated',
+  'qr.deleted': 'Code deleted',
+  'qr.scanned': 'Code scanned',
+  'campaign.created': 'Campaign created',
+  'campaign.ended': 'Campaign ended',
+  'subscription.created': 'Paid plan started',
+  'subscription.updated': 'Plan changed',
+  'subscription.canceled': 'Plan cancelled',
+  'member.invited': 'Member invited',
+  'member.joined': 'Member joined',
 };
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -76,7 +76,7 @@ export function EventText({ event }: { readonly event: ServiceEvent }) {
       <Lines
         first={
           <>
-            Changed <CodeName id={id} />
+            Updated <CodeName id={id} />
           </>
         }
         second={keys.join(', ')}

@@ -1,6 +1,6 @@
 /** Form fields: a label, the control, a hint, and what is wrong with it, tied together for every reader. */
 import { type ComponentChildren, h, type TargetedEvent } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 
 interface Common {
   readonly label: string;
@@ -73,11 +73,18 @@ const inputTag: string = 'input';
 
 export function TextField(props: TextProps) {
   const id = useId();
+  const place = useRef<HTMLInputElement>(null);
+  // `autofocus` alone holds for the first page of a document and for dialogs. What stands there already is
+  // most often replaced as a whole.
+  useEffect(() => {
+    if (props.hasFocus === true) place.current?.select();
+  }, []);
   const { value, onInput, type = 'text', fault } = props;
   return (
     <Frame id={id} {...props}>
       {h(inputTag, {
         id,
+        ref: place,
         class: 'input',
         type,
         name: props.name,
@@ -189,7 +196,12 @@ interface ChoiceProps<T extends string> {
   readonly legend: string;
   readonly value: T;
   readonly onChange: (value: T) => void;
-  readonly options: ReadonlyArray<{ readonly value: T; readonly label: string }>;
+  readonly options: ReadonlyArray<{
+    readonly value: T;
+    readonly label: string;
+    /** Beside the label: it says the same. */
+    readonly picture?: ComponentChildren;
+  }>;
 }
 
 /** A few choices of which one holds, side by side. */
@@ -208,7 +220,10 @@ export function ChoiceField<T extends string>(props: ChoiceProps<T>) {
               checked={option.value === value}
               onChange={() => onChange(option.value)}
             />
-            <span>{option.label}</span>
+            <span>
+              {option.picture}
+              {option.label}
+            </span>
           </label>
         ))}
       </div>

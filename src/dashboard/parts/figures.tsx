@@ -29,15 +29,15 @@ interface TrendProps {
 }
 
 export function Trend({ change, than }: TrendProps) {
-  if (change === null || change === undefined) return <span>None {than}</span>;
-  if (change === 0) return <span>As many as {than}</span>;
+  if (change === null || change === undefined) return <span>No scans in {than}</span>;
+  if (change === 0) return <span>Same as {than}</span>;
   const isUp = change > 0;
   return (
     <span>
       <span class={isUp ? 'trend-up' : 'trend-down'}>
         {isUp ? '▲' : '▼'} {formatPercent(Math.abs(change))}
       </span>{' '}
-      {isUp ? 'more' : 'fewer'} than {than}
+      vs. {than}
     </span>
   );
 }

@@ -1,4 +1,7 @@
-/** A button that opens a short list of deeds. Closes by itself: on choice, on Esc, on a click elsewhere. */
+/**
+ * A button that opens a short list of deeds. Closes by itself: on choice, on Esc, on a click elsewhere, and when
+ * the focus goes elsewhere. A choice gives the focus back to the button, so that a dialog it opens can too.
+ */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
@@ -32,7 +35,16 @@ export function Menu({ button, buttonClass, align = 'end', children }: MenuProps
     };
   }, [isOpen]);
   return (
-    <div class="menu" ref={root}>
+    <div
+      class="menu"
+      ref={root}
+      onFocusOut={(event) => {
+        const { relatedTarget } = event;
+        const isOutside =
+          relatedTarget instanceof Node && root.current?.contains(relatedTarget) === false;
+        if (isOutside) setOpen(false);
+      }}
+    >
       <button
         type="button"
         class={buttonClass ?? 'button button-plain button-medium'}
@@ -46,7 +58,10 @@ export function Menu({ button, buttonClass, align = 'end', children }: MenuProps
         id={id}
         class={`menu-list menu-${align}`}
         hidden={!isOpen}
-        onClick={() => setOpen(false)}
+        onClick={() => {
+          root.current?.querySelector('button')?.focus();
+          setOpen(false);
+        }}
       >
         {children}
       </div>
@@ -62,12 +77,18 @@ function onMenuKey(event: KeyboardEvent, root: HTMLElement | null, close: () => 
     root.querySelector('button')?.focus();
     return;
   }
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-  event.preventDefault();
   const items = [...root.querySelectorAll<HTMLElement>('.menu-list a, .menu-list button')];
   const at = items.findIndex((item) => item === document.activeElement);
-  const step = event.key === 'ArrowDown' ? 1 : -1;
-  items[(at + step + items.length) % items.length]?.focus();
+  const places: Readonly<Record<string, number>> = {
+    ArrowDown: (at + 1) % items.length,
+    ArrowUp: (Math.max(at, 0) - 1 + items.length) % items.length,
+    Home: 0,
+    End: items.length - 1,
+  };
+  const place = places[event.key];
+  if (place === undefined) return;
+  event.preventDefault();
+  items[place]?.focus();
 }
 
 interface ItemProps {

@@ -12,9 +12,12 @@ interface NoticeProps {
 
 const icons = { info: 'info', bad: 'warning', warn: 'warning', good: 'check' } as const;
 
+/** What came of a deed is read out; hints stand where they are met. */
+const roles = { info: undefined, bad: 'alert', warn: undefined, good: 'status' } as const;
+
 export function Notice({ tone = 'info', title, children }: NoticeProps) {
   return (
-    <div class={`notice notice-${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+    <div class={`notice notice-${tone}`} role={roles[tone]}>
       <Icon name={icons[tone]} />
       <div class="notice-body">
         {title !== undefined && <p class="notice-title">{title}</p>}
@@ -30,10 +33,10 @@ interface ProblemProps {
 }
 
 const titles: Readonly<Record<string, string>> = {
-  rate_limited: 'This minute’s requests are used up',
-  daily_cap_reached: 'Today’s requests are used up',
+  rate_limited: 'Rate limit reached',
+  daily_cap_reached: 'Daily limit reached',
   forbidden: 'Your role does not allow this',
-  not_found: 'It is not there',
+  not_found: 'Not found',
   unreachable: 'No connection',
   overloaded: 'The service is busy',
 };
@@ -44,7 +47,7 @@ export function ProblemNotice({ problem, onRetry }: ProblemProps) {
   return (
     <Notice
       tone={code === 'rate_limited' ? 'warn' : 'bad'}
-      title={titles[code] ?? 'This did not work'}
+      title={titles[code] ?? 'Something went wrong'}
     >
       <p>{problem.message}</p>
       {faults.length > 1 && (
@@ -57,7 +60,7 @@ export function ProblemNotice({ problem, onRetry }: ProblemProps) {
         </ul>
       )}
       {retryAfterSeconds !== undefined && retryAfterSeconds <= 61 && (
-        <p>It is tried again by itself in {retryAfterSeconds} seconds.</p>
+        <p>Retrying automatically in {retryAfterSeconds} seconds.</p>
       )}
       {requestId !== undefined && <p class="notice-id">Request {requestId}</p>}
       {onRetry !== undefined && (

@@ -36,12 +36,12 @@ export function Page({ title, lead, actions, back, children }: PageProps) {
               {back.label}
             </a>
           )}
-          <h1 ref={heading} tabIndex={-1}>
+          <h1 ref={heading} tabIndex={-1} dir="auto">
             {title}
           </h1>
-          {lead !== undefined && <div class="page-lead">{lead}</div>}
         </div>
         {actions !== undefined && <div class="page-actions">{actions}</div>}
+        {lead !== undefined && <div class="page-lead">{lead}</div>}
       </header>
       {children}
     </div>
@@ -63,7 +63,7 @@ export function Card({ title, lead, actions, children, class: more = '' }: CardP
       {hasHead && (
         <header class="card-head">
           <div>
-            {title !== undefined && <h2>{title}</h2>}
+            {title !== undefined && <h2 dir="auto">{title}</h2>}
             {lead !== undefined && <p class="card-lead">{lead}</p>}
           </div>
           {actions !== undefined && <div class="card-actions">{actions}</div>}
@@ -74,14 +74,17 @@ export function Card({ title, lead, actions, children, class: more = '' }: CardP
   );
 }
 
-/** A place of the size of what will stand there. */
-export function Skeleton({
-  lines = 3,
-  height,
-}: {
+interface SkeletonProps {
   readonly lines?: number;
+  /** Of one block, in pixels. */
   readonly height?: number;
-}) {
+  /** Of a table. */
+  readonly rows?: number;
+}
+
+/** A place of the size and about the shape of what will stand there. */
+export function Skeleton({ lines = 3, height, rows }: SkeletonProps) {
+  if (rows !== undefined) return <SkeletonRows rows={rows} />;
   return (
     <div class="skeleton" aria-hidden="true">
       {height === undefined ? (
@@ -89,6 +92,21 @@ export function Skeleton({
       ) : (
         <span class="skeleton-block" style={{ height: `${height}px` }} />
       )}
+    </div>
+  );
+}
+
+function SkeletonRows({ rows }: { readonly rows: number }) {
+  return (
+    <div class="skeleton-rows" aria-hidden="true">
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} class="skeleton-row">
+          <span class="skeleton-line" />
+          <span class="skeleton-line" />
+          <span class="skeleton-line" />
+          <span class="skeleton-line" />
+        </div>
+      ))}
     </div>
   );
 }

@@ -7,9 +7,9 @@ import { sayProblem } from '../parts/toast.tsx';
 import { pathTo } from '../paths.ts';
 
 const themes: ReadonlyArray<{ value: Theme; label: string; icon: IconName }> = [
-  { value: 'system', label: 'As the system', icon: 'screen' },
-  { value: 'light', label: 'Light', icon: 'sun' },
-  { value: 'dark', label: 'Dark', icon: 'moon' },
+  { value: 'system', label: 'System theme', icon: 'screen' },
+  { value: 'light', label: 'Light theme', icon: 'sun' },
+  { value: 'dark', label: 'Dark theme', icon: 'moon' },
 ];
 
 export function AccountMenu() {

@@ -91,8 +91,8 @@ class Guarded extends Component<{ readonly children: ComponentChildren }, Guarde
     const { failure } = this.state;
     if (failure === undefined) return this.props.children;
     return (
-      <Notice tone="bad" title="This page has failed">
-        <p>It is a defect of the dashboard: {failure}. Your data is not touched by it.</p>
+      <Notice tone="bad" title="This page has crashed">
+        <p>This is a bug in the dashboard: {failure}. Your data is safe.</p>
         <Button icon="refresh" onClick={() => location.reload()}>
           Reload
         </Button>

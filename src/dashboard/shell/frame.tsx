@@ -114,7 +114,7 @@ function Navigation({ path }: { readonly path: string }) {
         </a>
         <button type="button" class="nav-link" onClick={() => void (isHelpOpen.value = true)}>
           <Icon name="help" />
-          Keyboard
+          Shortcuts
         </button>
         <AccountMenu />
       </div>

@@ -8,7 +8,7 @@ export function HelpDialog() {
     isHelpOpen.value = false;
   };
   return (
-    <Dialog title="Keyboard" onClose={close}>
+    <Dialog title="Keyboard shortcuts" clickBeside="closes" onClose={close}>
       <dl class="facts">
         {shortcuts.map(({ keys, what }) => (
           <div key={keys} class="fact">

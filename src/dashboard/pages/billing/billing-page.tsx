@@ -19,15 +19,15 @@ export function BillingPage() {
   const subscription = useResource<Subscription>('/billing/subscription');
   const usage = useResource<Usage>('/billing/usage');
   return (
-    <Page title="Billing" lead="Codes redirect whatever your plan says: they never depend on it.">
+    <Page title="Billing" lead="Your codes keep redirecting on every plan, whatever happens here.">
       <div class="grid-2">
         <Card title="Plan">
-          <Ready of={subscription} skeleton={<Skeleton height={150} />}>
+          <Ready of={subscription} skeleton={<Skeleton height={74} />}>
             {(data) => <PlanNow subscription={data} />}
           </Ready>
         </Card>
         <Card title="Usage">
-          <Ready of={usage} skeleton={<Skeleton height={150} />}>
+          <Ready of={usage} skeleton={<Skeleton height={236} />}>
             {(data) => <UsageNow usage={data} />}
           </Ready>
         </Card>
@@ -42,7 +42,7 @@ export function BillingPage() {
 const badges = {
   none: undefined,
   active: { tone: 'good', text: 'Active' },
-  past_due: { tone: 'bad', text: 'Payment is late' },
+  past_due: { tone: 'bad', text: 'Payment overdue' },
   canceling: { tone: 'warn', text: 'Cancelled' },
 } as const;
 
@@ -64,19 +64,19 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
           </Fact>
         )}
         {effectiveAt !== undefined && status === 'canceling' && (
-          <Fact label="Free from">
+          <Fact label="Ends">
             <Time iso={effectiveAt} style="full" />
           </Fact>
         )}
       </dl>
-      {status === 'none' && <p class="soft">There is no paid subscription.</p>}
+      {status === 'none' && <p class="soft">No paid subscription.</p>}
       {status === 'past_due' && (
-        <Notice tone="warn" title="A payment has not come in">
-          <p>The plan goes on meanwhile. Please look at your means of payment.</p>
+        <Notice tone="warn" title="Your last payment is overdue">
+          <p>Your plan continues for now. Please check your payment method.</p>
         </Notice>
       )}
       {may('owner') && isPaid(subscription) && <Deeds subscription={subscription} />}
-      {!may('owner') && <p class="soft">An owner changes the plan.</p>}
+      {!may('owner') && <p class="soft">Only an owner can change the plan.</p>}
     </div>
   );
 }
@@ -88,7 +88,7 @@ function Deeds({ subscription }: { readonly subscription: Subscription }) {
     const answer = await call<Subscription>('POST', '/billing/subscription/resume');
     keepAnswer('/billing/subscription', answer);
     invalidate('/events');
-    say('The subscription goes on.');
+    say('Your plan continues.');
   };
   const portal = async (): Promise<void> => {
     const { url } = await call<{ readonly url: string }>('POST', '/billing/portal');
@@ -100,10 +100,10 @@ function Deeds({ subscription }: { readonly subscription: Subscription }) {
       <div class="form-foot">
         {subscription.status === 'canceling' ? (
           <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(resume)}>
-            Go on with it
+            Resume plan
           </Button>
         ) : (
-          <Button onClick={() => setCanceling(true)}>Cancel the plan</Button>
+          <Button onClick={() => setCanceling(true)}>Cancel plan</Button>
         )}
         {subscription.provider === 'stripe' && (
           <Button icon="open" isBusy={form.isBusy} onClick={() => form.submit(portal)}>
@@ -127,13 +127,11 @@ function UsageNow({ usage }: { readonly usage: Usage }) {
         <Fact label="Codes">
           <span class="number">{formatNumber(usage.qrCodes)}</span>
         </Fact>
-        <Fact label="The day ends">
+        <Fact label="Day resets">
           <Time iso={usage.day.resetAt} style="full" />
         </Fact>
       </dl>
-      <p class="soft">
-        Requests of programs and of this dashboard count; scans and images never do.
-      </p>
+      <p class="soft">API and dashboard requests count. Scans and images never do.</p>
     </div>
   );
 }
@@ -156,7 +154,7 @@ function Meter({ label, used, limit }: MeterProps) {
           {formatNumber(used)} {limit === null ? '' : `of ${formatNumber(limit)}`}
         </span>
       </p>
-      {limit === null && <p class="field-hint">No cap</p>}
+      {limit === null && <p class="field-hint">Unlimited</p>}
       <div
         hidden={limit === null}
         class="meter"

@@ -55,7 +55,7 @@ export const priceText = (price: { amount: number; currency: string }, interval:
   `${formatMoney(price.amount, price.currency)} a ${interval}`;
 
 export const limitText = ({ perMinute, perDay }: Offer['limits']): string =>
-  `${formatNumber(perMinute)} requests a minute, ${perDay === null ? 'no cap a day' : `${formatNumber(perDay)} a day`}`;
+  `${formatNumber(perMinute)} requests a minute, ${perDay === null ? 'no daily cap' : `${formatNumber(perDay)} a day`}`;
 
 export const isPaid = ({ status }: Subscription): boolean =>
   status === 'active' || status === 'past_due' || status === 'canceling';

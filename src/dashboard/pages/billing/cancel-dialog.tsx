@@ -20,18 +20,18 @@ export function CancelDialog({ subscription, onClose }: CancelProps) {
     const body = reason.trim() === '' ? {} : { reason: reason.trim() };
     await call('DELETE', '/billing/subscription', { body });
     invalidate('/billing/subscription', '/events');
-    say('The plan is cancelled. It stays until the end of what is paid.');
+    say('Plan cancelled. It stays active until the end of the paid period.');
   };
   const { plan, currentPeriodEnd } = subscription;
   return (
     <Confirm
       title={`Cancel ${capitalize(plan)}?`}
-      action="Cancel the plan"
+      action="Cancel plan"
       onConfirm={cancel}
       onClose={onClose}
     >
       <p>
-        {capitalize(plan)} stays{' '}
+        {capitalize(plan)} stays active{' '}
         {currentPeriodEnd === undefined ? (
           'until the end of the period'
         ) : (
@@ -39,10 +39,10 @@ export function CancelDialog({ subscription, onClose }: CancelProps) {
             until <Time iso={currentPeriodEnd} style="full" />
           </>
         )}
-        , then the workspace is Free. Until then you can go on with it. Your codes redirect in any
-        case.
+        , then the workspace moves to Free. You can resume until then. Your codes keep redirecting
+        either way.
       </p>
-      <AreaField label="Why" isOptional rows={2} value={reason} onInput={setReason} />
+      <AreaField label="Reason" isOptional rows={2} value={reason} onInput={setReason} />
     </Confirm>
   );
 }

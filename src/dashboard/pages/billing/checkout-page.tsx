@@ -56,7 +56,7 @@ export function CheckoutPage({ params }: PageProps) {
         {problem?.status === 404 && (
           <Empty icon="card" title="There is no checkout at this address">
             <p>
-              It may be older than a month, of a workspace that you do not own, or its address was
+              It may be older than a month, belong to a workspace you do not own, or have been
               copied incompletely.
             </p>
           </Empty>
@@ -92,17 +92,17 @@ function Bill({ checkout, onChange }: BillProps) {
         {status === 'open' && <Open checkout={checkout} onChange={onChange} />}
         {status === 'complete' && (
           <>
-            <Notice tone="good" title="Thank you. The plan has started">
-              <p>Its limits hold already.</p>
+            <Notice tone="good" title="Thank you. Your plan is active">
+              <p>The new limits apply now.</p>
             </Notice>
             <div class="form-foot">
-              <ButtonLink href={pathTo('billing')}>To billing</ButtonLink>
+              <ButtonLink href={pathTo('billing')}>Go to billing</ButtonLink>
             </div>
           </>
         )}
-        {status === 'expired' && <Notice title="It has expired. Nothing was charged." />}
+        {status === 'expired' && <Notice title="This checkout has expired. Nothing was charged." />}
         {status === 'replaced' && (
-          <Notice title="A later checkout has taken its place. Nothing was charged here." />
+          <Notice title="A later checkout has replaced this one. Nothing was charged here." />
         )}
       </div>
     </Card>
@@ -121,10 +121,10 @@ function Open({ checkout, onChange }: BillProps) {
   if (url.origin !== location.origin) {
     return (
       <>
-        <p>Paid just now? It takes a few seconds until we hear of it: reload this page.</p>
+        <p>Just paid? The confirmation can take a few seconds; reload this page.</p>
         <div class="form-foot">
           <a class="button button-accent button-medium" href={checkout.url}>
-            Go on to payment
+            Continue to payment
           </a>
         </div>
       </>
@@ -139,7 +139,7 @@ function Open({ checkout, onChange }: BillProps) {
       {form.problem && <ProblemNotice problem={form.problem} />}
       <div class="form-foot">
         <Button tone="accent" isBusy={form.isBusy} onClick={() => form.submit(confirm)}>
-          Confirm as an owner
+          Confirm and start the plan
         </Button>
         <ButtonLink tone="quiet" href={pathTo('billing')}>
           Not now

@@ -23,8 +23,8 @@ import {
 } from './billing-words.ts';
 
 const intervals = [
-  { value: 'month', label: 'By the month' },
-  { value: 'year', label: 'By the year' },
+  { value: 'month', label: 'Monthly' },
+  { value: 'year', label: 'Yearly' },
 ] as const;
 
 interface Choice {
@@ -39,7 +39,9 @@ export function Plans({ subscription }: { readonly subscription: Subscription })
   return (
     <Card
       title="Plans"
-      actions={<Tabs label="Paid" value={interval} tabs={intervals} onChange={setInterval} />}
+      actions={
+        <Tabs label="Billing interval" value={interval} tabs={intervals} onChange={setInterval} />
+      }
     >
       <Ready of={offers} skeleton={<Skeleton height={220} />}>
         {({ data }) => (
@@ -80,11 +82,11 @@ function PlanCard({ offer, interval, subscription, onChoose }: PlanProps) {
   const isHere = plan === subscription.plan;
   const isSame = isHere && (!isPaid(subscription) || subscription.interval === interval);
   const isUp = planOrder.indexOf(plan) > planOrder.indexOf(subscription.plan);
-  const word = isHere ? `Pay by the ${interval}` : isUp ? 'Upgrade' : 'Change to it';
+  const word = isHere ? `Switch to ${interval}ly` : isUp ? 'Upgrade' : 'Downgrade';
   return (
     <div class={`plan${isHere ? ' plan-current' : ''}`}>
       <h3>
-        {capitalize(plan)} {isHere && <Badge tone="accent">Yours</Badge>}
+        {capitalize(plan)} {isHere && <Badge tone="accent">Current</Badge>}
       </h3>
       <p class="plan-price">
         <PriceWords plan={plan} price={price} />
@@ -100,7 +102,7 @@ function PlanCard({ offer, interval, subscription, onChoose }: PlanProps) {
 }
 
 function PriceWords({ plan, price }: { readonly plan: string; readonly price: Price | undefined }) {
-  if (price === undefined) return <b>{plan === 'free' ? 'No cost' : 'On request'}</b>;
+  if (price === undefined) return <b>{plan === 'free' ? 'No charge' : 'Custom'}</b>;
   const [amount, span] = priceText(price, price.interval).split(' a ');
   return (
     <>
@@ -125,7 +127,7 @@ function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseP
       keepAnswer('/billing/subscription', answer);
       noteWorkspace({ plan: answer.plan });
       invalidate('/billing/usage', '/events');
-      say(`The plan is ${capitalize(answer.plan)} now.`);
+      say(`You are now on ${capitalize(answer.plan)}.`);
       return;
     }
     const checkout = await call<Checkout>('POST', '/billing/checkout', { body });
@@ -137,13 +139,13 @@ function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseP
   return (
     <Confirm
       title={`${capitalize(plan)}, ${priceText(price, price.interval)}`}
-      action={isChange ? 'Change the plan' : 'Go to checkout'}
+      action={isChange ? 'Change plan' : 'Go to checkout'}
       tone="accent"
       onConfirm={choose}
       onClose={onClose}
     >
       <p>{limitText(offer.limits)}.</p>
-      <p>{isChange ? 'It holds at once.' : 'Nothing is charged before you have confirmed it.'}</p>
+      <p>{isChange ? 'It takes effect at once.' : 'Nothing is charged until you confirm.'}</p>
     </Confirm>
   );
 }

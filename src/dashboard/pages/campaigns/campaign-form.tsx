@@ -59,7 +59,7 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
           value={draft.startDate}
           onInput={set('startDate')}
           fault={form.faultOf('startDate')}
-          hint="Days are UTC"
+          hint="Days are in UTC"
         />
         <TextField
           label="Last day"
@@ -69,7 +69,7 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
           min={draft.startDate}
           onInput={set('endDate')}
           fault={form.faultOf('endDate')}
-          hint="Its scans count as well"
+          hint="Inclusive; empty runs without end"
         />
       </div>
       <CodePicker
@@ -105,7 +105,7 @@ export function NewCampaignPage() {
     const campaign = await call<Campaign>('POST', '/campaigns', { body: campaignBody(draft) });
     keepAnswer(`/campaigns/${campaign.id}`, campaign);
     invalidate('/campaigns?');
-    say('The campaign is made.');
+    say('Campaign created.');
     navigate(pathTo('campaign', { id: campaign.id }));
   };
   return (
@@ -114,7 +114,7 @@ export function NewCampaignPage() {
         <Card>
           <CampaignForm
             start={start}
-            action="Make the campaign"
+            action="Create campaign"
             onSave={save}
             onCancel={() => navigate(pathTo('campaigns'))}
           />

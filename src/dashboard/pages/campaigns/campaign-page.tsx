@@ -85,11 +85,11 @@ function Actions({ campaign, onDeed }: ActionsProps) {
   return (
     <>
       <ButtonLink icon="code" href={`${pathTo('codes')}?campaign=${campaign.id}`}>
-        Its codes
+        View codes
       </ButtonLink>
       {campaign.status !== 'ended' && (
         <Button icon="edit" onClick={() => onDeed('edit')}>
-          Change
+          Edit
         </Button>
       )}
       <Button icon="trash" label="Delete this campaign" onClick={() => onDeed('delete')} />
@@ -102,8 +102,8 @@ function Result({ campaign: { result } }: { readonly campaign: Campaign }) {
   return (
     <Notice title="This campaign has ended">
       <p>
-        {formatNumber(result.totalScans)} scans by {formatNumber(result.uniqueScanners)} different
-        scanners, {formatPercent(result.conversionRate)} of them converted. Told{' '}
+        {formatNumber(result.totalScans)} scans by {formatNumber(result.uniqueScanners)} unique
+        scanners, {formatPercent(result.conversionRate)} conversion rate. Closed{' '}
         <Time iso={result.endedAt} />.
       </p>
     </Notice>
@@ -118,20 +118,20 @@ function Numbers({ id, numbers }: { readonly id: string; readonly numbers: Campa
       <Figures>
         <Figure label="Scans" value={formatNumber(totalScans)} note="Within the schedule" />
         <Figure
-          label="Different scanners"
+          label="Unique scanners"
           value={formatNumber(uniqueScanners)}
-          note="Over all codes"
+          note="Across all codes"
         />
         <Figure
           label="Conversions"
           value={formatNumber(conversions)}
-          note="Told by your programs"
+          note="Reported through the API"
         />
         <Figure label="Conversion rate" value={formatPercent(conversionRate)} />
       </Figures>
-      <Card title="Scans by day" lead="UTC">
+      <Card title="Scans over time" lead="Per day, in UTC">
         {points.length === 0 ? (
-          <Empty icon="calendar" title="It has not begun" />
+          <Empty icon="calendar" title="Not started yet" />
         ) : (
           <LazyChart points={points} interval="day" height={chartHeight} />
         )}
@@ -141,7 +141,7 @@ function Numbers({ id, numbers }: { readonly id: string; readonly numbers: Campa
         <BreakdownCard
           base={`/campaigns/${id}/analytics`}
           span=""
-          title="Who"
+          title="Audience"
           by={['country', 'device', 'os', 'hour']}
         />
       </div>
@@ -156,7 +156,7 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
   const rows = numbers.codes.slice(0, rowsMax);
   return (
     <Card class="card-flush" title="Codes">
-      {rows.length === 0 && <Empty icon="code" title="No codes in it" />}
+      {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}
       {rows.length > 0 && (
         <table class="table">
           <caption class="unseen">Scans by code</caption>
@@ -204,10 +204,10 @@ function Edit({ campaign, onClose }: DeedProps) {
   const { id, name, startDate, endDate, qrCodeIds } = campaign;
   const start = { name, startDate, endDate: endDate ?? '', qrCodeIds };
   return (
-    <Dialog title="Change the campaign" width="wide" onClose={onClose}>
+    <Dialog title="Edit campaign" width="wide" onClose={onClose}>
       <CampaignForm
         start={start}
-        action="Save"
+        action="Save changes"
         onCancel={onClose}
         onSave={async (draft) => {
           const body = campaignBody(draft);
@@ -216,7 +216,7 @@ function Edit({ campaign, onClose }: DeedProps) {
             await call<Campaign>('PATCH', `/campaigns/${id}`, { body }),
           );
           invalidate('/campaigns?', `/campaigns/${id}/analytics`);
-          say('Saved.');
+          say('Changes saved.');
           onClose();
         }}
       />
@@ -227,14 +227,14 @@ function Edit({ campaign, onClose }: DeedProps) {
 function Delete({ campaign: { id, name }, onClose }: DeedProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/campaigns/${id}`);
-    say('The campaign is deleted.');
+    say('Campaign deleted.');
     navigate(pathTo('campaigns'));
     invalidate('/campaigns?');
   };
   return (
     <Confirm title="Delete this campaign?" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>
-        <b>{name}</b> and its results go. Its codes stay, and keep all their scans.
+        <b>{name}</b> and its results are deleted. Its codes stay and keep all their scans.
       </p>
     </Confirm>
   );

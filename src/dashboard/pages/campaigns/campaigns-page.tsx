@@ -31,7 +31,7 @@ export function CampaignsPage() {
   return (
     <Page
       title="Campaigns"
-      lead="Codes with a schedule, and what came of it"
+      lead="Group codes under a schedule and compare the results"
       actions={<NewCampaign />}
     >
       <Tabs
@@ -73,11 +73,12 @@ function NewCampaign() {
 function NoCampaigns({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <div class="card">
-      <Empty icon="calendar" title={isFiltered ? 'No such campaign' : 'No campaigns yet'}>
+      <Empty icon="calendar" title={isFiltered ? 'No campaigns match' : 'No campaigns yet'}>
         <p>
-          A campaign puts codes together for some days, and tells what they brought: scans,
-          different people, conversions.
+          A campaign groups codes for a period and reports what they brought: scans, unique
+          scanners, conversions.
         </p>
+        {!isFiltered && <NewCampaign />}
       </Empty>
     </div>
   );
@@ -104,15 +105,15 @@ function CampaignTable({ campaigns }: { readonly campaigns: readonly Campaign[] 
           {campaigns.map((campaign) => (
             <tr key={campaign.id}>
               <td>
-                <a class="row-title" href={pathTo('campaign', { id: campaign.id })}>
+                <a class="row-title" dir="auto" href={pathTo('campaign', { id: campaign.id })}>
                   {campaign.name}
                 </a>
               </td>
               <td class="tight">
                 <Badge tone={statusTones[campaign.status]}>{statusLabels[campaign.status]}</Badge>
               </td>
-              <td class="hide-narrow">{scheduleText(campaign)}</td>
-              <td class="hide-narrow">{plural(campaign.qrCodeIds.length, 'code')}</td>
+              <td class="hide-narrow nowrap">{scheduleText(campaign)}</td>
+              <td class="hide-narrow nowrap">{plural(campaign.qrCodeIds.length, 'code')}</td>
             </tr>
           ))}
         </tbody>

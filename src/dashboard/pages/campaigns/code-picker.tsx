@@ -48,7 +48,7 @@ export function CodePicker({ chosen, onChange, fault }: PickerProps) {
       <Ready of={found} skeleton={<Skeleton height={200} />}>
         {({ data }) => (
           <div class="pick-list" tabIndex={0} role="group" aria-label="Codes to choose from">
-            {data.length === 0 && <p class="pick-empty soft">No code fits.</p>}
+            {data.length === 0 && <p class="pick-empty soft">No codes match.</p>}
             {data.map((code) => (
               <CheckField
                 key={code.id}
@@ -80,7 +80,7 @@ function Chips({ chosen, names, onRemove }: ChipsProps) {
         return (
           <span key={id} class="chip">
             <span class="one-line">{name}</span>
-            <button type="button" aria-label={`Take out ${name}`} onClick={() => onRemove(id)}>
+            <button type="button" aria-label={`Remove ${name}`} onClick={() => onRemove(id)}>
               <Icon name="close" size={14} />
             </button>
           </span>

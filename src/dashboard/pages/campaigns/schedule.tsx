@@ -14,6 +14,9 @@ interface Span {
   readonly endMs: number;
 }
 
+/** A month that takes less of the width has no room for its name. */
+const labelShareMin = 0.08;
+
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 function spanOf(campaigns: readonly Campaign[], todayMs: number): Span {
@@ -28,22 +31,31 @@ function spanOf(campaigns: readonly Campaign[], todayMs: number): Span {
   return { startMs, endMs: Math.max(endMs, startMs + spanDaysMin * dayMs) };
 }
 
+interface Month {
+  /** Its first moment shown. */
+  readonly key: number;
+  readonly label: string;
+  readonly share: number;
+}
+
 /** The months in a span, each with the share of it that it takes. */
-function monthsOf({
-  startMs,
-  endMs,
-}: Span): Array<{ readonly label: string; readonly share: number }> {
-  const format = new Intl.DateTimeFormat(undefined, {
+function monthsOf({ startMs, endMs }: Span): readonly Month[] {
+  const zone = { timeZone: 'UTC' } as const;
+  const month = new Intl.DateTimeFormat(undefined, { month: 'short', ...zone });
+  const monthAndYear = new Intl.DateTimeFormat(undefined, {
     month: 'short',
-    year: '2-digit',
-    timeZone: 'UTC',
+    year: 'numeric',
+    ...zone,
   });
-  const months = [];
+  const months: Month[] = [];
   let at = startMs;
   while (at < endMs) {
     const date = new Date(at);
     const next = Math.min(endMs, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
-    months.push({ label: format.format(date), share: (next - at) / (endMs - startMs) });
+    // The year where it begins to hold: `Nov 26` would read as a day.
+    const isNewYear = months.length === 0 || date.getUTCMonth() === 0;
+    const label = (isNewYear ? monthAndYear : month).format(date);
+    months.push({ key: at, label, share: (next - at) / (endMs - startMs) });
     at = next;
   }
   return months;
@@ -60,9 +72,9 @@ export function Schedule({ campaigns }: { readonly campaigns: readonly Campaign[
     <div class="schedule" tabIndex={0} role="group" aria-label="Calendar of campaigns">
       <div class="schedule-grid">
         <div class="schedule-months" aria-hidden="true">
-          {monthsOf(span).map(({ label, share }) => (
-            <span key={label} class="schedule-month" style={{ width: percent(share) }}>
-              {share > 0.05 ? label : ''}
+          {monthsOf(span).map(({ key, label, share }) => (
+            <span key={key} class="schedule-month" style={{ width: percent(share) }}>
+              {share > labelShareMin ? label : ''}
             </span>
           ))}
         </div>
@@ -74,18 +86,22 @@ export function Schedule({ campaigns }: { readonly campaigns: readonly Campaign[
           return (
             <div key={id} class="schedule-row">
               <a
-                class={`schedule-bar schedule-${status}`}
+                class={`schedule-bar schedule-${status}${endDate === null ? ' schedule-open' : ''}`}
                 href={pathTo('campaign', { id })}
                 title={text}
                 aria-label={text}
                 style={{ left: percent(left), right: percent(1 - right) }}
               >
-                <span class="one-line">{name}</span>
+                <span class="one-line" dir="auto">
+                  {name}
+                </span>
               </a>
             </div>
           );
         })}
-        <span class="schedule-today" title="Today" style={{ left: percent(place(todayMs)) }} />
+        <span class="schedule-today" aria-hidden="true" style={{ left: percent(place(todayMs)) }}>
+          <span>Today</span>
+        </span>
       </div>
     </div>
   );

@@ -27,7 +27,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
       </Ready>
       <Card
         title="Scans over time"
-        lead={interval === 'day' ? 'By day, UTC' : 'By hour, your time'}
+        lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in your time zone'}
         actions={<ExportButton path={`${base}/timeseries?${span}&interval=${interval}`} />}
       >
         <Ready of={series} skeleton={<Skeleton height={chartHeight} />}>
@@ -37,15 +37,20 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
         </Ready>
       </Card>
       <div class="grid-2">
-        <BreakdownCard base={base} span={span} title="Where" by={['country', 'city', 'referer']} />
-        <BreakdownCard base={base} span={span} title="With what" by={['device', 'os', 'browser']} />
+        <BreakdownCard
+          base={base}
+          span={span}
+          title="Locations"
+          by={['country', 'city', 'referer']}
+        />
+        <BreakdownCard
+          base={base}
+          span={span}
+          title="Technology"
+          by={['device', 'os', 'browser']}
+        />
       </div>
-      <BreakdownCard
-        base={base}
-        span={span}
-        title="When, and what was left out"
-        by={['hour', 'bot']}
-      />
+      <BreakdownCard base={base} span={span} title="Timing and bots" by={['hour', 'bot']} />
       <Attribution />
     </div>
   );
@@ -54,11 +59,11 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
 function Totals({ data }: { readonly data: Analytics }) {
   const { totalScans, uniqueScanners, devices } = data;
   const share = (count: number): string =>
-    totalScans === 0 ? '' : `${formatPercent(count / totalScans)} of the scans`;
+    totalScans === 0 ? '' : `${formatPercent(count / totalScans)} of scans`;
   return (
     <Figures>
       <Figure label="Scans" value={formatNumber(totalScans)} />
-      <Figure label="Different scanners" value={formatNumber(uniqueScanners)} />
+      <Figure label="Unique scanners" value={formatNumber(uniqueScanners)} />
       <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
       <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
     </Figures>

@@ -1,6 +1,9 @@
 /** One code: its picture and where it leads, above; its numbers, design and history below. */
 import { useState } from 'preact/hooks';
-import { useResource } from '../../client/resource.ts';
+import { isScarce } from '../../client/http.ts';
+import { useLiveCount } from '../../client/live-count.ts';
+import { useLive } from '../../client/live.ts';
+import { invalidate, type Resource, useResource } from '../../client/resource.ts';
 import { currentQuery, mayLeavePart, setQuery } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
@@ -29,6 +32,7 @@ type Deed = 'retarget' | 'delete';
 export function CodePage({ params }: PageProps) {
   const id = params.id ?? '';
   const code = useResource<QrCode>(`/qr-codes/${id}`);
+  const extraScans = useLiveScans(code);
   const [deed, setDeed] = useState<Deed>();
   const close = (): void => setDeed(undefined);
   const { data } = code;
@@ -42,7 +46,10 @@ export function CodePage({ params }: PageProps) {
       <Ready of={code} skeleton={<TopSkeleton />}>
         {(shown) => (
           <div class="stack">
-            <CodeTop code={shown} onRetarget={() => setDeed('retarget')} />
+            <CodeTop
+              code={{ ...shown, scans: shown.scans + extraScans }}
+              onRetarget={() => setDeed('retarget')}
+            />
             <Parts code={shown} />
             {deed === 'retarget' && <Retarget code={shown} onClose={close} />}
             {deed === 'delete' && <DeleteCode code={shown} onClose={close} />}
@@ -53,11 +60,28 @@ export function CodePage({ params }: PageProps) {
   );
 }
 
+/** A settling reads the code and what its analytics show: about six requests. */
+const settleMs = 20_000;
+
+/** Scans of the code since it was read: they count before one's eyes. Where requests are few nothing is followed. */
+function useLiveScans({ data, reload }: Resource<QrCode>): number {
+  const id = data?.dynamic === true && !isScarce() ? data.id : undefined;
+  const counted = useLiveCount(settleMs, async () => {
+    await reload();
+    invalidate(`/qr-codes/${id}/analytics`);
+  });
+  const address = id === undefined ? undefined : `/v1/events/stream?code=${id}&event=qr.scanned`;
+  useLive((event) => {
+    if (event.event === 'qr.scanned' && event.data.qrId === id) counted.add();
+  }, address);
+  return counted.extra;
+}
+
 function Lead({ code }: { readonly code: QrCode }) {
   return (
     <>
       <Badge tone={code.dynamic ? 'accent' : 'plain'}>{code.dynamic ? 'Dynamic' : 'Static'}</Badge>{' '}
-      {typeLabel(code.type)}, made <Time iso={code.createdAt} />
+      {typeLabel(code.type)}, created <Time iso={code.createdAt} />
     </>
   );
 }
@@ -68,11 +92,11 @@ interface ActionsProps {
 }
 
 const formats = [
-  { format: 'png', label: 'PNG, for screens', size: 1_024 },
-  { format: 'svg', label: 'SVG, vector', size: 1_024 },
-  { format: 'pdf', label: 'PDF, for print', size: 1_024 },
-  { format: 'eps', label: 'EPS, for print shops', size: 1_024 },
-  { format: 'webp', label: 'WebP, small', size: 1_024 },
+  { format: 'png', label: 'PNG for screens', size: 1_024 },
+  { format: 'svg', label: 'SVG vector', size: 1_024 },
+  { format: 'pdf', label: 'PDF for print', size: 1_024 },
+  { format: 'eps', label: 'EPS for print shops', size: 1_024 },
+  { format: 'webp', label: 'WebP, smallest', size: 1_024 },
 ] as const;
 
 /** A file of the picture, to be saved. */
@@ -142,11 +166,14 @@ function Parts({ code }: { readonly code: QrCode }) {
   );
 }
 
-const topHeight = 300;
+const pictureHeight = 232;
 function TopSkeleton() {
   return (
     <Card>
-      <Skeleton height={topHeight} />
+      <div class="code-top">
+        <Skeleton height={pictureHeight} />
+        <Skeleton lines={5} />
+      </div>
     </Card>
   );
 }

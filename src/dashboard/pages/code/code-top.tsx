@@ -24,44 +24,50 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
         <div class="code-top-image">
           <CodeImage url={code.imageUrl} size={pictureSize} alt="The QR code" />
         </div>
-        <div class="stack">
-          {code.shortUrl !== undefined && <ShortLink url={code.shortUrl} />}
-          <dl class="facts">
-            <Fact label={code.dynamic ? 'Leads to' : 'Says'}>
-              <TargetText code={code} />
-              {code.dynamic && may('editor') && (
-                <p>
-                  <Button size="small" icon="edit" onClick={onRetarget}>
-                    Change where it leads
-                  </Button>
-                </p>
-              )}
+        {code.shortUrl !== undefined && (
+          <div class="code-top-link">
+            <ShortLink url={code.shortUrl} />
+          </div>
+        )}
+        <dl class="facts code-top-facts">
+          <Fact label={code.dynamic ? 'Destination' : 'Content'}>
+            <TargetText code={code} />
+            {code.dynamic && may('editor') && (
+              <p>
+                <Button size="small" icon="edit" onClick={onRetarget}>
+                  Change destination
+                </Button>
+              </p>
+            )}
+          </Fact>
+          {code.dynamic && (
+            <Fact label="Scans">
+              <span class="number">{formatNumber(code.scans)}</span>
+              <Limit code={code} />
             </Fact>
-            {code.dynamic && (
-              <Fact label="Scans">
-                <span class="number">{formatNumber(code.scans)}</span>
-                <Limit code={code} />
-              </Fact>
-            )}
-            {code.expiresAt !== null && (
-              <Fact label="Ends">
-                <Time iso={code.expiresAt} style="full" />
-              </Fact>
-            )}
-            {code.tags.length > 0 && (
-              <Fact label="Tags">
-                <span class="tags">
-                  {code.tags.map((tag) => (
-                    <Badge key={tag}>{tag}</Badge>
-                  ))}
-                </span>
-              </Fact>
-            )}
-            <Fact label="Changed">
-              <Time iso={code.updatedAt} />
+          )}
+          {code.expiresAt !== null && (
+            <Fact label="Expires">
+              <Time iso={code.expiresAt} style="full" />
             </Fact>
-          </dl>
-        </div>
+          )}
+          {code.tags.length > 0 && (
+            <Fact label="Tags">
+              <span class="tags">
+                {code.tags.map((tag) => (
+                  <Badge key={tag}>
+                    <span class="one-line" dir="auto">
+                      {tag}
+                    </span>
+                  </Badge>
+                ))}
+              </span>
+            </Fact>
+          )}
+          <Fact label="Updated">
+            <Time iso={code.updatedAt} />
+          </Fact>
+        </dl>
       </div>
     </Card>
   );
@@ -71,17 +77,19 @@ function TargetText({ code }: { readonly code: QrCode }) {
   if (code.type !== 'url') {
     return (
       <span class="code-address">
-        <code>{code.target}</code>
-        <CopyButton text={code.target} label="Copy the text" />
+        <code class="clamp" title={code.target}>
+          {code.target}
+        </code>
+        <CopyButton text={code.target} label="Copy the content" />
       </span>
     );
   }
   return (
     <span class="code-address">
-      <a href={code.target} target="_blank" rel="noreferrer">
+      <a class="clamp" href={code.target} target="_blank" rel="noreferrer" title={code.target}>
         {code.target}
       </a>
-      <CopyButton text={code.target} label="Copy the address" />
+      <CopyButton text={code.target} label="Copy the destination" />
     </span>
   );
 }

@@ -15,26 +15,26 @@ interface DeleteProps {
 export function DeleteCode({ code, onClose }: DeleteProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/qr-codes/${code.id}`);
-    say('The code is deleted.');
+    say('Code deleted.');
     navigate(pathTo('codes'));
     invalidate('/qr-codes?', '/analytics', '/campaigns');
   };
   return (
     <Confirm
-      title="Delete this code for good?"
-      action="Delete for good"
+      title="Delete this code permanently?"
+      action="Delete permanently"
       typed={code.slug ?? 'delete'}
       onConfirm={remove}
       onClose={onClose}
     >
       {code.dynamic ? (
         <p>
-          Everybody who scans a print of it from now on finds nothing. Its short code is never given
-          out again, so this cannot be undone, not even by making the code again. Its numbers stay
-          readable through the API for 90 days.
+          Anyone who scans a print of it will find nothing. The short code is never given out again,
+          so this cannot be undone, not even by creating the code again. Its analytics stay readable
+          through the API for 90 days.
         </p>
       ) : (
-        <p>It disappears from your list. Prints of a static code go on working by themselves.</p>
+        <p>It disappears from your list. Prints of a static code keep working on their own.</p>
       )}
     </Confirm>
   );

@@ -10,30 +10,69 @@ interface FieldsProps {
 }
 
 const dotStyles = [
-  { value: 'square', label: 'Square' },
-  { value: 'rounded', label: 'Rounded' },
-  { value: 'dots', label: 'Dots' },
+  { value: 'square', label: 'Square', picture: <Modules round={0} /> },
+  { value: 'rounded', label: 'Rounded', picture: <Modules round={2} /> },
+  { value: 'dots', label: 'Dots', picture: <Modules round={3} /> },
 ] as const;
 const eyeStyles = [
-  { value: 'square', label: 'Square' },
-  { value: 'rounded', label: 'Rounded' },
-  { value: 'circle', label: 'Circle' },
+  { value: 'square', label: 'Square', picture: <Eye round={0} /> },
+  { value: 'rounded', label: 'Rounded', picture: <Eye round={5} /> },
+  { value: 'circle', label: 'Circle', picture: <Eye round={9} /> },
 ] as const;
 const corrections = [
-  { value: 'auto', label: 'By itself' },
-  { value: 'L', label: 'L: 7 %' },
-  { value: 'M', label: 'M: 15 %' },
-  { value: 'Q', label: 'Q: 25 %' },
-  { value: 'H', label: 'H: 30 %' },
+  { value: 'auto', label: 'Automatic' },
+  { value: 'L', label: 'L, 7 %' },
+  { value: 'M', label: 'M, 15 %' },
+  { value: 'Q', label: 'Q, 25 %' },
+  { value: 'H', label: 'H, 30 %' },
 ] as const;
 const gradientTypes = [
-  { value: 'linear', label: 'Across' },
-  { value: 'radial', label: 'From the middle' },
+  { value: 'linear', label: 'Linear' },
+  { value: 'radial', label: 'Radial' },
 ] as const;
 
 const standard = { foreground: '#000000', background: '#ffffff', margin: 4 } as const;
 const firstGradient: Gradient = { from: '#0f6b5c', to: '#16324f', type: 'linear' };
 const marginMax = 20;
+
+const moduleCorners = [
+  [0, 0],
+  [6, 0],
+  [0, 6],
+  [12, 6],
+  [6, 12],
+  [12, 12],
+] as const;
+
+/** Some modules, their corners rounded by so many of the 18 units. */
+function Modules({ round }: { readonly round: number }) {
+  return (
+    <svg width="18" height="18" viewBox="0 0 18 18" fill="currentColor" aria-hidden="true">
+      {moduleCorners.map(([x, y]) => (
+        <rect key={`${x} ${y}`} x={x} y={y} width="6" height="6" rx={round} />
+      ))}
+    </svg>
+  );
+}
+
+/** One of the three corners that a scanner looks for. */
+function Eye({ round }: { readonly round: number }) {
+  return (
+    <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+      <rect
+        x="1"
+        y="1"
+        width="16"
+        height="16"
+        rx={Math.min(8, round)}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="2"
+      />
+      <rect x="5" y="5" width="8" height="8" rx={Math.min(4, round)} fill="currentColor" />
+    </svg>
+  );
+}
 
 /** The design with one field set; undefined takes it out. */
 function withField<K extends keyof Design>(design: Design, key: K, value: Design[K]): Design {
@@ -65,7 +104,7 @@ export function DesignFields({ design, onChange }: FieldsProps) {
           label="Error correction"
           value={design.errorCorrection ?? 'auto'}
           options={corrections}
-          hint="How much of a print may be lost"
+          hint="How much damage a print survives"
           onChange={(value) => set('errorCorrection', value === 'auto' ? undefined : value)}
         />
         <MarginField
@@ -89,7 +128,7 @@ function Colours({ design, onChange }: FieldsProps) {
       <div class="form-row">
         {gradient === undefined && (
           <ColourField
-            label="Dots’ colour"
+            label="Dot colour"
             value={design.foreground ?? standard.foreground}
             onChange={(value) =>
               set('foreground', value === standard.foreground ? undefined : value)
@@ -107,7 +146,7 @@ function Colours({ design, onChange }: FieldsProps) {
         )}
         {design.eyeColor !== undefined && (
           <ColourField
-            label="Corners’ colour"
+            label="Corner colour"
             value={design.eyeColor}
             onChange={(value) => set('eyeColor', value)}
           />
@@ -115,19 +154,19 @@ function Colours({ design, onChange }: FieldsProps) {
       </div>
       <CheckField
         label="Transparent background"
-        hint="For white paper"
+        hint="For light paper only"
         checked={isClear}
         onChange={(checked) => set('background', checked ? 'transparent' : undefined)}
       />
       <CheckField
-        label="Corners in a colour of their own"
+        label="Different colour for the corners"
         checked={design.eyeColor !== undefined}
         onChange={(checked) =>
           set('eyeColor', checked ? (design.foreground ?? '#0f6b5c') : undefined)
         }
       />
       <CheckField
-        label="Dots from one colour to another"
+        label="Gradient"
         checked={gradient !== undefined}
         onChange={(checked) => set('gradient', checked ? firstGradient : undefined)}
       />
@@ -223,7 +262,7 @@ function MarginField({ value, onChange }: MarginProps) {
         value={value}
         onInput={(event) => onChange(Number(event.currentTarget.value))}
       />
-      <p class="field-hint">Scanners want 4 around the code</p>
+      <p class="field-hint">4 modules are recommended</p>
     </div>
   );
 }

@@ -35,14 +35,11 @@ export function Designer({ code }: { readonly code: QrCode }) {
     keepAnswer(`/qr-codes/${code.id}`, answer);
     setDesign(answer.design ?? {});
     invalidate('/qr-codes?', '/events');
-    say('The design is saved. Prints made before go on working.');
+    say('Design saved. Codes you have already printed keep working.');
   };
   const isRefused = preview.verdict === 'unscannable';
   return (
-    <Card
-      title="Design"
-      lead="Prints made before go on working: what the code says does not change."
-    >
+    <Card title="Design" lead="Codes you have already printed keep working.">
       <div class="designer">
         <form
           class="form"
@@ -63,13 +60,13 @@ export function Designer({ code }: { readonly code: QrCode }) {
                 isBusy={form.isBusy}
                 disabled={!isChanged || isRefused}
               >
-                Save the design
+                Save design
               </Button>
               <Button disabled={!isChanged} onClick={() => setDesign(saved)}>
-                Undo
+                Discard changes
               </Button>
               <Button tone="quiet" onClick={() => setDesign({})}>
-                Back to plain
+                Reset to default
               </Button>
             </div>
           )}
@@ -90,7 +87,7 @@ function PreviewPane({ preview }: { readonly preview: Preview }) {
       <div aria-live="polite">
         {verdict === 'scannable' && (
           <Notice tone="good" title="Scans well">
-            <p>Drawn small and a little blurred, it was read back.</p>
+            <p>A small, slightly blurred copy was decoded.</p>
           </Notice>
         )}
         {verdict === 'unscannable' && problem !== undefined && (

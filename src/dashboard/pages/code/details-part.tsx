@@ -61,7 +61,7 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
     keepAnswer(`/qr-codes/${code.id}`, answer);
     setDraft(draftOf(answer));
     invalidate('/qr-codes?', '/events');
-    say('Saved.');
+    say('Changes saved.');
   };
   const problem = form.otherProblem(shownPaths);
   return (
@@ -85,7 +85,7 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
           {may('editor') && (
             <div class="form-foot">
               <Button type="submit" tone="accent" isBusy={form.isBusy} disabled={!isChanged}>
-                Save
+                Save changes
               </Button>
             </div>
           )}
@@ -113,22 +113,22 @@ function Fields({ draft, onChange, faultOf, isDynamic }: FieldsProps) {
   return (
     <>
       <TextField label="Name" isOptional lengthMax={120} {...field('name')} />
-      <TextField label="Tags" isOptional hint="With commas between them" {...field('tags')} />
+      <TextField label="Tags" isOptional hint="Separate with commas" {...field('tags')} />
       {isDynamic && (
         <div class="form-row">
           <TextField
-            label="Ends at"
+            label="Expires at"
             isOptional
             type="datetime-local"
             hint="Your time zone"
             {...field('expiresAt')}
           />
           <TextField
-            label="Ends after"
+            label="Scan limit"
             isOptional
             type="number"
             min={1}
-            hint="Scans in all"
+            hint="Stops after so many scans"
             {...field('scanLimit')}
           />
         </div>
@@ -140,12 +140,12 @@ function Fields({ draft, onChange, faultOf, isDynamic }: FieldsProps) {
 function Identity({ code }: { readonly code: QrCode }) {
   const metadata = Object.keys(code.metadata).length > 0;
   return (
-    <Card title="For programs">
+    <Card title="For developers">
       <dl class="facts">
-        <Fact label="Id">
+        <Fact label="ID">
           <span class="code-address">
             <code>{code.id}</code>
-            <CopyButton text={code.id} label="Copy the id" />
+            <CopyButton text={code.id} label="Copy the ID" />
           </span>
         </Fact>
         {code.slug !== null && (
@@ -154,16 +154,16 @@ function Identity({ code }: { readonly code: QrCode }) {
           </Fact>
         )}
         {code.externalId !== null && (
-          <Fact label="External id">
+          <Fact label="External ID">
             <code>{code.externalId}</code>
           </Fact>
         )}
         <Fact label="Image">
           <span class="code-address">
             <a href={code.imageUrl} target="_blank" rel="noreferrer">
-              The address of its picture
+              Open the image
             </a>
-            <CopyButton text={code.imageUrl} label="Copy the address of the picture" />
+            <CopyButton text={code.imageUrl} label="Copy the image address" />
           </span>
         </Fact>
         {metadata && (

@@ -39,12 +39,15 @@ export function HistoryPart({ code }: { readonly code: QrCode }) {
   };
   useEffect(read, [code.updatedAt]);
   const nameOf = (userId: unknown): string =>
-    members.data?.data.find((member) => member.userId === userId)?.name ?? 'Somebody who has left';
+    members.data?.data.find((member) => member.userId === userId)?.name ?? 'Former member';
   return (
-    <Card title="History" lead="Changes of the last days; who follows them all uses webhooks">
+    <Card
+      title="History"
+      lead="Recent changes. For a complete log, subscribe a webhook to qr.updated."
+    >
       {problem && <ProblemNotice problem={problem} onRetry={read} />}
       {events === undefined && problem === undefined && <Skeleton lines={4} />}
-      {events?.length === 0 && <Empty icon="edit" title="Nothing was changed lately" />}
+      {events?.length === 0 && <Empty icon="edit" title="No recent changes" />}
       <ol class="feed">
         {events?.map((event) => (
           <li key={event.id} class="attempt">
@@ -71,15 +74,30 @@ function Changes({ event }: { readonly event: ServiceEvent }) {
     <dl class="facts">
       {Object.keys(after).map((key) => (
         <div key={key} class="fact">
-          <dt>{key}</dt>
+          <dt>{keyWords[key] ?? key}</dt>
           <dd>
-            <s class="soft">{textOf(before[key])}</s> → {textOf(after[key])}
+            <span class="soft">{textOf(before[key])}</span>
+            <br />
+            <span aria-hidden="true">→ </span>
+            <span class="unseen">changed to </span>
+            {textOf(after[key])}
           </dd>
         </div>
       ))}
     </dl>
   );
 }
+
+const keyWords: Readonly<Record<string, string>> = {
+  target: 'Destination',
+  name: 'Name',
+  tags: 'Tags',
+  expiresAt: 'Expires',
+  scanLimit: 'Scan limit',
+  campaignId: 'Campaign',
+  design: 'Design',
+  metadata: 'Metadata',
+};
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
@@ -89,7 +107,8 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 
 const textLengthMax = 200;
 function textOf(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
+  if (value === null || value === undefined) return 'none';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > textLengthMax ? `${text.slice(0, textLengthMax)}…` : text;
 }

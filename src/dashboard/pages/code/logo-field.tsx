@@ -38,13 +38,13 @@ export function LogoField({ design, onChange }: LogoProps) {
           onChange={(event) => void take(event.currentTarget.files?.[0])}
         />
         <p class={fault === undefined ? 'field-hint' : 'field-fault'} id={`${id}-hint`}>
-          {fault ?? 'PNG, JPEG or SVG, at most 256 KB'}
+          {fault ?? 'PNG, JPEG or SVG up to 256 KB'}
         </p>
       </div>
       {logo !== undefined && (
         <div class="field">
           <label class="field-label" for={`${id}-scale`}>
-            Its size: {Math.round((logoScale ?? standardScale) * 100)} %
+            Logo size: {Math.round((logoScale ?? standardScale) * 100)} %
           </label>
           <input
             id={`${id}-scale`}
@@ -58,7 +58,7 @@ export function LogoField({ design, onChange }: LogoProps) {
             }
           />
           <Button size="small" icon="trash" onClick={() => onChange(rest)}>
-            Take the logo out
+            Remove logo
           </Button>
         </div>
       )}

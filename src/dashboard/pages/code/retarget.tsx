@@ -34,13 +34,13 @@ export function Retarget({ code, onClose }: RetargetProps) {
       throw error;
     }
     invalidate('/qr-codes?', '/events');
-    say('Done. Every print leads to the new address now.');
+    say('Done. Every print now leads to the new destination.');
     onClose();
   };
   const problem = form.otherProblem(['target']);
   return (
     <Dialog
-      title={isAsking ? 'Change it for every print?' : 'Change where it leads'}
+      title={isAsking ? 'Change the destination of every print?' : 'Change destination'}
       onClose={onClose}
     >
       <form
@@ -53,21 +53,16 @@ export function Retarget({ code, onClose }: RetargetProps) {
         }}
       >
         {isAsking ? (
-          <dl class="facts">
-            <Fact label="Until now">{code.target}</Fact>
-            <Fact label="From now on">
-              <b>{target}</b>
-            </Fact>
-          </dl>
+          <Comparison before={code.target} after={target} />
         ) : (
           <TextField
-            label="New address"
+            label="New destination"
             type="url"
             value={text}
             onInput={setText}
             hasFocus
             fault={form.faultOf('target')}
-            hint="The printed code stays as it is."
+            hint="Codes you have already printed stay the same."
           />
         )}
         {problem && <ProblemNotice problem={problem} />}
@@ -78,15 +73,33 @@ export function Retarget({ code, onClose }: RetargetProps) {
             <Button onClick={onClose}>Cancel</Button>
           )}
           <Button
+            key={isAsking ? 'ask' : 'type'}
+            hasFocus={isAsking}
             type="submit"
             tone="accent"
             isBusy={form.isBusy}
             disabled={!isAsking && (target === '' || target === code.target)}
           >
-            {isAsking ? 'Change it now' : 'Go on'}
+            {isAsking ? 'Change it now' : 'Continue'}
           </Button>
         </footer>
       </form>
     </Dialog>
+  );
+}
+
+interface ComparisonProps {
+  readonly before: string;
+  readonly after: string;
+}
+
+function Comparison({ before, after }: ComparisonProps) {
+  return (
+    <dl class="facts">
+      <Fact label="Currently">{before}</Fact>
+      <Fact label="New">
+        <b>{after}</b>
+      </Fact>
+    </dl>
   );
 }

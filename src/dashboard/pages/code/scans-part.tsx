@@ -50,7 +50,7 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
   const actions = (
     <>
       <Button size="small" icon="refresh" isBusy={isBusy} onClick={() => void read(undefined)}>
-        Newest
+        Refresh
       </Button>
       <ExportAll codeId={code.id} />
     </>
@@ -59,17 +59,17 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
     <Card
       class="card-flush"
       title="Scans"
-      lead="Without address or user agent: those are never kept"
+      lead="IP addresses and user agents are never stored"
       actions={actions}
     >
       {problem && <ProblemNotice problem={problem} onRetry={() => void read(cursor)} />}
-      {scans === undefined && problem === undefined && <Skeleton height={320} />}
-      {scans?.length === 0 && <Empty icon="scan" title="Nobody has scanned it yet" />}
+      {scans === undefined && problem === undefined && <Skeleton rows={6} />}
+      {scans?.length === 0 && <Empty icon="scan" title="No scans yet" />}
       {scans !== undefined && scans.length > 0 && <ScanTable scans={scans} />}
       {cursor !== undefined && (
         <div class="table-foot">
           <Button isBusy={isBusy} onClick={() => void read(cursor)}>
-            Show older ones
+            Load more
           </Button>
         </div>
       )}
@@ -86,7 +86,7 @@ function ExportAll({ codeId }: { readonly codeId: string }) {
   };
   return (
     <Button size="small" icon="download" isBusy={isBusy} onClick={() => void save()}>
-      All as CSV
+      Export CSV
     </Button>
   );
 }
@@ -98,11 +98,11 @@ function ScanTable({ scans }: { readonly scans: readonly Scan[] }) {
         <caption class="unseen">Scans, newest first</caption>
         <thead>
           <tr>
-            <th scope="col">When</th>
-            <th scope="col">Where</th>
-            <th scope="col">With what</th>
+            <th scope="col">Time</th>
+            <th scope="col">Location</th>
+            <th scope="col">Device</th>
             <th scope="col" class="hide-narrow">
-              From
+              Referrer
             </th>
           </tr>
         </thead>
@@ -116,7 +116,7 @@ function ScanTable({ scans }: { readonly scans: readonly Scan[] }) {
               <td>
                 {capitalize(device)}, {os}
               </td>
-              <td class="hide-narrow soft">{referer ?? 'The camera'}</td>
+              <td class="hide-narrow soft">{referer ?? 'Direct'}</td>
             </tr>
           ))}
         </tbody>

@@ -45,7 +45,7 @@ export function CodeFilters({ query }: { readonly query: URLSearchParams }) {
       <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" />
       {campaign !== null && (
         <Button icon="close" onClick={() => set('campaign', '')}>
-          Of one campaign
+          One campaign only
         </Button>
       )}
     </search>

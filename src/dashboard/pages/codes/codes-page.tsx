@@ -80,8 +80,8 @@ function NoCodes({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
       <div class="card">
-        <Empty icon="search" title="No code fits these filters">
-          <ButtonLink href={pathTo('codes')}>Clear the filters</ButtonLink>
+        <Empty icon="search" title="No codes match these filters">
+          <ButtonLink href={pathTo('codes')}>Clear filters</ButtonLink>
         </Empty>
       </div>
     );
@@ -89,10 +89,10 @@ function NoCodes({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <div class="card">
       <Empty icon="code" title="No codes yet">
-        <p>Print a code once, and change where it leads whenever you like.</p>
+        <p>Print a code once and change where it leads at any time.</p>
         {may('editor') && (
           <ButtonLink tone="accent" icon="plus" href={pathTo('newCode')}>
-            Make the first code
+            Create your first code
           </ButtonLink>
         )}
       </Empty>
@@ -100,11 +100,11 @@ function NoCodes({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-const skeletonHeight = 560;
+const skeletonRows = 10;
 function TableSkeleton() {
   return (
-    <div class="card">
-      <Skeleton height={skeletonHeight} />
+    <div class="card card-flush">
+      <Skeleton rows={skeletonRows} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 /** Codes as rows: on a phone what matters of each, on a wide screen everything. */
-import { formatNumber, shortAddress } from '../../client/format.ts';
+import { formatNumber, formatShort, shortAddress } from '../../client/format.ts';
 import { setQuery } from '../../client/router.ts';
 import type { QrCodeItem } from '../../client/wire.ts';
 import { CodeImage } from '../../parts/code-image.tsx';
@@ -22,7 +22,7 @@ export function CodesTable({ codes }: { readonly codes: readonly QrCodeItem[] })
               Code
             </th>
             <th class="col-target hide-narrow" scope="col">
-              Leads to
+              Destination
             </th>
             <th class="col-tags hide-narrow" scope="col">
               Tags
@@ -56,7 +56,7 @@ function CodeRow({ code }: { readonly code: QrCodeItem }) {
         <div class="code-cell">
           <CodeImage url={imageUrl} size={pictureSize} />
           <div class="code-cell-text">
-            <a class="row-title one-line" href={pathTo('code', { id })}>
+            <a class="row-title one-line" dir="auto" href={pathTo('code', { id })}>
               {nameOf(code)}
             </a>
             <span class="row-sub one-line">
@@ -76,17 +76,24 @@ function CodeRow({ code }: { readonly code: QrCodeItem }) {
             <button
               key={tag}
               type="button"
-              class="badge badge-button one-line"
+              class="badge badge-button"
               title={`Show codes with the tag ${tag}`}
               onClick={() => setQuery({ tag, page: undefined })}
             >
-              {tag}
+              <span class="one-line" dir="auto">
+                {tag}
+              </span>
             </button>
           ))}
           {tags.length > tagsShown && <span class="soft">+{tags.length - tagsShown}</span>}
         </span>
       </td>
-      <td class="number">{dynamic ? formatNumber(scans) : <span class="soft">—</span>}</td>
+      <td
+        class="number"
+        title={dynamic ? formatNumber(scans) : 'Scans of static codes are not counted'}
+      >
+        {dynamic ? formatShort(scans) : <span class="soft">—</span>}
+      </td>
       <td class="hide-narrow soft">
         <Time iso={createdAt} />
       </td>

@@ -1,5 +1,5 @@
 /** Many codes from a file: chosen or dropped, sent as it is, with progress and every row that failed. */
-import { useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { type BulkProgress, createMany, estimateRows } from '../../client/bulk.ts';
 import { formatBytes, formatNumber, plural } from '../../client/format.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
@@ -28,6 +28,11 @@ export function ImportPage() {
   const [stage, setStage] = useState<Stage>({ kind: 'choose' });
   const [progress, setProgress] = useState<BulkProgress>({ created: 0, failed: 0, errors: [] });
   const stopper = useRef<AbortController | undefined>(undefined);
+  const place = useRef<HTMLDivElement>(null);
+  // What had the focus goes with its stage.
+  useEffect(() => {
+    if (stage.kind !== 'choose') place.current?.focus();
+  }, [stage.kind]);
   const begin = async (file: File): Promise<void> => {
     const type = types[file.name.split('.').at(-1)?.toLowerCase() ?? ''];
     if (type === undefined) {
@@ -53,7 +58,7 @@ export function ImportPage() {
   };
   return (
     <Page title="Import codes" back={{ href: pathTo('codes'), label: 'Codes' }}>
-      <div class="stack page-narrow">
+      <div class="stack page-narrow" ref={place} tabIndex={-1}>
         {stage.kind === 'choose' && (
           <Choose fault={stage.fault} onFile={(file) => void begin(file)} />
         )}
@@ -121,7 +126,7 @@ function Work({ stage: { name, rows }, progress: { created, failed } }: WorkProp
   const done = created + failed;
   const fraction = rows === undefined || rows === 0 ? undefined : Math.min(1, done / rows);
   return (
-    <Card title={`Making codes from ${name}`}>
+    <Card title={`Importing ${name}`}>
       <div class="form">
         <progress class="progress" value={fraction} max={1} aria-label="Progress" />
         <p class="number" aria-live="polite">
@@ -129,7 +134,7 @@ function Work({ stage: { name, rows }, progress: { created, failed } }: WorkProp
           {rows === undefined ? '' : ` of about ${formatNumber(rows)}`} rows
           {failed > 0 && `, ${formatNumber(failed)} failed`}
         </p>
-        <p class="soft">It goes on to its end even when you leave this page.</p>
+        <p class="soft">You can go on working on other pages meanwhile.</p>
       </div>
     </Card>
   );
@@ -148,8 +153,11 @@ function Done({ stage: { name, problem }, progress, onAgain }: DoneProps) {
       <div class="form">
         {problem !== undefined && <ProblemNotice problem={problem} />}
         {(created > 0 || problem === undefined) && (
-          <Notice tone={failed === 0 ? 'good' : 'warn'} title={`${plural(created, 'code')} made`}>
-            {failed > 0 && <p>{plural(failed, 'row')} failed and made nothing.</p>}
+          <Notice
+            tone={failed === 0 ? 'good' : 'warn'}
+            title={`${plural(created, 'code')} created`}
+          >
+            {failed > 0 && <p>{plural(failed, 'row')} failed and were skipped.</p>}
           </Notice>
         )}
         {errors.length > 0 && (
@@ -182,9 +190,9 @@ function Done({ stage: { name, problem }, progress, onAgain }: DoneProps) {
         )}
         <div class="form-foot">
           <ButtonLink tone="accent" href={pathTo('codes')}>
-            Show the codes
+            View codes
           </ButtonLink>
-          <Button onClick={onAgain}>Another file</Button>
+          <Button onClick={onAgain}>Import another file</Button>
         </div>
       </div>
     </Card>
@@ -217,7 +225,7 @@ function Format() {
           <code>metadata.…</code> may be there. JSON lists and NDJSON work too.
         </p>
         <p class="soft">
-          A row that is wrong stops no other. Millions of rows, and exports of Bitly, Dub, Shlink,
+          A bad row does not stop the others. Millions of rows, and exports of Bitly, Dub, Shlink,
           Kutt and YOURLS, go in by <code>quietzone import</code> on the machine.
         </p>
       </div>

@@ -62,6 +62,8 @@ function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
 
 export function NewCodePage() {
   const [type, setType] = useState<CodeType>('url');
+  /** Whoever walks through the types with the arrow keys keeps the focus there. */
+  const [isTyped, setTyped] = useState(false);
   const [isFixed, setFixed] = useState(false);
   const [draft, setDraft] = useState(emptyDraft);
   const form = useSubmission();
@@ -72,7 +74,7 @@ export function NewCodePage() {
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     invalidate('/qr-codes?', '/analytics', '/events');
     keepAnswer(`/qr-codes/${code.id}`, code);
-    say('The code is made. It works already.');
+    say('Code created. It already works.');
     navigate(pathTo('code', { id: code.id }));
   };
   const problem = form.otherProblem(shownPaths);
@@ -88,17 +90,26 @@ export function NewCodePage() {
       >
         <Card>
           <div class="form">
-            <SelectField label="Type" value={type} options={codeTypeOptions} onChange={setType} />
+            <SelectField
+              label="Type"
+              value={type}
+              options={codeTypeOptions}
+              onChange={(chosen) => {
+                setTyped(true);
+                setType(chosen);
+              }}
+            />
             <TargetFields
               key={type}
               type={type}
               onChange={set('target')}
               fault={form.faultOf('target')}
+              hasFocus={!isTyped}
             />
             {type === 'url' && (
               <CheckField
-                label="Static: print the address itself"
-                hint="It then cannot be changed, and its scans are not counted."
+                label="Static code"
+                hint="The address itself is printed: it cannot be changed later, and scans are not counted."
                 checked={isFixed}
                 onChange={setFixed}
               />
@@ -109,7 +120,7 @@ export function NewCodePage() {
         {problem && <ProblemNotice problem={problem} />}
         <div class="form-foot">
           <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Make the code
+            Create code
           </Button>
           <ButtonLink tone="quiet" href={pathTo('codes')}>
             Cancel
@@ -129,7 +140,7 @@ interface MoreProps {
 
 function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
   return (
-    <Card title="More" lead="All of it can wait.">
+    <Card title="Options" lead="All optional; you can set them later.">
       <div class="form">
         <div class="form-row">
           <TextField
@@ -138,7 +149,7 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
             value={draft.name}
             onInput={set('name')}
             fault={faultOf('name')}
-            hint="For you: it is not printed"
+            hint="Only your team sees it"
             lengthMax={120}
           />
           <TextField
@@ -147,7 +158,7 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
             value={draft.tags}
             onInput={set('tags')}
             fault={faultOf('tags')}
-            hint="With commas between them"
+            hint="Separate with commas"
           />
         </div>
         {isDynamic && (
@@ -162,7 +173,7 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
               lengthMax={64}
             />
             <TextField
-              label="Ends at"
+              label="Expires at"
               isOptional
               type="datetime-local"
               value={draft.expiresAt}
@@ -171,14 +182,14 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
               hint="Your time zone"
             />
             <TextField
-              label="Ends after"
+              label="Scan limit"
               isOptional
               type="number"
               min={1}
               value={draft.scanLimit}
               onInput={set('scanLimit')}
               fault={faultOf('scanLimit')}
-              hint="Scans"
+              hint="Stops after so many scans"
             />
           </div>
         )}

@@ -6,6 +6,8 @@ import { AreaField, SelectField, TextField } from '../../parts/field.tsx';
 interface TargetProps {
   readonly onChange: (target: string) => void;
   readonly fault: string | undefined;
+  /** The first field takes the focus. */
+  readonly hasFocus: boolean;
 }
 
 interface FieldSpec {
@@ -114,7 +116,8 @@ export function withScheme(text: string): string {
   return isBare ? `https://${address}` : address;
 }
 
-export function TargetFields({ type, onChange, fault }: TargetProps & { readonly type: CodeType }) {
+export function TargetFields(props: TargetProps & { readonly type: CodeType }) {
+  const { type, onChange, fault, hasFocus } = props;
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const { fields, compose } = types[type];
   const set = (name: string, text: string): void => {
@@ -131,6 +134,7 @@ export function TargetFields({ type, onChange, fault }: TargetProps & { readonly
           value={values[spec.name] ?? ''}
           onInput={(text) => set(spec.name, text)}
           fault={index === 0 ? fault : undefined}
+          hasFocus={hasFocus && index === 0}
         />
       ))}
     </div>
@@ -142,9 +146,10 @@ interface OneProps {
   readonly value: string;
   readonly onInput: (text: string) => void;
   readonly fault: string | undefined;
+  readonly hasFocus: boolean;
 }
 
-function OneField({ spec, value, onInput, fault }: OneProps) {
+function OneField({ spec, value, onInput, fault, hasFocus }: OneProps) {
   const { label, placeholder = '', kind, options, isOptional = false } = spec;
   if (options !== undefined) {
     const choices = options.map((option) => ({ value: option, label: option }));
@@ -160,5 +165,5 @@ function OneField({ spec, value, onInput, fault }: OneProps) {
   if (kind === 'area') {
     return <AreaField {...{ label, value, onInput, fault, isOptional }} rows={3} />;
   }
-  return <TextField {...{ label, value, onInput, fault, isOptional, placeholder }} />;
+  return <TextField {...{ label, value, onInput, fault, isOptional, placeholder, hasFocus }} />;
 }

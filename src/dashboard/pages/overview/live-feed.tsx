@@ -8,7 +8,7 @@ import { Empty } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 
-export const feedRowsMax = 12;
+export const feedRowsMax = 10;
 
 interface FeedProps {
   readonly state: LiveState;
@@ -20,7 +20,7 @@ interface FeedProps {
 
 const stateTexts: Readonly<Record<LiveState, string>> = {
   connecting: 'Connecting…',
-  live: 'As it happens',
+  live: 'Live',
   asking: 'Every few seconds',
 };
 
@@ -32,9 +32,9 @@ export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
     </span>
   );
   return (
-    <Card title="Live" actions={dot}>
+    <Card title="Activity" actions={dot}>
       {isLoading && <Skeleton lines={feedRowsMax} />}
-      {!isLoading && events.length === 0 && <Empty icon="scan" title="Nothing has happened yet" />}
+      {!isLoading && events.length === 0 && <Empty icon="scan" title="No activity yet" />}
       <ol class="feed">
         {events.map((event) => (
           <li key={event.id} class={`feed-row${fresh.has(event.id) ? ' feed-new' : ''}`}>

@@ -1,5 +1,5 @@
 /** Today and the last month, and what happens right now. One request, and a stream. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import {
   countryName,
@@ -8,15 +8,15 @@ import {
   shortAddress,
   utcDay,
 } from '../../client/format.ts';
+import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
-import { type Resource, useResource } from '../../client/resource.ts';
+import { useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
 import type { EventPage, Page as PageOf, QrCodeItem, ServiceEvent } from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Figure, Figures, Trend } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
-import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
 import { Attribution } from '../code/analytics-part.tsx';
@@ -38,8 +38,8 @@ interface Summary {
 }
 
 const days = 30;
-/** After live scans the sums are read again, but not more often than this. */
-const reloadMs = 12_000;
+/** One request each time. */
+const settleMs = 12_000;
 
 export function OverviewPage() {
   const today = utcDay(now());
@@ -49,12 +49,12 @@ export function OverviewPage() {
   const first = useResource<PageOf<QrCodeItem>>(isQuiet ? '/qr-codes?page=1&limit=1' : undefined);
   const [events, setEvents] = useState<readonly ServiceEvent[]>([]);
   const past = useResource<EventPage>(`/events?limit=${feedRowsMax}`);
-  const counted = useLiveCount(summary);
+  const counted = useLiveCount(settleMs, summary.reload);
   const state = useLive((event) => {
     setEvents((before) => [event, ...before].slice(0, feedRowsMax));
     if (event.event === 'qr.scanned') counted.add();
     if (event.event === 'qr.created') void first.reload();
-  });
+  }, '/v1/events/stream');
   if (first.data?.total === 0) return <Welcome />;
   const live = new Set(events.map(({ id }) => id));
   const shown = [...events, ...(past.data?.data ?? []).filter(({ id }) => !live.has(id))];
@@ -68,7 +68,7 @@ export function OverviewPage() {
               <div class="stack">
                 <Curve data={data} extra={counted.extra} />
                 <div class="grid-2">
-                  <TopCodes data={data} />
+                  <TopCodes data={data} extra={counted.extra} />
                   <Countries data={data} />
                 </div>
               </div>
@@ -96,35 +96,6 @@ function NewCode() {
   );
 }
 
-/**
- * Scans that the stream told since the sums were read. They count at once; a reading some seconds later
- * takes their place, so that both never drift apart.
- */
-function useLiveCount(summary: Resource<Summary>): {
-  readonly extra: number;
-  readonly add: () => void;
-} {
-  const [extra, setExtra] = useState(0);
-  const timer = useRef<number | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const told = useRef(0);
-  const add = (): void => {
-    told.current += 1;
-    setExtra(told.current);
-    timer.current ??= window.setTimeout(() => {
-      timer.current = undefined;
-      void settle();
-    }, reloadMs);
-  };
-  const settle = async (): Promise<void> => {
-    const before = told.current;
-    await summary.reload();
-    told.current -= before;
-    setExtra(told.current);
-  };
-  return { extra, add };
-}
-
 const sum = (values: ReadonlyArray<{ readonly scans: number }>): number =>
   values.reduce((total, { scans }) => total + scans, 0);
 
@@ -140,22 +111,22 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
       <Figure
         label="Scans today"
         value={formatNumber(today)}
-        note={`Yesterday ${formatNumber(yesterday)}; days are UTC`}
+        note={`Yesterday ${formatNumber(yesterday)} · days in UTC`}
       />
       <Figure
         label="Last 7 days"
         value={formatShort(week)}
-        note={<Trend change={weekChange} than="in the 7 days before" />}
+        note={<Trend change={weekChange} than="the 7 days before" />}
       />
       <Figure
         label="Last 30 days"
         value={formatShort(data.totalScans + extra)}
-        note={<Trend change={data.change} than="in the 30 days before" />}
+        note={<Trend change={data.change} than="the 30 days before" />}
       />
       <Figure
-        label="Different scanners"
+        label="Unique scanners"
         value={formatShort(data.uniqueScanners)}
-        note="In 30 days, over all codes"
+        note="Last 30 days, all codes"
       />
     </Figures>
   );
@@ -174,20 +145,16 @@ function Curve({ data, extra }: { readonly data: Summary; readonly extra: number
   );
 }
 
-function TopCodes({ data }: { readonly data: Summary }) {
+function TopCodes({ data, extra }: { readonly data: Summary; readonly extra: number }) {
+  const shares = data.topCodes.map(({ id, name, target, scans }) => ({
+    key: id,
+    label: name ?? shortAddress(target),
+    value: scans,
+    href: pathTo('code', { id }),
+  }));
   return (
     <Card title="Most scanned" lead="Last 30 days">
-      {data.topCodes.length === 0 && <Empty icon="code" title="No scans yet" />}
-      <ol class="top-codes">
-        {data.topCodes.map(({ id, name, target, scans }) => (
-          <li key={id}>
-            <a class="row-title one-line" href={pathTo('code', { id })}>
-              {name ?? shortAddress(target)}
-            </a>
-            <span class="number">{formatNumber(scans)}</span>
-          </li>
-        ))}
-      </ol>
+      <Bars shares={shares} total={data.totalScans + extra} emptyText="No scans yet" />
     </Card>
   );
 }

@@ -23,7 +23,7 @@ export function Welcome() {
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     keepAnswer(`/qr-codes/${code.id}`, code);
     invalidate('/qr-codes?', '/analytics', '/events');
-    say('Your first code is made. Scan it!');
+    say('Your first code is ready. Scan it!');
     navigate(pathTo('code', { id: code.id }));
   };
   const problem = form.otherProblem(['target']);
@@ -31,8 +31,8 @@ export function Welcome() {
     <Page title={`Welcome, ${user.name}`} lead="This workspace has no codes yet.">
       <div class="welcome">
         <Card
-          title="Make the first one"
-          lead="Where should it lead? You can change that whenever you like."
+          title="Create your first code"
+          lead="Where should it lead? You can change the destination at any time, even after printing."
         >
           {may('editor') ? (
             <form
@@ -55,15 +55,15 @@ export function Welcome() {
               {problem && <ProblemNotice problem={problem} />}
               <div class="form-foot">
                 <Button type="submit" tone="accent" isBusy={form.isBusy}>
-                  Make the code
+                  Create code
                 </Button>
                 <ButtonLink tone="quiet" href={pathTo('importCodes')}>
-                  Or bring many from a file
+                  Or import many from a file
                 </ButtonLink>
               </div>
             </form>
           ) : (
-            <p>Your role reads. Somebody with the role editor makes codes.</p>
+            <p>Your role can only view. Ask an editor to create the first code.</p>
           )}
         </Card>
         <Next />
@@ -74,22 +74,22 @@ export function Welcome() {
 
 function Next() {
   return (
-    <Card title="Then">
+    <Card title="What comes next">
       <ol class="welcome-steps">
         <li>
           <span>
-            <b>Print it.</b> Download the picture as SVG, PDF or EPS. It never changes again.
+            <b>Print it.</b> Download it as SVG, PDF or EPS. The print never has to change again.
           </span>
         </li>
         <li>
           <span>
-            <b>Watch it.</b> Every scan is here a moment later: where, when and with what.
+            <b>Watch it.</b> Every scan shows up a moment later: where, when and on which device.
           </span>
         </li>
         <li>
           <span>
-            <b>Connect it.</b> An <a href={pathTo('apiKeys')}>API key</a> for your programs, a{' '}
-            <a href={pathTo('webhooks')}>webhook</a> for what they should hear of.
+            <b>Connect it.</b> An <a href={pathTo('apiKeys')}>API key</a> for your own programs, a{' '}
+            <a href={pathTo('webhooks')}>webhook</a> for what they should know at once.
           </span>
         </li>
       </ol>

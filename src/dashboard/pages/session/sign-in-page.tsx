@@ -67,14 +67,15 @@ export function SignInPage() {
         </Button>
       </form>
       <p class="door-foot">
-        The service prints the owner’s e-mail and password in its terminal at the very first start.
-        An operator makes a new one with <code>quietzone users reset-password</code>.
+        First time here? The owner’s e-mail and password were printed in the terminal at the very
+        first start. An operator sets a new password with{' '}
+        <code>quietzone users reset-password</code>.
       </p>
     </main>
   );
 }
 
 function reasonOf(problem: Problem): string {
-  if (problem.status === 401) return 'This e-mail and password do not belong together.';
+  if (problem.status === 401) return 'Wrong e-mail or password.';
   return problem.message;
 }

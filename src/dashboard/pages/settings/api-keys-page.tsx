@@ -38,7 +38,7 @@ export function ApiKeysPage() {
   return (
     <Page
       title="API keys"
-      lead="For programs: everything this dashboard does, they can do."
+      lead="Give your own programs access to the API."
       actions={
         <Button tone="accent" icon="plus" onClick={() => setDeed({ kind: 'create' })}>
           New key
@@ -46,10 +46,15 @@ export function ApiKeysPage() {
       }
     >
       <Card class="card-flush">
-        <Ready of={keys} skeleton={<Skeleton height={200} />}>
+        <Ready of={keys} skeleton={<Skeleton rows={3} />}>
           {({ data }) =>
             data.length === 0 ? (
-              <Empty icon="key" title="No keys yet" />
+              <Empty icon="key" title="No keys yet">
+                <p>A key lets a program of yours create codes and read analytics.</p>
+                <Button tone="accent" icon="plus" onClick={() => setDeed({ kind: 'create' })}>
+                  New key
+                </Button>
+              </Empty>
             ) : (
               <KeyTable keys={data} onDeed={setDeed} />
             )
@@ -82,15 +87,15 @@ function KeyTable({ keys, onDeed }: TableProps) {
         <thead>
           <tr>
             <th scope="col">Key</th>
-            <th scope="col">State</th>
+            <th scope="col">Status</th>
             <th scope="col" class="hide-narrow">
               Last used
             </th>
             <th scope="col" class="hide-narrow">
-              Ends
+              Expires
             </th>
             <th scope="col">
-              <span class="unseen">Deeds</span>
+              <span class="unseen">Actions</span>
             </th>
           </tr>
         </thead>
@@ -111,7 +116,7 @@ function KeyRow({ of, onDeed }: { readonly of: ApiKey; readonly onDeed: (deed: D
       <td>
         <span class="row-title">{of.name}</span>
         <span class="row-sub">
-          {capitalize(of.role)}, made <Time iso={of.createdAt} />
+          {capitalize(of.role)}, created <Time iso={of.createdAt} />
         </span>
       </td>
       <td>
@@ -176,18 +181,18 @@ function CreateKey({ onMade, onClose }: CreateProps) {
           value={name}
           onInput={setName}
           fault={form.faultOf('name')}
-          hint="What uses it"
+          hint="What this key is for"
           hasFocus
           lengthMax={120}
         />
         <SelectField
-          label="May"
+          label="Role"
           value={role}
           options={rolesUpTo(currentSession().workspace.role)}
           onChange={setRole}
         />
         <TextField
-          label="Ends at"
+          label="Expires at"
           isOptional
           type="datetime-local"
           value={expiresAt}
@@ -198,7 +203,7 @@ function CreateKey({ onMade, onClose }: CreateProps) {
         <footer class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Make the key
+            Create key
           </Button>
         </footer>
       </form>
@@ -213,15 +218,15 @@ interface ShowProps {
 
 function ShowKey({ made: { name, key }, onClose }: ShowProps) {
   return (
-    <Dialog title={`The key “${name}”`} onClose={onClose}>
+    <Dialog title={`Your new key “${name}”`} onClose={onClose}>
       <div class="dialog-form">
-        <Notice tone="warn" title="It is shown this once">
-          <p>Keep it where secrets are kept. Whoever has it can do what its role may.</p>
+        <Notice tone="warn" title="Shown only once">
+          <p>Store it safely: anyone who has it can act with its role.</p>
         </Notice>
         <CopyLine text={key} label="the API key" />
         <footer class="dialog-foot">
           <Button tone="accent" onClick={onClose}>
-            I have it
+            I have saved it
           </Button>
         </footer>
       </div>
@@ -238,7 +243,7 @@ function RevokeKey({ of, onClose }: RevokeProps) {
   const revoke = async (): Promise<void> => {
     await call('DELETE', `/api-keys/${of.id}`);
     invalidate('/api-keys');
-    say(`${of.name} is revoked.`);
+    say(`${of.name} was revoked.`);
   };
   return (
     <Confirm
@@ -249,8 +254,8 @@ function RevokeKey({ of, onClose }: RevokeProps) {
       onClose={onClose}
     >
       <p>
-        Programs that use <b>{of.name}</b> are refused from their next request on. This cannot be
-        undone. Codes go on redirecting.
+        Programs that use <b>{of.name}</b> are refused from their next request. This cannot be
+        undone. Codes keep redirecting.
       </p>
     </Confirm>
   );

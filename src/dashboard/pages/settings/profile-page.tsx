@@ -12,7 +12,7 @@ import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 
 const themes: ReadonlyArray<{ value: Theme; label: string }> = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
@@ -23,14 +23,14 @@ export function ProfilePage() {
   return (
     <Page title="Profile">
       <div class="page-narrow stack">
-        <Card title="You">
+        <Card title="Account">
           <dl class="facts">
             <Fact label="Name">{user.name}</Fact>
             <Fact label="E-mail">{user.email}</Fact>
-            <Fact label="Times are shown in">{zone}</Fact>
+            <Fact label="Time zone">{zone}</Fact>
           </dl>
         </Card>
-        <Card title="Look">
+        <Card title="Appearance">
           <ChoiceField legend="Theme" value={theme.value} options={themes} onChange={chooseTheme} />
         </Card>
         <PasswordCard />
@@ -47,11 +47,11 @@ function PasswordCard() {
     await call('POST', '/auth/password', { body: { oldPassword, newPassword } });
     setOld('');
     setNew('');
-    say('The password is changed. Your other sessions have ended.');
+    say('Password changed. You were signed out everywhere else.');
   };
   const problem = form.otherProblem(['oldPassword', 'newPassword']);
   return (
-    <Card title="Password" lead="Changing it ends your sessions on other machines; API keys go on.">
+    <Card title="Password" lead="Changing it signs you out everywhere else. API keys keep working.">
       <form
         class="form"
         noValidate
@@ -69,7 +69,7 @@ function PasswordCard() {
         />
         <div class="form-row">
           <TextField
-            label="Old password"
+            label="Current password"
             type="password"
             autocomplete="current-password"
             value={oldPassword}
@@ -92,7 +92,7 @@ function PasswordCard() {
             isBusy={form.isBusy}
             disabled={oldPassword === '' || newPassword === ''}
           >
-            Change the password
+            Change password
           </Button>
         </div>
       </form>

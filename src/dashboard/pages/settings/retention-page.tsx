@@ -21,12 +21,12 @@ const kept: readonly Kept[] = [
   {
     what: 'Single scans',
     howLong: '90 days, unless the operator chose otherwise',
-    note: 'Time, country, city, device, system and referer. Never an address, never a user agent.',
+    note: 'Time, country, city, device, system and referrer. Never an IP address, never a user agent.',
   },
   {
     what: 'Who scanned',
     howLong: 'Not kept',
-    note: 'Different scanners are counted by a keyed hash in a sketch: nobody can be read out of it.',
+    note: 'Unique scanners are counted with a keyed hash; nobody can be identified from it.',
   },
   {
     what: 'Events waiting for webhooks',
@@ -78,8 +78,8 @@ export function RetentionPage() {
         </div>
       </Card>
       <p class="attribution">
-        Everything lies in one folder on the machine of whoever operates this service; nothing is
-        sent anywhere else, but for the webhooks and mails that you set up.
+        All data lives in one folder on the operator’s machine. Nothing is sent anywhere else,
+        except the webhooks and e-mails you set up.
       </p>
     </Page>
   );

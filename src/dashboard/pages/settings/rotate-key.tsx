@@ -16,9 +16,9 @@ interface RotateProps {
 
 export const overlaps = [
   { value: '0', label: 'Not at all' },
-  { value: '3600', label: 'An hour' },
-  { value: '86400', label: 'A day' },
-  { value: '604800', label: 'A week' },
+  { value: '3600', label: '1 hour' },
+  { value: '86400', label: '1 day' },
+  { value: '604800', label: '1 week' },
 ] as const;
 export type Overlap = (typeof overlaps)[number]['value'];
 
@@ -38,9 +38,9 @@ export function RotateKey({ of, onMade, onClose }: RotateProps) {
           form.submit(rotate);
         }}
       >
-        <p>A new key takes its place, with its name and role. Codes notice nothing.</p>
+        <p>Creates a new key with the same name and role. Redirects are not affected.</p>
         <SelectField
-          label="The old one goes on for"
+          label="Keep the old key valid for"
           value={overlap}
           options={overlaps}
           onChange={setOverlap}
@@ -49,7 +49,7 @@ export function RotateKey({ of, onMade, onClose }: RotateProps) {
         <footer class="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Make the new key
+            Create new key
           </Button>
         </footer>
       </form>

@@ -38,7 +38,7 @@ function NameCard() {
     const changed = await call<Workspace>('PATCH', `/workspaces/${workspace.id}`, { body });
     noteWorkspace({ name: changed.name });
     invalidate('/workspaces');
-    say('The workspace has a new name.');
+    say('Workspace renamed.');
   };
   const problem = form.otherProblem(['name']);
   return (
@@ -60,15 +60,15 @@ function NameCard() {
           isReadOnly={!may('admin')}
         />
         <dl class="facts">
-          <Fact label="Id">
+          <Fact label="ID">
             <span class="code-address">
               <code>{workspace.id}</code>
-              <CopyButton text={workspace.id} label="Copy the id" />
+              <CopyButton text={workspace.id} label="Copy the ID" />
             </span>
           </Fact>
           <Fact label="Plan">{capitalize(workspace.plan)}</Fact>
           <Fact label="Your role">{capitalize(workspace.role)}</Fact>
-          <Fact label="Made">
+          <Fact label="Created">
             <Time iso={workspace.createdAt} style="full" />
           </Fact>
         </dl>
@@ -81,7 +81,7 @@ function NameCard() {
               isBusy={form.isBusy}
               disabled={name.trim() === '' || name.trim() === workspace.name}
             >
-              Save
+              Save changes
             </Button>
           </div>
         )}
@@ -113,7 +113,7 @@ function AllCard() {
                   </td>
                   <td class="tight">
                     {id === here ? (
-                      <Badge tone="accent">You are here</Badge>
+                      <Badge tone="accent">Current</Badge>
                     ) : (
                       <Button size="small" onClick={() => goTo(id)}>
                         Switch
@@ -135,13 +135,13 @@ function NewCard() {
   const form = useSubmission();
   const create = async (): Promise<void> => {
     const made = await call<Workspace>('POST', '/workspaces', { body: { name: name.trim() } });
-    say(`${made.name} is made.`);
+    say(`${made.name} created.`);
     await switchWorkspace(made.id);
     navigate(pathTo('overview'));
   };
   const problem = form.otherProblem(['name']);
   return (
-    <Card title="A new workspace" lead="It starts Free, and you own it.">
+    <Card title="New workspace" lead="Starts on the Free plan. You will be its owner.">
       <form
         class="form"
         noValidate
@@ -151,7 +151,7 @@ function NewCard() {
         }}
       >
         <TextField
-          label="Its name"
+          label="Workspace name"
           value={name}
           onInput={setName}
           fault={form.faultOf('name')}
@@ -160,7 +160,7 @@ function NewCard() {
         {problem && <ProblemNotice problem={problem} />}
         <div class="form-foot">
           <Button type="submit" isBusy={form.isBusy} disabled={name.trim() === ''}>
-            Make it, and go there
+            Create workspace
           </Button>
         </div>
       </form>

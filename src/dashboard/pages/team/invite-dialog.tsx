@@ -27,7 +27,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
     const answer = await call<MadeInvite>('POST', '/team/invites', { body });
     invalidate('/team/invites');
     if (answer.acceptUrl === undefined) {
-      say(`The invite is on its way to ${answer.email}.`);
+      say(`Invite sent to ${answer.email}.`);
       onClose();
     } else {
       setMade(answer);
@@ -38,7 +38,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   }
   const problem = form.otherProblem(['email', 'role']);
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
+    <Dialog title="Invite a teammate" onClose={onClose}>
       <form
         class="dialog-form"
         noValidate
@@ -81,14 +81,17 @@ interface HandOverProps {
 
 function HandOver({ invite: { email, expiresAt }, url, onClose }: HandOverProps) {
   return (
-    <Dialog title="Hand over this link" onClose={onClose}>
+    <Dialog title="Share this invite link" onClose={onClose}>
       <div class="dialog-form">
-        <Notice tone="warn" title="It is shown this once">
-          <p>This service sends no mail. Give the link to {email} yourself; it works once.</p>
+        <Notice tone="warn" title="Shown only once">
+          <p>
+            This service is not set up to send e-mail. Send the link to {email} yourself; it works
+            once.
+          </p>
         </Notice>
         <CopyLine text={url} label="the link of the invite" />
         <p class="soft">
-          It ends <Time iso={expiresAt} />.
+          It expires <Time iso={expiresAt} />.
         </p>
         <footer class="dialog-foot">
           <Button tone="accent" onClick={onClose}>

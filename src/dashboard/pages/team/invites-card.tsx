@@ -33,10 +33,10 @@ export function InvitesCard() {
   const [withdrawn, setWithdrawn] = useState<Invite>();
   return (
     <Card class="card-flush" title="Invites">
-      <Ready of={invites} skeleton={<Skeleton height={100} />}>
+      <Ready of={invites} skeleton={<Skeleton rows={1} />}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty icon="person" title="Nobody is invited" />
+            <Empty icon="person" title="No invites" />
           ) : (
             <InviteTable invites={data} onWithdraw={setWithdrawn} />
           )
@@ -50,10 +50,10 @@ export function InvitesCard() {
           onConfirm={async () => {
             await call('DELETE', `/team/invites/${withdrawn.id}`);
             invalidate('/team/invites');
-            say('The invite is withdrawn.');
+            say('Invite withdrawn.');
           }}
         >
-          <p>The link that {withdrawn.email} got ends at once.</p>
+          <p>The link sent to {withdrawn.email} stops working at once.</p>
         </Confirm>
       )}
     </Card>
@@ -73,12 +73,12 @@ function InviteTable({ invites, onWithdraw }: TableProps) {
         <thead>
           <tr>
             <th scope="col">Invited</th>
-            <th scope="col">State</th>
+            <th scope="col">Status</th>
             <th scope="col" class="hide-narrow">
-              Until
+              Expires
             </th>
             <th scope="col">
-              <span class="unseen">Deeds</span>
+              <span class="unseen">Actions</span>
             </th>
           </tr>
         </thead>

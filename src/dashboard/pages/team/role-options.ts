@@ -2,11 +2,11 @@
 import { type Role, roleAtLeast, roles } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';
 
-const roleWords: Readonly<Record<Role, string>> = {
-  owner: 'everything, billing too',
-  admin: 'team, API keys and webhooks too',
-  editor: 'makes and changes codes and campaigns',
-  viewer: 'reads',
+export const roleWords: Readonly<Record<Role, string>> = {
+  owner: 'full access, including billing',
+  admin: 'also team, API keys and webhooks',
+  editor: 'creates and edits codes and campaigns',
+  viewer: 'can only view',
 };
 
 /** Nobody grants above their own role. */

@@ -4,7 +4,7 @@ import { type Role, roleAtLeast } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
-import { currentSession, may } from '../../client/session.ts';
+import { currentSession, loadSession, may } from '../../client/session.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -12,10 +12,10 @@ import { SelectField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Page, Card, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
-import { say, sayProblem } from '../../parts/toast.tsx';
+import { say } from '../../parts/toast.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { InvitesCard } from './invites-card.tsx';
-import { rolesUpTo } from './role-options.ts';
+import { rolesUpTo, roleWords } from './role-options.ts';
 
 export interface Member {
   readonly userId: string;
@@ -33,7 +33,7 @@ export function TeamPage() {
   return (
     <Page
       title="Team"
-      lead="Who works in this workspace"
+      lead="People with access to this workspace"
       actions={
         isAdmin && (
           <Button tone="accent" icon="plus" onClick={() => setInviting(true)}>
@@ -43,7 +43,7 @@ export function TeamPage() {
       }
     >
       <Card class="card-flush" title="Members">
-        <Ready of={members} skeleton={<Skeleton height={180} />}>
+        <Ready of={members} skeleton={<Skeleton rows={3} />}>
           {({ data }) => <MemberTable members={data} onRemove={setLeaving} />}
         </Ready>
       </Card>
@@ -77,7 +77,7 @@ function MemberTable({ members, onRemove }: TableProps) {
             </th>
             {isAdmin && (
               <th scope="col">
-                <span class="unseen">Deeds</span>
+                <span class="unseen">Actions</span>
               </th>
             )}
           </tr>
@@ -108,8 +108,12 @@ function MemberTable({ members, onRemove }: TableProps) {
                     {isChangeable && (
                       <Button
                         tone="quiet"
-                        icon="trash"
-                        label={`Remove ${member.name}`}
+                        icon={member.userId === user.id ? 'leave' : 'trash'}
+                        label={
+                          member.userId === user.id
+                            ? 'Leave this workspace'
+                            : `Remove ${member.name}`
+                        }
                         onClick={() => onRemove(member)}
                       />
                     )}
@@ -124,28 +128,40 @@ function MemberTable({ members, onRemove }: TableProps) {
   );
 }
 
+/** Asks first: arrow keys walk through the roles of a select, and each would hold at once. */
 function RoleField({ member, own }: { readonly member: Member; readonly own: Role }) {
-  const [isBusy, setBusy] = useState(false);
+  const [wanted, setWanted] = useState<Role>();
+  const isMe = member.userId === currentSession().user.id;
   const change = async (role: Role): Promise<void> => {
-    setBusy(true);
-    try {
-      await call('PATCH', `/team/members/${member.userId}`, { body: { role } });
-      say(`${member.name} is ${role} now.`);
-    } catch (error) {
-      sayProblem(error);
-    }
+    await call('PATCH', `/team/members/${member.userId}`, { body: { role } });
+    say(`${member.name} is now ${role}.`);
     invalidate('/team/members');
-    setBusy(false);
+    if (isMe) await loadSession();
   };
   return (
-    <SelectField
-      label={`Role of ${member.name}`}
-      isLabelHidden
-      value={member.role}
-      disabled={isBusy}
-      options={rolesUpTo(own).map(({ value }) => ({ value, label: capitalize(value) }))}
-      onChange={(role) => void change(role)}
-    />
+    <>
+      <SelectField
+        label={`Role of ${member.name}`}
+        isLabelHidden
+        value={wanted ?? member.role}
+        options={rolesUpTo(own).map(({ value }) => ({ value, label: capitalize(value) }))}
+        onChange={(role) => setWanted(role === member.role ? undefined : role)}
+      />
+      {wanted !== undefined && (
+        <Confirm
+          title={`Make ${isMe ? 'yourself' : member.name} ${wanted}?`}
+          action="Change role"
+          tone={roleAtLeast(wanted, member.role) ? 'accent' : 'danger'}
+          onConfirm={() => change(wanted)}
+          onClose={() => setWanted(undefined)}
+        >
+          <p>
+            From {member.role} to <b>{wanted}</b>: {roleWords[wanted]}. It takes effect at once.
+          </p>
+          {isMe && <p>You cannot give yourself the old role back.</p>}
+        </Confirm>
+      )}
+    </>
   );
 }
 
@@ -155,16 +171,34 @@ interface RemoveProps {
 }
 
 function RemoveMember({ member: { userId, name, email }, onClose }: RemoveProps) {
+  const { user, workspace } = currentSession();
+  const isMe = userId === user.id;
   const remove = async (): Promise<void> => {
     await call('DELETE', `/team/members/${userId}`);
     invalidate('/team/members');
-    say(`${name} is out.`);
+    say(isMe ? `You have left ${workspace.name}.` : `${name} was removed.`);
+    if (isMe) await loadSession();
   };
+  if (isMe) {
+    return (
+      <Confirm
+        title={`Leave ${workspace.name}?`}
+        action="Leave"
+        onConfirm={remove}
+        onClose={onClose}
+      >
+        <p>
+          You lose access at once, and API keys that you created here stop working. Codes stay and
+          keep redirecting.
+        </p>
+      </Confirm>
+    );
+  }
   return (
     <Confirm title={`Remove ${name}?`} action="Remove" onConfirm={remove} onClose={onClose}>
       <p>
-        {email} leaves this workspace at once. API keys that {name} made here end with it; codes
-        stay and go on redirecting.
+        {email} loses access at once, and API keys that {name} created here stop working. Codes stay
+        and keep redirecting.
       </p>
     </Confirm>
   );

@@ -1,7 +1,7 @@
 /** What could not be delivered in eight attempts: kept for seven days, to be sent again. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
-import { formatNumber, utcDay } from '../../client/format.ts';
+import { formatNumber, shortAddress, utcDay } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { currentQuery } from '../../client/router.ts';
@@ -15,7 +15,7 @@ import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import { attemptText, type DeadLetter } from './webhook-words.ts';
+import { attemptText, type DeadLetter, type Endpoint } from './webhook-words.ts';
 
 const limit = 25;
 const keptDays = 7;
@@ -31,16 +31,16 @@ export function DeadLettersPage() {
     <Page
       title="Dead letters"
       back={{ href: pathTo('webhooks'), label: 'Webhooks' }}
-      lead="What no attempt could deliver. It is kept for seven days."
+      lead="Events that eight attempts could not deliver, kept for seven days"
       actions={
         hasAny && (
           <Button tone="accent" icon="refresh" onClick={() => setReplaying(true)}>
-            Replay many
+            Replay by date
           </Button>
         )
       }
     >
-      <Ready of={letters} skeleton={<Skeleton height={240} />}>
+      <Ready of={letters} skeleton={<LettersSkeleton />}>
         {({ data, total }) => (
           <>
             <Card class="card-flush">
@@ -59,10 +59,18 @@ export function DeadLettersPage() {
   );
 }
 
+function LettersSkeleton() {
+  return (
+    <Card class="card-flush">
+      <Skeleton rows={5} />
+    </Card>
+  );
+}
+
 async function replay(id: string): Promise<void> {
   try {
     await call('POST', `/webhooks/dead-letters/${id}/replay`);
-    say('It is on its way.');
+    say('Queued for delivery.');
   } catch (error) {
     sayProblem(error);
   }
@@ -70,6 +78,9 @@ async function replay(id: string): Promise<void> {
 }
 
 function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
+  const endpoints = useResource<PageOf<Endpoint>>('/webhooks?limit=100');
+  const urlOf = (endpointId: string | null): string =>
+    endpoints.data?.data.find(({ id }) => id === endpointId)?.url ?? 'Deleted endpoint';
   return (
     <div class="table-wrap">
       <table class="table">
@@ -78,18 +89,21 @@ function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
           <tr>
             <th scope="col">Event</th>
             <th scope="col" class="hide-narrow">
+              Endpoint
+            </th>
+            <th scope="col" class="hide-narrow">
               Last attempt
             </th>
             <th scope="col" class="hide-narrow">
-              Removed
+              Deleted
             </th>
             <th scope="col">
-              <span class="unseen">Deeds</span>
+              <span class="unseen">Actions</span>
             </th>
           </tr>
         </thead>
         <tbody>
-          {letters.map(({ id, event, deadAt, expiresAt, lastAttempt }) => (
+          {letters.map(({ id, event, endpointId, deadAt, expiresAt, lastAttempt }) => (
             <tr key={id}>
               <td>
                 <a class="row-title" href={pathTo('delivery', { id })}>
@@ -98,6 +112,9 @@ function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
                 <span class="row-sub">
                   Dead <Time iso={deadAt} />
                 </span>
+              </td>
+              <td class="hide-narrow soft break">
+                {endpoints.data === undefined ? '…' : shortAddress(urlOf(endpointId))}
               </td>
               <td class="hide-narrow">{lastAttempt === null ? '—' : attemptText(lastAttempt)}</td>
               <td class="hide-narrow soft">
@@ -126,17 +143,20 @@ function ReplayMany({ onClose }: { readonly onClose: () => void }) {
       body: { from, to },
     });
     invalidate('/webhooks');
-    say(`${formatNumber(replayed)} are on their way.`);
+    say(`${formatNumber(replayed)} queued for delivery.`);
   };
   return (
     <Confirm
-      title="Replay what died in these days"
+      title="Replay dead letters"
       action="Replay"
       tone="accent"
       onConfirm={send}
       onClose={onClose}
     >
-      <p>They are sent under the same event ids: a receiver that knows them drops them.</p>
+      <p>
+        Everything that died in these days is sent again under the same event IDs, so that receivers
+        can drop what they already have.
+      </p>
       <div class="form-row">
         <TextField label="From, UTC" type="date" value={from} max={to} onInput={setFrom} />
         <TextField label="To, UTC" type="date" value={to} min={from} max={today} onInput={setTo} />

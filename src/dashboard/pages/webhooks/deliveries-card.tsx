@@ -1,6 +1,6 @@
 /** What was sent to an endpoint, newest first. */
 import { useEffect, useState } from 'preact/hooks';
-import { useResource } from '../../client/resource.ts';
+import { useFollow, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
@@ -27,13 +27,17 @@ export function DeliveriesCard({ endpointId }: { readonly endpointId: string }) 
   const state = filter === 'all' ? '' : `&state=${filter}`;
   const path = `/webhooks/${endpointId}/deliveries?page=${page}&limit=${limit}${state}`;
   const deliveries = useResource<PageOf<Delivery>>(path);
+  useFollow(
+    deliveries.data?.data.some((delivery) => delivery.state === 'pending') ?? false,
+    deliveries,
+  );
   const actions = (
     <>
       <Tabs label="Which deliveries" value={filter} tabs={filters} onChange={setFilter} />
       <Button
         size="small"
         icon="refresh"
-        label="Read them again"
+        label="Refresh"
         isBusy={deliveries.isLoading}
         onClick={() => void deliveries.reload()}
       />
@@ -41,10 +45,10 @@ export function DeliveriesCard({ endpointId }: { readonly endpointId: string }) 
   );
   return (
     <Card class="card-flush" title="Deliveries" actions={actions}>
-      <Ready of={deliveries} skeleton={<Skeleton height={240} />}>
+      <Ready of={deliveries} skeleton={<Skeleton rows={5} />}>
         {({ data, total }) => (
           <>
-            {data.length === 0 && <Empty icon="hook" title="Nothing here" />}
+            {data.length === 0 && <Empty icon="hook" title="No deliveries" />}
             {data.length > 0 && <DeliveryTable deliveries={data} />}
             {total > limit && (
               <div class="table-foot">
@@ -71,12 +75,12 @@ function DeliveryTable({ deliveries }: { readonly deliveries: readonly Delivery[
         <thead>
           <tr>
             <th scope="col">Event</th>
-            <th scope="col">State</th>
+            <th scope="col">Status</th>
             <th scope="col" class="hide-narrow">
               Last attempt
             </th>
             <th scope="col" class="hide-narrow">
-              Next
+              Next attempt
             </th>
           </tr>
         </thead>

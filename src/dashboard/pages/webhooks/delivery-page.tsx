@@ -1,7 +1,7 @@
 /** One delivery: what was sent, every attempt, and sending it again. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, useResource } from '../../client/resource.ts';
+import { invalidate, useFollow, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
@@ -23,10 +23,11 @@ export function DeliveryPage({ params }: PageProps) {
   const id = params.id ?? '';
   const delivery = useResource<WholeDelivery>(`/webhooks/deliveries/${id}`);
   const { data } = delivery;
+  useFollow(data?.state === 'pending', delivery);
   const back =
     data === undefined || data.endpointId === null
       ? { href: pathTo('webhooks'), label: 'Webhooks' }
-      : { href: pathTo('webhook', { id: data.endpointId }), label: 'The endpoint' };
+      : { href: pathTo('webhook', { id: data.endpointId }), label: 'Endpoint' };
   return (
     <Page
       title={data?.event ?? 'Delivery'}
@@ -52,7 +53,7 @@ function SendAgain({ delivery: { id, state } }: { readonly delivery: WholeDelive
     try {
       const made = await call<{ readonly id: string }>('POST', path);
       invalidate('/webhooks');
-      say('It is on its way, under the same event id.');
+      say('Queued for delivery under the same event ID.');
       navigate(pathTo('delivery', { id: made.id }));
     } catch (error) {
       sayProblem(error);
@@ -61,7 +62,7 @@ function SendAgain({ delivery: { id, state } }: { readonly delivery: WholeDelive
   };
   return (
     <Button icon="refresh" isBusy={isBusy} onClick={() => void send()}>
-      {isDead ? 'Replay' : 'Send it again'}
+      {isDead ? 'Replay' : 'Send again'}
     </Button>
   );
 }
@@ -73,17 +74,17 @@ function Whole({ delivery }: { readonly delivery: WholeDelivery }) {
       <div class="stack">
         <Card title="Delivery">
           <dl class="facts">
-            <Fact label="Id">
+            <Fact label="ID">
               <code>{id}</code>
             </Fact>
-            <Fact label={eventIds.length === 1 ? 'Event id' : `${eventIds.length} events`}>
+            <Fact label={eventIds.length === 1 ? 'Event ID' : `${eventIds.length} events`}>
               {eventIds.slice(0, 5).map((eventId) => (
                 <div key={eventId}>
                   <code>{eventId}</code>
                 </div>
               ))}
             </Fact>
-            <Fact label="Made">
+            <Fact label="Created">
               <Time iso={createdAt} style="full" />
             </Fact>
             {nextAttemptAt !== null && (
@@ -93,7 +94,7 @@ function Whole({ delivery }: { readonly delivery: WholeDelivery }) {
             )}
           </dl>
         </Card>
-        <Card title="What was sent">
+        <Card title="Payload">
           <pre class="answer" tabIndex={0}>
             {pretty(body)}
           </pre>

@@ -42,23 +42,23 @@ interface DeedProps {
 function Edit({ endpoint, onClose }: DeedProps) {
   const [isOn, setOn] = useState(endpoint.status === 'enabled');
   return (
-    <Dialog title="Change the endpoint" width="wide" onClose={onClose}>
+    <Dialog title="Edit endpoint" width="wide" onClose={onClose}>
       <CheckField
         label="On"
-        hint="While it is off, its events are not kept for it."
+        hint="Events that happen while it is off are not sent later."
         checked={isOn}
         onChange={setOn}
       />
       <EndpointForm
         start={endpoint}
-        action="Save"
+        action="Save changes"
         onCancel={onClose}
         onSave={async ({ description, ...rest }) => {
           const enabled = isOn === (endpoint.status === 'enabled') ? {} : { enabled: isOn };
           const body = { ...rest, description: description ?? null, ...enabled };
           await call('PATCH', `/webhooks/${endpoint.id}`, { body });
           invalidate('/webhooks');
-          say('Saved.');
+          say('Changes saved.');
           onClose();
         }}
       />
@@ -80,15 +80,18 @@ function Rotate({
   };
   return (
     <Confirm
-      title="A new signing secret?"
-      action="Make it"
+      title="Rotate the signing secret?"
+      action="Create new secret"
       tone="accent"
       onConfirm={rotate}
       onClose={onClose}
     >
-      <p>Deliveries are signed with both meanwhile, so that your program can change over.</p>
+      <p>
+        Until the old one ends, deliveries are signed with both, so that your program can change
+        over.
+      </p>
       <SelectField
-        label="The old one goes on for"
+        label="Keep the old secret valid for"
         value={overlap}
         options={overlaps}
         onChange={setOverlap}
@@ -100,14 +103,14 @@ function Rotate({
 function Delete({ endpoint: { id, url }, onClose }: DeedProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/webhooks/${id}`);
-    say('The endpoint is deleted.');
+    say('Endpoint deleted.');
     navigate(pathTo('webhooks'));
     invalidate('/webhooks?');
   };
   return (
     <Confirm title="Delete this endpoint?" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>
-        <b>{url}</b> gets nothing any more, and what waits for it is dropped.
+        <b class="break">{url}</b> receives nothing any more, and what is waiting for it is dropped.
       </p>
     </Confirm>
   );

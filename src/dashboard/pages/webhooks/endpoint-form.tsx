@@ -46,7 +46,7 @@ export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
       }}
     >
       <TextField
-        label="Address"
+        label="Endpoint address"
         type="url"
         value={url}
         onInput={setUrl}
@@ -64,14 +64,14 @@ export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
           fault={form.faultOf('description')}
         />
         <TextField
-          label="Scans in one request"
+          label="Batch size"
           type="number"
           min={1}
           max={batchMax}
           value={maxBatch}
           onInput={setMaxBatch}
           fault={form.faultOf('maxBatch')}
-          hint="Of busy codes; 1 = never together"
+          hint="Scans per request, 1 to 100"
         />
       </div>
       {problem && <ProblemNotice problem={problem} />}
@@ -99,7 +99,7 @@ function EventChoice({ events, onChange, fault }: ChoiceProps) {
     <fieldset class="bare">
       <legend class="field-label">Events</legend>
       <CheckField
-        label="All, also those to come"
+        label="All events, including future kinds"
         checked={isAll}
         onChange={(checked) => onChange(checked ? ['*'] : ['qr.scanned'])}
       />

@@ -11,21 +11,20 @@ interface SecretProps {
 
 export function SecretDialog({ secret, onClose }: SecretProps) {
   return (
-    <Dialog title="The signing secret" onClose={onClose}>
+    <Dialog title="Your signing secret" onClose={onClose}>
       <div class="dialog-form">
-        <Notice tone="warn" title="It is shown this once">
+        <Notice tone="warn" title="Shown only once">
           <p>
-            Your program checks with it that a request comes from here:{' '}
+            Use it to verify that requests come from here.{' '}
             <a href="/docs/webhooks" target="_blank" rel="noreferrer">
-              how
+              How to verify
             </a>
-            .
           </p>
         </Notice>
         <CopyLine text={secret} label="the signing secret" />
         <footer class="dialog-foot">
           <Button tone="accent" onClick={onClose}>
-            I have it
+            I have saved it
           </Button>
         </footer>
       </div>

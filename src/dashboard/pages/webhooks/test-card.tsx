@@ -28,7 +28,7 @@ export function TestCard({ endpointId }: { readonly endpointId: string }) {
     invalidate(`/webhooks/${endpointId}`);
   };
   return (
-    <Card title="Test" lead="Sends a signed sample with ids of things that do not exist.">
+    <Card title="Test" lead="Sends a signed sample event now.">
       <form
         class="form"
         onSubmit={(event) => {
@@ -39,7 +39,7 @@ export function TestCard({ endpointId }: { readonly endpointId: string }) {
         <SelectField label="Event" value={kind} options={kinds} onChange={setKind} />
         <div class="form-foot">
           <Button type="submit" isBusy={form.isBusy}>
-            Send it
+            Send test
           </Button>
         </div>
         {form.problem && <ProblemNotice problem={form.problem} />}

@@ -1,10 +1,10 @@
 /** One endpoint: how it fares, what it gets, its secret, a test, and every delivery. */
 import { useState } from 'preact/hooks';
-import { formatNumber } from '../../client/format.ts';
+import { formatNumber, plural } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { Button } from '../../parts/button.tsx';
-import { Fact } from '../../parts/list.tsx';
+import { Badge, Fact } from '../../parts/list.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -14,7 +14,13 @@ import type { PageProps } from '../../shell/page-props.ts';
 import { DeliveriesCard } from './deliveries-card.tsx';
 import { type EndpointDeed, EndpointDeeds } from './endpoint-deeds.tsx';
 import { TestCard } from './test-card.tsx';
-import { disabledWords, type Endpoint, eventsText } from './webhook-words.ts';
+import {
+  disabledWords,
+  type Endpoint,
+  eventsText,
+  healthLabels,
+  healthTones,
+} from './webhook-words.ts';
 
 export function WebhookPage({ params }: PageProps) {
   const id = params.id ?? '';
@@ -30,10 +36,10 @@ export function WebhookPage({ params }: PageProps) {
         data && (
           <>
             <Button icon="edit" onClick={() => setDeed('edit')}>
-              Change
+              Edit
             </Button>
             <Button icon="key" onClick={() => setDeed('rotate')}>
-              New secret
+              Rotate secret
             </Button>
             <Button icon="trash" label="Delete this endpoint" onClick={() => setDeed('delete')} />
           </>
@@ -65,7 +71,7 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
     try {
       await call('PATCH', `/webhooks/${id}`, { body: { enabled: true } });
       invalidate('/webhooks');
-      say('It is on again, for events from now on.');
+      say('Endpoint turned on, for events from now on.');
     } catch (error) {
       sayProblem(error);
     }
@@ -81,24 +87,17 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
   );
 }
 
-const states = {
-  unused: 'Nothing was sent yet',
-  healthy: 'It answers',
-  failing: 'It fails',
-  disabled: 'Off',
-} as const;
-
 function StateCard({ endpoint }: { readonly endpoint: Endpoint }) {
   const { health, events, maxBatch, olderSecretsEndAt } = endpoint;
   return (
-    <Card title="State">
+    <Card title="Status">
       <dl class="facts">
         {health !== undefined && (
           <>
-            <Fact label="Now">
-              <b>{states[health.state]}</b>
+            <Fact label="Health">
+              <Badge tone={healthTones[health.state]}>{healthLabels[health.state]}</Badge>
               {health.consecutiveFailures > 0 &&
-                `, ${formatNumber(health.consecutiveFailures)} failures in a row`}
+                ` ${plural(health.consecutiveFailures, 'failure')} in a row`}
             </Fact>
             <Fact label="Last success">
               {health.lastSuccessAt === null ? 'Never' : <Time iso={health.lastSuccessAt} />}
@@ -111,10 +110,10 @@ function StateCard({ endpoint }: { readonly endpoint: Endpoint }) {
             </Fact>
           </>
         )}
-        <Fact label="Gets">{eventsText(events)}</Fact>
-        <Fact label="In one request">At most {maxBatch} scans</Fact>
+        <Fact label="Events">{eventsText(events)}</Fact>
+        <Fact label="Batch size">Up to {maxBatch} scans per request</Fact>
         {olderSecretsEndAt !== null && (
-          <Fact label="Older secrets end">
+          <Fact label="Old secrets end">
             <Time iso={olderSecretsEndAt} />
           </Fact>
         )}

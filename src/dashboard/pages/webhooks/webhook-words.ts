@@ -21,6 +21,21 @@ export interface Endpoint {
   };
 }
 
+export type Health = NonNullable<Endpoint['health']>['state'];
+
+export const healthLabels: Readonly<Record<Health, string>> = {
+  unused: 'Nothing sent yet',
+  healthy: 'Healthy',
+  failing: 'Failing',
+  disabled: 'Off',
+};
+export const healthTones: Readonly<Record<Health, BadgeTone>> = {
+  unused: 'plain',
+  healthy: 'good',
+  failing: 'bad',
+  disabled: 'warn',
+};
+
 export type MadeEndpoint = Endpoint & { readonly secret: string };
 
 export interface Attempt {
@@ -66,29 +81,29 @@ export const deliveryLabels: Readonly<Record<DeliveryState, string>> = {
 };
 
 const failureWords: Readonly<Record<string, string>> = {
-  status: 'It answered with',
-  timeout: 'It took too long',
-  dns: 'Its name was not found',
-  connect: 'It could not be connected to',
-  tls: 'Its certificate was not accepted',
-  reset: 'It broke the connection',
-  blocked_ip: 'Its address is not allowed',
-  redirect: 'It redirected, which is not followed',
-  protocol: 'Its answer was no HTTP',
-  unknown: 'Nobody knows how it ended',
+  status: 'HTTP',
+  timeout: 'Timed out',
+  dns: 'Host name not found',
+  connect: 'Could not connect',
+  tls: 'Certificate not accepted',
+  reset: 'Connection reset',
+  blocked_ip: 'Address not allowed',
+  redirect: 'Redirected, which is not followed',
+  protocol: 'Not a valid HTTP answer',
+  unknown: 'Outcome unknown',
 };
 
 /** One attempt in a line. */
 export function attemptText({ status, failure }: Attempt): string {
-  if (failure === null) return status === null ? 'Delivered' : `Answered ${status}`;
+  if (failure === null) return status === null ? 'Delivered' : `HTTP ${status}`;
   const words = failureWords[failure] ?? failure;
   return failure === 'status' || status !== null ? `${words} ${status ?? ''}`.trim() : words;
 }
 
 export const disabledWords: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
-  by_hand: 'Somebody has turned it off.',
+  by_hand: 'It was turned off by a team member.',
   gone: 'It answered 410 Gone, so nothing is sent to it any more.',
-  failing: 'It has failed for five days, so it was turned off.',
+  failing: 'It failed for five days and was turned off.',
 };
 
 export const eventsText = (events: Endpoint['events']): string =>

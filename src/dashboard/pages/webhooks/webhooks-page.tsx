@@ -1,6 +1,6 @@
 /** Where events are sent: the endpoints. */
 import { useState } from 'preact/hooks';
-import { call } from '../../client/http.ts';
+import { call, isScarce } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
@@ -12,7 +12,13 @@ import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 import { EndpointForm } from './endpoint-form.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
-import { type Endpoint, eventsText, type MadeEndpoint } from './webhook-words.ts';
+import {
+  type Endpoint,
+  eventsText,
+  healthLabels,
+  healthTones,
+  type MadeEndpoint,
+} from './webhook-words.ts';
 
 export function WebhooksPage() {
   const endpoints = useResource<PageOf<Endpoint>>('/webhooks?limit=100');
@@ -21,12 +27,12 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="What happens here, told to your programs, signed, and again until they have it"
+      lead="Signed requests to your programs when something happens"
       actions={
         <>
           <ButtonLink href={pathTo('deadLetters')}>Dead letters</ButtonLink>
           <ButtonLink icon="book" href="/docs/webhooks" isNewTab>
-            For receivers
+            Receiver guide
           </ButtonLink>
           <Button tone="accent" icon="plus" onClick={() => setMaking(true)}>
             New endpoint
@@ -35,14 +41,20 @@ export function WebhooksPage() {
       }
     >
       <Card class="card-flush">
-        <Ready of={endpoints} skeleton={<Skeleton height={200} />}>
-          {({ data }) => (data.length === 0 ? <NoEndpoints /> : <EndpointTable endpoints={data} />)}
+        <Ready of={endpoints} skeleton={<Skeleton rows={3} />}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <NoEndpoints onNew={() => setMaking(true)} />
+            ) : (
+              <EndpointTable endpoints={data} />
+            )
+          }
         </Ready>
       </Card>
       {isMaking && (
         <Dialog title="New endpoint" width="wide" onClose={() => setMaking(false)}>
           <EndpointForm
-            action="Make the endpoint"
+            action="Create endpoint"
             onCancel={() => setMaking(false)}
             onSave={async (body) => {
               setMade(await call<MadeEndpoint>('POST', '/webhooks', { body }));
@@ -59,12 +71,31 @@ export function WebhooksPage() {
   );
 }
 
-function NoEndpoints() {
+function NoEndpoints({ onNew }: { readonly onNew: () => void }) {
   return (
     <Empty icon="hook" title="No endpoints yet">
-      <p>An endpoint is an address of yours that gets a request for every event you choose.</p>
+      <p>
+        An endpoint is an address of yours that receives a signed request for every event you
+        choose.
+      </p>
+      <Button tone="accent" icon="plus" onClick={onNew}>
+        New endpoint
+      </Button>
     </Empty>
   );
+}
+
+interface StateProps {
+  readonly id: string;
+  readonly isOn: boolean;
+}
+
+/** How the endpoint fares. The list does not say; where requests are few, on or off has to do. */
+function EndpointState({ id, isOn }: StateProps) {
+  const { data } = useResource<Endpoint>(isOn && !isScarce() ? `/webhooks/${id}` : undefined);
+  const state = isOn ? data?.health?.state : 'disabled';
+  if (state === undefined) return <Badge>On</Badge>;
+  return <Badge tone={healthTones[state]}>{healthLabels[state]}</Badge>;
 }
 
 function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
@@ -75,12 +106,12 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
         <thead>
           <tr>
             <th scope="col">Endpoint</th>
-            <th scope="col">State</th>
+            <th scope="col">Status</th>
             <th scope="col" class="hide-narrow">
-              Gets
+              Events
             </th>
             <th scope="col" class="hide-narrow">
-              Made
+              Created
             </th>
           </tr>
         </thead>
@@ -94,9 +125,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
                 {description !== null && <span class="row-sub">{description}</span>}
               </td>
               <td>
-                <Badge tone={status === 'enabled' ? 'good' : 'bad'}>
-                  {status === 'enabled' ? 'On' : 'Off'}
-                </Badge>
+                <EndpointState id={id} isOn={status === 'enabled'} />
               </td>
               <td class="hide-narrow soft">{eventsText(events)}</td>
               <td class="hide-narrow soft">
