@@ -1,11 +1,12 @@
 /**
- * How many bulk requests are read and made at a time: each may hold 16 MB of body and its rows, so the
- * product is the memory they can take (about 4 × 100 MB). The others wait, their bodies paused; beyond the
- * waiting room it is 503. A workspace has at most two of the places, so one cannot keep out the rest.
+ * How many bulk requests are read and made at a time: each may hold the rows of 24 MB of body and what it
+ * answers, so the product is the memory they can take (measured: 3 × 260 MB). The others wait, their
+ * bodies paused; beyond the waiting room it is 503. A workspace has at most two of the places, so one cannot
+ * keep out the rest.
  */
 import { Failure } from '../model/failure.ts';
 
-const atOnceMax = 4;
+const atOnceMax = 3;
 const atOncePerWorkspaceMax = 2;
 const waitingMax = 32;
 const retryAfterSeconds = 5;

@@ -2,6 +2,7 @@
  * /logos: pictures for the middle of codes. Sent as a file or as a data URL, kept as a harmless PNG, named
  * by their content: the same file is the same logo.
  */
+import { logoName } from '../images/design.ts';
 import type { Logo, Logos } from '../images/logos.ts';
 import { type LogoMediaType, logoMediaTypes } from '../images/logo.ts';
 import { isoTime } from '../model/day.ts';
@@ -15,7 +16,7 @@ import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '
 const tag = 'QR codes';
 
 export function logoRoutes(logos: Logos): Route[] {
-  return [addOne(logos), listAll(logos)];
+  return [addOne(logos), listAll(logos), getOne(logos)];
 }
 
 function addOne(logos: Logos): Route {
@@ -32,14 +33,18 @@ function addOne(logos: Logos): Route {
     body: logoBody,
     bodyMedia: logoBodyMedia,
     bodyBytesMax: designBodyBytesMax,
-    answer: { status: 201, schema: logo, what: 'The logo; its id goes into `design.logo`' },
+    answer: {
+      status: 201,
+      schema: logo,
+      what: 'The logo; its id goes into `design.logo`, Location names it',
+    },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     run: async (call) => {
       const { actor } = call;
       if (actor === undefined) throw new Error('Cannot store a logo: no actor');
       const { bytes, mediaType } = await readFile(call);
       const added = await logos.add(actor.workspaceNo, bytes, mediaType);
-      const result = jsonResult(201, view(added));
+      const result = jsonResult(201, view(added), { Location: `/v1/logos/${added.id}` });
       call.keep(result);
       return result;
     },
@@ -61,6 +66,28 @@ function listAll(logos: Logos): Route {
     handle: ({ actor }) => {
       const all = logos.list(actor.workspaceNo);
       return jsonResult(200, { data: all.map(view), total: all.length });
+    },
+  });
+}
+
+function getOne(logos: Logos): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/logos/:id',
+    operationId: 'getLogo',
+    tag,
+    summary: 'Get a logo',
+    description: 'What is known of it; its picture is in the images of codes.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: logo, what: 'The logo' },
+    failures: ['not_found'],
+    handle: ({ actor, params }) => {
+      // Clients that escape what they put into a path escape the colon too.
+      const id = (params.id ?? '').replace(/%3a/i, ':');
+      const found = logoName.test(id) ? logos.find(actor.workspaceNo, id) : undefined;
+      if (found === undefined) throw new Failure('not_found', 'There is no such logo');
+      return jsonResult(200, view(found));
     },
   });
 }

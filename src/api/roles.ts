@@ -17,6 +17,7 @@ export const operationAccess = {
   downloadImages: 'viewer',
   createLogo: 'editor',
   listLogos: 'viewer',
+  getLogo: 'viewer',
   getQrCode: 'viewer',
   updateQrCode: 'editor',
   replaceQrCode: 'editor',

@@ -71,8 +71,12 @@ export class Body {
       }
       if (isLast && this.#state === 'arriving') this.#state = 'complete';
     }
-    if (isLast) this.#isEnded = true;
-    else if (this.#held > heldBytesMax && !this.#isWholeWanted) this.#pause();
+    if (isLast) {
+      // uWS may deliver what it had read although it was paused, and a pause outlives the request: left so,
+      // the connection's next request is never read.
+      this.#resume();
+      this.#isEnded = true;
+    } else if (this.#held > heldBytesMax && !this.#isWholeWanted) this.#pause();
     this.#notify();
   }
 

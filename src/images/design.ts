@@ -24,7 +24,7 @@ export const logoBytesMax = 262_144;
 /** base64 of it, with its media type in front. */
 const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
 
-const logoName = /^logo:[0-9a-f]{32}$/;
+export const logoName = /^logo:[0-9a-f]{32}$/;
 const dataUrl = /^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 const colour = z

@@ -4,8 +4,9 @@
  *
  * Square modules fall on whole pixels while they have a few, so that edges are crisp, and the rest of the
  * size goes to the ground. Small ones, and round ones, share pixels instead, because a symbol that uses all
- * of its size reads better. sharp is loaded by the first picture that needs it: 60 ms and 20 MB that
- * a thread of plain codes never pays.
+ * of its size reads better. A transparent ground is white underneath, not the black that renderers leave:
+ * readers that drop the alpha channel (jsQR, zbarimg) see nothing else. sharp is loaded by the first picture
+ * that needs it: 60 ms and 20 MB that a thread of plain codes never pays.
  */
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
@@ -19,10 +20,13 @@ const wholePixelsMin = 4;
 const pixelsMax = 4_096 * 4_096;
 /**
  * WebP without loss for flat colours, whose pixels it packs well. A gradient or a photograph of 4,096 px
- * takes 9 s that way and 1 s at this quality, where nobody sees the loss.
+ * takes 9 s that way and 1 s at this quality, where nobody sees the loss. Exact: what is under a transparent
+ * pixel stays.
  */
-const webpFlat = { lossless: true, effort: 1 };
-const webpShaded = { quality: 90, effort: 2 };
+const webpFlat = { lossless: true, effort: 1, exact: true };
+const webpShaded = { quality: 90, effort: 2, exact: true };
+/** Red, green, blue, alpha from the lowest byte on: every platform there is a binary for is little-endian. */
+const whiteUnderneath = 0x00ffffff;
 /** zlib's own default; above it large gradients take seconds for little. */
 const pngCompression = 6;
 
@@ -43,8 +47,9 @@ export async function writeRaster(
   size: number,
   format: 'png' | 'webp',
 ): Promise<Uint8Array> {
-  const image = await rasterise(picture, size);
-  if (picture.background !== undefined) image.removeAlpha();
+  const drawn = await rasterise(picture, size);
+  const image =
+    picture.background === undefined ? await whitenUnderneath(drawn) : drawn.removeAlpha();
   const isShaded =
     picture.logo !== undefined || picture.shapes.some(({ paint }) => paint.kind !== 'flat');
   const encoded =
@@ -52,6 +57,17 @@ export async function writeRaster(
       ? image.png({ compressionLevel: pngCompression })
       : image.webp(isShaded ? webpShaded : webpFlat);
   return ownBytes(await encoded.toBuffer());
+}
+
+/** The same image, white wherever it is wholly transparent: there a renderer leaves four zeros. */
+async function whitenUnderneath(image: Sharp): Promise<Sharp> {
+  const render = await loadSharp();
+  const { data, info } = await image.ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+  const pixels = new Uint32Array(data.buffer, data.byteOffset, data.length / 4);
+  for (let at = 0; at < pixels.length; at += 1) {
+    if (pixels[at] === 0) pixels[at] = whiteUnderneath;
+  }
+  return render(data, { raw: { width: info.width, height: info.height, channels: 4 } });
 }
 
 /** The picture as an image of `size` pixels, not yet computed. */

@@ -7,8 +7,11 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { Client, type Answer } from '../support/client.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
 import { startService, type Service } from '../support/service.ts';
+import { soon } from '../support/soon.ts';
 
+const clock = new OffsetClock();
 let service: Service;
 let client: Client;
 const path = '/v1/qr-codes/bulk';
@@ -18,7 +21,7 @@ const ndjson = { 'content-type': 'application/x-ndjson' };
 const csv = { 'content-type': 'text/csv' };
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ clock });
   const limits = { perMinute: 1_000_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
@@ -199,16 +202,26 @@ describe('what comes in', () => {
     expect(answer.faults.map(({ path: name }) => name)).toEqual(['colour', 'metadata.', 'design']);
   });
 
-  it('more rows than 10,000 create nothing; 16 MB and more are refused', async () => {
+  it('more rows than 10,000 create nothing; above 24 MB is refused', async () => {
     const many = `[${Array.from({ length: 10_001 }, () => `{"target":"${target}toomany"}`).join(',')}]`;
     const answer = await send(many, json);
     expect([answer.status, answer.faults[0]?.code]).toEqual([422, 'too_many_rows']);
     expect(await total('toomany')).toBe(0);
-    const large = await send(Buffer.alloc(16_777_217, 0x20), json);
+    const large = await send(Buffer.alloc(25_165_825, 0x20), json);
     expect([large.status, large.json.code]).toEqual([413, 'body_too_large']);
   });
 
+  it('rows of the longest targets fit, 10,000 of them', async () => {
+    // Not addresses: they are read and refused one by one, which is fast, and the bound is that of the body.
+    const row = { target: 'x'.repeat(2_048), name: 'n'.repeat(120), slug: 's'.repeat(64) };
+    const line = `${JSON.stringify(row)}\n`;
+    const answer = await send(line.repeat(10_000), ndjson);
+    expect(resultOf(answer)).toMatchObject({ created: 0, failed: 10_000 });
+  }, 60_000);
+
   it('costs one request, and is for editors', async () => {
+    // To the begin of a minute: the count that is compared is that of a minute.
+    clock.offsetMs += 60_000 - (clock.now() % 60_000);
     const before = Number(
       (await client.call('GET', '/v1/session')).headers['x-ratelimit-remaining'],
     );
@@ -253,7 +266,7 @@ describe('what goes out', () => {
     expect(response.statusCode).toBe(200);
     response.body.on('error', () => undefined);
     controller.abort();
-    await expect.poll(async () => await total('gone'), { timeout: 10_000 }).toBe(400);
+    await expect.poll(async () => await total('gone'), soon).toBe(400);
   });
 
   it('10,000 rows at once, and the service answers others meanwhile', async () => {
@@ -273,7 +286,7 @@ describe('what goes out', () => {
     await others;
     expect(resultOf(answer)).toMatchObject({ created: 10_000, failed: 0 });
     expect(answered).toBeGreaterThan(20);
-  }, 60_000);
+  }, 240_000);
 });
 
 describe('Idempotency-Key', () => {

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationAccess, type Access } from '../../src/api/roles.ts';
 import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
+import { roundLogo } from '../images/looks.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -19,6 +20,7 @@ let service: Service;
 let client: Client;
 let operations: Operation[];
 const target = 'https://example.com/';
+const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
 
 beforeAll(async () => {
   service = await startService({
@@ -60,6 +62,7 @@ const stranger = (): Record<string, string> => {
 const bodies: Readonly<Record<string, unknown>> = {
   createQrCode: { target },
   createQrCodes: [{ target }],
+  createLogo: { data: logoData },
   updateQrCode: { name: 'n' },
   replaceQrCode: { target },
   createApiKey: { name: 'k', role: 'viewer' },
@@ -105,6 +108,7 @@ async function idFor({ path }: Operation): Promise<string> {
   const made = async (address: string, body: unknown): Promise<string> =>
     word((await client.call('POST', address, { body })).json.id);
   if (path.startsWith('/qr-codes')) return await made('/v1/qr-codes', { target });
+  if (path.startsWith('/logos')) return await made('/v1/logos', bodies.createLogo);
   if (path.startsWith('/campaigns')) return await made('/v1/campaigns', bodies.createCampaign);
   if (path.startsWith('/api-keys'))
     return await made('/v1/api-keys', { name: 'x', role: 'viewer' });
@@ -175,6 +179,7 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
   const { token: key } = await keys.create(own);
   const unknown: Readonly<Record<string, string>> = {
     '/qr-codes': 'qr_00000000000000000000',
+    '/logos': `logo:${'0'.repeat(32)}`,
     '/campaigns': 'cmp_00000000000000000000',
     '/api-keys': 'key_00000000000000000000',
     '/team/invites': 'inv_00000000000000000000',

@@ -4,11 +4,13 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { PNG } from 'pngjs';
+import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { draw, imageFormats, type ImageFormat } from '../../src/images/drawing.ts';
 import { lookOf } from '../../src/images/look.ts';
 import { cleanLogo } from '../../src/images/logo.ts';
 import type { LogoImage } from '../../src/images/picture.ts';
+import type { Design } from '../../src/model/design.ts';
 import { designs, roundLogo } from './looks.ts';
 import { readAny, readPng, readZxing, scanBoth, type ReadPng } from './read-image.ts';
 
@@ -80,6 +82,23 @@ describe('bytes', () => {
     const look = lookOf({ background: 'transparent', dotStyle: 'dots' });
     const dots = readPng(await draw({ content, format: 'png', size: 256, look }));
     expect(dots.rgba[3]).toBe(0);
+  });
+
+  test.each<Design>([
+    {},
+    { dotStyle: 'dots', eyeStyle: 'circle' },
+    { gradient: { from: '#0a3d91', to: '#a4133c' } },
+  ])('a transparent ground is white underneath: %o', async (design) => {
+    const look = lookOf({ ...design, background: 'transparent' });
+    for (const format of ['png', 'webp'] as const) {
+      const bytes = await draw({ content, format, size: 256, look });
+      const { data } = await sharp(bytes).removeAlpha().ensureAlpha().raw().toBuffer({
+        resolveWithObject: true,
+      });
+      const opaque = { width: 256, height: 256, rgba: new Uint8ClampedArray(data) };
+      expect(opaque.rgba.slice(0, 4)).toEqual(new Uint8ClampedArray([255, 255, 255, 255]));
+      expect(await scanBoth(opaque)).toEqual([content, content]);
+    }
   });
 
   test('an SVG names nothing outside itself', async () => {
