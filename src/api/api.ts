@@ -20,21 +20,19 @@ import {
   requestFingerprint,
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
-import { checkoutPage, checkoutPagePrefix } from './billing-page.ts';
 import { SessionCookie } from './cookie.ts';
 import { frontPage } from './front-page.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
-import { invitePage, invitePagePath } from './invite-page.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
 import { receiversPage, receiversPagePath } from './receivers-page.ts';
 import { ReadyImages } from './ready-images.ts';
 import { referencePage } from './reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
-import type { RawCall, Result, Route, StreamedResult } from './route.ts';
+import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
 import { Router, type Match } from './router.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
@@ -76,7 +74,6 @@ export class ApiServer implements Handler {
       ['/', frontPage(config.api.publicUrl)],
       ['/docs', referencePage(openApi, routes)],
       [receiversPagePath, receiversPage(config.webhooks.retryDelaysMs)],
-      [invitePagePath, invitePage()],
     ]);
     const readyImages = new ReadyImages(services.committed);
     this.ready = readyImages;
@@ -147,19 +144,11 @@ export class ApiServer implements Handler {
     const isImage = path.startsWith('/i/');
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
-    const isCheckout = path.startsWith(checkoutPagePrefix);
-    if (page === undefined && !isImage && !isMetrics && !isHealth && !isCheckout) return undefined;
+    if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
     if (!isRead) {
       return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
     }
     if (page !== undefined) return { reply: page, route: path };
-    if (isCheckout) {
-      const { billing } = this.#services;
-      return {
-        reply: checkoutPage(billing, request, config.api.publicUrl),
-        route: 'checkout_page',
-      };
-    }
     if (isMetrics) return { reply: await metricsReply(metrics), route: path };
     if (isHealth) {
       return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
@@ -214,6 +203,7 @@ export class ApiServer implements Handler {
       header: (name: KeptHeader) => request.header(name),
     };
     try {
+      if (takesBody(match.route)) assertPlain(request.header('content-encoding'));
       if (isKept(match.route) && key !== undefined) {
         return await this.#once(match.route, request, key, call);
       }
@@ -299,6 +289,13 @@ function scopeOf(actor: Actor | undefined, request: Request, key: string): [numb
   if (actor !== undefined) return [actor.workspaceNo, key];
   assertIdempotencyKey(key);
   return [0, hash('sha256', `${request.clientAddress}\n${key}`, 'base64url')];
+}
+
+/** A packed body would be read as the bytes it is packed into. @throws Failure unsupported_media_type */
+function assertPlain(encoding = 'identity'): void {
+  if (/^(?:identity)?$/i.test(encoding)) return;
+  const detail = 'Cannot read the body: its Content-Encoding is not supported, expected none';
+  throw new Failure('unsupported_media_type', detail);
 }
 
 function routeName(match: Match): string {

@@ -105,7 +105,7 @@ export const checkout = z
   .meta({ id: 'Checkout' });
 
 export const portal = z.object({
-  url: address.meta({ example: 'https://billing.stripe.com/p/session/…' }),
+  url: address.meta({ example: 'https://billing.stripe.com/p/session/test' }),
 });
 export const received = z.object({ received: z.literal(true) });
 

@@ -63,6 +63,11 @@ const campaignId = z
 const externalId = plainText(externalIdLengthMax).meta({ description: 'Your own id of it' });
 const expiresAt = moment.meta({ description: 'From then on the code answers 410' });
 
+/** A field that may be left out, or be null: that is how answers write what is not set. */
+function unset<Field extends z.ZodType>(field: Field) {
+  return field.nullish().transform((value) => value ?? undefined);
+}
+
 export const createBody = z
   .strictObject({
     type: type.optional().meta({ description: 'Default `url`' }),
@@ -70,15 +75,15 @@ export const createBody = z
     dynamic: z.boolean().optional().meta({
       description: 'Default true for `url`: a printed code whose target can change',
     }),
-    name: name.optional(),
-    slug: slug.optional(),
-    campaignId: campaignId.optional(),
-    tags: tags.optional(),
-    expiresAt: expiresAt.optional(),
-    scanLimit: scanLimit.optional(),
-    metadata: metadata.optional(),
-    externalId: externalId.optional(),
-    design: design.optional(),
+    name: unset(name),
+    slug: unset(slug),
+    campaignId: unset(campaignId),
+    tags: unset(tags),
+    expiresAt: unset(expiresAt),
+    scanLimit: unset(scanLimit),
+    metadata: unset(metadata),
+    externalId: unset(externalId),
+    design: unset(design),
   })
   .meta({ id: 'QrCodeCreate' });
 
@@ -98,15 +103,15 @@ export const patchBody = z
 export const putBody = z
   .strictObject({
     target,
-    name: name.optional(),
-    tags: tags.optional(),
-    expiresAt: expiresAt.optional(),
-    scanLimit: scanLimit.optional(),
-    metadata: metadata.optional(),
-    campaignId: campaignId.optional(),
-    design: design.optional(),
+    name: unset(name),
+    tags: unset(tags),
+    expiresAt: unset(expiresAt),
+    scanLimit: unset(scanLimit),
+    metadata: unset(metadata),
+    campaignId: unset(campaignId),
+    design: unset(design),
   })
-  .meta({ id: 'QrCodePut', description: 'Full replacement: absent resets' });
+  .meta({ id: 'QrCodePut', description: 'Full replacement: absent or null resets' });
 
 export const listQuery = z.object({
   ...pageQuery,

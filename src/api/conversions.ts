@@ -33,7 +33,12 @@ function createOne({ conversions }: ConversionsOptions): Route {
       'the value differs.',
     query: noQuery,
     body: conversionBody,
-    answer: { status: 201, schema: conversion, what: 'It is counted; Location sums the code’s' },
+    answer: {
+      status: 201,
+      schema: conversion,
+      what: 'It is counted; Location sums the code’s',
+      known: 'Its `externalId` was counted before: the first',
+    },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { qrId, value, externalId }, keep }) => {
       const answer = (made: Conversion) =>

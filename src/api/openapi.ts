@@ -121,14 +121,15 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
         }
       : {}),
     responses: {
-      [`${answer.status}`]: {
-        description: answer.what,
-        headers: rateHeaders,
-        content: contentOf(answer),
-      },
+      ...successOf(answer.status, answer.what, answer),
+      ...(answer.known === undefined ? {} : successOf(200, answer.known, answer)),
       ...failuresOf([...commonFailures, ...(hasBody ? bodyFailures : []), ...route.failures]),
     },
   };
+}
+
+function successOf(status: number, description: string, answer: Route['answer']) {
+  return { [`${status}`]: { description, headers: rateHeaders, content: contentOf(answer) } };
 }
 
 function contentOf({ schema, mediaTypes = [jsonType] }: Route['answer']) {

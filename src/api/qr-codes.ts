@@ -3,6 +3,7 @@
  * codes room's. The answer of a create is kept for its Idempotency-Key in the create's transaction.
  */
 import type { CodeBook } from '../codes/code-book.ts';
+import { contentFaults } from '../codes/rules.ts';
 import { isFaults, validateTarget } from '../codes/targets.ts';
 import { codeTypes, type CodeType, type QrCodeRecord } from '../model/code.ts';
 import type { Actor } from '../model/workspace.ts';
@@ -204,11 +205,20 @@ function deleteOne({ codes }: QrCodesOptions): Route {
   });
 }
 
-/** The faults of a new code's target, when its other fields are at fault already. */
+/** The faults of a new code's target, slug and kind, when its other fields are at fault already. */
 export function createFaults(raw: unknown, ownHosts: readonly string[]): readonly Fault[] {
-  const type = fieldOf(raw, 'type') ?? 'url';
-  const known = codeTypes.find((name) => name === type);
-  return known === undefined ? [] : targetFaults(known, raw, ownHosts);
+  const given = fieldOf(raw, 'type') ?? 'url';
+  const type = codeTypes.find((name) => name === given);
+  if (type === undefined) return [];
+  const [slug, dynamic] = [fieldOf(raw, 'slug'), fieldOf(raw, 'dynamic')];
+  const content = {
+    type,
+    dynamic: typeof dynamic === 'boolean' ? dynamic : type === 'url',
+    ...(typeof slug === 'string' ? { slug } : {}),
+    tags: [],
+    metadata: {},
+  };
+  return [...targetFaults(type, raw, ownHosts), ...contentFaults(content)];
 }
 
 /** For a change of an existing code: its type says what its target may be. */

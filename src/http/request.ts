@@ -42,6 +42,7 @@ export const keptHeaders = [
   'accept',
   'accept-encoding',
   'authorization',
+  'content-encoding',
   'content-length',
   'content-type',
   'cookie',

@@ -67,6 +67,8 @@ export interface ApiKeyRecord {
   readonly role: Role;
   readonly createdAtMs: number;
   readonly expiresAtMs?: number;
+  /** Of a rotated key, whose `expiresAtMs` is the overlap's end: when it was to expire; null = never. */
+  readonly madeToEndAtMs?: number | null;
   readonly revokedAtMs?: number;
 }
 

@@ -14,7 +14,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import {
   journalFolder,
   listJournals,
@@ -34,7 +34,7 @@ import {
   manifestVersion,
   type OnFile,
 } from './backup-files.ts';
-import { DataFolderError, type DataFolder } from './data-folder.ts';
+import { DataFolderError, type DataFolder, makeFolder, systemErrorCode } from './data-folder.ts';
 
 /** A journal that moves on by whole segments while it is copied is copied anew this often. */
 const triesMax = 3;
@@ -42,9 +42,9 @@ const triesMax = 3;
 const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|^cache$/;
 
 /**
- * @param target a folder that does not exist, or is empty
+ * @param target a folder that does not exist, or is empty; not in the data folder
  * @param createdAt ISO 8601, for the manifest
- * @throws DataFolderError when the target is taken or a journal cannot be copied whole
+ * @throws DataFolderError when the target is taken or cannot be written, or a journal cannot be copied whole
  */
 export async function backup(
   folder: DataFolder,
@@ -53,15 +53,24 @@ export async function backup(
   onFile: OnFile,
 ): Promise<BackupReport> {
   const path = resolve(target);
-  assertEmpty(path, 'back up to');
+  if (`${path}${sep}`.startsWith(`${folder.path}${sep}`)) {
+    throw new DataFolderError(
+      `Cannot back up to ${path}: it is in the data folder, expected one outside`,
+    );
+  }
   if (!existsSync(folder.managementFile)) {
     throw new DataFolderError(
       `Cannot back up ${folder.path}: there is no data, expected a data folder`,
     );
   }
   const draft = join(dirname(path), `.${basename(path)}.partial`);
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { recursive: true, mode: 0o700 });
+  try {
+    assertEmpty(path, 'back up to');
+    rmSync(draft, { recursive: true, force: true });
+    makeFolder(draft);
+  } catch (error) {
+    throw refusal(path, error);
+  }
   const files: CopiedFile[] = [];
   const keep = async (name: string): Promise<void> => {
     const copied = await describe(draft, name);
@@ -78,9 +87,19 @@ export async function backup(
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    throw error;
+    throw refusal(path, error);
   }
   return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** What the system says of the target, in words; other errors as they are. */
+function refusal(path: string, error: unknown): unknown {
+  if (error instanceof DataFolderError || !(error instanceof Error && 'syscall' in error)) {
+    return error;
+  }
+  return new DataFolderError(
+    `Cannot back up to ${path}: ${systemErrorCode(error)}, expected a folder that can be made and written`,
+  );
 }
 
 type Keep = (name: string) => Promise<void>;

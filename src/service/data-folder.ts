@@ -8,6 +8,7 @@
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
  *   delivery.mdb     webhooks on their way, the retry wheel, dead letters
+ *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   logos/           pictures in the middle of codes
  *   cache/images/    drawn images, good to delete
@@ -23,11 +24,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
@@ -50,11 +52,29 @@ export interface DataFolder {
   readonly journalRoot: string;
 }
 
+/**
+ * Makes the folder and what is missing above it. Node's own `recursive` never returns below a folder in which
+ * nothing can be made (/proc): there the parent exists and the folder's name is still unknown.
+ * @throws Error of the system
+ */
+export function makeFolder(path: string): void {
+  const mode = 0o700;
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode });
+  }
+}
+
 /** Makes the folder when it is absent and tells where things are in it. */
 export function openDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     accessSync(path, constants.W_OK | constants.R_OK | constants.X_OK);
   } catch (error) {
     const code = systemErrorCode(error);
@@ -155,5 +175,5 @@ function isAnswered(path: string): Promise<boolean> {
   });
 }
 
-const systemErrorCode = (error: unknown): string =>
+export const systemErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : String(error);

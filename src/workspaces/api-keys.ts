@@ -1,8 +1,5 @@
 /**
- * API keys: JWTs, HS256 and nothing else, signed with a secret of this installation.
- *
- *   header  { alg: "HS256", typ: "JWT", kid }
- *   claims  { iss: "quietzone", sub: "usr_…", ws: "ws_…", role, jti: "key_…", iat, exp? }
+ * API keys: made, rotated with an overlap, revoked, and known again by their tokens.
  *
  * The first request with a token verifies its signature (about 50 µs); later ones find it by the
  * SHA-256 of the token: what an attacker can time is the comparison of hashes that he cannot choose.
@@ -10,8 +7,6 @@
  * another, so a revocation holds on the next request. Tokens are never stored or logged.
  */
 import { hash } from 'node:crypto';
-import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
-import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import { parseId, type IdSource } from '../model/ids.ts';
 import {
@@ -23,21 +18,16 @@ import {
   type PlanLimits,
   type Role,
 } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { DelayedWrite } from './delayed-write.ts';
-import type { SigningKey } from './signing-keys.ts';
+import { KeyTokens, type KeyTokensParts, unauthorized } from './key-tokens.ts';
 
-const issuer = 'quietzone';
-const algorithm = 'HS256';
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;
 /** Verified tokens kept in memory, about 600 bytes each. */
 const verifiedMax = 10_000;
 /** `lastUsedAt` is written this often at most. */
 const usesDelayMs = 5_000;
-/** The file of signing keys is read again for an unknown `kid`, at most this often. */
-const reloadIntervalMs = 1_000;
 const keyNameLengthMax = 120;
 /** Keys of a workspace that work at the same time; counted one by one only beyond the other number. */
 const liveKeysMax = 1_000;
@@ -69,12 +59,8 @@ export interface Verified {
   readonly limits: PlanLimits;
 }
 
-export interface ApiKeysParts {
-  readonly store: Management;
+export interface ApiKeysParts extends KeyTokensParts {
   readonly ids: IdSource;
-  readonly clock: Clock;
-  /** Reads the signing keys, newest first. */
-  readonly signingKeys: () => readonly SigningKey[];
 }
 
 interface Known {
@@ -87,18 +73,14 @@ interface Known {
 
 export class ApiKeys {
   readonly #parts: ApiKeysParts;
+  readonly #tokens: KeyTokens;
   readonly #known = new Map<string, Known>();
   readonly #uses = new Map<string, number>();
   readonly #usesWrite: DelayedWrite;
-  #signingKeys: readonly SigningKey[];
-  #signingKeysReadAtMs: number;
-  /** A rotation raises the access version: a `kid` of since then is worth a look at the file. */
-  #signingKeysVersion = -1;
 
   constructor(parts: ApiKeysParts) {
     this.#parts = parts;
-    this.#signingKeys = parts.signingKeys();
-    this.#signingKeysReadAtMs = parts.clock.monotonicMs();
+    this.#tokens = new KeyTokens(parts);
     this.#usesWrite = new DelayedWrite(usesDelayMs, async () => await this.#writeUses());
   }
 
@@ -109,7 +91,7 @@ export class ApiKeys {
   async create(key: NewApiKey, keep: Keep = keepNothing): Promise<MadeKey> {
     const { store, ids, clock } = this.#parts;
     const { workspaceNo, userId, name, role, expiresAtMs, grantor = 'owner' } = key;
-    if (name === '' || name.length > keyNameLengthMax) {
+    if (name === '' || Array.from(name).length > keyNameLengthMax) {
       const message = `A name of 1 to ${keyNameLengthMax} characters`;
       const faults = [{ path: 'name', code: 'invalid_name', message }];
       throw new Failure('validation_failed', message, { faults });
@@ -132,7 +114,7 @@ export class ApiKeys {
 
   /**
    * Makes a key in place of another, which goes on for `overlapMs`; both speak for who asks. A key that
-   * was to expire is replaced by one with as long a life.
+   * was to expire is replaced by one with as long a life: as it was made, not as a rotation cut it short.
    * @throws Failure not_found (also revoked or expired), forbidden for a key above the actor's role
    */
   async rotate(
@@ -145,8 +127,8 @@ export class ApiKeys {
     const { workspaceNo, userId, role } = actor;
     const old = this.#live(workspaceNo, keyId);
     const createdAtMs = clock.now();
-    const { expiresAtMs: oldEndMs, ...kept } = old;
-    const lifeMs = oldEndMs === undefined ? undefined : oldEndMs - old.createdAtMs;
+    const { expiresAtMs: oldEndMs, madeToEndAtMs = oldEndMs ?? null, ...kept } = old;
+    const lifeMs = madeToEndAtMs === null ? undefined : madeToEndAtMs - old.createdAtMs;
     const made = await this.#prepare({
       ...kept,
       id: ids.newId('key'),
@@ -162,7 +144,7 @@ export class ApiKeys {
       }
       this.#write(made, role);
       const expiresAtMs = Math.min(oldEndMs ?? Infinity, createdAtMs + overlapMs);
-      store.apiKeys.put(keyId, { ...found, expiresAtMs });
+      store.apiKeys.put(keyId, { ...found, expiresAtMs, madeToEndAtMs });
       keep(made);
       return made;
     });
@@ -244,7 +226,7 @@ export class ApiKeys {
   async #prepare(record: ApiKeyRecord): Promise<MadeKey> {
     const workspace = this.#parts.store.workspaces.get(record.workspaceNo);
     if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
-    return { record, token: await this.#sign(record, workspace.id) };
+    return { record, token: await this.#tokens.sign(record, workspace.id) };
   }
 
   /** Inside a transaction, before anything else is written. @throws Failure not_found, forbidden, conflict */
@@ -275,25 +257,8 @@ export class ApiKeys {
     return this.list(workspaceNo).filter(isLive).length;
   }
 
-  async #sign(record: ApiKeyRecord, workspaceId: string): Promise<string> {
-    // Read anew: the secret may have been rotated from the command line.
-    this.#reload();
-    const signingKey = this.#signingKeys[0];
-    if (signingKey === undefined) throw new Error('Cannot sign: no signing key, expected one');
-    const jwt = new SignJWT({ ws: workspaceId, role: record.role })
-      .setProtectedHeader({ alg: algorithm, typ: 'JWT', kid: signingKey.kid })
-      .setIssuer(issuer)
-      .setSubject(record.userId)
-      .setJti(record.id)
-      .setIssuedAt(Math.floor(record.createdAtMs / 1_000));
-    if (record.expiresAtMs !== undefined) {
-      jwt.setExpirationTime(Math.ceil(record.expiresAtMs / 1_000));
-    }
-    return await jwt.sign(signingKey.secret);
-  }
-
   async #learn(digest: string, token: string): Promise<Known> {
-    const claims = await this.#claims(token);
+    const claims = await this.#tokens.read(token);
     const keyId = parseId('key', claims.jti ?? '');
     const record = keyId === undefined ? undefined : this.#parts.store.apiKeys.get(keyId);
     if (record === undefined || record.userId !== claims.sub) throw unauthorized();
@@ -313,40 +278,6 @@ export class ApiKeys {
     }
     this.#known.set(digest, known);
     return known;
-  }
-
-  async #claims(token: string): Promise<JWTPayload> {
-    try {
-      const { payload } = await jwtVerify(token, (header) => this.#secretOf(header.kid), {
-        algorithms: [algorithm],
-        issuer,
-        requiredClaims: ['sub', 'ws', 'role', 'jti', 'iat'],
-        currentDate: new Date(this.#parts.clock.now()),
-      });
-      return payload;
-    } catch (error) {
-      if (error instanceof errors.JOSEError || error instanceof Failure) throw unauthorized();
-      // What the token makes the library throw otherwise (bad base64, bad UTF-8) is the token's fault.
-      if (error instanceof TypeError || error instanceof SyntaxError) throw unauthorized();
-      throw error;
-    }
-  }
-
-  #secretOf(kid: string | undefined): SigningKey['secret'] {
-    const find = (): SigningKey | undefined => this.#signingKeys.find((key) => key.kid === kid);
-    const isOld =
-      this.#parts.clock.monotonicMs() - this.#signingKeysReadAtMs >= reloadIntervalMs ||
-      accessVersion(this.#parts.store) !== this.#signingKeysVersion;
-    if (find() === undefined && isOld) this.#reload();
-    const found = find();
-    if (found === undefined) throw unauthorized();
-    return found.secret;
-  }
-
-  #reload(): void {
-    this.#signingKeysReadAtMs = this.#parts.clock.monotonicMs();
-    this.#signingKeysVersion = accessVersion(this.#parts.store);
-    this.#signingKeys = this.#parts.signingKeys();
   }
 
   /** What the stored records say about a key now. */
@@ -391,8 +322,4 @@ function workspaceRange(workspaceNo: number) {
 function assertGrants(grantor: Role, role: Role): void {
   if (roleAtLeast(grantor, role)) return;
   throw new Failure('forbidden', `A key for ${role} needs a member with that role or above`);
-}
-
-function unauthorized(): Failure {
-  return new Failure('unauthorized', 'A valid API key is needed: Authorization: Bearer <API_KEY>');
 }

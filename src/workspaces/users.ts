@@ -54,7 +54,11 @@ export class Users {
   async prepare(user: NewUser): Promise<UserRecord> {
     const { email, name, password } = user;
     const long =
-      email.length > emailLengthMax ? 'email' : name.length > nameLengthMax ? 'name' : '';
+      email.length > emailLengthMax
+        ? 'email'
+        : Array.from(name).length > nameLengthMax
+          ? 'name'
+          : '';
     if (long !== '') {
       const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
       throw new Failure('validation_failed', `Too long: ${long}`, { faults });

@@ -8,7 +8,9 @@ import { parseJson } from '../../src/api/json.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { Client, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';
+import { leastMilliseconds } from '../support/least-milliseconds.ts';
 import { startService, type Service } from '../support/service.ts';
+import { soon } from '../support/soon.ts';
 
 let service: Service;
 let client: Client;
@@ -80,6 +82,20 @@ describe('POST /v1/qr-codes with', () => {
     expect([answer.status, answer.json.code]).toEqual([415, 'unsupported_media_type']);
   });
 
+  test.each([
+    ['gzip', 415],
+    ['gzip, br', 415],
+    ['identity', 201],
+  ])('content encoding %s is %i', async (encoding, status) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+    const answer = await client.call('POST', '/v1/qr-codes', { raw: `{${target}}`, headers });
+    expect(answer.status).toBe(status);
+    const csv = { ...headers, 'content-type': 'text/csv' };
+    const raw = 'target\nhttps://example.com/\n';
+    const bulk = await client.call('POST', '/v1/qr-codes/bulk', { raw, headers: csv });
+    expect(bulk.status).toBe(status === 201 ? 200 : status);
+  });
+
   test('nothing got into any prototype, and no 5xx was logged', () => {
     expect(Reflect.get({}, 'role')).toBeUndefined();
     expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
@@ -107,7 +123,7 @@ test('clients that leave at any byte of a request: no defect, nothing in flight'
       socket.write(whole.slice(0, length), () => socket.resetAndDestroy());
     });
   }
-  await vi.waitFor(() => expect(service.server.inFlight).toBe(0), { timeout: 10_000 });
+  await vi.waitFor(() => expect(service.server.inFlight).toBe(0), soon);
   expect(service.logLines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   expect((await client.call('GET', '/v1/qr-codes?limit=1')).status).toBe(200);
 });
@@ -153,10 +169,11 @@ describe('parseJson', () => {
   });
 
   test('refuses 500,000 nested arrays and 64 KB of quotes in well under a second', () => {
-    const started = performance.now();
-    expect(() => parseJson(bytes(nested(500_000, '[', ']')))).toThrow(/nests deeper/);
-    expect(() => parseJson(bytes('"\\"'.repeat(22_000)))).toThrow(/not JSON/);
-    expect(performance.now() - started).toBeLessThan(500);
+    const spentMs = leastMilliseconds(() => {
+      expect(() => parseJson(bytes(nested(500_000, '[', ']')))).toThrow(/nests deeper/);
+      expect(() => parseJson(bytes('"\\"'.repeat(22_000)))).toThrow(/not JSON/);
+    });
+    expect(spentMs).toBeLessThan(500);
   });
 
   function isSafe(value: unknown): boolean {
@@ -184,7 +201,7 @@ describe('too much at once', () => {
     const other = new Client(own.url, own.apiKey);
     const { json } = await other.call('POST', '/v1/qr-codes', { raw: `{${target}}` });
     const drawing = other.call('GET', `/i/${word(json.id)}.png`);
-    await vi.waitFor(() => expect(own.server.inFlight).toBe(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(own.server.inFlight).toBe(1), soon);
     const refused = await other.call('GET', '/v1/qr-codes');
     expect([refused.status, refused.json.code]).toEqual([503, 'overloaded']);
     expect(refused.headers['retry-after']).toBe('1');
@@ -201,7 +218,7 @@ describe('too much at once', () => {
     const head =
       `POST /v1/qr-codes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.apiKey}\r\n` +
       'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n';
-    const answer = await sendRaw(own.port, [head, ...Array<string>(50).fill('{')], 900);
+    const answer = await sendRaw(own.port, [head, ...Array<string>(50).fill('{')]);
     expect([answer.statuses, answer.closed]).toEqual([[408], true]);
     expect(answer.text).toContain('"code":"request_timeout"');
     await own.stop();

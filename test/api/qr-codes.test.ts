@@ -92,6 +92,52 @@ describe('POST /v1/qr-codes', () => {
     }
   });
 
+  test('a reserved slug and a kind that cannot be come with faults of shape', async () => {
+    const { faults } = await client.call('POST', '/v1/qr-codes', {
+      body: { target: 'hello', type: 'text', dynamic: true, slug: 'api', name: '' },
+    });
+    expect(faults.map(({ path, code }) => [path, code])).toEqual([
+      ['name', 'too_small'],
+      ['dynamic', 'static_only'],
+      ['slug', 'reserved'],
+    ]);
+  });
+
+  test('null is how a field that is not set can be written: POST and PUT take it as left out', async () => {
+    const unset = {
+      name: null,
+      tags: null,
+      expiresAt: null,
+      scanLimit: null,
+      metadata: null,
+      campaignId: null,
+      design: null,
+    };
+    const plain = await client.call('POST', '/v1/qr-codes', { body: { target } });
+    const body = { ...unset, target, slug: null, externalId: null };
+    const made = await client.call('POST', '/v1/qr-codes', { body });
+    expect(made.status).toBe(201);
+    const { id, shortUrl, imageUrl, slug, createdAt, updatedAt } = made.json;
+    const own = { id, shortUrl, imageUrl, slug, createdAt, updatedAt };
+    expect(made.json).toEqual({ ...plain.json, ...own });
+    const path = `/v1/qr-codes/${word(id)}`;
+    await client.call('PATCH', path, { body: { name: 'Table 12', tags: ['a'], scanLimit: 3 } });
+    const put = await client.call('PUT', path, { body: { ...unset, target } });
+    expect(put.status).toBe(200);
+    expect(put.json).toMatchObject({ name: null, tags: [], scanLimit: null });
+    const without = await client.call('PUT', path, { body: { ...unset, target: null } });
+    expect(without.faults).toMatchObject([{ path: 'target' }]);
+  });
+
+  test('a name has 120 characters, however many units of UTF-16 they take', async () => {
+    const name = '😀'.repeat(120);
+    const { status, json } = await client.call('POST', '/v1/qr-codes', { body: { target, name } });
+    expect([status, json.name]).toEqual([201, name]);
+    const path = `/v1/qr-codes/${word(json.id)}`;
+    const long = await client.call('PATCH', path, { body: { name: `${name}x` } });
+    expect(long.faults).toMatchObject([{ path: 'name' }]);
+  });
+
   test.each([
     ['no target', {}, 'target'],
     ['a design of another shape', { target, design: { colour: '#000' } }, 'design.colour'],
@@ -219,6 +265,7 @@ describe('DELETE /v1/qr-codes/:id', () => {
 
 describe('GET /v1/qr-codes', () => {
   test('pages, cursors, filters and totals agree', async () => {
+    const day = new Date().toISOString().slice(0, 10);
     const own = await startService();
     const other = new Client(own.url, own.apiKey);
     for (let index = 0; index < 25; index += 1) {
@@ -241,7 +288,6 @@ describe('GET /v1/qr-codes', () => {
     expect(tagged.json).toMatchObject({ total: 5, limit: 2 });
     const fixed = await other.call('GET', '/v1/qr-codes?dynamic=false&type=url');
     expect(fixed.json.total).toBe(12);
-    const day = new Date().toISOString().slice(0, 10);
     const days = await other.call('GET', `/v1/qr-codes?from=${day}&to=2099-12-31`);
     expect(days.json.total).toBe(25);
     await other.close();

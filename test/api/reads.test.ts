@@ -6,15 +6,17 @@ import { dayOf, formatDay } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
 import { Client, word } from '../support/client.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
 import { startService, type Service } from '../support/service.ts';
 
+const clock = new OffsetClock();
 let service: Service;
 let client: Client;
 let id: string;
 let no: number;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ clock });
   client = new Client(service.url, service.apiKey);
   const body = { target: 'https://example.com/' };
   id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
@@ -25,7 +27,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-const today = (): number => dayOf(Date.now());
+const today = (): number => dayOf(clock.now());
 
 describe('analytics', () => {
   test('has exactly the specified fields', async () => {

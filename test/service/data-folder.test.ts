@@ -8,6 +8,7 @@ import {
   DataFolderError,
   DataFolderHeldError,
   holdDataFolder,
+  makeFolder,
   openDataFolder,
   readSecret,
 } from '../../src/service/data-folder.ts';
@@ -55,4 +56,15 @@ test('a secret is the same at every start, and half a draft of one does no harm'
   expect(readSecret(folder, 'visitor.key', 16)).toEqual(secret);
   expect(readdirSync(path)).toEqual(['visitor.key']);
   expect(() => readSecret(folder, 'visitor.key', 32)).toThrow(DataFolderError);
+});
+
+test('a folder is made with what is missing above it, and refused where none can be made', () => {
+  makeFolder(join(path, 'a', 'b', 'c'));
+  makeFolder(join(path, 'a', 'b', 'c'));
+  expect(readdirSync(join(path, 'a', 'b'))).toEqual(['c']);
+  writeFileSync(join(path, 'file'), '');
+  expect(() => makeFolder(join(path, 'file'))).toThrow(/EEXIST/);
+  expect(() => makeFolder(join(path, 'file', 'below'))).toThrow(/ENOTDIR/);
+  expect(() => makeFolder('/proc/quietzone/data')).toThrow(/ENOENT/);
+  expect(() => openDataFolder('/proc/quietzone')).toThrow(DataFolderError);
 });

@@ -117,6 +117,21 @@ describe('the token', () => {
     expect(await outcome(office, first.apiKey)).toBe('accepted');
   });
 
+  test('has one spelling: no other last character, no padding', async () => {
+    const office = await openOffice();
+    const token = office.first.apiKey;
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/';
+    for (const last of alphabet) {
+      const spelt = token.slice(0, -1) + last;
+      expect(await outcome(office, spelt), last).toBe(
+        spelt === token ? 'accepted' : 'unauthorized',
+      );
+    }
+    for (const tail of ['=', '==', '.', ' ', '\n', 'A']) {
+      expect(await outcome(office, token + tail), JSON.stringify(tail)).toBe('unauthorized');
+    }
+  });
+
   test('expires to the millisecond, warm or not', async () => {
     const office = await openOffice();
     const { services, first, clock } = office;
@@ -200,6 +215,29 @@ test("a key acts with its user's present role when that is less", async () => {
   await expect(keys.verify(token)).rejects.toMatchObject({ code: 'unauthorized' });
   expect((await keys.verify(first.apiKey)).actor.role).toBe('owner');
 });
+
+test.each([
+  ['without an end', undefined],
+  ['with an end', 1_000_000_000],
+])(
+  'a key %s that is rotated twice is replaced by keys with its own life',
+  async (_what, lifeMs) => {
+    const { services, first, clock } = await openOffice();
+    const owner = { workspaceNo: 1, userId: first.user.id, role: 'owner' } as const;
+    const made = await services.keys.create({
+      ...owner,
+      name: 'Long',
+      ...(lifeMs === undefined ? {} : { expiresAtMs: clock.now() + lifeMs }),
+    });
+    for (const overlapMs of [60_000, 30_000]) {
+      const { record } = await services.keys.rotate(owner, made.record.id, overlapMs);
+      expect(record.expiresAtMs).toBe(lifeMs === undefined ? undefined : clock.now() + lifeMs);
+      expect(record.madeToEndAtMs).toBeUndefined();
+      expect(services.keys.find(made.record.id)?.expiresAtMs).toBe(clock.now() + overlapMs);
+      clock.move(1_000);
+    }
+  },
+);
 
 test('a rotated signing secret signs new keys and old ones stay good', async () => {
   const office = await openOffice();

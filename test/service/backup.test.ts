@@ -1,0 +1,45 @@
+/** Targets that a backup must refuse at once and in words; what it copies is proven in flows/backup. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { backup } from '../../src/service/backup.ts';
+import { DataFolderError, openDataFolder } from '../../src/service/data-folder.ts';
+
+let parent: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'quietzone-backup-'));
+  mkdirSync(join(parent, 'data'));
+  writeFileSync(join(parent, 'data', 'management.mdb'), '');
+  writeFileSync(join(parent, 'file'), '');
+});
+afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+async function refusal(target: string): Promise<string> {
+  const folder = openDataFolder(join(parent, 'data'));
+  const taken = backup(folder, target, '2026-11-21T00:00:00.000Z', () => undefined);
+  return await taken.then(
+    () => 'taken',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
+}
+
+test.each([
+  ['a folder where none can be made', '/proc/quietzone', /ENOENT, expected a folder that can/],
+  ['one below it', '/proc/quietzone/backup', /ENOENT, expected a folder that can/],
+  ['a device', '/dev/null', /ENOTDIR, expected a folder that can/],
+])('%s', async (_what, target, message) => {
+  expect(await refusal(target)).toMatch(message);
+});
+
+test.each([
+  ['a file', 'file', /ENOTDIR, expected a folder that can be made and written/],
+  ['what would be below a file', 'file/backup', /ENOTDIR, expected a folder/],
+  ['the data folder', 'data', /is in the data folder, expected one outside/],
+  ['a folder in it', 'data/backup', /is in the data folder, expected one outside/],
+  ['a folder that holds something', '.', /it holds data, expected an empty folder/],
+])('%s', async (_what, name, message) => {
+  expect(await refusal(join(parent, name))).toMatch(message);
+  expect(readdirSync(parent).toSorted()).toEqual(['data', 'file']);
+  expect(readdirSync(join(parent, 'data'))).toEqual(['management.mdb']);
+});
