@@ -164,9 +164,6 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     log.error({ err }, 'cannot follow the links that another process changed'),
   );
   closers.push(() => follower.close());
-  const geo = loadGeoFiles(config.geo);
-  for (const warning of geo.warnings) log.warn(warning);
-  const visitor = { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
   const threads = new EngineThreads({
     config,
     clock: systemClock,
@@ -174,7 +171,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     folder,
     store: scans,
     links: memory,
-    visitor,
+    visitor: openVisitor(config, log, folder),
   });
   closers.push(() => threads.stop());
   // All threads boot while this one fills the link table.
@@ -198,6 +195,13 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   closers.push(() => images.close());
   const { deliveryFile } = folder;
   return { ...rooms, scans, links, report, codes, threads, images, bootstrapped, deliveryFile };
+}
+
+/** What tells scanners apart, and where they are. */
+function openVisitor(config: Config, log: Logger, folder: DataFolder) {
+  const geo = loadGeoFiles(config.geo);
+  for (const warning of geo.warnings) log.warn(warning);
+  return { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
 }
 
 async function assemble(

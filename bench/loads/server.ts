@@ -6,6 +6,13 @@ import { systemClock } from '../../src/system-clock.ts';
 const readyMsMax = 120_000;
 const stopMsMax = 20_000;
 const pollMs = 10;
+/**
+ * Below the range out of which the kernel gives ports to whoever connects or listens on port 0, and above the
+ * tests' own; processes that start together begin far from each other.
+ */
+const firstPort = 16_000;
+const ports = 6_000;
+let nextPort = (process.pid * 577) % ports;
 
 export interface ServerCommand {
   readonly file: string;
@@ -81,13 +88,18 @@ async function redirectOf(port: number, path: string): Promise<string | undefine
 
 /** A port that is free now. */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+  for (let tries = 0; tries < ports; tries++) {
+    const port = firstPort + nextPort;
+    nextPort = (nextPort + 1) % ports;
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`Cannot find a free port from ${firstPort} on`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 }

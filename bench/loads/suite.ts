@@ -14,7 +14,9 @@ import {
   resultCells,
   resultHeadings,
 } from './compare.ts';
+import { formatCrowd, measureCrowd } from './deliver-crowd.ts';
 import { reportDeliver } from './deliver-report.ts';
+import { formatSoak, measureSoak } from './deliver-soak.ts';
 import { imageCells, measureCachedImage } from './images.ts';
 import { createRequests, type LoadRequest, requestCount } from './requests.ts';
 import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
@@ -243,6 +245,32 @@ async function deliver(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
+/** Endpoints of which a tenth hang: what the others feel, and what becomes of those. */
+async function deliverCrowd({ isQuick }: LoadOptions): Promise<LoadReport> {
+  const arena = new Arena();
+  const bounds = isQuick
+    ? { endpoints: 20, rounds: 2, everyMs: 100, deadlineMs: 1_000, retryDelayMs: 200 }
+    : { endpoints: 1_000, rounds: 5, everyMs: 1_000, deadlineMs: 15_000, retryDelayMs: 5_000 };
+  try {
+    const whole = { ...bounds, hangEvery: 10 };
+    return { text: formatCrowd(await measureCrowd(arena, whole), whole), rows: ['crowd'] };
+  } finally {
+    await arena.close();
+  }
+}
+
+/** What grows while deliveries never pause; ten minutes with --full. */
+async function deliverSoak({ isQuick, isFull }: LoadOptions): Promise<LoadReport> {
+  const arena = new Arena();
+  const seconds = isQuick ? 1 : isFull ? 600 : 20;
+  try {
+    const soak = await measureSoak(arena, { rate: 2_000, seconds });
+    return { text: formatSoak(soak), rows: ['soak'] };
+  } finally {
+    await arena.close();
+  }
+}
+
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
   durability,
@@ -251,4 +279,6 @@ export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<Lo
   start,
   'cached-image': images,
   deliver,
+  'deliver-crowd': deliverCrowd,
+  'deliver-soak': deliverSoak,
 };

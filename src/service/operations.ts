@@ -22,8 +22,11 @@ export interface Observed {
   readonly images: Images;
   readonly scans: ScanStore;
   readonly management: Management;
-  /** What is wrong with webhooks; undefined = nothing. */
-  readonly webhooks: { readonly problem: string | undefined };
+  readonly webhooks: {
+    /** What is wrong with them; undefined = nothing. */
+    readonly problem: string | undefined;
+    readonly threadDeaths: number;
+  };
 }
 
 /** @param isStopping true once the service drains */
@@ -128,7 +131,7 @@ function registerRedirects(metrics: Metrics, { threads }: Observed): void {
   );
 }
 
-function registerShards(metrics: Metrics, { threads }: Observed): void {
+function registerShards(metrics: Metrics, { threads, images, webhooks }: Observed): void {
   type State = (typeof threads.shards)[number];
   const byShard = (value: (state: State) => number) => () =>
     threads.shards.map((state, shard) => ({ labels: { shard }, value: value(state) }));
@@ -181,6 +184,8 @@ function registerShards(metrics: Metrics, { threads }: Observed): void {
   metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => [
     { labels: { kind: 'redirect' }, value: sumRestarts(threads.redirects) },
     { labels: { kind: 'shard' }, value: sumRestarts(threads.shards) },
+    { labels: { kind: 'images' }, value: images.stats().pool.deaths },
+    { labels: { kind: 'webhooks' }, value: webhooks.threadDeaths },
   ]);
 }
 

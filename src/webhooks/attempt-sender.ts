@@ -40,6 +40,8 @@ export interface PoolSenderOptions {
   /** Tells this pool's results from others' in the process. */
   readonly channel: string;
   readonly settings: AttemptSettings;
+  /** Told of each thread that dies: its attempts go out again. */
+  readonly onDeath: (cause: unknown) => void;
 }
 
 export class PoolSender implements AttemptSender {
@@ -58,6 +60,7 @@ export class PoolSender implements AttemptSender {
       queueMax: 0,
       tasksPerThread: options.inFlightMax,
       closeMsMax,
+      onDeath: options.onDeath,
     });
     this.#channel = new BroadcastChannel(options.channel);
     this.#channel.onmessage = (event) => this.#hear(event);

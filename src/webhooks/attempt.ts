@@ -31,6 +31,8 @@ import type { NameLookup } from './name-lookup.ts';
 import { signHeaders } from './signature.ts';
 
 const answerBytesMax = 16_384;
+/** Interim answers (1xx) before the answer; who sends more keeps the thread busy for nothing. */
+const interimMax = 16;
 /** Per thread; more are open only while more attempts run. Four threads stay below 4,096 files. */
 const connectionsMax = 1_000;
 
@@ -132,6 +134,7 @@ class Run implements Dispatcher.DispatchHandler {
   readonly #answer = new AnswerText();
   #isEnded = false;
   #isSecondTry = false;
+  #interim = 0;
   #post: Post | undefined;
   #connection: Connection | undefined;
   #status: number | undefined;
@@ -164,7 +167,11 @@ class Run implements Dispatcher.DispatchHandler {
   onRequestStart(): void {}
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > interimMax) this.fail('protocol');
+      return;
+    }
     this.#status = status;
     this.#retryAfterMs = parseRetryAfter(headers['retry-after'], this.#parts.clock.now());
   }

@@ -14,6 +14,9 @@ import { openNameLookup } from './name-lookup.ts';
 /** Channels held open although no task uses them: a pool has one for deliveries, and one per test event. */
 const idleLinesMax = 4;
 
+// undici makes an error per header beyond the bound, thousands of a chunk: with stacks that is 90 ms a chunk.
+Error.stackTraceLimit = 0;
+
 let attempts: Attempts | undefined;
 const lines = new Map<string, NewsLine>();
 

@@ -89,6 +89,8 @@ export interface Webhooks {
   readonly deliveredEvent: number;
   /** What an operator should know; undefined = all is well. */
   readonly problem: string | undefined;
+  /** Threads that died while sending. */
+  readonly threadDeaths: number;
   /** Begins to follow and to send. */
   start(): void;
   /** One tick of the wheel, now: for a test with a clock of its own, instead of `start`. */
@@ -140,6 +142,9 @@ export function openWebhooks(parts: WebhooksParts): Webhooks {
     },
     get problem() {
       return problemOf(book, dispatcher, loops);
+    },
+    get threadDeaths() {
+      return sender instanceof PoolSender ? sender.stats().deaths : 0;
     },
     get isQuiet() {
       return dispatcher.isQuiet && sweep.isQuiet && loops.every((loop) => loop.isQuiet);
@@ -204,13 +209,14 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
   return { book, journal, endpoints, sweep, dispatcher };
 }
 
-function openPool({ ids, settings }: WebhooksParts): PoolSender {
+function openPool({ ids, settings, log }: WebhooksParts): PoolSender {
   const { threads, inFlightMax, timeoutMs, allowNetworks, docsUrl } = settings;
   return new PoolSender({
     threads,
     inFlightMax,
     channel: ids.newId('dlv'),
     settings: { timeoutMs, allowNetworks, docsUrl },
+    onDeath: (err) => log.warn({ err }, 'a thread that sends webhooks died, another takes over'),
   });
 }
 

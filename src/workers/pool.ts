@@ -34,6 +34,8 @@ export interface PoolOptions {
   readonly tasksPerThread?: number;
   /** `close` waits this long for tasks that run; default 5 s. */
   readonly closeMsMax?: number;
+  /** Told of each thread that dies, and why. */
+  readonly onDeath?: (cause: unknown) => void;
 }
 
 export interface PoolStats {
@@ -73,6 +75,10 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   const runningMax = threads * tasksPerThread;
   if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
   let deaths = 0;
+  const died = (cause: unknown): void => {
+    deaths += 1;
+    options.onDeath?.(cause);
+  };
   // All tasks of a thread are rejected with the one error it died of.
   const counted = new WeakSet();
   let started: Piscina<Task, Outcome<Result>> | undefined;
@@ -80,7 +86,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     clearTimeout(warmUp);
     started = openPiscina(options);
     // Fired for a thread that dies with nothing to do; without a listener it would end the process.
-    started.on('error', () => (deaths += 1));
+    started.on('error', died);
     return started;
   };
   const warmUp = setTimeout(start, warmUpMs);
@@ -101,7 +107,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     try {
       return unwrap(
         await (started ?? start()).run(task).catch((error: unknown) => {
-          if (!(error instanceof Error) || !counted.has(error)) deaths += 1;
+          if (!(error instanceof Error) || !counted.has(error)) died(error);
           if (error instanceof Error) counted.add(error);
           throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
         }),

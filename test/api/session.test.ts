@@ -1,8 +1,11 @@
 /** Signing in, sessions and their cookie, CSRF, throttling, passwords, several workspaces. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Browser } from '../support/browser.ts';
 import { word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
+
+/** A password's hash takes a third of a second of a core: on a busy machine ten. */
+vi.setConfig({ testTimeout: 240_000 });
 
 let service: Service;
 let browser: Browser;

@@ -43,6 +43,9 @@ const send = async (type: string, subscription: Subscription): Promise<SignedEve
 const record = () => till.billing.standing(till.actor.workspaceNo).subscription;
 const kinds = (): string[] => till.told().map(({ event }) => event.replace('subscription.', ''));
 
+/** With another last digit. */
+const otherDigit = (hex: string): string => `${hex.slice(0, -1)}${hex.endsWith('0') ? '1' : '0'}`;
+
 /** A paid checkout whose message has come. */
 async function subscribed(): Promise<Subscription> {
   const { sessionId } = await till.open('pro');
@@ -101,7 +104,7 @@ describe('a checkout', () => {
     });
     expect([...till.office.temporary.store.billing.checkouts.keys({})]).toEqual([]);
     expect((await till.open('pro')).state).toBe('open');
-  }, 20_000);
+  });
 });
 
 describe('messages', () => {
@@ -180,7 +183,7 @@ describe('messages', () => {
     );
     const forgeries = [
       { ...event, body: event.body.replace('deleted', 'updated') },
-      { ...event, signature: event.signature.replace(/v1=.{4}/, 'v1=0000') },
+      { ...event, signature: event.signature.replace(/v1=./, (start) => otherDigit(start)) },
       { ...event, signature: '' },
       { ...event, signature: 't=1,v1=00' },
       { ...event, signature: event.signature.replace('v1=', 'v0=') },
@@ -213,7 +216,7 @@ describe('messages', () => {
     expect(till.plan()).toBe('free');
     await receive(event);
     expect(till.plan()).toBe('pro');
-  }, 20_000);
+  });
 });
 
 describe('a subscription', () => {
@@ -346,7 +349,7 @@ describe('a subscription', () => {
     await till.billing.tick();
     await till.billing.refreshed();
     expect([till.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
-  }, 20_000);
+  });
 
   it('of a price that the catalogue lacks keeps its plan, and the log says so', async () => {
     const subscription = await subscribed();
@@ -369,4 +372,4 @@ it('never logs the key, the secret or a signature', async () => {
   for (const secret of [secretKey, webhookSecret, event.signature]) {
     expect(text).not.toContain(secret);
   }
-}, 20_000);
+});

@@ -50,7 +50,7 @@ test(
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.locator('.live-on').waitFor();
     const today = page.locator('.figure').first().locator('.figure-value');
-    expect(await today.textContent()).toBe('0');
+    await today.getByText('0', { exact: true }).waitFor();
     const answer = await scan(shortUrl);
     expect([answer.status, answer.headers.get('location')]).toEqual([
       302,
@@ -199,6 +199,9 @@ test(
     const body = { target: 'https://example.com/hooked' };
     await rig.api.call('POST', '/v1/qr-codes', { body });
     const died = await receiver.arrived(8, waitMs);
+    // The page shows what is committed when it is opened: the last answer is on its way.
+    const deadLetters = async () => (await rig.api.call('GET', '/v1/webhooks/dead-letters')).items;
+    await expect.poll(deadLetters, { timeout: waitMs, interval: 200 }).toHaveLength(1);
     await page.goto('/settings/webhooks/dead-letters');
     await page.getByRole('link', { name: 'qr.created' }).click();
     await page.getByText('HTTP 503').first().waitFor();

@@ -5,6 +5,7 @@ import type { CampaignRecord } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { actor } from '../codes/desk.ts';
+import { soon } from '../support/soon.ts';
 import { dayNumber, openFair, type Fair } from './fair.ts';
 
 const first = dayNumber('2026-03-01');
@@ -128,12 +129,12 @@ test('a disk that is full delays the end, says so once, and takes none with it',
   const disk = vi.spyOn(fair.desk.temporary.store.environment, 'transaction');
   disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
   fair.ends.start();
-  await vi.waitFor(() => expect(fair.logLines.length).toBe(1), { timeout: 10_000 });
+  await vi.waitFor(() => expect(fair.logLines.length).toBe(1), soon);
   disk.mockRestore();
-  await vi.waitFor(() => expect(fair.told('campaign.ended').length).toBe(2), { timeout: 10_000 });
+  await vi.waitFor(() => expect(fair.told('campaign.ended').length).toBe(2), soon);
   await fair.ends.close();
   expect(fair.logLines.length).toBe(2);
-}, 30_000);
+});
 
 /** One campaign and what a test knows of it. */
 interface Watched {

@@ -4,6 +4,9 @@
  *
  *   committed   events in the outboxes               duplicated  taken more than once (at least once allows it)
  *   missing     committed, and never taken           altered     the same id with other bytes: never
+ *
+ * A duplicate is explained by what came between: a kill, before which the answer had been given but its result
+ * was not committed; how long before is the window that kills hit. One that no kill explains is a defect.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -15,9 +18,9 @@ import type { Random } from './random.ts';
 
 /** Requests that are refused with 503. */
 const refusedShare = 0.02;
-/** Nothing new for this long: whatever waits longer for its retry is missing. */
-const quietMs = 2_500;
-const settleMsMax = 60_000;
+/** Nothing new for this long: what the service still has is missing. */
+const quietMsMax = 60_000;
+const lookMs = 250;
 const eventsPerPage = 5_000;
 
 interface Envelope {
@@ -29,12 +32,47 @@ export interface ReceiptSums {
   readonly missing: number;
   readonly duplicated: number;
   readonly altered: number;
+  readonly repeats: Repeats;
+}
+
+/** Upper bounds of how long before a kill, in milliseconds; up to 0: the answer went to nobody. */
+export const agesMs = [0, 2, 5, 10, 25, 50, 100, 250, 1_000, Infinity] as const;
+
+/** Events taken again. */
+export interface Repeats {
+  /** No kill came between. */
+  unexplained: number;
+  /** Taken, then killed, then taken again: by the time from the answer to the kill, beside `agesMs`. */
+  readonly byAge: number[];
+  /** Of `byAge`, those that came in a list. */
+  inLists: number;
+  /** Requests that repeated at least one event. */
+  requests: number;
+  /** Kills that led to a repetition. */
+  readonly kills: Set<number>;
+}
+
+interface Taking {
+  readonly bytes: string;
+  atMs: number;
+  /** Starts of the service before it. */
+  life: number;
 }
 
 export class Receipts {
   readonly #random: Random;
   readonly #server: Server;
-  readonly #bodies = new Map<string, string>();
+  readonly #takings = new Map<string, Taking>();
+  #life = 0;
+  /** By life. */
+  readonly #killedAtMs: Array<number | undefined> = [];
+  readonly #repeats: Repeats = {
+    unexplained: 0,
+    byAge: agesMs.map(() => 0),
+    inLists: 0,
+    requests: 0,
+    kills: new Set(),
+  };
   #taken = 0;
   #altered = 0;
 
@@ -57,14 +95,31 @@ export class Receipts {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Resolves when nothing new has come for a while. */
-  async settle(): Promise<void> {
-    const deadlineMs = performance.now() + settleMsMax;
-    let before = -1;
-    while (before !== this.#taken && performance.now() < deadlineMs) {
+  /** What comes from now on is of a new life of the service; until then, of the one before. */
+  started(): void {
+    this.#life += 1;
+  }
+
+  /** The service is being killed, now. What it had sent may still come. */
+  killed(): void {
+    this.#killedAtMs[this.#life] = performance.now();
+  }
+
+  /**
+   * Resolves when the service has nothing left to deliver. A busy machine takes its time for a first delivery,
+   * so that nothing came for a while says nothing.
+   * @param waiting what the service still has to deliver
+   */
+  async settle(waiting: () => Promise<number>): Promise<void> {
+    let quietMs = 0;
+    let before = this.#taken;
+    while ((await waiting()) > 0 && quietMs < quietMsMax) {
+      await pause(lookMs);
+      quietMs = this.#taken === before ? quietMs + lookMs : 0;
       before = this.#taken;
-      await pause(quietMs);
     }
+    // The last answers.
+    await pause(lookMs);
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -81,14 +136,36 @@ export class Receipts {
     }
     // Answered before it is looked at, as a receiver with a queue does.
     response.end();
+    const atMs = performance.now();
     const sent: Envelope | Envelope[] = JSON.parse(Buffer.concat(chunks).toString());
-    for (const envelope of Array.isArray(sent) ? sent : [sent]) {
-      const bytes = JSON.stringify(envelope);
-      const before = this.#bodies.get(envelope.id);
-      if (before !== undefined && before !== bytes) this.#altered++;
-      this.#bodies.set(envelope.id, bytes);
-      this.#taken++;
+    const envelopes = Array.isArray(sent) ? sent : [sent];
+    const repeated = envelopes.filter((envelope) => this.#note(envelope, atMs));
+    if (repeated.length > 0) this.#repeats.requests += 1;
+    if (envelopes.length > 1) this.#repeats.inLists += repeated.length;
+  }
+
+  /** @returns whether it was taken before */
+  #note(envelope: Envelope, atMs: number): boolean {
+    const bytes = JSON.stringify(envelope);
+    const life = this.#life;
+    this.#taken++;
+    const before = this.#takings.get(envelope.id);
+    if (before === undefined) {
+      this.#takings.set(envelope.id, { bytes, atMs, life });
+      return false;
     }
+    if (before.bytes !== bytes) this.#altered++;
+    const killedAtMs = this.#killedAtMs[before.life];
+    if (killedAtMs === undefined || before.life === life) {
+      this.#repeats.unexplained += 1;
+    } else {
+      const age = agesMs.findIndex((boundMs) => killedAtMs - before.atMs <= boundMs);
+      this.#repeats.byAge[age]! += 1;
+      this.#repeats.kills.add(before.life);
+    }
+    before.atMs = atMs;
+    before.life = life;
+    return true;
   }
 
   /** Against the outboxes, after the service has ended. */
@@ -109,14 +186,15 @@ export class Receipts {
     }
     let missing = 0;
     for (const [id, body] of committed) {
-      const seen = this.#bodies.get(id);
+      const seen = this.#takings.get(id)?.bytes;
       if (seen === undefined) missing++;
       else if (seen !== body) this.#altered++;
     }
-    for (const id of this.#bodies.keys()) {
+    for (const id of this.#takings.keys()) {
       if (!committed.has(id)) ledger.note(`the event ${id} was sent and is in no outbox`);
     }
-    const duplicated = this.#taken - this.#bodies.size;
-    return { committed: committed.size, missing, duplicated, altered: this.#altered };
+    const duplicated = this.#taken - this.#takings.size;
+    const repeats = this.#repeats;
+    return { committed: committed.size, missing, duplicated, altered: this.#altered, repeats };
   }
 }

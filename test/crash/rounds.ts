@@ -57,7 +57,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
   const random = new Random(options.seed);
   const ledger = new Ledger();
   const receipts = new Receipts(random.fork());
-  const run = new CrashRun(options, random, ledger);
+  const run = new CrashRun(options, random, ledger, receipts);
   const firstDay = Math.floor(Date.now() / dayMs);
   try {
     await run.firstStart(await receipts.open());
@@ -67,7 +67,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
       rounds.push(round);
       options.onRound?.(round, ledger);
     }
-    const exitCode = await run.finish(receipts);
+    const exitCode = await run.finish();
     const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
     return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days, receipts)) };
   } finally {
@@ -80,10 +80,12 @@ class CrashRun {
   readonly #random: Random;
   readonly #ledger: Ledger;
   readonly #writes: Writes;
+  readonly #receipts: Receipts;
   #apiKey = '';
   #usualReadyMs = 1_500;
 
-  constructor(options: CrashOptions, random: Random, ledger: Ledger) {
+  constructor(options: CrashOptions, random: Random, ledger: Ledger, receipts: Receipts) {
+    this.#receipts = receipts;
     this.#options = options;
     this.#random = random;
     this.#ledger = ledger;
@@ -128,6 +130,7 @@ class CrashRun {
       await pause(waitMs);
     }
     const killedAfterMs = performance.now() - startedMs;
+    this.#receipts.killed();
     await service.kill();
     scanners.drop();
     await ready.catch(() => undefined);
@@ -138,7 +141,7 @@ class CrashRun {
   }
 
   /** The last start: nothing is pending, every link answers as acknowledged, every event goes out. */
-  async finish(receipts: Receipts): Promise<number | null> {
+  async finish(): Promise<number | null> {
     const service = this.#start();
     await service.ready();
     const client = new Client(service.apiUrl, this.#apiKey);
@@ -147,10 +150,23 @@ class CrashRun {
     const links = new Client(`http://127.0.0.1:${this.#options.ports.redirect}`);
     for (const code of this.#ledger.codes) await this.#ask(links, code);
     await links.close();
-    await receipts.settle();
+    await this.#receipts.settle(() => this.#undelivered(service));
     const { code } = await service.terminate();
     this.#checkLog(service);
     return code;
+  }
+
+  /** Events and blocks of scans without deliveries, and deliveries that wait. */
+  async #undelivered({ apiUrl }: ServiceProcess): Promise<number> {
+    const client = new Client(apiUrl);
+    const { text } = await client.call('GET', '/metrics');
+    await client.close();
+    const figures = [
+      ...text.matchAll(/^quietzone_webhook_outbox_lag\{.*\} (\d+)/gm),
+      ...text.matchAll(/^quietzone_webhook_deliveries\{.*"pending".*\} (\d+)/gm),
+    ];
+    if (figures.length < 3) throw new Error(`Cannot read what waits: ${text}`);
+    return figures.reduce((sum, [, figure]) => sum + Number(figure), 0);
   }
 
   async #ask(links: Client, code: CodeEntry): Promise<void> {
@@ -161,6 +177,7 @@ class CrashRun {
   }
 
   #start(): ServiceProcess {
+    this.#receipts.started();
     const { dataDir, ports, durability } = this.#options;
     const random = this.#random.fork();
     return new ServiceProcess({
@@ -193,7 +210,8 @@ class CrashRun {
     const lines = service.stderr.split('\n').filter((line) => line.endsWith('}'));
     for (const line of lines) {
       const entry: { level?: string; msg?: string } = JSON.parse(line);
-      if (entry.level === 'info' || /torn tail/.test(entry.msg ?? '')) continue;
+      if (entry.level === 'info' || /torn tail|^shards are still counting/.test(entry.msg ?? ''))
+        continue;
       this.#ledger.note(`the log says: ${line.slice(0, 300)}`);
     }
   }

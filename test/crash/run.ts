@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { freePorts, withDataFolder } from '../support/process.ts';
+import { agesMs, type Repeats } from './receipts.ts';
 import { type CrashResult, type Round, runCrashes } from './rounds.ts';
 
 const { values } = parseArgs({
@@ -54,9 +55,9 @@ const result = await withDataFolder((dataDir) =>
 for (const note of result.notes) console.log(`unexpected: ${note}`);
 for (const [name, value] of summaryOf(result)) console.log(`${name.padEnd(28)} ${value}`);
 const isLossAllowed = durability === 'relaxed';
-const { missing = 0, altered = 0, duplicated = 0, committed = 0 } = result.receipts ?? {};
+const { missing = 0, altered = 0, duplicated = 0, committed = 0, repeats } = result.receipts ?? {};
 const isOftenAgain = duplicated > committed * duplicatesShareMax ? 1 : 0;
-const events = missing + altered + isOftenAgain;
+const events = missing + altered + isOftenAgain + (repeats?.unexplained ?? 0);
 const faults = result.duplicated + result.writesLost + events + result.unexpected;
 const isSound = faults === 0 && (isLossAllowed || result.lost === 0) && result.exitCode === 0;
 console.log(isSound ? 'passed' : `FAILED, reproduce with --seed ${seed} --rounds ${rounds}`);
@@ -98,6 +99,19 @@ function receiptRows({ receipts }: CrashResult): Array<[name: string, value: str
     ['events never received', missing],
     ['events with other bytes', altered],
     ['events received again', `${duplicated} (${((duplicated / committed) * 100).toFixed(2)} %)`],
+    ...repeatRows(receipts.repeats),
+  ];
+}
+
+/** How long before its kill an event had been answered that came again: what a commit was late by. */
+function repeatRows(repeats: Repeats): Array<[name: string, value: string | number]> {
+  const ages = repeats.byAge.map((count, at) => `${agesMs[at]} ms: ${count}`);
+  return [
+    ['  without a kill between', repeats.unexplained],
+    ['  answered before a kill by', ages.join(', ')],
+    ['  in lists', repeats.inLists],
+    ['  requests', repeats.requests],
+    ['  kills that led to one', repeats.kills.size],
   ];
 }
 

@@ -71,7 +71,7 @@ async function subscribeAndCancel(dataDir: string, service: ServiceProcess) {
 
 it(
   'redirects go on after cancellation, after the period, and over the quota',
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   () =>
     withDataFolder(async (dataDir) => {
       const ports = await freePorts();

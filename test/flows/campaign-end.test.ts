@@ -17,7 +17,7 @@ import {
 } from '../support/process.ts';
 
 const target = 'https://example.com/menu';
-const patience = { timeout: 30_000, interval: 100 };
+const patience = { timeout: 60_000, interval: 200 };
 
 /** The service with its wall clock ahead by `aheadMs`, in all its threads. */
 async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<ServiceProcess> {
@@ -93,7 +93,7 @@ it(
       await back.terminate();
       await api.close();
     }),
-  120_000,
+  240_000,
 );
 
 it(
@@ -140,5 +140,5 @@ it(
       await later.terminate();
       await api.close();
     }),
-  120_000,
+  240_000,
 );

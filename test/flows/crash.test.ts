@@ -5,7 +5,7 @@ import { freePorts, withDataFolder } from '../support/process.ts';
 
 it(
   'loses and doubles nothing when the service is killed under load and in its start',
-  { timeout: 240_000 },
+  { timeout: 480_000 },
   async () => {
     const ports = await freePorts();
     const result = await withDataFolder((dataDir) =>
@@ -15,8 +15,9 @@ it(
         rounds: 3,
         seed: 4,
         durability: 'process',
-        loadMsMax: 1_200,
-        perSecond: 1_500,
+        // Long enough for a load on a machine that does much else; it is scanned at this rate at most.
+        loadMsMax: 4_000,
+        perSecond: 600,
       }),
     );
     expect(result.notes).toEqual([]);

@@ -16,10 +16,15 @@ import {
   pause,
   type ServiceProcess,
   startProcess,
+  timeToLoad,
   withDataFolder,
 } from '../support/process.ts';
 
+/** On a machine with cores to spare; elsewhere so many times what it takes to load the program. */
 const recoveryMsMax = 5_000;
+const recoveryByLoading = 12;
+/** What is waited for comes at once or in the tick of a second. */
+const untilMsMax = 40_000;
 /** The smallest backlog that the configuration takes: about 400 scans in memory. */
 const backlogBytes = 65_536;
 const scansBefore = 40;
@@ -89,28 +94,31 @@ const disks: ReadonlyArray<readonly [string, OpenDisk]> = [
   ...((await canMount()) ? [['tmpfs', mounted] as const] : []),
 ];
 
-it.each(disks)('a full disk (%s) stops no redirect and loses nothing in silence', (_name, open) =>
-  withDataFolder(async (parent) => {
-    const dataDir = join(parent, 'data');
-    mkdirSync(dataDir);
-    const { disk: openFor } = open(dataDir);
-    const service = await startProcess({
-      dataDir,
-      ports: await freePorts(),
-      environment: { QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes), QZ_REDIRECT_THREADS: '1' },
-    });
-    const disk = openFor(service);
-    const client = new Client(service.apiUrl, service.apiKey);
-    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
-    try {
-      await fillAndFree({ service, client, links, disk });
-    } finally {
-      await client.close();
-      await links.close();
-      await service.kill();
-      disk.close();
-    }
-  }),
+it.each(disks)(
+  'a full disk (%s) stops no redirect and loses nothing in silence',
+  { timeout: 180_000 },
+  (_name, open) =>
+    withDataFolder(async (parent) => {
+      const dataDir = join(parent, 'data');
+      mkdirSync(dataDir);
+      const { disk: openFor } = open(dataDir);
+      const service = await startProcess({
+        dataDir,
+        ports: await freePorts(),
+        environment: { QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes), QZ_REDIRECT_THREADS: '1' },
+      });
+      const disk = openFor(service);
+      const client = new Client(service.apiUrl, service.apiKey);
+      const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
+      try {
+        await fillAndFree({ service, client, links, disk });
+      } finally {
+        await client.close();
+        await links.close();
+        await service.kill();
+        disk.close();
+      }
+    }),
 );
 
 interface Rig {
@@ -140,7 +148,9 @@ async function fillAndFree({ service, client, links, disk }: Rig): Promise<void>
   const freedMs = performance.now();
   await until(async () => (await ready(client)).status === 200);
   expect((await create(client, 'full-3')).status).toBe(201);
-  expect(performance.now() - freedMs).toBeLessThan(recoveryMsMax);
+  const recoveryMs = performance.now() - freedMs;
+  const boundMs = Math.max(recoveryMsMax, recoveryByLoading * (await timeToLoad()));
+  expect(recoveryMs).toBeLessThan(boundMs);
 
   await scan(links, scansAfter);
   const answered = scansBefore + scansWithout + scansAfter;
@@ -178,9 +188,10 @@ async function metric(client: Client, name: string): Promise<number> {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + recoveryMsMax;
+  const deadlineMs = performance.now() + untilMsMax;
   while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`Not so within ${recoveryMsMax} ms`);
-    await pause(50);
+    if (performance.now() > deadlineMs) throw new Error(`Not so within ${untilMsMax} ms`);
+    // Some of what is asked is a request of the 600 that a minute has.
+    await pause(150);
   }
 }

@@ -5,11 +5,14 @@ import { Random } from '../crash/random.ts';
 import { Scanners } from '../crash/scanners.ts';
 import { Writes } from '../crash/writes.ts';
 import { Client } from '../support/client.ts';
-import type { ServiceProcess } from '../support/process.ts';
+import { pause, type ServiceProcess } from '../support/process.ts';
 
 const dayMs = 86_400_000;
 /** A write or a scan that is not answered by then never is. */
-const finishMsMax = 5_000;
+const finishMsMax = 20_000;
+/** There is a load: how many are answered in a second depends on the disk and on what else the machine does. */
+const answeredMin = 200;
+const underWayMsMax = 40_000;
 
 export const trustLoopback = { QZ_TRUSTED_PROXIES: '127.0.0.0/8' };
 
@@ -33,6 +36,17 @@ export class Load {
   /** Why the newest write got no answer. */
   get writesBrokenBy(): string | undefined {
     return this.#writes.brokenBy;
+  }
+
+  /** Resolves once codes are made and scanned. @throws when they are not for long */
+  async isUnderWay(): Promise<void> {
+    const deadlineMs = performance.now() + underWayMsMax;
+    while (this.ledger.answered < answeredMin) {
+      if (performance.now() > deadlineMs) {
+        throw new Error(`Cannot load: ${this.ledger.answered} scans in ${underWayMsMax} ms`);
+      }
+      await pause(20);
+    }
   }
 
   /** Ends the writes; scanning goes on. */

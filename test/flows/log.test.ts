@@ -14,7 +14,7 @@ const visitor6 = '2001:db8:77::1';
 const password = 'correct-horse-battery';
 const forged = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1c3JfMSJ9.c2lnbmF0dXJl';
 
-it('holds no secret and no address, whatever is sent', () =>
+it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () =>
   withDataFolder(async (dataDir) => {
     const environment = {
       ...trustLoopback,
@@ -53,4 +53,5 @@ it('holds no secret and no address, whatever is sent', () =>
     expect((await service.terminate()).code).toBe(0);
     expect(service.stdout).toContain(password);
     expectCleanLog(service, dataDir, [apiKey, key, forged, password, visitor, visitor6]);
-  }));
+  }),
+);

@@ -16,6 +16,7 @@ import {
   withDataFolder,
 } from '../support/process.ts';
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { soon } from '../support/soon.ts';
 import { eventually } from '../webhooks/eventually.ts';
 
 const phone =
@@ -94,7 +95,7 @@ async function causeEverything(walk: Walk): Promise<void> {
   await api.call('DELETE', `/qr-codes/${word(other.id)}`);
 }
 
-it('sends every kind of event, signed, as the list of events shows it', { timeout: 90_000 }, () =>
+it('sends every kind of event, signed, as the list of events shows it', { timeout: 240_000 }, () =>
   withDataFolder(async (dataDir) => {
     const receiver = await openReceiver();
     const free = { QZ_BOOTSTRAP_PLAN: 'free' };
@@ -104,10 +105,12 @@ it('sends every kind of event, signed, as the list of events shows it', { timeou
     await eventually(() => kindsOf(receiver).length >= 10, 'ten kinds');
     const key = walk.service.apiKey;
     // An answer whose commit the kill takes away would be asked for again.
-    await eventually(async () => {
+    const waiting = async (): Promise<number> => {
       const { json } = await walk.api.call('GET', `/webhooks/${word(made.id)}`);
-      return Number(json.health?.waiting) === 0;
-    }, 'nothing waits');
+      return Number(json.health?.waiting);
+    };
+    // Each look is one of the 120 requests that a minute of the plan has.
+    await expect.poll(waiting, { ...soon, interval: 500 }).toBe(0);
     await walk.service.kill();
     await close(walk);
 
@@ -142,7 +145,7 @@ it('sends every kind of event, signed, as the list of events shows it', { timeou
   }),
 );
 
-it('sends scans soon, and those of a busy code together', { timeout: 60_000 }, () =>
+it('sends scans soon, and those of a busy code together', { timeout: 240_000 }, () =>
   withDataFolder(async (dataDir) => {
     const receiver = await openReceiver();
     const single = await openReceiver();
@@ -181,7 +184,7 @@ it('sends scans soon, and those of a busy code together', { timeout: 60_000 }, (
     process.stdout.write(
       `redirect to receiver: p50 ${p50?.toFixed(0)} p95 ${p95?.toFixed(0)} ms\n`,
     );
-    expect(p50).toBeLessThan(1_000);
+    expect(p50).toBeLessThan(3_000);
     await close(walk);
     expect((await walk.service.terminate()).code).toBe(0);
     await Promise.all([receiver.close(), single.close()]);
@@ -190,12 +193,13 @@ it('sends scans soon, and those of a busy code together', { timeout: 60_000 }, (
 
 it(
   'goes on after a kill with what failed, and never connects where it must not',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   () =>
     withDataFolder(async (dataDir) => {
       const receiver = await openReceiver({ kind: 'answer', status: 503 });
       const canary = await openReceiver();
-      const quick = { QZ_WEBHOOKS_RETRY_DELAYS_MS: '300,600,900' };
+      // The second attempt comes soon, the third leaves time for the kill.
+      const quick = { QZ_WEBHOOKS_RETRY_DELAYS_MS: '300,4000,4000,4000' };
       const walk = await open(dataDir, quick);
       await post(walk, '/webhooks', { url: receiver.url('/flaky'), events: ['qr.created'] });
       const code = await post(walk, '/qr-codes', { target: 'https://example.com/' });

@@ -1,15 +1,16 @@
 /**
  * A redirect thread that dies takes neither the process nor connections with it: its listen socket is
- * gone with it, its successor listens within a second, every journaled scan stays.
+ * gone with it, its successor listens, every journaled scan stays.
  */
 import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
+import { soon } from '../support/soon.ts';
 import { type RedirectRig, startRedirects } from './redirect-rig.ts';
 
 const connections = 200;
-const answerMsMax = 2_000;
-const restartMsMax = 1_000;
+/** For 200 connections at once on a busy machine; a socket that its thread took with it is never answered. */
+const answerMsMax = 20_000;
 let rig: RedirectRig | undefined;
 afterEach(async () => rig?.close());
 
@@ -46,9 +47,9 @@ it.each(['throw', 'reject', 'exit'])('answers all when a thread dies by %s', asy
   expect(await visitMany(rig.port)).toEqual({ 302: connections });
   for (const thread of [0, 1]) {
     rig.tell(thread, { kind: end });
-    await expect.poll(() => rig?.deaths.length, { interval: 5 }).toBe(thread + 1);
+    await expect.poll(() => rig?.deaths.length, { ...soon, interval: 5 }).toBe(thread + 1);
     expect(await visitMany(rig.port)).toEqual({ 302: connections });
-    await new Promise((resolve) => setTimeout(resolve, restartMsMax));
+    await expect.poll(() => rig?.lives(), soon).toBe(2 + thread + 1);
     expect(await visitMany(rig.port)).toEqual({ 302: connections });
   }
   await rig.drain();

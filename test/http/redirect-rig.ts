@@ -3,7 +3,6 @@
  * test can look into.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
@@ -21,6 +20,7 @@ import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
+import { freePorts } from '../support/process.ts';
 
 export interface JournaledScan {
   readonly codeNo: number;
@@ -43,6 +43,8 @@ export interface RedirectRig {
   readonly port: number;
   readonly links: LinkWriter;
   readonly deaths: string[];
+  /** Threads that have said that they listen, once for each of their lives. */
+  readonly lives: () => number;
   /** Of the threads that have stopped. */
   readonly stopped: RedirectFigures[];
   /** All scans in the journals so far, in order within each. */
@@ -82,9 +84,10 @@ export async function startRedirects(options: RedirectRigOptions = {}): Promise<
   });
   const tails = new JournalTails();
   const misses = new MissThrottle(0, 0).memory;
-  const port = await freePort();
+  const { redirect: port } = await freePorts();
   const deaths: string[] = [];
   const stopped: RedirectFigures[] = [];
+  let lives = 0;
   let isDrained = false;
   const supervisors: Supervisor[] = [];
   for (let thread = 0; thread < threads; thread++) {
@@ -104,7 +107,7 @@ export async function startRedirects(options: RedirectRigOptions = {}): Promise<
           tails: tails.memory,
         }),
         onReport: (report) => {
-          if (report.kind === 'listening') resolve();
+          if (report.kind === 'listening') resolve(void (lives += 1));
           if (report.kind === 'cannot-listen') reject(new Error(report.reason));
           if (report.kind === 'stopped') stopped.push(report.figures);
         },
@@ -116,20 +119,16 @@ export async function startRedirects(options: RedirectRigOptions = {}): Promise<
   }
   const drain = async (): Promise<void> => {
     isDrained = true;
-    await Promise.all(supervisors.map((one) => one.stop({ kind: 'drain' }, 8_000)));
+    await Promise.all(supervisors.map((one) => one.stop({ kind: 'drain' }, 30_000)));
   };
   return {
     port,
     links: new LinkWriter(memory),
     deaths,
+    lives: () => lives,
     stopped,
-    scans: () => {
-      const found: JournaledScan[] = [];
-      for (let thread = 0; thread < threads; thread++) {
-        readScans(journalFolder(root, thread), tails.position(thread), found);
-      }
-      return found;
-    },
+    scans: () =>
+      supervisors.flatMap((_, at) => readScans(journalFolder(root, at), tails.position(at))),
     tell: (thread, request) => supervisors[thread]!.tell(request as RedirectRequest),
     drain,
     close: async () => {
@@ -139,7 +138,8 @@ export async function startRedirects(options: RedirectRigOptions = {}): Promise<
   };
 }
 
-function readScans(folder: string, tail: number, into: JournaledScan[]): void {
+function readScans(folder: string, tail: number): JournaledScan[] {
+  const into: JournaledScan[] = [];
   const reader = new JournalReader(folder, 1);
   const cursor = new RecordCursor();
   const address = Buffer.alloc(16);
@@ -155,14 +155,5 @@ function readScans(folder: string, tail: number, into: JournaledScan[]): void {
     });
   }
   reader.close();
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = address !== null && typeof address === 'object' ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+  return into;
 }

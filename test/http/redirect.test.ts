@@ -1,8 +1,10 @@
 /** The redirect over real sockets, byte by byte: what a phone, a bot and a hostile client get. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
+import { soon } from '../support/soon.ts';
 import { type RedirectRig, startRedirects } from './redirect-rig.ts';
 
 const target = 'https://example.com/caf%C3%A9?a=1&b=%20#x';
@@ -11,8 +13,6 @@ const phone =
 const request = (path: string, headers = '', method = 'GET'): string =>
   `${method} ${path} HTTP/1.1\r\nHost: s.example\r\n${headers}\r\n`;
 
-/** Only a failing test waits as long: every answer closes its connection. */
-const answerMsMax = 5_000;
 let rig: RedirectRig;
 beforeAll(async () => {
   rig = await startRedirects();
@@ -28,7 +28,7 @@ afterAll(() => rig.close());
 async function ask(path: string, headers = '', method = 'GET') {
   const before = rig.scans().length;
   const text = request(path, `${headers}Connection: close\r\n`, method);
-  const answer = await sendRaw(rig.port, [text], answerMsMax);
+  const answer = await sendRaw(rig.port, [text]);
   const [head = '', body = ''] = answer.text.split('\r\n\r\n');
   const [status = '', ...lines] = head.split('\r\n');
   const fields = new Map(
@@ -214,7 +214,7 @@ describe('hostile clients', () => {
         });
       }),
     );
-    await expect.poll(async () => (await ask('/ABCD2345')).status).toBe('302 Found');
+    await expect.poll(async () => (await ask('/ABCD2345')).status, soon).toBe('302 Found');
     const scans = rig.scans().slice(before);
     expect(scans.length).toBeLessThanOrEqual(sent / 2 + 10);
     // A reset socket has no peer: an address of no bytes would shift the rest of its record.
@@ -228,17 +228,15 @@ describe('hostile clients', () => {
   it('that pipeline are cut off unanswered, and the next connection is served', async () => {
     // uWS takes no second request on a connection whose first answer waits for the turn's journal write.
     const before = rig.scans().length;
-    const { statuses, closed } = await sendRaw(
-      rig.port,
-      [request('/ABCD2345').repeat(3)],
-      answerMsMax,
-    );
+    const { statuses, closed } = await sendRaw(rig.port, [request('/ABCD2345').repeat(3)]);
     expect([statuses, closed]).toEqual([[], true]);
     expect(rig.scans().length - before).toBeLessThanOrEqual(1);
-    const kept = await sendRaw(
-      rig.port,
-      Array.from({ length: 12 }, (_, i) => (i % 4 === 0 ? request('/ABCD2345') : '')),
-    );
-    expect(kept.statuses).toEqual([302, 302, 302]);
+    const socket = connect(rig.port, '127.0.0.1');
+    for (let turn = 0; turn < 3; turn++) {
+      socket.write(request('/ABCD2345'));
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 302 /);
+    }
+    socket.destroy();
   });
 });

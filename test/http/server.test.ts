@@ -8,6 +8,7 @@ import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { sendRaw } from '../support/raw-http.ts';
+import { soon } from '../support/soon.ts';
 
 const open: HttpServer[] = [];
 const defects: unknown[] = [];
@@ -47,7 +48,7 @@ async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServ
     host: '127.0.0.1',
     port: 0,
     bodyBytesMax: 1_024,
-    bodyTimeoutMs: 150,
+    bodyTimeoutMs: 20_000,
     inFlightMax: 100,
     addresses: new ClientAddresses([]),
     newRequestId: () => `req_${(requests += 1)}`,
@@ -148,7 +149,7 @@ describe('framing that could be read in two ways is 400 and close, and never a s
   ])('%s never reaches the handler', async (_name, text) => {
     const handler = new Echo();
     const server = await start({ handler });
-    const answer = await sendRaw(server.port, [text]);
+    const answer = await sendRaw(server.port, [text], 300);
     expect(answer.statuses.filter((status) => status < 400)).toEqual([]);
     expect(handler.seen).toHaveLength(0);
   });
@@ -157,11 +158,9 @@ describe('framing that could be read in two ways is 400 and close, and never a s
 describe('bodies', () => {
   test('a declared length above the limit is 413 without waiting for it', async () => {
     const server = await start();
-    const answer = await sendRaw(
-      server.port,
-      [`POST / HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nabc`],
-      900,
-    );
+    const answer = await sendRaw(server.port, [
+      `POST / HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\nabc`,
+    ]);
     expect(answer.statuses).toEqual([413]);
     expect(answer.closed).toBe(true);
   });
@@ -169,11 +168,10 @@ describe('bodies', () => {
   test('a chunked body is 413 while it arrives; an endless one ends', async () => {
     const server = await start();
     const chunk = `400\r\n${'a'.repeat(1_024)}\r\n`;
-    const answer = await sendRaw(
-      server.port,
-      [`POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array(90).fill(chunk)],
-      900,
-    );
+    const answer = await sendRaw(server.port, [
+      `POST / HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`,
+      ...Array(90).fill(chunk),
+    ]);
     expect(answer.statuses).toEqual([413]);
     expect(answer.closed).toBe(true);
   });
@@ -188,9 +186,9 @@ describe('bodies', () => {
   });
 
   test('a body that does not arrive in time is 408, and dripping does not extend it', async () => {
-    const server = await start();
+    const server = await start({ bodyTimeoutMs: 150 });
     const parts = [`POST / HTTP/1.1\r\n${head}Content-Length: 900\r\n\r\n`, ...Array(60).fill('a')];
-    const answer = await sendRaw(server.port, parts, 900);
+    const answer = await sendRaw(server.port, parts);
     expect(answer.statuses).toEqual([408]);
     expect(answer.closed).toBe(true);
   });
@@ -210,25 +208,27 @@ describe('clients that leave', () => {
         );
       });
     }
-    await vi.waitFor(() => expect(server.inFlight).toBe(0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
     expect(defects).toEqual([]);
     expect((await sendRaw(server.port, [get])).statuses).toEqual([200]);
   });
 
   test('while the handler works: its answer is dropped, and it can see that', async () => {
     const seen: Request[] = [];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const handler: Handler = {
       handle: async (request) => {
         seen.push(request);
-        await new Promise((resolve) => setTimeout(resolve, 60));
+        await released;
         return { status: 200, headers: {}, body: 'late' };
       },
       refuse: () => ({ status: 500, headers: {} }),
     };
     const server = await start({ handler });
     await sendRaw(server.port, [get], 10);
-    await vi.waitFor(() => expect(server.inFlight).toBe(0), { timeout: 10_000 });
-    expect(seen[0]?.aborted).toBe(true);
+    await vi.waitFor(() => expect(seen[0]?.aborted).toBe(true), soon);
+    release();
+    await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
     expect(defects).toEqual([]);
   });
 });
@@ -249,8 +249,8 @@ describe('bounds and defects', () => {
     };
     const server = await start({ handler, inFlightMax: 2 });
     const first = [sendRaw(server.port, [get]), sendRaw(server.port, [get])];
-    await vi.waitFor(() => expect(server.inFlight).toBe(2), { timeout: 10_000 });
-    expect((await sendRaw(server.port, [get], 50)).statuses).toEqual([503]);
+    await vi.waitFor(() => expect(server.inFlight).toBe(2), soon);
+    expect((await sendRaw(server.port, [get])).statuses).toEqual([503]);
     for (const release of held) release();
     const answers = await Promise.all(first);
     expect(answers.flatMap((answer) => answer.statuses)).toEqual([200, 200]);
@@ -289,12 +289,10 @@ describe('listening', () => {
     const socket = connect(server.port, '127.0.0.1');
     let text = '';
     socket.on('data', (chunk) => (text += String(chunk)));
-    await vi.waitFor(() => expect(server.connections).toBe(1), { timeout: 10_000 });
-    const drained = server.drain(5_000);
+    await vi.waitFor(() => expect(server.connections).toBe(1), soon);
+    const drained = server.drain(20_000);
     socket.write(get);
-    await vi.waitFor(() => expect(text).toMatch(/200 OK[\s\S]*Connection: close/), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(() => expect(text).toMatch(/200 OK[\s\S]*Connection: close/), soon);
     await drained;
     expect(server.connections).toBe(0);
     const after = await sendRaw(server.port, [get], 100);

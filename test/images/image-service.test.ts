@@ -13,6 +13,7 @@ import { directWork, type ImageWork, perform } from '../../src/images/work.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createPool, WorkerDied } from '../../src/workers/pool.ts';
+import { soon } from '../support/soon.ts';
 import { scanPng } from './read-image.ts';
 
 const request: ImageRequest = {
@@ -138,7 +139,7 @@ describe('ImageService and its disk', () => {
     const first = start();
     const drawn = await first.render(slow);
     await first.render(request);
-    await expect.poll(() => first.stats().disk.count).toBe(1);
+    await expect.poll(() => first.stats().disk.count, soon).toBe(1);
     const second = start();
     expect(await second.render(slow)).toEqual(drawn);
     await second.render(request);
@@ -146,7 +147,7 @@ describe('ImageService and its disk', () => {
     // Another look of the same content is another image.
     const other = await second.render({ ...slow, look: lookOf({ dotStyle: 'rounded' }) });
     expect(other.etag).not.toBe(drawn.etag);
-    await expect.poll(() => second.stats().disk.count).toBe(2);
+    await expect.poll(() => second.stats().disk.count, soon).toBe(2);
   });
 });
 

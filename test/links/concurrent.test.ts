@@ -52,7 +52,8 @@ describe('LinkReader beside LinkWriter', () => {
     const keys = 20_000;
     const memory = createLinkTableMemory({
       slotBytesMax: 2 ** 22,
-      arenaBytesMax: 2 ** 26,
+      // A reader that the machine holds up in its turn holds back what is written meanwhile: some 100 MB/s.
+      arenaBytesMax: 2 ** 28,
       readersMax: READERS,
       linksExpected: 0,
     });
@@ -110,7 +111,6 @@ describe('LinkReader beside LinkWriter', () => {
     const keys = 8;
     const memory = createLinkTableMemory({
       slotBytesMax: 2 ** 20,
-      // A reader that the machine holds up in its turn holds back some 100 MB/s of old entries.
       arenaBytesMax: 2 ** 28,
       readersMax: READERS,
       linksExpected: keys,

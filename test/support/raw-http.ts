@@ -10,18 +10,24 @@ export interface RawAnswer {
   readonly closed: boolean;
 }
 
+/** Beyond this nothing comes any more: only a test that fails waits as long. */
+const answerMsMax = 30_000;
+/** Between what was waited for and what must not follow it. */
+const quietMs = 20;
+
 /**
- * Writes the parts one after another and collects what comes until the server closes or `waitMs` pass.
+ * Writes the parts one after another and collects what comes until the server closes. Without `waitMs` it
+ * also ends when every request in the parts has its answer, unless one of them says that it closes; with it
+ * whatever comes in that time is collected, which suits a test of what must not come.
  */
 export async function sendRaw(
   port: number,
   parts: ReadonlyArray<string | Uint8Array>,
-  waitMs = 300,
+  waitMs?: number,
 ): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
   let closed = false;
-  socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('error', () => undefined);
   const gone = new Promise<void>((resolve) => {
     socket.once('close', () => {
@@ -29,15 +35,40 @@ export async function sendRaw(
       resolve();
     });
   });
+  const wanted = requestsIn(parts.map(textOf).join(''));
+  let quiet: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const answered = new Promise<void>((resolve) => {
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      const text = textOf(Buffer.concat(chunks));
+      const isLast = /^connection: close/im.test(text);
+      if (waitMs !== undefined || isLast || statusesIn(text).length < wanted) return;
+      clearTimeout(quiet);
+      quiet = setTimeout(resolve, quietMs);
+    });
+  });
   for (const part of parts) {
     socket.write(part);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, waitMs))]);
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs ?? answerMsMax);
+  });
+  await Promise.race([gone, answered, late]);
+  clearTimeout(timer);
+  clearTimeout(quiet);
   const wasClosed = closed;
   socket.destroy();
   await gone;
-  const text = Buffer.concat(chunks).toString('latin1');
-  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)].map((match) => Number(match[1]));
-  return { text, statuses, closed: wasClosed };
+  const text = textOf(Buffer.concat(chunks));
+  return { text, statuses: statusesIn(text), closed: wasClosed };
 }
+
+const textOf = (bytes: string | Uint8Array): string =>
+  typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('latin1');
+
+const requestsIn = (text: string): number => text.match(/[A-Z]+ \S+ HTTP\/1\.1\r\n/g)?.length ?? 0;
+
+const statusesIn = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) [A-Z]/g)].map((match) => Number(match[1]));

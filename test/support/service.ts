@@ -214,7 +214,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       await webhooks.close();
       await workspaces.close();
       await store.close();
-      if (options.dataDir === undefined) await rm(dataDir, { recursive: true });
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, maxRetries: 3 });
     },
   };
 }

@@ -53,7 +53,14 @@ export function startWebhooks(dataDir: string, config: Config, given: Given): We
     random: () => 0,
     settings: { ...config.webhooks, ...attempt, threads: 1 },
     sender: new LateSender(
-      () => new PoolSender({ threads: 1, inFlightMax, channel, settings: attempt }),
+      () =>
+        new PoolSender({
+          threads: 1,
+          inFlightMax,
+          channel,
+          settings: attempt,
+          onDeath: () => undefined,
+        }),
     ),
   });
   webhooks.start();

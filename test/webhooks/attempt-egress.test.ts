@@ -176,7 +176,7 @@ describe('a name server that hangs', () => {
     const receiver = await openTestReceiver(undefined, { host: outside });
     const { sender } = await openNamed(
       (name) => (name.startsWith('hangs') ? 'silent' : [outside]),
-      { timeoutMs: 3_000 },
+      { timeoutMs: 8_000 },
     );
     const hanging = Array.from({ length: 100 }, (_, index) =>
       sender.send(taskFor(`http://hangs-${index}.test:${receiver.port}/`)),

@@ -5,10 +5,11 @@ import { PoolSender } from '../../src/webhooks/attempt-sender.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { eventually } from './eventually.ts';
 
-function openSender(timeoutMs = 5_000): PoolSender {
+function openSender(timeoutMs = 8_000): PoolSender {
   const settings = { timeoutMs, allowNetworks: ['127.0.0.0/8'], docsUrl: 'http://localhost/docs' };
   const channel = `test-${Math.random()}`;
-  const sender = new PoolSender({ threads: 2, inFlightMax: 1_000, channel, settings });
+  const onDeath = (): void => undefined;
+  const sender = new PoolSender({ threads: 2, inFlightMax: 1_000, channel, settings, onDeath });
   onTestFinished(async () => await sender.close());
   return sender;
 }
@@ -66,17 +67,17 @@ it('says that nobody knows when it is closed before an answer', async () => {
 it('does not take a later attempt for one of a task that has ended', async () => {
   const quick = await openReceiver({ kind: 'answer', status: 500 });
   const hanging = await openReceiver({ kind: 'hang' });
-  const slow = await openReceiver({ kind: 'answer', delayMs: 1_600 });
+  const slow = await openReceiver({ kind: 'answer', delayMs: 2_000 });
   onTestFinished(async () => {
     await Promise.all([quick.close(), hanging.close(), slow.close()]);
   });
-  const sender = openSender(2_500);
+  const sender = openSender(6_000);
   const ends: Array<[number, number | undefined]> = [];
   const onEnd = (no: number, attempt: AttemptRecord | undefined): void =>
     void ends.push([no, attempt?.status]);
   sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onEnd);
   await eventually(() => ends.length === 1, 'the first attempt ended');
-  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  await new Promise((resolve) => setTimeout(resolve, 5_500));
   // Under way when the first task's second is over, in which a result may still come late.
   sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onEnd);
   await eventually(() => ends.length === 3, 'all ended');

@@ -10,7 +10,8 @@ import {
 } from '../../src/webhooks/attempt-wire.ts';
 import { createPool } from '../../src/workers/pool.ts';
 import { healthy } from '../support/receiver.ts';
-import { openTestReceiver, soon, taskFor } from './sender.ts';
+import { soon } from '../support/soon.ts';
+import { openTestReceiver, taskFor } from './sender.ts';
 
 const file = new URL('../../src/webhooks/attempt.worker.ts', import.meta.url);
 const settings = {

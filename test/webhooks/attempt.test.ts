@@ -5,7 +5,9 @@ import StripeClient from 'stripe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
 import { type Behaviour, healthy, receiverCertificate } from '../support/receiver.ts';
-import { openSender, openTestReceiver, secret, soon, taskFor } from './sender.ts';
+import { collectGarbage } from '../support/garbage.ts';
+import { soon } from '../support/soon.ts';
+import { openSender, openTestReceiver, secret, taskFor } from './sender.ts';
 
 const answer = (status: number, headers = {}): Behaviour => ({ kind: 'answer', status, headers });
 
@@ -206,13 +208,13 @@ describe('the answer', () => {
   it('with a date in Retry-After waits until then', async () => {
     const date = new Date(Date.now() + 60_000).toUTCString();
     const record = await attempt(answer(429, { 'retry-after': date }));
-    expect(record.retryAfterMs).toBeGreaterThan(57_000);
+    expect(record.retryAfterMs).toBeGreaterThan(40_000);
     expect(record.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 });
 
 describe('a receiver that abuses', () => {
-  const timeoutMs = 800;
+  const timeoutMs = 1_500;
   it.each([
     ['hangs', { kind: 'hang' }, undefined],
     ['drips', { kind: 'drip', everyMs: 20 }, 200],
@@ -256,7 +258,7 @@ describe('a receiver that abuses', () => {
         await Promise.all([1, 2, 3, 4].map(() => sender.send(taskFor(receiver.url()))));
       }
       await expect.poll(() => receiver.open, soon).toBe(0);
-      globalThis.gc?.();
+      collectGarbage();
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     };
@@ -325,7 +327,7 @@ describe('connections', () => {
     await sender.send(taskFor(receiver.url()));
     expect(sender.connections).toBe(1);
     await expect.poll(() => sender.connections, soon).toBe(0);
-    expect(receiver.open).toBe(0);
+    await expect.poll(() => receiver.open, soon).toBe(0);
   });
 
   it('that the receiver closes are not used again', async () => {

@@ -4,7 +4,8 @@ import { AddressGuard } from '../../src/webhooks/blocked-networks.ts';
 import { type Connection, Connections } from '../../src/webhooks/connections.ts';
 import { Egress, type Target } from '../../src/webhooks/egress.ts';
 import type { Receiver } from '../support/receiver.ts';
-import { openTestReceiver, soon } from './sender.ts';
+import { soon } from '../support/soon.ts';
+import { openTestReceiver } from './sender.ts';
 
 const open = new AddressGuard(['127.0.0.0/8']);
 const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };

@@ -9,9 +9,6 @@ import { openReceiver, type Receiver, type Script } from '../support/receiver.ts
 
 export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
-/** For `expect.poll`: a busy machine takes seconds for what takes a turn elsewhere. */
-export const soon = { timeout: 15_000 };
-
 export interface SenderOptions {
   readonly timeoutMs?: number;
   readonly allowNetworks?: readonly string[];
@@ -22,7 +19,7 @@ export interface SenderOptions {
 
 /** Open until the test ends; loopback is allowed unless told otherwise. */
 export function openSender(options: SenderOptions = {}): Attempts {
-  const { timeoutMs = 5_000, allowNetworks = ['127.0.0.0/8'], clock = systemClock } = options;
+  const { timeoutMs = 30_000, allowNetworks = ['127.0.0.0/8'], clock = systemClock } = options;
   const attempts = new Attempts({
     settings: { timeoutMs, allowNetworks, docsUrl: 'https://example.com/docs/webhooks' },
     clock,

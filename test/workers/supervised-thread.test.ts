@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
+import { soon } from '../support/soon.ts';
 
 const file = new URL('./mortal.worker.ts', import.meta.url);
 let thread: SupervisedThread<{ number: number }, string, string> | undefined;
@@ -30,15 +31,15 @@ describe('SupervisedThread', () => {
     ['throw', 'thrown for the test'],
     ['reject', 'rejected for the test'],
     ['exit', 'ended without a word'],
-  ])('starts again after %s, with a setup of its own, within a second', async (end, reason) => {
+  ])('starts again after %s, with a setup of its own', async (end, reason) => {
     const { thread, reports, deaths } = create();
     await thread.start();
     for (let round = 1; round <= 3; round++) {
-      await expect.poll(() => reports, { timeout: 1_500 }).toContain(`started ${round}`);
+      await expect.poll(() => reports, soon).toContain(`started ${round}`);
       thread.tell(`ping ${round}`);
-      await expect.poll(() => reports).toContain(`answer to ping ${round}`);
+      await expect.poll(() => reports, soon).toContain(`answer to ping ${round}`);
       thread.tell(end);
-      await expect.poll(() => deaths.length).toBe(round);
+      await expect.poll(() => deaths.length, soon).toBe(round);
       expect(deaths.at(-1)).toContain(reason);
       expect(thread.restarts).toBe(round);
     }
@@ -51,7 +52,7 @@ describe('SupervisedThread', () => {
     });
     await thread.start();
     thread.tell('exit');
-    await expect.poll(() => reports, { timeout: 2_000 }).toContain('started 4');
+    await expect.poll(() => reports, soon).toContain('started 4');
     expect(deaths.filter((reason) => reason.includes('no setup yet')).length).toBe(2);
   });
 
@@ -69,7 +70,7 @@ describe('SupervisedThread', () => {
     );
     await thread.start();
     thread.tell('exit');
-    await expect.poll(() => failuresAtMs.length, { timeout: 2_000 }).toBe(4);
+    await expect.poll(() => failuresAtMs.length, soon).toBeGreaterThanOrEqual(4);
     expect(failuresAtMs[3]! - failuresAtMs[0]!).toBeGreaterThan(40 + 80 + 160 - 10);
     expect(deaths.length).toBeGreaterThanOrEqual(4);
   });
@@ -84,7 +85,7 @@ describe('SupervisedThread', () => {
   it('stops when asked, and is not started again', async () => {
     const { thread, deaths, starts } = create();
     await thread.start();
-    await thread.stop('stop', 5_000);
+    await thread.stop('stop', 20_000);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect([deaths.length, starts()]).toEqual([0, 1]);
   });
@@ -92,19 +93,20 @@ describe('SupervisedThread', () => {
   it('is cut off when it does not stop', async () => {
     const { thread, reports } = create();
     await thread.start();
-    await expect.poll(() => reports).toContain('started 1');
+    await expect.poll(() => reports, soon).toContain('started 1');
     thread.tell('hang');
-    const startedMs = performance.now();
+    thread.tell('ping');
+    // It hears nothing any more: without the cut this would never end.
     await thread.stop('stop', 200);
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(reports).toEqual(['started 1']);
   });
 
   it('does not start once more when it is stopped between death and restart', async () => {
     const { thread, deaths, starts } = create();
     await thread.start();
     thread.tell('exit');
-    await expect.poll(() => deaths.length, { interval: 1 }).toBe(1);
-    await thread.stop('stop', 1_000);
+    await expect.poll(() => deaths.length, { ...soon, interval: 1 }).toBe(1);
+    await thread.stop('stop', 20_000);
     const before = starts();
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect([starts(), deaths.length]).toEqual([before, 1]);

@@ -49,8 +49,8 @@ const preview = new RegExp(
 /** Fetches before anyone asked, told by the user agent; most are told by a header (`Sec-Purpose`) instead. */
 const prefetch = /Privacy Preserving Prefetch Proxy/i;
 
-/** Patterns of `isbot` that go by the shape of an agent, or name a library; a test holds them to its list. */
-export const unproven: readonly string[] = [
+/** Patterns of `isbot` that go by the shape of an agent, or name a library. */
+const unproven: readonly string[] = [
   String.raw`;\s\w+;$`,
   String.raw`\(\)`,
   String.raw`\b\w+/1\.0;`,

@@ -1,0 +1,73 @@
+/** The real service with webhooks to loopback, and what tests of deliveries ask of it. */
+import { Client, type Json, word } from '../support/client.ts';
+import { freePorts, type ServiceProcess, startProcess } from '../support/process.ts';
+
+export interface RealService {
+  readonly service: ServiceProcess;
+  readonly api: Client;
+  /** The first start printed it; a later one on the same folder is given it. */
+  readonly key: string;
+}
+
+export interface RealOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly nodeArguments?: readonly string[];
+  /** Of a start before. */
+  readonly key?: string;
+}
+
+export async function openReal(dataDir: string, options: RealOptions = {}): Promise<RealService> {
+  const service = await startProcess({
+    dataDir,
+    ports: await freePorts(),
+    environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8', ...options.environment },
+    nodeArguments: options.nodeArguments ?? [],
+  });
+  const key = options.key ?? service.apiKey;
+  return { service, key, api: new Client(`${service.apiUrl}/v1`, key) };
+}
+
+/** @throws Error when it is not made */
+export async function makeEndpoint(
+  { api }: RealService,
+  url: string,
+  events: readonly string[] = ['qr.created'],
+): Promise<string> {
+  const { status, json, text } = await api.call('POST', '/webhooks', { body: { url, events } });
+  if (status !== 201) throw new Error(`Cannot make an endpoint for ${url}: ${status} ${text}`);
+  return word(json.id);
+}
+
+/** As many `qr.created`, by one request of the plan's quota. */
+export async function createMany({ api }: RealService, count: number): Promise<void> {
+  const body = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
+  const { status, json, text } = await api.call('POST', '/qr-codes/bulk', { body });
+  if (status !== 200 || Number(json.created) !== count) throw new Error(`${status} ${text}`);
+}
+
+/** As many `qr.deleted`, of the newest codes. */
+export async function deleteSome({ api }: RealService, count: number): Promise<void> {
+  const { items } = await api.call('GET', `/qr-codes?limit=${count}`);
+  for (const { id } of items) {
+    const { status, text } = await api.call('DELETE', `/qr-codes/${word(id)}`);
+    if (status !== 200) throw new Error(`${status} ${text}`);
+  }
+}
+
+/** The newest hundred deliveries to an endpoint. */
+export async function deliveriesOf({ api }: RealService, id: string): Promise<readonly Json[]> {
+  const { items } = await api.call('GET', `/webhooks/${id}/deliveries?limit=100`);
+  return items;
+}
+
+/** The ids of every event that the service has committed, up to `max`. */
+export async function committedIds({ api }: RealService, max: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor = ''; ids.length < max;) {
+    const { items, json } = await api.call('GET', `/events?limit=100${cursor}`);
+    ids.push(...items.map(({ id }) => word(id)));
+    if (typeof json.nextCursor !== 'string') break;
+    cursor = `&cursor=${encodeURIComponent(json.nextCursor)}`;
+  }
+  return ids;
+}
