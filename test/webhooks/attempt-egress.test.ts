@@ -176,7 +176,8 @@ describe('a name server that hangs', () => {
     const receiver = await openTestReceiver(undefined, { host: outside });
     const { sender } = await openNamed(
       (name) => (name.startsWith('hangs') ? 'silent' : [outside]),
-      { timeoutMs: 8_000 },
+      // Below the 4 s after which the look-up itself gives up.
+      { timeoutMs: 3_500 },
     );
     const hanging = Array.from({ length: 100 }, (_, index) =>
       sender.send(taskFor(`http://hangs-${index}.test:${receiver.port}/`)),
