@@ -3,8 +3,16 @@
  *
  * Exceptions do not survive the way between threads (structured clone drops their class), so they
  * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text and stack.
+ *
+ * On Linux a pool's threads give way to the others: nobody stands before a code and waits for a webhook, or for
+ * the drawing of an image, as they do for a redirect.
  */
+import { setPriority } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
+
+/** A third of a redirect thread's weight where both want one core. */
+const niceness = 5;
 
 export type Outcome<Result> =
   | { readonly kind: 'done'; readonly value: Result }
@@ -21,6 +29,7 @@ export type Outcome<Result> =
 export function threadEntry<Task, Result>(
   work: (task: Task) => Result | Promise<Result>,
 ): (task: Task) => Promise<Outcome<Result>> {
+  giveWay();
   return async (task) => {
     try {
       return { kind: 'done', value: await work(task) };
@@ -33,4 +42,14 @@ export function threadEntry<Task, Result>(
       return { kind: 'broken', message: known.message, stack: known.stack };
     }
   };
+}
+
+function giveWay(): void {
+  // Linux takes 0 for the calling thread, other systems for the process.
+  if (isMainThread || process.platform !== 'linux') return;
+  try {
+    setPriority(0, niceness);
+  } catch {
+    // A sandbox that forbids it: then all threads are equal.
+  }
 }

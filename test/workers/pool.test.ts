@@ -1,4 +1,5 @@
 /** The pool against real threads that refuse, throw, die and run out of memory. */
+import { getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { createPool, WorkerDied, type Pool } from '../../src/workers/pool.ts';
@@ -20,6 +21,12 @@ afterEach(async () => {
 describe('run', () => {
   it('gives back what the thread made', async () => {
     expect(await open(1, 1).run(echo('hello'))).toBe('hello');
+  });
+
+  it.runIf(process.platform === 'linux')('gives way to the other threads', async () => {
+    const mine = getPriority(0);
+    expect(Number(await open(1, 1).run({ kind: 'priority' }))).toBeGreaterThan(Math.min(mine, 18));
+    expect(getPriority(0)).toBe(mine);
   });
 
   it('gives back a Failure as the same Failure', async () => {

@@ -1,11 +1,12 @@
 /** A thread that does what a test tells it: answer, wait, throw, refuse, or die. */
+import { getPriority } from 'node:os';
 import { Failure } from '../../src/model/failure.ts';
 import { threadEntry } from '../../src/workers/entry.ts';
 
 export type Probe =
   | { readonly kind: 'echo'; readonly text: string }
   | { readonly kind: 'wait'; readonly ms: number }
-  | { readonly kind: 'throw' | 'refuse' | 'exit' | 'crash' };
+  | { readonly kind: 'priority' | 'throw' | 'refuse' | 'exit' | 'crash' };
 
 export default threadEntry(async (probe: Probe): Promise<string> => {
   switch (probe.kind) {
@@ -14,6 +15,8 @@ export default threadEntry(async (probe: Probe): Promise<string> => {
     case 'wait':
       await new Promise((resolve) => setTimeout(resolve, probe.ms));
       return 'waited';
+    case 'priority':
+      return String(getPriority(0));
     case 'throw':
       throw new TypeError('a defect');
     case 'refuse':
