@@ -59,7 +59,7 @@ class Destination {
 
 export class Connection {
   readonly destination: Destination;
-  /** The address it is connected to; undefined until it is. */
+  /** The address it is connected to, or that refused it; undefined until it is known. */
   remoteIp: string | undefined;
   /** Requests answered since the socket was opened: above 0 the receiver may just be closing it. */
   answered = 0;
@@ -130,6 +130,7 @@ export class Connection {
     const fail = (error?: NodeJS.ErrnoException): void => {
       if (isSettled) return;
       isSettled = true;
+      this.remoteIp ??= refusedBy(error);
       if (ownFaults.has(error?.code ?? '')) failure = 'unknown';
       callback(new Refusal(failure, 'Cannot connect', { cause: error }), null);
     };
@@ -173,6 +174,13 @@ export class Connection {
       autoSelectFamily: true,
     };
   }
+}
+
+/** The address that an error of a connect names, of several the last that was tried. */
+function refusedBy(error: unknown): string | undefined {
+  const tried: unknown = error instanceof AggregateError ? error.errors.at(-1) : error;
+  const address: unknown = tried instanceof Error ? Reflect.get(tried, 'address') : undefined;
+  return typeof address === 'string' ? address : undefined;
 }
 
 export class Connections {

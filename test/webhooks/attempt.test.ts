@@ -145,7 +145,7 @@ describe('the record', () => {
     const url = receiver.url();
     await receiver.close();
     const record = await openSender().send(taskFor(url));
-    expect(record).toMatchObject({ failure: 'connect' });
+    expect(record).toMatchObject({ failure: 'connect', remoteIp: '127.0.0.1' });
     expect(record.status).toBeUndefined();
   });
 
