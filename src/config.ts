@@ -243,8 +243,9 @@ export function loadConfig(
 function fillAddresses(config: Json): void {
   const { api, redirect } = config;
   if (!isObject(api) || !isObject(redirect)) return;
+  // An origin has no port that its scheme implies: what is printed is smaller.
   const local = (scheme: string, at: unknown): string =>
-    port.safeParse(at).success ? `${scheme}://localhost:${Number(at)}` : `${scheme}://localhost`;
+    new URL(`${scheme}://localhost:${port.safeParse(at).success ? Number(at) : ''}`).origin;
   if (api['publicUrl'] === '') api['publicUrl'] = local('http', api['port']);
   if (config['shortUrlBase'] !== '') return;
   config['shortUrlBase'] = local(redirect['tlsCertFile'] ? 'https' : 'http', redirect['port']);

@@ -63,6 +63,11 @@ test('public addresses follow the ports until they are chosen', () => {
   ]);
   const tls = { QZ_REDIRECT_TLS_CERT_FILE: '/c', QZ_REDIRECT_TLS_KEY_FILE: '/k' };
   expect(loadConfig(undefined, tls).shortUrlBase).toBe('https://localhost:8081');
+  const usual = loadConfig(undefined, { QZ_API_PORT: '81', QZ_REDIRECT_PORT: '80' });
+  expect([usual.api.publicUrl, usual.shortUrlBase]).toEqual([
+    'http://localhost:81',
+    'http://localhost',
+  ]);
   const fault = faults('', { QZ_API_PORT: 'abc' });
   expect(fault).toContain('QZ_API_PORT');
   expect(fault).not.toContain('publicUrl');

@@ -8,8 +8,8 @@
  * session's own end with it, before the next word. (Signed out by another process: at the next news or heartbeat.)
  * Bounds: streams per workspace, per client and in all; a piece at a time per stream, which is taken
  * before the next is made (event-feed.ts), so a slow client costs no memory, it only hears later; one that
- * takes nothing for a minute is cut off (http/stream.ts) and may go on from its last id. A stream that is quiet sends a comment now and then, so that both
- * ends and all proxies between know that it lives.
+ * takes nothing for a minute is cut off (http/stream.ts) and may go on from its last id. A stream that is
+ * quiet sends a comment now and then, so that both ends and all proxies between know that it lives.
  */
 import { z } from 'zod';
 import { type EventKind, eventKinds } from '../model/event.ts';

@@ -58,15 +58,21 @@ export interface DataFolder {
  * @throws Error of the system
  */
 export function makeFolder(path: string): void {
-  const mode = 0o700;
   try {
-    mkdirSync(path, { mode });
+    makeLast(path);
   } catch (error) {
-    const code = systemErrorCode(error);
-    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
-    if (code !== 'ENOENT' || dirname(path) === path) throw error;
+    if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
     makeFolder(dirname(path));
-    mkdirSync(path, { mode });
+    makeLast(path);
+  }
+}
+
+/** Another process may make it at the same time. */
+function makeLast(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
   }
 }
 

@@ -57,18 +57,23 @@ interface Part {
 export class ResultJournal {
   #current: Part;
   #other: Part;
-  /** What the process before left, oldest first as far as it matters: one delivery's are in order. */
-  readonly left: readonly HeardResult[];
+  #left: readonly HeardResult[];
 
   /** @param path of the delivery store's file; the journal's are beside it */
   constructor(path: string) {
     const files = [0, 1].map((index) => path.replace(/\.mdb$/, '') + `.results.${index}`);
-    const lines = files.flatMap(readLines);
-    this.left = lines.toSorted((one, other) => one.attemptNo - other.attemptNo);
+    this.#left = files
+      .flatMap(readLines)
+      .toSorted((one, other) => one.wheelMs - other.wheelMs || one.attemptNo - other.attemptNo);
     const [first, second] = files.map(openPart);
     if (first === undefined || second === undefined) throw new Error('Cannot open: two files');
     this.#current = first;
     this.#other = second;
+  }
+
+  /** What the process before left, in the order in which it was heard; nothing after `forget`. */
+  get left(): readonly HeardResult[] {
+    return this.#left;
   }
 
   /** @throws Error of the system when the disk takes no more; nothing of it is there then */
@@ -98,11 +103,16 @@ export class ResultJournal {
 
   /** What was appended before the last `turn` is committed. */
   settle(): void {
-    empty(this.#other);
+    try {
+      empty(this.#other);
+    } catch {
+      // A bad disk. The lines stay, and the next process passes over them: they are committed.
+    }
   }
 
   /** What was left is committed, or will not be. To be said before anything is appended or made. */
   forget(): void {
+    this.#left = [];
     empty(this.#current);
     empty(this.#other);
   }

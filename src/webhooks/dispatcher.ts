@@ -4,7 +4,8 @@
  *   made, or due by the wheel --> lanes --> sender --> result --> window: judged, committed --> lanes
  *
  * A delivery is on the wire at most once at a time; it is sent twice when the process dies between an answer and
- * its line in the journal (result-window.ts), and when a thread dies with it.
+ * its line in the journal (result-window.ts), when a thread dies with it, and when the store takes no writes after
+ * a crash.
  *
  * While results cannot be stored (disk full) nothing more is started: what was sent would be sent again.
  */
@@ -142,6 +143,11 @@ export class Dispatcher {
         'attempts are cut off, to be repeated',
       );
     }
+    await this.#results.stop();
+  }
+
+  /** Commits what was heard since `stop`. */
+  async settle(): Promise<void> {
     await this.#results.stop();
   }
 

@@ -23,9 +23,9 @@ const start: Place = [0, 0];
 export interface LaneLimits {
   /** Attempts in flight to one endpoint. */
   readonly endpointMax: number;
-  /** Attempts in flight to all. */
+  /** Attempts in flight to all, and as many that are not settled. */
   readonly inFlightMax: number;
-  /** Bytes of bodies in flight. */
+  /** Bytes of bodies in flight or not settled. */
   readonly bytesMax: number;
 }
 
@@ -78,6 +78,8 @@ export class Lanes<D extends Sendable> {
   readonly #resting = new Set<Lane>();
   readonly #working = new Set<Lane>();
   #flying = 0;
+  #settling = 0;
+  /** Of what flies and of what is not settled. */
   #bytes = 0;
   #isHeld = false;
 
@@ -154,17 +156,22 @@ export class Lanes<D extends Sendable> {
   ended(delivery: D, outcome: 'succeeded' | 'failed'): void {
     const lane = this.#land(delivery);
     lane.settling.add(delivery.no);
+    this.#settling += 1;
     lane.failuresInRow = outcome === 'succeeded' ? 0 : lane.failuresInRow + 1;
     this.#enlist(lane);
   }
 
   /** Its result is committed. */
-  settled({ endpointNo, no }: D): void {
-    this.#lanes.get(endpointNo)?.settling.delete(no);
+  settled({ endpointNo, no, body }: D): void {
+    if (this.#lanes.get(endpointNo)?.settling.delete(no) !== true) return;
+    this.#settling -= 1;
+    this.#bytes -= body.length;
   }
 
   /** It was not sent after all, as far as anybody knows: it is in the queue as before. */
   undone(delivery: D): void {
+    const wasFlying = this.#lanes.get(delivery.endpointNo)?.flying.has(delivery.no) === true;
+    if (wasFlying) this.#bytes -= delivery.body.length;
     this.#wake(this.#land(delivery), start);
   }
 
@@ -213,12 +220,9 @@ export class Lanes<D extends Sendable> {
     this.#bytes += body.length;
   }
 
-  #land({ endpointNo, no, body }: D): Lane {
+  #land({ endpointNo, no }: D): Lane {
     const lane = this.#lane(endpointNo);
-    if (lane.flying.delete(no)) {
-      this.#flying -= 1;
-      this.#bytes -= body.length;
-    }
+    if (lane.flying.delete(no)) this.#flying -= 1;
     return lane;
   }
 
@@ -255,7 +259,8 @@ export class Lanes<D extends Sendable> {
 
   #hasRoom(): boolean {
     const { inFlightMax, bytesMax } = this.#limits;
-    return !this.#isHeld && this.#flying < inFlightMax && this.#bytes < bytesMax;
+    const isBehind = this.#settling >= inFlightMax;
+    return !this.#isHeld && !isBehind && this.#flying < inFlightMax && this.#bytes < bytesMax;
   }
 }
 

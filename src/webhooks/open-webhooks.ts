@@ -161,6 +161,7 @@ export function openWebhooks(parts: WebhooksParts): Webhooks {
       await stop();
       await sweep.close();
       await sender.close();
+      await dispatcher.settle();
       await book.store.environment.close();
       journal.close();
     },

@@ -49,6 +49,8 @@ export class ResultWindow {
   #endsMs = 0;
   #isFailing = false;
   #isStopping = false;
+  /** The window is to end, now or when the commit that runs has. */
+  #isClosing = false;
   #end: () => void = () => undefined;
 
   constructor(parts: ResultWindowParts) {
@@ -74,15 +76,15 @@ export class ResultWindow {
 
   /** Ends the window now. */
   close(): void {
-    this.#endsMs = 0;
+    this.#isClosing = true;
     this.#end();
   }
 
-  /** Commits what there is, with one try. */
+  /** Commits what there is, with one try. What is heard later is committed by the next call. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.close();
-    await this.#running;
+    while (this.#running !== undefined) await this.#running;
   }
 
   #run(): void {
@@ -109,14 +111,16 @@ export class ResultWindow {
     // The end of the turn, so that what comes with the first result is with it in one commit.
     await new Promise((resolve) => setImmediate(resolve));
     const restMs = this.#endsMs - this.#parts.nowMs();
-    if (restMs <= 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, restMs);
-      this.#end = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (restMs > 0 && !this.#isClosing) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, restMs);
+        this.#end = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#isClosing = false;
   }
 
   /** @returns whether the oldest `count` are committed */

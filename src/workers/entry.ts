@@ -2,7 +2,8 @@
  * The thread side of a pool: makes a worker file's default export out of a plain function.
  *
  * Exceptions do not survive the way between threads (structured clone drops their class), so they
- * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text and stack.
+ * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text, and its stack unless the
+ * thread makes none.
  *
  * On Linux a pool's threads give way to the others: nobody stands before a code and waits for a webhook, or for
  * the drawing of an image, as they do for a redirect.

@@ -75,7 +75,10 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   const runningMax = threads * tasksPerThread;
   if (threads < 1) throw new Error(`Cannot open a pool: ${threads} threads, expected at least 1`);
   let deaths = 0;
+  let closing: Promise<void> | undefined;
   const died = (cause: unknown): void => {
+    // Whoever closes cuts off what still runs.
+    if (closing !== undefined) return;
     deaths += 1;
     options.onDeath?.(cause);
   };
@@ -94,7 +97,6 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
 
   let inFlight = 0;
   let completed = 0;
-  let closing: Promise<void> | undefined;
 
   const run = async (task: Task): Promise<Result> => {
     if (closing !== undefined) throw new Error('Cannot run a task: the pool is closed');

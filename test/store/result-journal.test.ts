@@ -77,14 +77,24 @@ it('keeps what is not settled when it is asked to turn too often', () => {
   expect(new Set(left())).toEqual(new Set([heard(1), heard(2), heard(3)]));
 });
 
-it('puts the attempts of one delivery in order, whichever file they are in', () => {
+it('gives them in the order in which they were heard, whichever file they are in', () => {
   const { open, left } = place();
   const journal = open();
+  // The newer ones end up in the file that is read first.
+  journal.append([heard(1)]);
   journal.turn();
-  journal.append([heard(1, failed, 1)]);
+  journal.settle();
+  journal.append([heard(2, failed, 1)]);
   journal.turn();
-  journal.append([heard(1, failed, 2)]);
-  expect(left().map(({ attemptNo }) => attemptNo)).toEqual([1, 2]);
+  journal.append([heard(3, succeeded, 2), heard(3, failed, 1)]);
+  expect(left().map(({ deliveryNo, attemptNo }) => [deliveryNo, attemptNo])).toEqual([
+    [2, 1],
+    [3, 1],
+    [3, 2],
+  ]);
+  const next = open();
+  next.forget();
+  expect(next.left).toEqual([]);
 });
 
 it('goes on behind what was left until that is forgotten', () => {

@@ -91,6 +91,24 @@ describe('several tasks on a thread', () => {
   });
 });
 
+it('closing cuts off what still runs, and that is nobody’s death', async () => {
+  const heard: unknown[] = [];
+  const onDeath = (cause: unknown): void => void heard.push(cause);
+  const pool = createPool<Probe, string>({
+    file,
+    threads: 1,
+    queueMax: 0,
+    tasksPerThread: 3,
+    closeMsMax: 50,
+    onDeath,
+  });
+  await pool.run(echo('warm'));
+  const waits = [1, 2, 3].map(() => pool.run({ kind: 'wait', ms: 60_000 }));
+  const [ends] = await Promise.all([Promise.allSettled(waits), pool.close()]);
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect([heard, pool.stats().deaths]).toEqual([[], 0]);
+});
+
 describe('a thread that dies', () => {
   it.each(['exit', 'crash'] as const)(
     'by %s rejects its task with WorkerDied and is replaced',
