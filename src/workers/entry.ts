@@ -8,7 +8,7 @@
  * On Linux a pool's threads give way to the others: nobody stands before a code and waits for a webhook, or for
  * the drawing of an image, as they do for a redirect.
  */
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { Failure, type Fault, type FailureCode } from '../model/failure.ts';
 
@@ -49,7 +49,7 @@ function giveWay(): void {
   // Linux takes 0 for the calling thread, other systems for the process.
   if (isMainThread || process.platform !== 'linux') return;
   try {
-    setPriority(0, niceness);
+    if (getPriority(0) < niceness) setPriority(0, niceness);
   } catch {
     // A sandbox that forbids it: then all threads are equal.
   }

@@ -33,7 +33,7 @@ const ended = (no: number): Ended => ({
   random: 0,
 });
 
-class Bench {
+class Rig {
   readonly path = join(temporaryFolder(), 'delivery.mdb');
   readonly journal = new ResultJournal(this.path);
   readonly commits: number[][] = [];
@@ -63,70 +63,70 @@ class Bench {
   }
 }
 
-function openBench(): Bench {
-  const bench = new Bench();
-  onTestFinished(async () => await bench.window.stop());
-  return bench;
+function openRig(): Rig {
+  const rig = new Rig();
+  onTestFinished(async () => await rig.window.stop());
+  return rig;
 }
 
 it('commits the first with what comes in its turn, then at the end of their window', async () => {
-  const bench = openBench();
-  bench.add(1, 2);
-  await eventually(() => bench.window.isQuiet, 'the first are committed');
-  expect(bench.commits).toEqual([[1, 2]]);
-  bench.add(3);
+  const rig = openRig();
+  rig.add(1, 2);
+  await eventually(() => rig.window.isQuiet, 'the first are committed');
+  expect(rig.commits).toEqual([[1, 2]]);
+  rig.add(3);
   await new Promise((resolve) => setImmediate(resolve));
-  bench.add(4);
-  bench.window.close();
-  await eventually(() => bench.window.isQuiet, 'the next are committed');
-  expect(bench.commits).toEqual([
+  rig.add(4);
+  rig.window.close();
+  await eventually(() => rig.window.isQuiet, 'the next are committed');
+  expect(rig.commits).toEqual([
     [1, 2],
     [3, 4],
   ]);
-  expect(bench.left()).toEqual([]);
+  expect(rig.left()).toEqual([]);
 });
 
 it('has what waits in the journal by the end of the turn', async () => {
-  const bench = openBench();
-  bench.add(1);
-  await eventually(() => bench.window.isQuiet, 'the first is committed');
-  bench.add(2, 3);
+  const rig = openRig();
+  rig.add(1);
+  await eventually(() => rig.window.isQuiet, 'the first is committed');
+  rig.add(2, 3);
   await Promise.resolve();
-  expect(bench.left()).toEqual([2, 3]);
-  expect(bench.commits).toHaveLength(1);
+  expect(rig.left()).toEqual([2, 3]);
+  expect(rig.commits).toHaveLength(1);
 });
 
 it('remembers that it was closed while a commit ran', async () => {
-  const bench = openBench();
+  const rig = openRig();
   const { promise, resolve } = Promise.withResolvers<void>();
-  bench.commit = () => promise;
-  bench.add(1);
+  rig.commit = () => promise;
+  rig.add(1);
   await new Promise((next) => setTimeout(next, 5));
-  bench.add(2);
-  bench.window.close();
+  rig.add(2);
+  rig.window.close();
   resolve();
-  await eventually(() => bench.window.isQuiet, 'both are committed');
-  expect(bench.commits).toEqual([[1], [2]]);
+  await eventually(() => rig.window.isQuiet, 'both are committed');
+  expect(rig.commits).toEqual([[1], [2]]);
 });
 
 it('tries again until the store takes them, and tells when it does', async () => {
-  const bench = openBench();
+  const rig = openRig();
   let fails = 1;
-  bench.commit = async () => {
+  rig.commit = async () => {
     if (fails-- > 0) throw new Error('full');
   };
-  bench.add(1);
-  await eventually(() => bench.window.isQuiet, 'it is committed');
-  expect(bench.faults).toEqual([new Error('full'), undefined]);
-  expect(bench.commits).toEqual([[1]]);
+  rig.add(1);
+  await eventually(() => rig.window.isQuiet, 'it is committed');
+  expect(rig.faults).toEqual([new Error('full'), undefined]);
+  expect(rig.commits).toEqual([[1]]);
 });
 
 it('commits what is heard after a stop with the next, and goes on without its journal', async () => {
-  const bench = openBench();
-  bench.add(1);
-  await bench.window.stop();
-  bench.journal.close();
-  bench.add(2);
-  await bench.window.stop();
-  expect(bench.commits).toEqual([[1], [2]]);
+  const rig = openRig();
+  rig.add(1);
+  await rig.window.stop();
+  rig.journal.close();
+  rig.add(2);
+  await rig.window.stop();
+  expect(rig.commits).toEqual([[1], [2]]);
 });

@@ -23,9 +23,10 @@ describe('run', () => {
     expect(await open(1, 1).run(echo('hello'))).toBe('hello');
   });
 
-  it.runIf(process.platform === 'linux')('gives way to the other threads', async () => {
-    const mine = getPriority(0);
-    expect(Number(await open(1, 1).run({ kind: 'priority' }))).toBeGreaterThan(Math.min(mine, 18));
+  it('gives way to the other threads, where the system lets it', async () => {
+    const [mine, lowest] = [getPriority(0), 19];
+    const theirs = Number(await open(1, 1).run({ kind: 'priority' }));
+    expect(theirs).toBe(process.platform === 'linux' ? Math.min(lowest, Math.max(mine, 5)) : mine);
     expect(getPriority(0)).toBe(mine);
   });
 
