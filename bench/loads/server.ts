@@ -7,11 +7,11 @@ const readyMsMax = 120_000;
 const stopMsMax = 20_000;
 const pollMs = 10;
 /**
- * Below the range out of which the kernel gives ports to whoever connects or listens on port 0, and above the
+ * Below every range out of which a kernel gives ports to whoever connects or listens on port 0, and below the
  * tests' own; processes that start together begin far from each other.
  */
-const firstPort = 16_000;
-const ports = 6_000;
+const firstPort = 4_000;
+const ports = 4_000;
 let nextPort = (process.pid * 577) % ports;
 
 export interface ServerCommand {
