@@ -61,14 +61,12 @@ export class ResultJournal {
 
   /** @param path of the delivery store's file; the journal's are beside it */
   constructor(path: string) {
-    const files = [0, 1].map((index) => path.replace(/\.mdb$/, '') + `.results.${index}`);
-    this.#left = files
-      .flatMap(readLines)
-      .toSorted((one, other) => one.wheelMs - other.wheelMs || one.attemptNo - other.attemptNo);
-    const [first, second] = files.map(openPart);
-    if (first === undefined || second === undefined) throw new Error('Cannot open: two files');
-    this.#current = first;
-    this.#other = second;
+    const base = path.replace(/\.mdb$/, '');
+    this.#current = openPart(`${base}.results.0`);
+    this.#other = openPart(`${base}.results.1`);
+    this.#left = [...linesOf(this.#current), ...linesOf(this.#other)].toSorted(
+      (one, other) => one.wheelMs - other.wheelMs || one.attemptNo - other.attemptNo,
+    );
   }
 
   /** What the process before left, in the order in which it was heard; nothing after `forget`. */
@@ -139,16 +137,8 @@ const pack = ({ deliveryNo, attemptNo, wheelMs, random, attempt }: HeardResult):
   packAttempt(attempt),
 ];
 
-function readLines(path: string): HeardResult[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
-  return text.split('\n').flatMap(parseLine);
-}
+const linesOf = ({ file }: Part): HeardResult[] =>
+  readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
 
 function parseLine(line: string): HeardResult[] {
   const json = line.slice(crcDigits + 1);

@@ -9,6 +9,7 @@
  *
  * While results cannot be stored (disk full) nothing more is started: what was sent would be sent again.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../model/failure.ts';
 import type { AttemptRecord, AttemptTask, DisabledReason } from '../model/webhook.ts';
 import type { QueueKey } from '../store/delivery.ts';
@@ -321,8 +322,6 @@ export class Dispatcher {
     return event === 'failed' ? wheelMs + 1 + delayMs : dueMs;
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Polls; nothing else happens meanwhile that could tell. */
 async function settlesWithin(msMax: number, isDone: () => boolean): Promise<boolean> {

@@ -10,6 +10,7 @@
  * A commit that fails is tried again until it succeeds; nothing more is started meanwhile (`onFault`), for what
  * would be sent could not be remembered.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AttemptRecord } from '../model/webhook.ts';
 import type { ResultJournal } from '../store/result-journal.ts';
 import type { Delivery } from './delivery-pen.ts';
@@ -163,5 +164,3 @@ export class ResultWindow {
     }
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
