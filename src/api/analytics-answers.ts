@@ -39,7 +39,7 @@ export const totalsShape = {
     .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
 };
 
-export const timeseries = z
+const timeseries = z
   .object({
     interval: z.enum(intervals).meta({ example: 'day' }),
     from: day,
@@ -48,7 +48,7 @@ export const timeseries = z
   })
   .meta({ id: 'Timeseries' });
 
-export const breakdown = z
+const breakdown = z
   .object({
     by: z.enum(breakdowns).meta({ example: 'country' }),
     from: day,
@@ -59,6 +59,18 @@ export const breakdown = z
 
 export const seriesQuery = { interval: z.enum(intervals).default('day'), format: csvFormat };
 export const sharesQuery = { by: z.enum(breakdowns), format: csvFormat };
+export const seriesAnswer = {
+  status: 200,
+  schema: timeseries,
+  what: 'The points, oldest first',
+  mediaTypes: tableTypes,
+} as const;
+export const sharesAnswer = {
+  status: 200,
+  schema: breakdown,
+  what: 'The shares, most scans first',
+  mediaTypes: tableTypes,
+} as const;
 export const seriesDescription =
   'Every hour (92 days at most) or day (3,660 at most) of the range, empty ones too.';
 export const sharesDescription =

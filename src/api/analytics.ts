@@ -10,19 +10,19 @@ import type { QrCodeRecord } from '../model/code.ts';
 import type { Actor } from '../model/workspace.ts';
 import {
   analyticsTag,
-  breakdown,
   checkLength,
   type DayRange,
   fileName,
+  seriesAnswer,
   seriesDescription,
   seriesQuery,
   seriesResult,
+  sharesAnswer,
   sharesDescription,
   sharesQuery,
   sharesResult,
   tableFormats,
   tableTypes,
-  timeseries,
   totalsResult,
   totalsShape,
 } from './analytics-answers.ts';
@@ -96,12 +96,7 @@ function series(options: AnalyticsOptions): Route {
     description: seriesDescription,
     query: z.object({ ...rangeQuery, ...seriesQuery }),
     body: noBody,
-    answer: {
-      status: 200,
-      schema: timeseries,
-      what: 'The points, oldest first',
-      mediaTypes: tableTypes,
-    },
+    answer: seriesAnswer,
     failures: ['not_found'],
     handle: ({ actor, params, query, header }) => {
       const range = codeRange(options, actor, params.id ?? '', query);
@@ -124,12 +119,7 @@ function shares(options: AnalyticsOptions): Route {
     description: sharesDescription,
     query: z.object({ ...rangeQuery, ...sharesQuery }),
     body: noBody,
-    answer: {
-      status: 200,
-      schema: breakdown,
-      what: 'The shares, most scans first',
-      mediaTypes: tableTypes,
-    },
+    answer: sharesAnswer,
     failures: ['not_found'],
     handle: ({ actor, params, query, header }) => {
       const range = codeRange(options, actor, params.id ?? '', query);

@@ -11,16 +11,16 @@ import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CampaignAnalytics } from '../campaigns/campaign-report.ts';
 import {
-  breakdown,
   checkLength,
   fileName,
+  seriesAnswer,
   seriesDescription,
   seriesResult,
+  sharesAnswer,
   sharesDescription,
   sharesResult,
   tableFormats,
   tableTypes,
-  timeseries,
   totalsColumns,
   totalsRows,
   varied,
@@ -213,12 +213,7 @@ function series(options: CampaignsOptions): Route {
     description: `${seriesDescription} Only days of the schedule, until today.`,
     query: campaignSeriesQuery,
     body: noBody,
-    answer: {
-      status: 200,
-      schema: timeseries,
-      what: 'The points, oldest first',
-      mediaTypes: tableTypes,
-    },
+    answer: seriesAnswer,
     failures: ['not_found'],
     handle: async ({ actor, params, query, header }) => {
       const record = mustFind(options, actor, params.id);
@@ -243,12 +238,7 @@ function shares(options: CampaignsOptions): Route {
     description: sharesDescription,
     query: campaignBreakdownQuery,
     body: noBody,
-    answer: {
-      status: 200,
-      schema: breakdown,
-      what: 'The shares, most scans first',
-      mediaTypes: tableTypes,
-    },
+    answer: sharesAnswer,
     failures: ['not_found'],
     handle: async ({ actor, params, query, header }) => {
       const record = mustFind(options, actor, params.id);

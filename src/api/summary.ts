@@ -10,20 +10,20 @@ import { dayOf, formatDay } from '../model/day.ts';
 import type { Analytics, SeriesPoint } from '../scans/breakdown.ts';
 import {
   analyticsTag,
-  breakdown,
   checkLength,
   day,
   type DayRange,
   fileName,
+  seriesAnswer,
   seriesDescription,
   seriesQuery,
   seriesResult,
+  sharesAnswer,
   sharesDescription,
   sharesQuery,
   sharesResult,
   tableFormats,
   tableTypes,
-  timeseries,
   totalsColumns,
   totalsRows,
   totalsShape,
@@ -122,12 +122,7 @@ function series({ report, clock }: SummaryOptions): Route {
     description: seriesDescription,
     query: z.object({ ...rangeQuery, ...seriesQuery }),
     body: noBody,
-    answer: {
-      status: 200,
-      schema: timeseries,
-      what: 'The points, oldest first',
-      mediaTypes: tableTypes,
-    },
+    answer: seriesAnswer,
     failures: [],
     handle: ({ actor, query, header }) => {
       const range = workspaceRange(clock, query);
@@ -151,12 +146,7 @@ function shares({ report, clock }: SummaryOptions): Route {
     description: sharesDescription,
     query: z.object({ ...rangeQuery, ...sharesQuery }),
     body: noBody,
-    answer: {
-      status: 200,
-      schema: breakdown,
-      what: 'The shares, most scans first',
-      mediaTypes: tableTypes,
-    },
+    answer: sharesAnswer,
     failures: [],
     handle: ({ actor, query, header }) => {
       const range = workspaceRange(clock, query);
