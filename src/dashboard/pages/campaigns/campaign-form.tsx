@@ -8,6 +8,7 @@ import { navigate } from '../../client/router.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -37,14 +38,7 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
   const set = (name: keyof Draft) => (text: string) => setDraft({ ...draft, [name]: text });
   const problem = form.otherProblem(shownPaths);
   return (
-    <form
-      class="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        form.submit(() => onSave(draft));
-      }}
-    >
+    <Form class="form" onSubmit={() => form.submit(() => onSave(draft))}>
       <TextField
         label="Name"
         value={draft.name}
@@ -86,7 +80,7 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
           Cancel
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -9,6 +9,7 @@ import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -67,14 +68,7 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
   return (
     <div class="grid-2">
       <Card title="Details">
-        <form
-          class="form"
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault();
-            form.submit(save);
-          }}
-        >
+        <Form class="form" onSubmit={() => form.submit(save)}>
           <Fields
             draft={draft}
             onChange={setDraft}
@@ -89,7 +83,7 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
               </Button>
             </div>
           )}
-        </form>
+        </Form>
       </Card>
       <Identity code={code} />
     </div>

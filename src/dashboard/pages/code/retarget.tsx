@@ -10,6 +10,7 @@ import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -43,11 +44,9 @@ export function Retarget({ code, onClose }: RetargetProps) {
       title={isAsking ? 'Change the destination of every print?' : 'Change destination'}
       onClose={onClose}
     >
-      <form
+      <Form
         class="dialog-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={() => {
           if (isAsking) form.submit(change);
           else if (target !== '' && target !== code.target) setAsking(true);
         }}
@@ -83,7 +82,7 @@ export function Retarget({ code, onClose }: RetargetProps) {
             {isAsking ? 'Change it now' : 'Continue'}
           </Button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -8,6 +8,7 @@ import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { sayProblem } from '../../parts/toast.tsx';
 
@@ -93,34 +94,22 @@ function ExportAll({ codeId }: { readonly codeId: string }) {
 
 function ScanTable({ scans }: { readonly scans: readonly Scan[] }) {
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Scans, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Location</th>
-            <th scope="col">Device</th>
-            <th scope="col" class="hide-narrow">
-              Referrer
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {scans.map(({ id, scannedAt, country, city, device, os, referer }) => (
-            <tr key={id}>
-              <td>
-                <Time iso={scannedAt} style="full" />
-              </td>
-              <td>{[city, countryName(country)].filter((text) => text !== '').join(', ')}</td>
-              <td>
-                {capitalize(device)}, {os}
-              </td>
-              <td class="hide-narrow soft">{referer ?? 'Direct'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Scans, newest first"
+      columns={['Time', 'Location', 'Device', { wide: 'Referrer' }]}
+    >
+      {scans.map(({ id, scannedAt, country, city, device, os, referer }) => (
+        <tr key={id}>
+          <td>
+            <Time iso={scannedAt} style="full" />
+          </td>
+          <td>{[city, countryName(country)].filter((text) => text !== '').join(', ')}</td>
+          <td>
+            {capitalize(device)}, {os}
+          </td>
+          <td class="hide-narrow soft">{referer ?? 'Direct'}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { pathTo } from '../../paths.ts';
 
 const types: Readonly<Record<string, string>> = {
@@ -162,27 +163,16 @@ function Done({ stage: { name, problem }, progress, onAgain }: DoneProps) {
         )}
         {errors.length > 0 && (
           <>
-            <div class="table-wrap">
-              <table class="table">
-                <caption class="unseen">Rows that failed</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Row</th>
-                    <th scope="col">Why</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {errors.map(({ index, code, detail }) => (
-                    <tr key={index}>
-                      <td class="number">{formatNumber(index + 1)}</td>
-                      <td>
-                        {detail} <span class="soft">({code})</span>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table caption="Rows that failed" columns={['Row', 'Why']}>
+              {errors.map(({ index, code, detail }) => (
+                <tr key={index}>
+                  <td class="number">{formatNumber(index + 1)}</td>
+                  <td>
+                    {detail} <span class="soft">({code})</span>
+                  </td>
+                </tr>
+              ))}
+            </Table>
             {failed > errors.length && (
               <p class="soft">And {formatNumber(failed - errors.length)} more.</p>
             )}

@@ -8,6 +8,7 @@ import { useSubmission } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -80,14 +81,7 @@ export function NewCodePage() {
   const problem = form.otherProblem(shownPaths);
   return (
     <Page title="New code" back={{ href: pathTo('codes'), label: 'Codes' }}>
-      <form
-        class="stack page-narrow"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(create);
-        }}
-      >
+      <Form class="stack page-narrow" onSubmit={() => form.submit(create)}>
         <Card>
           <div class="form">
             <SelectField
@@ -126,7 +120,7 @@ export function NewCodePage() {
             Cancel
           </ButtonLink>
         </div>
-      </form>
+      </Form>
     </Page>
   );
 }

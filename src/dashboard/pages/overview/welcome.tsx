@@ -8,6 +8,7 @@ import { useSubmission } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -35,14 +36,7 @@ export function Welcome() {
           lead="Where should it lead? You can change the destination at any time, even after printing."
         >
           {may('editor') ? (
-            <form
-              class="form"
-              noValidate
-              onSubmit={(event) => {
-                event.preventDefault();
-                form.submit(create);
-              }}
-            >
+            <Form class="form" onSubmit={() => form.submit(create)}>
               <TextField
                 label="Web address"
                 type="url"
@@ -61,7 +55,7 @@ export function Welcome() {
                   Or import many from a file
                 </ButtonLink>
               </div>
-            </form>
+            </Form>
           ) : (
             <p>Your role can only view. Ask an editor to create the first code.</p>
           )}

@@ -10,6 +10,7 @@ import { loadSession, sessionState, switchWorkspace } from '../../client/session
 import { useSubmission } from '../../client/use-form.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
 import { DoorHead } from './door.tsx';
@@ -92,14 +93,7 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
   };
   const problem = form.otherProblem(['name', 'password']);
   return (
-    <form
-      class="door-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        form.submit(join);
-      }}
-    >
+    <Form class="door-form" onSubmit={() => form.submit(join)}>
       <p class="soft">
         Choose a name and a password. If you have an account already, its password is enough.
       </p>
@@ -124,7 +118,7 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
       <Button type="submit" tone="accent" isBusy={form.isBusy}>
         Join
       </Button>
-    </form>
+    </Form>
   );
 }
 

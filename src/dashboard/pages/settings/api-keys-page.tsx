@@ -12,9 +12,11 @@ import { Button } from '../../parts/button.tsx';
 import { CopyLine } from '../../parts/copy.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { rolesUpTo } from '../team/role-options.ts';
@@ -81,31 +83,14 @@ interface TableProps {
 
 function KeyTable({ keys, onDeed }: TableProps) {
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">API keys</caption>
-        <thead>
-          <tr>
-            <th scope="col">Key</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="hide-narrow">
-              Last used
-            </th>
-            <th scope="col" class="hide-narrow">
-              Expires
-            </th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <KeyRow key={key.id} of={key} onDeed={onDeed} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="API keys"
+      columns={['Key', 'Status', { wide: 'Last used' }, { wide: 'Expires' }, actionsColumn]}
+    >
+      {keys.map((key) => (
+        <KeyRow key={key.id} of={key} onDeed={onDeed} />
+      ))}
+    </Table>
   );
 }
 
@@ -168,14 +153,7 @@ function CreateKey({ onMade, onClose }: CreateProps) {
   const problem = form.otherProblem(['name', 'role', 'expiresAt']);
   return (
     <Dialog title="New API key" onClose={onClose}>
-      <form
-        class="dialog-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(create);
-        }}
-      >
+      <Form class="dialog-form" onSubmit={() => form.submit(create)}>
         <TextField
           label="Name"
           value={name}
@@ -206,7 +184,7 @@ function CreateKey({ onMade, onClose }: CreateProps) {
             Create key
           </Button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   );
 }

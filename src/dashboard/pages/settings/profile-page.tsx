@@ -6,6 +6,7 @@ import { chooseTheme, type Theme, theme } from '../../client/theme.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { ChoiceField, TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
@@ -52,14 +53,7 @@ function PasswordCard() {
   const problem = form.otherProblem(['oldPassword', 'newPassword']);
   return (
     <Card title="Password" lead="Changing it signs you out everywhere else. API keys keep working.">
-      <form
-        class="form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(change);
-        }}
-      >
+      <Form class="form" onSubmit={() => form.submit(change)}>
         <input
           type="text"
           autocomplete="username"
@@ -95,7 +89,7 @@ function PasswordCard() {
             Change password
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

@@ -1,5 +1,6 @@
 /** What is kept for how long: the promises of this service in one table. */
 import { Card, Page } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 
 interface Kept {
   readonly what: string;
@@ -54,28 +55,17 @@ export function RetentionPage() {
   return (
     <Page title="Data" lead="What is kept, and for how long">
       <Card class="card-flush">
-        <div class="table-wrap">
-          <table class="table">
-            <caption class="unseen">What is kept for how long</caption>
-            <thead>
-              <tr>
-                <th scope="col">What</th>
-                <th scope="col">How long</th>
-              </tr>
-            </thead>
-            <tbody>
-              {kept.map(({ what, howLong, note }) => (
-                <tr key={what}>
-                  <td>
-                    <span class="row-title">{what}</span>
-                    <span class="row-sub">{note}</span>
-                  </td>
-                  <td>{howLong}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table caption="What is kept for how long" columns={['What', 'How long']}>
+          {kept.map(({ what, howLong, note }) => (
+            <tr key={what}>
+              <td>
+                <span class="row-title">{what}</span>
+                <span class="row-sub">{note}</span>
+              </td>
+              <td>{howLong}</td>
+            </tr>
+          ))}
+        </Table>
       </Card>
       <p class="attribution">
         All data lives in one folder on the operator’s machine. Nothing is sent anywhere else,

@@ -10,6 +10,7 @@ import type { Page as PageOf, Workspace } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
@@ -43,14 +44,7 @@ function NameCard() {
   const problem = form.otherProblem(['name']);
   return (
     <Card title="This workspace">
-      <form
-        class="form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(rename);
-        }}
-      >
+      <Form class="form" onSubmit={() => form.submit(rename)}>
         <TextField
           label="Name"
           value={name}
@@ -85,7 +79,7 @@ function NameCard() {
             </Button>
           </div>
         )}
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -142,14 +136,7 @@ function NewCard() {
   const problem = form.otherProblem(['name']);
   return (
     <Card title="New workspace" lead="Starts on the Free plan. You will be its owner.">
-      <form
-        class="form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(create);
-        }}
-      >
+      <Form class="form" onSubmit={() => form.submit(create)}>
         <TextField
           label="Workspace name"
           value={name}
@@ -163,7 +150,7 @@ function NewCard() {
             Create workspace
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

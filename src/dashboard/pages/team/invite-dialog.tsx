@@ -9,6 +9,7 @@ import { Button } from '../../parts/button.tsx';
 import { CopyLine } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -39,14 +40,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const problem = form.otherProblem(['email', 'role']);
   return (
     <Dialog title="Invite a teammate" onClose={onClose}>
-      <form
-        class="dialog-form"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(invite);
-        }}
-      >
+      <Form class="dialog-form" onSubmit={() => form.submit(invite)}>
         <TextField
           label="E-mail"
           type="email"
@@ -68,7 +62,7 @@ export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
             Invite
           </Button>
         </footer>
-      </form>
+      </Form>
     </Dialog>
   );
 }

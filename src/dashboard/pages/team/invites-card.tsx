@@ -10,6 +10,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { Badge, type BadgeTone } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 
@@ -67,48 +68,31 @@ interface TableProps {
 
 function InviteTable({ invites, onWithdraw }: TableProps) {
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Invites</caption>
-        <thead>
-          <tr>
-            <th scope="col">Invited</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="hide-narrow">
-              Expires
-            </th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {invites.map((invite) => (
-            <tr key={invite.id}>
-              <td>
-                <span class="row-title">{invite.email}</span>
-                <span class="row-sub">{capitalize(invite.role)}</span>
-              </td>
-              <td>
-                <Badge tone={tones[invite.status]}>{capitalize(invite.status)}</Badge>
-              </td>
-              <td class="hide-narrow soft">
-                <Time iso={invite.expiresAt} />
-              </td>
-              <td class="tight">
-                {invite.status === 'pending' && (
-                  <Button
-                    tone="quiet"
-                    icon="trash"
-                    label={`Withdraw the invite of ${invite.email}`}
-                    onClick={() => onWithdraw(invite)}
-                  />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table caption="Invites" columns={['Invited', 'Status', { wide: 'Expires' }, actionsColumn]}>
+      {invites.map((invite) => (
+        <tr key={invite.id}>
+          <td>
+            <span class="row-title">{invite.email}</span>
+            <span class="row-sub">{capitalize(invite.role)}</span>
+          </td>
+          <td>
+            <Badge tone={tones[invite.status]}>{capitalize(invite.status)}</Badge>
+          </td>
+          <td class="hide-narrow soft">
+            <Time iso={invite.expiresAt} />
+          </td>
+          <td class="tight">
+            {invite.status === 'pending' && (
+              <Button
+                tone="quiet"
+                icon="trash"
+                label={`Withdraw the invite of ${invite.email}`}
+                onClick={() => onWithdraw(invite)}
+              />
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

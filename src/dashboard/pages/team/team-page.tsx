@@ -11,6 +11,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Page, Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -65,66 +66,48 @@ function MemberTable({ members, onRemove }: TableProps) {
   const { user, workspace } = currentSession();
   const isAdmin = may('admin');
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Members</caption>
-        <thead>
-          <tr>
-            <th scope="col">Member</th>
-            <th scope="col">Role</th>
-            <th scope="col" class="hide-narrow">
-              Joined
-            </th>
+    <Table
+      caption="Members"
+      columns={['Member', 'Role', { wide: 'Joined' }, ...(isAdmin ? [actionsColumn] : [])]}
+    >
+      {members.map((member) => {
+        const isChangeable = isAdmin && roleAtLeast(workspace.role, member.role);
+        return (
+          <tr key={member.userId}>
+            <td>
+              <span class="row-title">
+                {member.name} {member.userId === user.id && <Badge>You</Badge>}
+              </span>
+              <span class="row-sub">{member.email}</span>
+            </td>
+            <td>
+              {isChangeable ? (
+                <RoleField member={member} own={workspace.role} />
+              ) : (
+                capitalize(member.role)
+              )}
+            </td>
+            <td class="hide-narrow soft">
+              <Time iso={member.joinedAt} />
+            </td>
             {isAdmin && (
-              <th scope="col">
-                <span class="unseen">Actions</span>
-              </th>
+              <td class="tight">
+                {isChangeable && (
+                  <Button
+                    tone="quiet"
+                    icon={member.userId === user.id ? 'leave' : 'trash'}
+                    label={
+                      member.userId === user.id ? 'Leave this workspace' : `Remove ${member.name}`
+                    }
+                    onClick={() => onRemove(member)}
+                  />
+                )}
+              </td>
             )}
           </tr>
-        </thead>
-        <tbody>
-          {members.map((member) => {
-            const isChangeable = isAdmin && roleAtLeast(workspace.role, member.role);
-            return (
-              <tr key={member.userId}>
-                <td>
-                  <span class="row-title">
-                    {member.name} {member.userId === user.id && <Badge>You</Badge>}
-                  </span>
-                  <span class="row-sub">{member.email}</span>
-                </td>
-                <td>
-                  {isChangeable ? (
-                    <RoleField member={member} own={workspace.role} />
-                  ) : (
-                    capitalize(member.role)
-                  )}
-                </td>
-                <td class="hide-narrow soft">
-                  <Time iso={member.joinedAt} />
-                </td>
-                {isAdmin && (
-                  <td class="tight">
-                    {isChangeable && (
-                      <Button
-                        tone="quiet"
-                        icon={member.userId === user.id ? 'leave' : 'trash'}
-                        label={
-                          member.userId === user.id
-                            ? 'Leave this workspace'
-                            : `Remove ${member.name}`
-                        }
-                        onClick={() => onRemove(member)}
-                      />
-                    )}
-                  </td>
-                )}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
-    </div>
+        );
+      })}
+    </Table>
   );
 }
 

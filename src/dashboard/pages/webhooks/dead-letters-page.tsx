@@ -12,6 +12,7 @@ import { TextField } from '../../parts/field.tsx';
 import { Pager } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
@@ -82,54 +83,41 @@ function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
   const urlOf = (endpointId: string | null): string =>
     endpoints.data?.data.find(({ id }) => id === endpointId)?.url ?? 'Deleted endpoint';
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Dead letters, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col" class="hide-narrow">
-              Endpoint
-            </th>
-            <th scope="col" class="hide-narrow">
-              Last attempt
-            </th>
-            <th scope="col" class="hide-narrow">
-              Deleted
-            </th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {letters.map(({ id, event, endpointId, deadAt, expiresAt, lastAttempt }) => (
-            <tr key={id}>
-              <td>
-                <a class="row-title" href={pathTo('delivery', { id })}>
-                  {event}
-                </a>
-                <span class="row-sub">
-                  Dead <Time iso={deadAt} />
-                </span>
-              </td>
-              <td class="hide-narrow soft break">
-                {endpoints.data === undefined ? '…' : shortAddress(urlOf(endpointId))}
-              </td>
-              <td class="hide-narrow">{lastAttempt === null ? '—' : attemptText(lastAttempt)}</td>
-              <td class="hide-narrow soft">
-                <Time iso={expiresAt} />
-              </td>
-              <td class="tight">
-                <Button size="small" icon="refresh" onClick={() => void replay(id)}>
-                  Replay
-                </Button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Dead letters, newest first"
+      columns={[
+        'Event',
+        { wide: 'Endpoint' },
+        { wide: 'Last attempt' },
+        { wide: 'Deleted' },
+        actionsColumn,
+      ]}
+    >
+      {letters.map(({ id, event, endpointId, deadAt, expiresAt, lastAttempt }) => (
+        <tr key={id}>
+          <td>
+            <a class="row-title" href={pathTo('delivery', { id })}>
+              {event}
+            </a>
+            <span class="row-sub">
+              Dead <Time iso={deadAt} />
+            </span>
+          </td>
+          <td class="hide-narrow soft break">
+            {endpoints.data === undefined ? '…' : shortAddress(urlOf(endpointId))}
+          </td>
+          <td class="hide-narrow">{lastAttempt === null ? '—' : attemptText(lastAttempt)}</td>
+          <td class="hide-narrow soft">
+            <Time iso={expiresAt} />
+          </td>
+          <td class="tight">
+            <Button size="small" icon="refresh" onClick={() => void replay(id)}>
+              Replay
+            </Button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

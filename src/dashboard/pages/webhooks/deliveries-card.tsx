@@ -6,6 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 import { attemptText, type Delivery, deliveryLabels, deliveryTones } from './webhook-words.ts';
@@ -69,28 +70,14 @@ export function DeliveriesCard({ endpointId }: { readonly endpointId: string }) 
 
 function DeliveryTable({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Deliveries, newest first</caption>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="hide-narrow">
-              Last attempt
-            </th>
-            <th scope="col" class="hide-narrow">
-              Next attempt
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <DeliveryRow key={delivery.id} delivery={delivery} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Deliveries, newest first"
+      columns={['Event', 'Status', { wide: 'Last attempt' }, { wide: 'Next attempt' }]}
+    >
+      {deliveries.map((delivery) => (
+        <DeliveryRow key={delivery.id} delivery={delivery} />
+      ))}
+    </Table>
   );
 }
 

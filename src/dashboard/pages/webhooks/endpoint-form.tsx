@@ -5,6 +5,7 @@ import { useSubmission } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, TextField } from '../../parts/field.tsx';
 import { eventLabels } from '../../parts/event-text.tsx';
+import { Form } from '../../parts/form.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
 import type { Endpoint } from './webhook-words.ts';
 
@@ -37,14 +38,7 @@ export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
   };
   const problem = form.otherProblem(shownPaths);
   return (
-    <form
-      class="dialog-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        form.submit(save);
-      }}
-    >
+    <Form class="dialog-form" onSubmit={() => form.submit(save)}>
       <TextField
         label="Endpoint address"
         type="url"
@@ -81,7 +75,7 @@ export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
           {action}
         </Button>
       </footer>
-    </form>
+    </Form>
   );
 }
 

@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 import { EndpointForm } from './endpoint-form.tsx';
@@ -100,41 +101,27 @@ function EndpointState({ id, isOn }: StateProps) {
 
 function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   return (
-    <div class="table-wrap">
-      <table class="table">
-        <caption class="unseen">Endpoints</caption>
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="hide-narrow">
-              Events
-            </th>
-            <th scope="col" class="hide-narrow">
-              Created
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {endpoints.map(({ id, url, description, status, events, createdAt }) => (
-            <tr key={id}>
-              <td>
-                <a class="row-title break" href={pathTo('webhook', { id })}>
-                  {url}
-                </a>
-                {description !== null && <span class="row-sub">{description}</span>}
-              </td>
-              <td>
-                <EndpointState id={id} isOn={status === 'enabled'} />
-              </td>
-              <td class="hide-narrow soft">{eventsText(events)}</td>
-              <td class="hide-narrow soft">
-                <Time iso={createdAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      caption="Endpoints"
+      columns={['Endpoint', 'Status', { wide: 'Events' }, { wide: 'Created' }]}
+    >
+      {endpoints.map(({ id, url, description, status, events, createdAt }) => (
+        <tr key={id}>
+          <td>
+            <a class="row-title break" href={pathTo('webhook', { id })}>
+              {url}
+            </a>
+            {description !== null && <span class="row-sub">{description}</span>}
+          </td>
+          <td>
+            <EndpointState id={id} isOn={status === 'enabled'} />
+          </td>
+          <td class="hide-narrow soft">{eventsText(events)}</td>
+          <td class="hide-narrow soft">
+            <Time iso={createdAt} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
