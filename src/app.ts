@@ -11,14 +11,14 @@ import { randomFillSync } from 'node:crypto';
 import { createApi } from './api/api.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import { Billing } from './billing/billing.ts';
-import { BillingTimer } from './billing/billing-timer.ts';
+import { BillingScheduler } from './billing/billing-scheduler.ts';
 import { openBilling } from './billing/open-billing.ts';
-import { CodeBook } from './codes/code-book.ts';
-import { LinkFollower } from './codes/link-follower.ts';
+import { Codes } from './codes/codes.ts';
+import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, threadCounts } from './config.ts';
 import {
   type DataFolder,
-  holdDataFolder,
+  lockDataFolder,
   openDataFolder,
   readSecret,
 } from './service/data-folder.ts';
@@ -37,7 +37,7 @@ import { openCampaignRooms } from './service/campaign-rooms.ts';
 import { DashboardFiles } from './service/dashboard-files.ts';
 import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
-import { ScanReport } from './scans/report.ts';
+import { ScanReport } from './scans/report/report.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { openManagement } from './store/management.ts';
 import { openScanStore } from './store/scans.ts';
@@ -74,7 +74,7 @@ export interface App {
 export interface Administration {
   readonly services: WorkspaceServices;
   /** Its changes reach a running service through the numbered changes of links. */
-  readonly codes: CodeBook;
+  readonly codes: Codes;
   /** Without a payment provider: what an operator settles by hand. */
   readonly billing: Billing;
   close(): Promise<void>;
@@ -83,7 +83,7 @@ export interface Administration {
 export function openAdministration(config: Config): Administration {
   const folder = openDataFolder(config.dataDir);
   const { services, close, ...rooms } = openRooms(folder);
-  const codes = new CodeBook({
+  const codes = new Codes({
     store: rooms.management,
     outbox: rooms.outbox,
     links: 'elsewhere',
@@ -111,7 +111,7 @@ export function openAdministration(config: Config): Administration {
 /** @throws DataFolderError, ListenError with a text for the operator */
 export async function openApp(config: Config, log: Logger): Promise<App> {
   const folder = openDataFolder(config.dataDir);
-  const release = await holdDataFolder(folder);
+  const release = await lockDataFolder(folder);
   const closers: Closers = [release];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
@@ -148,7 +148,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     namesPerDayMax: config.scans.namesPerDayMax,
     codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
   });
-  const codes = new CodeBook({
+  const codes = new Codes({
     store: management,
     outbox,
     links,
@@ -160,7 +160,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     designs: { accept: (...design) => images.designs.accept(...design) },
     search: { bytesMax: config.codes.searchBytesMax },
   });
-  const follower = new LinkFollower(management, codes.links, (err) =>
+  const follower = new LinkRefresher(management, codes.links, (err) =>
     log.error({ err }, 'cannot follow the links that another process changed'),
   );
   closers.push(() => follower.close());
@@ -325,7 +325,7 @@ async function openRunningBilling(
 ): Promise<Billing> {
   const parts = { store: management, outbox, ids, clock: systemClock, log };
   const billing = await openBilling(config, { ...parts, plans: services.workspaces });
-  const timer = await BillingTimer.open(billing, log);
+  const timer = await BillingScheduler.open(billing, log);
   closers.push(() => timer.close());
   return billing;
 }

@@ -56,7 +56,7 @@ describe('law 1, arrows', () => {
     ['src/store/a.ts', '../codes/codes.ts'],
     ['src/store/a.ts', '../workers/pool.ts'],
     ['src/links/a.ts', '../store/environment.ts'],
-    ['src/codes/a.ts', '../scans/report.ts'],
+    ['src/codes/a.ts', '../scans/report/report.ts'],
     ['src/campaigns/a.ts', '../scans/window.ts'],
     ['src/webhooks/a.ts', '../images/svg.ts'],
     ['src/http/a.ts', '../store/environment.ts'],
@@ -73,7 +73,7 @@ describe('law 1, arrows', () => {
 
   it.each([
     ['src/scans/a.ts', '../store/environment.ts'],
-    ['src/campaigns/a.ts', '../scans/report.ts'],
+    ['src/campaigns/a.ts', '../scans/report/report.ts'],
     ['src/codes/a.ts', '../model/code.ts'],
     ['src/http/redirect.worker.ts', '../config.ts'],
     ['src/scans/shard.worker.ts', '../system-clock.ts'],

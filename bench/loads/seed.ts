@@ -1,11 +1,11 @@
 /**
  * Fills a data folder with codes, without HTTP: straight into the store, 100,000 codes a transaction,
- * in the form that `CodeBook` gives them. Codes have numbers 1, 2, 3 .., short codes and targets follow
+ * in the form that `Codes` gives them. Codes have numbers 1, 2, 3 .., short codes and targets follow
  * from the number.
  */
 import { randomFillSync } from 'node:crypto';
 import { openAdministration } from '../../src/app.ts';
-import { moveTerms } from '../../src/codes/terms.ts';
+import { moveTerms } from '../../src/codes/search/terms.ts';
 import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { createIdSource } from '../../src/model/ids.ts';

@@ -7,16 +7,16 @@ import jsqr from 'jsqr';
 import { PNG } from 'pngjs';
 import qrcode from 'qrcode';
 import { Bench } from 'tinybench';
-import { draw, type ImageFormat } from '../../src/images/drawing.ts';
-import { type Look, lookOf } from '../../src/images/look.ts';
-import { isScannable } from '../../src/images/scannable.ts';
+import { draw, type ImageFormat } from '../../src/images/draw/drawing.ts';
+import { type Style, styleOf } from '../../src/images/design/style.ts';
+import { isScannable } from '../../src/images/design/scannable.ts';
 
 export const question = 'How long does one image take, a plain PNG against qrcode.toBuffer?';
 
 const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 const decode = jsqr.default;
-const rounded = lookOf({ dotStyle: 'rounded', eyeStyle: 'circle', foreground: '#1d3557' });
-const shaded = lookOf({ dotStyle: 'dots', gradient: { from: '#0a3d91', to: '#a4133c' } });
+const rounded = styleOf({ dotStyle: 'rounded', eyeStyle: 'circle', foreground: '#1d3557' });
+const shaded = styleOf({ dotStyle: 'dots', gradient: { from: '#0a3d91', to: '#a4133c' } });
 
 interface PartResult {
   readonly name: string;
@@ -78,7 +78,7 @@ async function plain(size: number, options: Length): Promise<PartResult[]> {
 
 async function one(
   name: string,
-  image: { readonly format: ImageFormat; readonly size: number; readonly look: Look },
+  image: { readonly format: ImageFormat; readonly size: number; readonly look: Style },
   options: Length,
 ): Promise<PartResult> {
   const make = () => draw({ content, ...image });

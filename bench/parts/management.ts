@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import { CodeBook } from '../../src/codes/code-book.ts';
-import type { CodeFilter } from '../../src/codes/listing.ts';
+import { Codes } from '../../src/codes/codes.ts';
+import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
@@ -63,8 +63,8 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
   }
 }
 
-function openBook(store: Management, ids: ReturnType<typeof createIdSource>): CodeBook {
-  return new CodeBook({
+function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Codes {
+  return new Codes({
     store,
     ids,
     outbox: new Outbox(store, ids, systemClock),
@@ -81,7 +81,7 @@ function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Co
   });
 }
 
-async function fill(book: CodeBook, actor: Actor, count: number): Promise<Row> {
+async function fill(book: Codes, actor: Actor, count: number): Promise<Row> {
   const startedMs = systemClock.monotonicMs();
   for (let made = 0; made < count; made += wave) {
     const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
@@ -94,7 +94,7 @@ async function fill(book: CodeBook, actor: Actor, count: number): Promise<Row> {
   return row('create, 1,000 in flight', startedMs, count);
 }
 
-function readLinks(book: CodeBook, count: number): Row {
+function readLinks(book: Codes, count: number): Row {
   const startedMs = systemClock.monotonicMs();
   const loaded = book.links.load();
   if (loaded !== count) throw new Error(`Cannot bench: ${loaded} links loaded, expected ${count}`);
@@ -121,7 +121,7 @@ async function guardRows(
   return rowsOf(await bench.run());
 }
 
-async function listRows(book: CodeBook, count: number, quick: boolean): Promise<Row[]> {
+async function listRows(book: Codes, count: number, quick: boolean): Promise<Row[]> {
   const list = async (filter: CodeFilter, page = 1): Promise<number> =>
     (await book.list(1, { filter, limit: pageLimit, page })).total;
   const expect = (found: number, expected: number): void => {

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import { ScanReport } from '../../src/scans/report.ts';
+import { ScanReport } from '../../src/scans/report/report.ts';
 import { countryValue, Dimension } from '../../src/scans/rollup.ts';
 import { type Day, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans.ts';

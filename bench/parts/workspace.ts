@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
 import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
-import { CodeBook, type CodeBookParts } from '../../src/codes/code-book.ts';
-import type { CodeFilter } from '../../src/codes/listing.ts';
+import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
+import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { partitionCount } from '../../src/model/code.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { createIdSource } from '../../src/model/ids.ts';
@@ -21,7 +21,7 @@ import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { ScanBlock } from '../../src/scans/block.ts';
 import { CodeActor } from '../../src/scans/code-actor.ts';
-import { ScanReport } from '../../src/scans/report.ts';
+import { ScanReport } from '../../src/scans/report/report.ts';
 import { countryValue } from '../../src/scans/rollup.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
@@ -79,7 +79,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
       namesPerDayMax: namesMax,
       codeIdOf: (codeNo) => book.findByNo(codeNo)?.id,
     });
-    const parts: CodeBookParts = {
+    const parts: CodesOptions = {
       store: management,
       ids,
       outbox,
@@ -94,7 +94,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
       shortUrlBase: 'https://qr.example.com',
       scansOf: () => 0,
     };
-    const book = new CodeBook({
+    const book = new Codes({
       ...parts,
       search: { bytesMax: searchBytesMax, walkedCodesMax: 0 },
     });
@@ -106,7 +106,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     return [
       kept,
       ...(await listRows({ book, report, campaignId: campaign.id }, size, options.quick)),
-      ...(await searchRows(book, new CodeBook(parts), size, options.quick)),
+      ...(await searchRows(book, new Codes(parts), size, options.quick)),
       ...(await numberRows({ book, report }, size, options.quick)),
     ];
   } finally {
@@ -117,7 +117,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
 }
 
 /** @returns ids of the first 500, for a campaign */
-async function fill(book: CodeBook, count: number): Promise<string[]> {
+async function fill(book: Codes, count: number): Promise<string[]> {
   const members: string[] = [];
   for (let made = 0; made < count; made += wave) {
     const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
@@ -209,7 +209,7 @@ function commit(store: ScanStore, bytes: Buffer): void {
 }
 
 interface Rooms {
-  readonly book: CodeBook;
+  readonly book: Codes;
   readonly report: ScanReport;
 }
 
@@ -248,8 +248,8 @@ async function listRows(
 
 /** First pages of searches whose total is not known: a day that excludes nothing makes each another one. */
 async function searchRows(
-  book: CodeBook,
-  walkingBook: CodeBook,
+  book: Codes,
+  walkingBook: Codes,
   { codes }: Size,
   quick: boolean,
 ): Promise<Row[]> {

@@ -20,17 +20,17 @@ import {
   requestFingerprint,
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
-import { SessionCookie } from './cookie.ts';
-import { frontPage } from './front-page.ts';
+import { SessionCookie } from './workspaces/cookie.ts';
+import { frontPage } from './docs/front-page.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
-import { imageReply } from './images.ts';
+import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
-import { receiversPage, receiversPagePath } from './receivers-page.ts';
-import { ReadyImages } from './ready-images.ts';
-import { referencePage } from './reference-page.ts';
+import { receiversPage, receiversPagePath } from './docs/receivers-page.ts';
+import { ReadyImages } from './images/ready-images.ts';
+import { referencePage } from './docs/reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
 import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
 import { Router, type Match } from './router.ts';

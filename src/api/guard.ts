@@ -12,7 +12,7 @@ import { roleAtLeast, type Actor, type PlanLimits } from '../model/workspace.ts'
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import type { Session, SignedIn } from '../workspaces/sessions.ts';
 import type { QuotaAnswer } from '../workspaces/window-count.ts';
-import type { SessionCookie } from './cookie.ts';
+import type { SessionCookie } from './workspaces/cookie.ts';
 import type { Access } from './roles.ts';
 
 export interface Admission {

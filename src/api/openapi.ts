@@ -10,7 +10,7 @@ import type {
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import type { FailureCode } from '../model/failure.ts';
-import { SessionCookie } from './cookie.ts';
+import { SessionCookie } from './workspaces/cookie.ts';
 import { problemKinds, problemMediaType } from './problem.ts';
 import { type Access, operationAccess } from './roles.ts';
 import { needsBody, takesBody, type Route } from './route.ts';

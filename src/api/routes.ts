@@ -1,29 +1,29 @@
 /** The management API as one table: what exists below /v1, in the order of the reference page. */
 import type { ApiServices } from './services.ts';
-import { analyticsRoutes } from './analytics.ts';
-import { apiKeyRoutes } from './api-keys.ts';
-import { billingRoutes } from './billing.ts';
-import { campaignRoutes } from './campaigns.ts';
-import { bulkRoutes } from './bulk.ts';
-import { CodeView } from './code-view.ts';
-import { conversionRoutes } from './conversions.ts';
-import type { SessionCookie } from './cookie.ts';
-import { deadLetterRoutes } from './dead-letters.ts';
-import { deliveryRoutes } from './deliveries.ts';
-import { eventStreamRoutes } from './event-stream.ts';
-import { eventRoutes } from './events.ts';
-import { inviteRoutes } from './invites.ts';
-import { logoRoutes } from './logos.ts';
-import { memberRoutes } from './members.ts';
-import { previewRoutes } from './previews.ts';
-import { qrCodeRoutes } from './qr-codes.ts';
-import { rawScanRoutes } from './raw-scans.ts';
+import { analyticsRoutes } from './analytics/analytics.ts';
+import { apiKeyRoutes } from './workspaces/api-keys.ts';
+import { billingRoutes } from './billing/billing.ts';
+import { campaignRoutes } from './campaigns/campaigns.ts';
+import { bulkRoutes } from './codes/bulk.ts';
+import { CodeView } from './codes/code-view.ts';
+import { conversionRoutes } from './campaigns/conversions.ts';
+import type { SessionCookie } from './workspaces/cookie.ts';
+import { deadLetterRoutes } from './webhooks/dead-letters.ts';
+import { deliveryRoutes } from './webhooks/deliveries.ts';
+import { eventStreamRoutes } from './events/event-stream.ts';
+import { eventRoutes } from './events/events.ts';
+import { inviteRoutes } from './workspaces/invites.ts';
+import { logoRoutes } from './images/logos.ts';
+import { memberRoutes } from './workspaces/members.ts';
+import { previewRoutes } from './images/previews.ts';
+import { qrCodeRoutes } from './codes/qr-codes.ts';
+import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
-import { sessionRoutes } from './session.ts';
-import { summaryRoutes } from './summary.ts';
-import { usageRoutes } from './usage.ts';
-import { webhookRoutes } from './webhooks.ts';
-import { workspaceRoutes } from './workspaces.ts';
+import { sessionRoutes } from './workspaces/session.ts';
+import { summaryRoutes } from './analytics/summary.ts';
+import { usageRoutes } from './billing/usage.ts';
+import { webhookRoutes } from './webhooks/webhooks.ts';
+import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
   const { campaigns, clock, codes, committed, config, mail, outbox, report, stopping, workspaces } =

@@ -4,31 +4,31 @@
  * its own.
  */
 import type { Billing } from '../billing/billing.ts';
-import type { Campaigns } from '../campaigns/open-campaigns.ts';
-import type { CodeBook } from '../codes/code-book.ts';
+import type { CampaignServices } from '../campaigns/open-campaigns.ts';
+import type { Codes } from '../codes/codes.ts';
 import type { Config } from '../config.ts';
 import type { Reply, Request } from '../http/request.ts';
-import type { DesignJudge } from '../images/design-judge.ts';
-import type { ImageRequest } from '../images/drawing.ts';
+import type { ScannabilityCheck } from '../images/design/scannability-check.ts';
+import type { ImageRequest } from '../images/draw/drawing.ts';
 import type { RenderedImage } from '../images/image-service.ts';
-import type { Logos } from '../images/logos.ts';
+import type { Logos } from '../images/logo/logos.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Signal } from '../model/signal.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { ScanReport as Report } from '../scans/report.ts';
+import type { ScanReport as Report } from '../scans/report/report.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Deliveries } from '../webhooks/deliveries.ts';
-import type { Endpoints } from '../webhooks/endpoints.ts';
+import type { Deliveries } from '../webhooks/deliveries/deliveries.ts';
+import type { Endpoints } from '../webhooks/endpoints/endpoints.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 
 export interface ApiServices {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly codes: CodeBook;
-  readonly campaigns: Campaigns;
+  readonly codes: Codes;
+  readonly campaigns: CampaignServices;
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;
@@ -42,7 +42,7 @@ export interface ApiServices {
   /** Fired once when the service stops: what streams ends. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;
-  readonly designs: Pick<DesignJudge, 'preview'>;
+  readonly designs: Pick<ScannabilityCheck, 'preview'>;
   readonly logos: Logos;
   readonly health: () => HealthReport;
   readonly metrics: Metrics;

@@ -24,14 +24,14 @@ import type { Logger } from '../telemetry/log.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';
 import { assertOpen, checkoutLifetimeMs, Checkouts } from './checkouts.ts';
 import type { PaymentProvider } from './provider.ts';
-import { ProviderNews } from './provider-news.ts';
+import { ProviderEvents } from './provider-events.ts';
 import { transition } from './subscription.ts';
-import { type PlanWriter, SubscriptionBook, type Terms } from './subscriptions.ts';
+import { type PlanWriter, Subscriptions, type Terms } from './subscriptions.ts';
 
 /** Batches one tick takes: the rest waits for the next, so that a long stop does not hold up the API. */
 const tickBatchesMax = 10;
 
-export interface BillingParts {
+export interface BillingOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly ids: IdSource;
@@ -46,7 +46,7 @@ export interface BillingParts {
   readonly provider: PaymentProvider | undefined;
 }
 
-export interface Standing {
+export interface BillingStatus {
   readonly workspace: WorkspaceRecord;
   /** Absent when there never was one. */
   readonly subscription: SubscriptionRecord | undefined;
@@ -54,24 +54,24 @@ export interface Standing {
 
 export class Billing {
   readonly catalogue: Catalogue;
-  readonly #parts: BillingParts;
-  readonly #book: SubscriptionBook;
+  readonly #options: BillingOptions;
+  readonly #book: Subscriptions;
   readonly #checkouts: Checkouts;
-  readonly #news: ProviderNews;
+  readonly #news: ProviderEvents;
 
-  constructor(parts: BillingParts) {
-    const { store, outbox, clock, plans, prices, currency, provider, log } = parts;
-    this.#parts = parts;
+  constructor(options: BillingOptions) {
+    const { store, outbox, clock, plans, prices, currency, provider, log } = options;
+    this.#options = options;
     this.catalogue = new Catalogue(prices, currency);
-    this.#book = new SubscriptionBook({ store, outbox, clock, plans });
+    this.#book = new Subscriptions({ store, outbox, clock, plans });
     this.#checkouts = new Checkouts(store, clock);
     const [book, checkouts] = [this.#book, this.#checkouts];
-    this.#news = new ProviderNews({ store, clock, log, book, checkouts, provider });
+    this.#news = new ProviderEvents({ store, clock, log, book, checkouts, provider });
   }
 
   /** @throws Failure not_found */
-  standing(workspaceNo: number): Standing {
-    const workspace = this.#parts.store.workspaces.get(workspaceNo);
+  standing(workspaceNo: number): BillingStatus {
+    const workspace = this.#options.store.workspaces.get(workspaceNo);
     if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
     return { workspace, subscription: this.#book.find(workspaceNo) };
   }
@@ -87,7 +87,7 @@ export class Billing {
     wish: { readonly plan: PaidPlan; readonly interval: BillingInterval },
     kept: (checkout: CheckoutRecord) => void,
   ): Promise<CheckoutRecord> {
-    const { store, ids, clock, provider, publicUrl } = this.#parts;
+    const { store, ids, clock, provider, publicUrl } = this.#options;
     const price = this.catalogue.priceOf(wish.plan, wish.interval);
     await this.#book.settle(actor.workspaceNo);
     this.#assertWanted(actor.workspaceNo, wish.plan);
@@ -152,7 +152,7 @@ export class Billing {
       throw new Failure('not_found', 'There is no such checkout in this workspace');
     };
     await this.#book.settle(find().workspaceNo);
-    return await this.#parts.store.environment.transaction(() => {
+    return await this.#options.store.environment.transaction(() => {
       const checkout = find();
       if (checkout.provider !== 'manual') {
         const why = 'it is paid at Stripe, expected one of the manual provider';
@@ -173,7 +173,7 @@ export class Billing {
   async change(
     workspaceNo: number,
     wish: { readonly plan?: PaidPlan | undefined; readonly interval?: BillingInterval | undefined },
-  ): Promise<Standing> {
+  ): Promise<BillingStatus> {
     /** Undefined when that is what there is: its price may differ from the catalogue's of today. */
     const wanted = (record: SubscriptionRecord): Terms | undefined => {
       const { plan = record.plan, interval = record.interval } = wish;
@@ -193,7 +193,7 @@ export class Billing {
   }
 
   /** Ends the subscription with its period. @throws Failure conflict, overloaded */
-  async cancel(workspaceNo: number, reason: string | undefined): Promise<Standing> {
+  async cancel(workspaceNo: number, reason: string | undefined): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'cancel_asked', {
       atProvider: async (provider, id) => {
         const theirs = await provider.cancel(id, reason);
@@ -208,7 +208,10 @@ export class Billing {
    * @param kept told inside the transaction that stores it
    * @throws Failure conflict, overloaded
    */
-  async resume(workspaceNo: number, kept: (standing: Standing) => void): Promise<Standing> {
+  async resume(
+    workspaceNo: number,
+    kept: (standing: BillingStatus) => void,
+  ): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'resume_asked', {
       atProvider: async (provider, id) => await provider.resume(id),
       here: () => {
@@ -220,7 +223,7 @@ export class Billing {
 
   /** Where the customer sees invoices and means of payment. @throws Failure conflict, overloaded */
   async portalUrl(workspaceNo: number): Promise<string> {
-    const { provider, publicUrl } = this.#parts;
+    const { provider, publicUrl } = this.#options;
     const link = this.#book.find(workspaceNo)?.link;
     if (provider === undefined || link === undefined) {
       const why = provider === undefined ? 'the provider is manual' : 'there is no customer yet';
@@ -271,10 +274,10 @@ export class Billing {
     workspaceNo: number,
     event: 'change_asked' | 'cancel_asked' | 'resume_asked',
     act: {
-      readonly atProvider: Parameters<ProviderNews['act']>[1];
+      readonly atProvider: Parameters<ProviderEvents['act']>[1];
       readonly here: (record: SubscriptionRecord) => void;
     },
-  ): Promise<Standing> {
+  ): Promise<BillingStatus> {
     await this.#book.settle(workspaceNo);
     const allowed = (): SubscriptionRecord => {
       const record = this.#book.find(workspaceNo);
@@ -284,7 +287,7 @@ export class Billing {
     };
     const record = allowed();
     if (record.provider === 'stripe') await this.#news.act(allowed, act.atProvider);
-    else await this.#parts.store.environment.transaction(() => act.here(allowed()));
+    else await this.#options.store.environment.transaction(() => act.here(allowed()));
     return this.standing(workspaceNo);
   }
 }

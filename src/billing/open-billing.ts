@@ -1,17 +1,17 @@
 /** Billing as it is configured: with Stripe behind it, or with people (`manual`). */
 import type { Config } from '../config.ts';
-import { Billing, type BillingParts } from './billing.ts';
+import { Billing, type BillingOptions } from './billing.ts';
 import { openStripe } from './stripe-provider.ts';
 
-type Parts = Omit<BillingParts, 'prices' | 'currency' | 'publicUrl' | 'provider'>;
+type Parts = Omit<BillingOptions, 'prices' | 'currency' | 'publicUrl' | 'provider'>;
 
-export async function openBilling({ billing, api }: Config, parts: Parts): Promise<Billing> {
+export async function openBilling({ billing, api }: Config, options: Parts): Promise<Billing> {
   const { provider, prices, currency, stripe } = billing;
   return new Billing({
-    ...parts,
+    ...options,
     prices,
     currency,
     publicUrl: api.publicUrl,
-    provider: provider === 'stripe' ? await openStripe(stripe, parts.log) : undefined,
+    provider: provider === 'stripe' ? await openStripe(stripe, options.log) : undefined,
   });
 }

@@ -13,7 +13,7 @@ import type {
   SubscriptionRecord,
 } from '../model/billing.ts';
 import type { Period } from './period.ts';
-import { isSame, type SubscriptionBook, type Terms } from './subscriptions.ts';
+import { isSame, type Subscriptions, type Terms } from './subscriptions.ts';
 
 /** A subscription as the provider has it now. */
 export interface ProviderSubscription {
@@ -79,7 +79,7 @@ export type SyncOutcome =
 
 /** Applies the provider's present state to a record that has this subscription. Inside a transaction. */
 export function syncRecord(
-  book: SubscriptionBook,
+  book: Subscriptions,
   record: SubscriptionRecord,
   theirs: ProviderSubscription,
   nowMs: number,

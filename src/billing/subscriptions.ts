@@ -41,7 +41,7 @@ export interface Terms {
 }
 
 /** What an event brings along; what is absent follows from the record and the clock. */
-export interface Particulars {
+export interface SubscriptionDetails {
   readonly terms?: Terms | undefined;
   readonly provider?: BillingProvider;
   readonly link?: ProviderLink;
@@ -50,22 +50,22 @@ export interface Particulars {
   readonly reason?: string | undefined;
 }
 
-export interface SubscriptionBookParts {
+export interface SubscriptionsOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly plans: PlanWriter;
 }
 
-export class SubscriptionBook {
-  readonly #parts: SubscriptionBookParts;
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions;
 
-  constructor(parts: SubscriptionBookParts) {
-    this.#parts = parts;
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options;
   }
 
   find(workspaceNo: number): SubscriptionRecord | undefined {
-    return this.#parts.store.billing.subscriptions.get(workspaceNo);
+    return this.#options.store.billing.subscriptions.get(workspaceNo);
   }
 
   /**
@@ -76,7 +76,7 @@ export class SubscriptionBook {
   apply(
     workspaceNo: number,
     event: SubscriptionEvent,
-    particulars: Particulars = {},
+    particulars: SubscriptionDetails = {},
   ): SubscriptionRecord | undefined {
     const before = this.find(workspaceNo);
     const step = transition(before?.state ?? 'none', event);
@@ -94,7 +94,7 @@ export class SubscriptionBook {
   /** Ends or renews what is over, when the tick has not come by yet. Its own transaction. */
   async settle(workspaceNo: number): Promise<void> {
     if (!this.#isOver(this.find(workspaceNo))) return;
-    await this.#parts.store.environment.transaction(() => {
+    await this.#options.store.environment.transaction(() => {
       if (this.#isOver(this.find(workspaceNo))) this.apply(workspaceNo, 'period_ended');
     });
   }
@@ -104,7 +104,7 @@ export class SubscriptionBook {
    * @returns those whose provider has to be asked how it went on
    */
   async walkDue(batch = dueBatchMax): Promise<{ taken: number; toRefresh: SubscriptionRecord[] }> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     if (this.#due(1).length === 0) return { taken: 0, toRefresh: [] };
     return await store.environment.transaction(() => {
       const due = this.#due(batch);
@@ -117,7 +117,7 @@ export class SubscriptionBook {
         } else if (this.#isOver(record)) {
           this.apply(workspaceNo, 'period_ended');
         } else {
-          toRefresh.push(this.#write(record, record, this.#parts.clock.now() + refreshMs));
+          toRefresh.push(this.#write(record, record, this.#options.clock.now() + refreshMs));
         }
       }
       return { taken: due.length, toRefresh };
@@ -125,20 +125,20 @@ export class SubscriptionBook {
   }
 
   #due(limit: number): Array<[number, number]> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     return [...store.billing.subscriptionDue.keys({ end: [clock.now() + 1, 0], limit })];
   }
 
   /** Whether the clock alone ends its period: an active one with a provider goes on as that one says. */
   #isOver(record: SubscriptionRecord | undefined): boolean {
-    if (record?.dueMs === undefined || record.dueMs > this.#parts.clock.now()) return false;
+    if (record?.dueMs === undefined || record.dueMs > this.#options.clock.now()) return false;
     return record.provider === 'manual' || record.state !== 'active';
   }
 
-  #started(workspaceNo: number, particulars: Particulars): SubscriptionRecord {
+  #started(workspaceNo: number, particulars: SubscriptionDetails): SubscriptionRecord {
     const { terms, provider, link } = particulars;
     if (terms === undefined) throw new Error('Cannot start a subscription without terms');
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#options.clock.now();
     const period = particulars.period ?? periodAt(nowMs, terms.interval, nowMs);
     return {
       workspaceNo,
@@ -153,8 +153,12 @@ export class SubscriptionBook {
     };
   }
 
-  #changed(base: SubscriptionRecord, effect: Effect, given: Particulars): SubscriptionRecord {
-    const nowMs = this.#parts.clock.now();
+  #changed(
+    base: SubscriptionRecord,
+    effect: Effect,
+    given: SubscriptionDetails,
+  ): SubscriptionRecord {
+    const nowMs = this.#options.clock.now();
     const { effectiveAtMs: _end, reason: _reason, ...running } = base;
     switch (effect) {
       case 'start':
@@ -190,7 +194,7 @@ export class SubscriptionBook {
   }
 
   #writePlan(base: SubscriptionRecord, changed: SubscriptionRecord, effect: Effect): void {
-    const { plans, store } = this.#parts;
+    const { plans, store } = this.#options;
     if (effect === 'start' || effect === 'change') {
       plans.writePlan(base.workspaceNo, changed.plan);
     } else if (effect === 'end' || effect === 'end_untold') {
@@ -205,7 +209,7 @@ export class SubscriptionBook {
     changed: SubscriptionRecord,
     dueMs = dueOf(changed),
   ): SubscriptionRecord {
-    const { subscriptions, subscriptionDue } = this.#parts.store.billing;
+    const { subscriptions, subscriptionDue } = this.#options.store.billing;
     const { workspaceNo } = changed;
     const { dueMs: _old, ...rest } = changed;
     const after: SubscriptionRecord = dueMs === undefined ? rest : { ...rest, dueMs };
@@ -216,7 +220,7 @@ export class SubscriptionBook {
   }
 
   #tell(before: SubscriptionRecord, after: SubscriptionRecord, effect: Effect): void {
-    const { outbox, store } = this.#parts;
+    const { outbox, store } = this.#options;
     const { workspaceNo, plan, interval, price } = after;
     const workspaceId = store.workspaces.get(workspaceNo)?.id;
     if (effect === 'start') {

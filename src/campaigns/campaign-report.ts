@@ -11,8 +11,8 @@ import type {
   BreakdownRow,
   Interval,
   SeriesPoint,
-} from '../scans/breakdown.ts';
-import type { ScanReport } from '../scans/report.ts';
+} from '../scans/report/breakdown.ts';
+import type { ScanReport } from '../scans/report/report.ts';
 import type { CampaignCodes, CampaignMember } from './campaign-codes.ts';
 import type { Conversions } from './conversions.ts';
 
@@ -28,7 +28,7 @@ export type ManyCodesReport = Pick<
   'analyticsOf' | 'breakdownOf' | 'timeseriesOf' | 'totalsOf'
 >;
 
-export interface CampaignReportParts {
+export interface CampaignReportOptions {
   readonly report: ManyCodesReport;
   readonly codes: CampaignCodes;
   readonly conversions: Conversions;
@@ -70,15 +70,15 @@ const nothing: Analytics = {
 };
 
 export class CampaignReport {
-  readonly #parts: CampaignReportParts;
+  readonly #options: CampaignReportOptions;
 
-  constructor(parts: CampaignReportParts) {
-    this.#parts = parts;
+  constructor(options: CampaignReportOptions) {
+    this.#options = options;
   }
 
   /** What the whole schedule came to. @throws Failure overloaded, as all methods here */
   async totals(campaign: CampaignRecord): Promise<Omit<CampaignEnd, 'atMs'>> {
-    const { report, codes, conversions } = this.#parts;
+    const { report, codes, conversions } = this.#options;
     const { fromDay, toDay } = daysOf(campaign, {});
     const codeNos = codes.memberships.membersOf(campaign.no).map(({ codeNo }) => codeNo);
     const counted = await report.analyticsOf(codeNos, fromDay, toDay);
@@ -89,8 +89,8 @@ export class CampaignReport {
   }
 
   async analytics(campaign: CampaignRecord, span: CampaignSpan): Promise<CampaignAnalytics> {
-    const { report } = this.#parts;
-    const members = this.#parts.codes.memberships.membersOf(campaign.no);
+    const { report } = this.#options;
+    const members = this.#options.codes.memberships.membersOf(campaign.no);
     const codeNos = members.map(({ codeNo }) => codeNo);
     const { fromDay, toDay } = daysOf(campaign, span);
     const isEmpty = fromDay > toDay;
@@ -126,7 +126,7 @@ export class CampaignReport {
   ): Promise<BreakdownRow[]> {
     const { fromDay, toDay } = daysOf(campaign, span);
     if (fromDay > toDay) return [];
-    return await this.#parts.report.breakdownOf(this.#codeNos(campaign), fromDay, toDay, by);
+    return await this.#options.report.breakdownOf(this.#codeNos(campaign), fromDay, toDay, by);
   }
 
   /** From the start, or at most ten years back, until today or the end. */
@@ -138,24 +138,24 @@ export class CampaignReport {
     const { fromDay, toDay } = this.seriesDays(campaign, span);
     if (fromDay > toDay) return [];
     const from = Math.max(fromDay, toDay - seriesDaysMax + 1);
-    return await this.#parts.report.timeseriesOf(this.#codeNos(campaign), from, toDay, interval);
+    return await this.#options.report.timeseriesOf(this.#codeNos(campaign), from, toDay, interval);
   }
 
   /** The days a series is about: those to come are none. */
   seriesDays(campaign: CampaignRecord, span: CampaignSpan): Days {
     const { fromDay, toDay } = daysOf(campaign, span);
-    return { fromDay, toDay: Math.min(toDay, dayOf(this.#parts.clock.now())) };
+    return { fromDay, toDay: Math.min(toDay, dayOf(this.#options.clock.now())) };
   }
 
   #codeNos(campaign: CampaignRecord): number[] {
-    return this.#parts.codes.memberships.membersOf(campaign.no).map(({ codeNo }) => codeNo);
+    return this.#options.codes.memberships.membersOf(campaign.no).map(({ codeNo }) => codeNo);
   }
 
   async #conversionsOf(members: readonly CampaignMember[], { fromDay, toDay }: Days) {
     const byCode = new Map<number, number>();
     let [count, value] = [0, 0];
     for (const [at, { codeNo }] of members.entries()) {
-      const sum = this.#parts.conversions.sumOf([codeNo], fromDay, toDay);
+      const sum = this.#options.conversions.sumOf([codeNo], fromDay, toDay);
       if (sum.count > 0) byCode.set(codeNo, sum.count);
       count += sum.count;
       value += sum.value;

@@ -41,30 +41,30 @@ export interface ConversionDay extends ConversionSum {
   readonly day: number;
 }
 
-export interface ConversionsParts {
+export interface ConversionsOptions {
   readonly store: Management;
   readonly clock: Clock;
   readonly codes: { find(workspaceNo: number, id: string): QrCodeRecord | undefined };
 }
 
 export class Conversions {
-  readonly #parts: ConversionsParts;
+  readonly #options: ConversionsOptions;
 
-  constructor(parts: ConversionsParts) {
-    this.#parts = parts;
+  constructor(options: ConversionsOptions) {
+    this.#options = options;
   }
 
   /**
-   * @param alongside runs inside the transaction, after its writes
+   * @param inTransaction runs inside the transaction, after its writes
    * @throws Failure validation_failed for an unknown code, conflict for a name with other fields,
    *   storage_full
    */
   async record(
     actor: Actor,
     draft: ConversionDraft,
-    alongside?: (conversion: Conversion) => void,
+    inTransaction?: (conversion: Conversion) => void,
   ): Promise<Conversion> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     return await store.environment.transaction(() => {
       const nowMs = clock.now();
       const known = this.#known(actor, draft, nowMs);
@@ -77,7 +77,7 @@ export class Conversions {
         this.#count(this.#mustFind(actor, draft.qrId), dayOf(nowMs), draft.value ?? 0);
         this.#remember(actor, conversion);
       }
-      alongside?.(conversion);
+      inTransaction?.(conversion);
       return conversion;
     });
   }
@@ -102,7 +102,7 @@ export class Conversions {
       start: [codeNo, fromDay] satisfies [number, number],
       end: [codeNo, toDay + 1] satisfies [number, number],
     };
-    for (const { key, value } of this.#parts.store.campaigns.conversionDays.range(range)) {
+    for (const { key, value } of this.#options.store.campaigns.conversionDays.range(range)) {
       days.push({ day: key[1], count: value[0], value: value[1] / valueScale });
     }
     return days;
@@ -110,7 +110,7 @@ export class Conversions {
 
   /** Forgets names that are over, one batch. @returns how many; a full batch means that more may wait */
   async sweep(batch = sweepBatchMax): Promise<number> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     const { conversionExpiry, conversionKeys } = store.campaigns;
     const range = {
       end: [clock.now() + 1, 0, ''] satisfies [number, number, string],
@@ -137,7 +137,7 @@ export class Conversions {
     nowMs: number,
   ): ConversionRecord | undefined {
     if (externalId === undefined) return undefined;
-    const known = this.#parts.store.campaigns.conversionKeys.get([workspaceNo, externalId]);
+    const known = this.#options.store.campaigns.conversionKeys.get([workspaceNo, externalId]);
     if (known === undefined || known.removeAtMs <= nowMs) return undefined;
     if (known.qrId === qrId && known.value === value) return known;
     throw new Failure(
@@ -148,20 +148,20 @@ export class Conversions {
 
   #remember({ workspaceNo }: Actor, { qrId, value, externalId, createdAtMs }: Conversion): void {
     if (externalId === undefined) return;
-    const { conversionExpiry, conversionKeys } = this.#parts.store.campaigns;
+    const { conversionExpiry, conversionKeys } = this.#options.store.campaigns;
     const removeAtMs = createdAtMs + namesRetentionMs;
     conversionKeys.put([workspaceNo, externalId], { qrId, value, createdAtMs, removeAtMs });
     conversionExpiry.put([removeAtMs, workspaceNo, externalId], 1);
   }
 
   #count({ no }: QrCodeRecord, day: number, value: number): void {
-    const { conversionDays } = this.#parts.store.campaigns;
-    const [count, parts] = conversionDays.get([no, day]) ?? [0, 0];
-    conversionDays.put([no, day], [count + 1, parts + Math.round(value * valueScale)]);
+    const { conversionDays } = this.#options.store.campaigns;
+    const [count, options] = conversionDays.get([no, day]) ?? [0, 0];
+    conversionDays.put([no, day], [count + 1, options + Math.round(value * valueScale)]);
   }
 
   #mustFind(actor: Actor, qrId: string): QrCodeRecord {
-    const code = this.#parts.codes.find(actor.workspaceNo, qrId);
+    const code = this.#options.codes.find(actor.workspaceNo, qrId);
     if (code !== undefined) return code;
     const message = 'There is no QR code with this id';
     const faults = [{ path: 'qrId', code: 'unknown_code', message }];

@@ -3,13 +3,13 @@ import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management.ts';
-import { CampaignBook } from './campaign-book.ts';
+import { Campaigns } from './campaigns.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { CampaignList } from './campaign-list.ts';
 import { CampaignReport, type ManyCodesReport } from './campaign-report.ts';
 import { Conversions } from './conversions.ts';
 
-export interface CampaignsParts {
+export interface CampaignServicesOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly ids: IdSource;
@@ -18,18 +18,18 @@ export interface CampaignsParts {
   readonly report: ManyCodesReport;
 }
 
-export interface Campaigns {
-  readonly book: CampaignBook;
+export interface CampaignServices {
+  readonly book: Campaigns;
   readonly list: CampaignList;
   readonly report: CampaignReport;
   readonly conversions: Conversions;
 }
 
-export function openCampaigns({ report, ...parts }: CampaignsParts): Campaigns {
+export function openCampaigns({ report, ...parts }: CampaignServicesOptions): CampaignServices {
   const conversions = new Conversions(parts);
   const campaignReport = new CampaignReport({ ...parts, report, conversions });
   return {
-    book: new CampaignBook({
+    book: new Campaigns({
       ...parts,
       totalsOf: async (campaign) => await campaignReport.totals(campaign),
     }),

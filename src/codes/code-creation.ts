@@ -24,11 +24,11 @@ import type { Outbox } from '../outbox/outbox.ts';
 import { packCode } from '../store/code-codec.ts';
 import type { Management } from '../store/management.ts';
 import { compact, type DesignRule, type Editable, editableOf } from './code-change.ts';
-import type { LinkBook } from './link-book.ts';
+import type { LinkLoader } from './links/link-loader.ts';
 import type { Memberships } from './memberships.ts';
 import { contentFaults } from './rules.ts';
 import { isFaults, validateTarget } from './targets.ts';
-import { moveTerms, TermCounts } from './terms.ts';
+import { moveTerms, TermCounts } from './search/terms.ts';
 
 /**
  * Tries for a free generated code. At a billion codes of 2^40 a try fails with 0.1 %: sixteen in a
@@ -67,7 +67,7 @@ export interface PreparedDraft {
 /** What became of a draft among many. */
 export type Made = QrCodeRecord | Failure;
 
-export interface CodeCreationParts {
+export interface CodeCreationOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly ids: IdSource;
@@ -79,16 +79,16 @@ export interface CodeCreationParts {
 }
 
 export class CodeCreation {
-  readonly #parts: CodeCreationParts;
-  readonly #links: LinkBook;
+  readonly #options: CodeCreationOptions;
+  readonly #links: LinkLoader;
   readonly #memberships: Memberships;
   readonly #ownHosts: readonly string[];
 
-  constructor(parts: CodeCreationParts, links: LinkBook, memberships: Memberships) {
-    this.#parts = parts;
+  constructor(options: CodeCreationOptions, links: LinkLoader, memberships: Memberships) {
+    this.#options = options;
     this.#links = links;
     this.#memberships = memberships;
-    this.#ownHosts = [new URL(parts.shortUrlBase).host];
+    this.#ownHosts = [new URL(options.shortUrlBase).host];
   }
 
   /** @throws Failure validation_failed with every fault, unscannable */
@@ -129,14 +129,14 @@ export class CodeCreation {
     const { slug, ...fields } = { ...content, target: checked.target };
     // Drawn before the transaction, because a design is judged on the very symbol it will be part of.
     const wanted = fields.dynamic
-      ? (slug ?? generateShortCode(this.#parts.randomBytes))
+      ? (slug ?? generateShortCode(this.#options.randomBytes))
       : undefined;
     return { slug, wanted, fields };
   }
 
   /** Inside a transaction. @throws Failure slug_taken, before it has written anything */
   insert(actor: Actor, { slug, wanted, fields }: PreparedDraft, counts?: TermCounts): QrCodeRecord {
-    const { store, ids, clock, outbox } = this.#parts;
+    const { store, ids, clock, outbox } = this.#options;
     this.#memberships.checkNamed(actor.workspaceNo, undefined, fields.campaignId);
     const shortCode = wanted === undefined ? undefined : this.#freeShortCode(slug, wanted);
     const nowMs = clock.now();
@@ -159,7 +159,7 @@ export class CodeCreation {
     this.#links.write(created);
     const { id, type, target, dynamic, createdBy } = created;
     const shortUrl =
-      shortCode === undefined ? {} : { shortUrl: `${this.#parts.shortUrlBase}/${shortCode}` };
+      shortCode === undefined ? {} : { shortUrl: `${this.#options.shortUrlBase}/${shortCode}` };
     const data = { id, type, target, dynamic, ...shortUrl, createdBy };
     outbox.append('qr.created', actor.workspaceNo, data, nowMs);
     return created;
@@ -167,7 +167,7 @@ export class CodeCreation {
 
   /** Many in one transaction: each stands whatever becomes of the others; what has failed stays failed. */
   insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): Made[] {
-    const counts = new TermCounts(this.#parts.store);
+    const counts = new TermCounts(this.#options.store);
     const made = drafts.map((draft) => {
       if (draft instanceof Failure) return draft;
       try {
@@ -189,7 +189,7 @@ export class CodeCreation {
   ): Promise<Design | undefined> {
     if (design === undefined || Object.keys(design).length === 0) return undefined;
     if (isDeepStrictEqual(design, code.design)) return code.design;
-    const { designs } = this.#parts;
+    const { designs } = this.#options;
     if (designs === undefined) {
       throw new Error('Cannot take a design: nobody here judges it, expected a DesignRule');
     }
@@ -198,7 +198,7 @@ export class CodeCreation {
 
   /** Inside the transaction: what it finds free stays free until the code is written. */
   #freeShortCode(slug: string | undefined, wanted: string): string {
-    const { shortCodes } = this.#parts.store;
+    const { shortCodes } = this.#options.store;
     if (slug !== undefined) {
       if (!shortCodes.has(foldShortCode(slug))) return slug;
       const message = 'This slug is in use, or was, and short codes are never given out again';
@@ -207,7 +207,7 @@ export class CodeCreation {
     }
     if (!shortCodes.has(wanted)) return wanted;
     for (let tries = 1; tries < shortCodeTriesMax; tries++) {
-      const code = generateShortCode(this.#parts.randomBytes);
+      const code = generateShortCode(this.#options.randomBytes);
       if (!shortCodes.has(code)) return code;
     }
     throw new Error(`Cannot find a free short code in ${shortCodeTriesMax} tries, expected one`);

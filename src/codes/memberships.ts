@@ -22,7 +22,7 @@ import { Failure, type Fault } from '../model/failure.ts';
 import type { PackedMember } from '../store/campaign-tables.ts';
 import type { Management } from '../store/management.ts';
 import { fault } from './rules.ts';
-import { indexCampaign, termCount } from './terms.ts';
+import { indexCampaign, termCount } from './search/terms.ts';
 
 /**
  * Rows of a campaign at most, deleted codes among them: what deleting it removes in one transaction, and

@@ -23,7 +23,7 @@ import type { BotReasons } from '../scans/visitor/bot.ts';
 import { sendFramed } from './framing.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { Turn } from './turn.ts';
+import { ReplyBatch } from './reply-batch.ts';
 
 export interface RedirectOptions {
   readonly links: LinkReader;
@@ -45,8 +45,8 @@ const microseconds = 1_000;
 export class Redirect {
   readonly #options: RedirectOptions;
   readonly #batch = new ScanBatch();
-  readonly #spareTurns: Turn[] = [];
-  #turn: Turn;
+  readonly #spareTurns: ReplyBatch[] = [];
+  #turn: ReplyBatch;
   #isTurnOpen = false;
   #turnTimeMs = 0;
   #turnStartMs = 0;
@@ -57,7 +57,7 @@ export class Redirect {
 
   constructor(options: RedirectOptions) {
     this.#options = options;
-    this.#turn = new Turn(options.links);
+    this.#turn = new ReplyBatch(options.links);
   }
 
   attach(app: TemplatedApp): void {
@@ -138,7 +138,7 @@ export class Redirect {
     if (durability === 'power') {
       const startMs = this.#turnStartMs;
       turn.keepLocations();
-      this.#turn = this.#spareTurns.pop() ?? new Turn(this.#options.links);
+      this.#turn = this.#spareTurns.pop() ?? new ReplyBatch(this.#options.links);
       journal.append(frame, scans);
       const answer = (): void => {
         this.#answer(turn, startMs);
@@ -152,7 +152,7 @@ export class Redirect {
     if (durability === 'relaxed') journal.append(frame, scans);
   }
 
-  #answer(turn: Turn, startMs: number): void {
+  #answer(turn: ReplyBatch, startMs: number): void {
     const { clock, latency } = this.#options;
     const count = turn.count;
     turn.answer(this.isDraining);

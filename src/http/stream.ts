@@ -10,7 +10,7 @@
  */
 import type * as uWS from 'uWebSockets.js';
 
-export interface StreamParts {
+export interface StreamOptions {
   /** A client that takes nothing for so long is cut off; what it has missed, it can ask for again. */
   readonly stallMsMax: number;
   readonly source: AsyncIterable<Uint8Array>;
@@ -24,10 +24,10 @@ export interface StreamParts {
  * Sends all pieces and ends the response; the headers are written already.
  * @throws what the source throws, after the connection was closed
  */
-export async function sendStream(res: uWS.HttpResponse, parts: StreamParts): Promise<void> {
+export async function sendStream(res: uWS.HttpResponse, options: StreamOptions): Promise<void> {
   const gate = new Gate();
-  const iterator = parts.source[Symbol.asyncIterator]();
-  parts.onGone(() => {
+  const iterator = options.source[Symbol.asyncIterator]();
+  options.onGone(() => {
     gate.open();
     // A source that waits for news must not wait for it to hear that nobody listens.
     iterator.return?.().catch(() => undefined);
@@ -38,24 +38,24 @@ export async function sendStream(res: uWS.HttpResponse, parts: StreamParts): Pro
   });
   try {
     for await (const piece of { [Symbol.asyncIterator]: () => iterator }) {
-      if (parts.isAborted()) return;
+      if (options.isAborted()) return;
       if (piece.byteLength === 0) continue;
       gate.shut();
       let isTaken = true;
       res.cork(() => {
         isTaken = res.write(piece);
       });
-      if (!isTaken && (await gate.passed(parts.stallMsMax)) === 'stalled') {
-        if (!parts.isAborted()) res.close();
+      if (!isTaken && (await gate.passed(options.stallMsMax)) === 'stalled') {
+        if (!options.isAborted()) res.close();
         return;
       }
-      if (parts.isAborted()) return;
+      if (options.isAborted()) return;
     }
   } catch (error) {
-    if (!parts.isAborted()) res.close();
+    if (!options.isAborted()) res.close();
     throw error;
   }
-  if (!parts.isAborted()) res.cork(() => res.end(undefined, parts.connection === 'close'));
+  if (!options.isAborted()) res.cork(() => res.end(undefined, options.connection === 'close'));
 }
 
 /** Shut before a write, opened by whoever may go on. */

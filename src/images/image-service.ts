@@ -13,13 +13,13 @@ import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management.ts';
 import { createPool, type PoolStats } from '../workers/pool.ts';
 import { ByteBoundedCache } from './cache.ts';
-import { DesignJudge } from './design-judge.ts';
+import { ScannabilityCheck } from './design/scannability-check.ts';
 import { DiskCache, type DiskCacheStats } from './disk-cache.ts';
-import type { ImageFormat, ImageRequest } from './drawing.ts';
-import { Logos } from './logos.ts';
-import { LogoShelf } from './logo-shelf.ts';
-import { drawingVersion, isBitmap, lookKey, plainLook } from './look.ts';
-import type { LogoImage } from './picture.ts';
+import type { ImageFormat, ImageRequest } from './draw/drawing.ts';
+import { Logos } from './logo/logos.ts';
+import { LogoStore } from './logo/logo-store.ts';
+import { drawingVersion, isBitmap, styleKey, plainStyle } from './design/style.ts';
+import type { LogoImage } from './draw/picture.ts';
 import { type ImagePool, pooledWork } from './pooled-work.ts';
 import type { ImageTask, ImageTaskResult, ImageWork } from './work.ts';
 
@@ -45,7 +45,7 @@ export interface ImageStats {
   readonly drawn: number;
 }
 
-export interface ImageServiceParts {
+export interface ImageServiceOptions {
   readonly work: ImageWork;
   /** Drawn images kept in memory, in bytes; 0 = none. */
   readonly cacheBytesMax: number;
@@ -55,14 +55,14 @@ export interface ImageServiceParts {
 }
 
 export class ImageService {
-  readonly #parts: ImageServiceParts;
+  readonly #options: ImageServiceOptions;
   readonly #cache: ByteBoundedCache<RenderedImage>;
   readonly #drawing = new Map<string, Promise<RenderedImage>>();
   #drawn = 0;
 
-  constructor(parts: ImageServiceParts) {
-    this.#parts = parts;
-    this.#cache = new ByteBoundedCache(parts.cacheBytesMax);
+  constructor(options: ImageServiceOptions) {
+    this.#options = options;
+    this.#cache = new ByteBoundedCache(options.cacheBytesMax);
   }
 
   /**
@@ -70,8 +70,8 @@ export class ImageService {
    * @throws Failure `validation_failed` (content or size), `overloaded` (queue full)
    */
   async render(request: ImageRequest): Promise<RenderedImage> {
-    const { format, size, content, look = plainLook } = request;
-    const key = `${drawingVersion} ${format} ${size} ${lookKey(look)} ${content}`;
+    const { format, size, content, look = plainStyle } = request;
+    const key = `${drawingVersion} ${format} ${size} ${styleKey(look)} ${content}`;
     const known = this.#cache.find(key) ?? this.#drawing.get(key);
     if (known !== undefined) return known;
     const drawing = this.#obtain(key, request).then((bytes) => {
@@ -89,12 +89,12 @@ export class ImageService {
 
   stats(): ImageStats {
     const { bytes: cacheBytes, count: cacheCount } = this.#cache;
-    return { cacheBytes, cacheCount, disk: this.#parts.disk.stats(), drawn: this.#drawn };
+    return { cacheBytes, cacheCount, disk: this.#options.disk.stats(), drawn: this.#drawn };
   }
 
   async #obtain(key: string, request: ImageRequest): Promise<Uint8Array> {
-    const { work, disk, logoOf } = this.#parts;
-    const { format, look = plainLook } = request;
+    const { work, disk, logoOf } = this.#options;
+    const { format, look = plainStyle } = request;
     const isCheap = format === 'svg' || (format === 'png' && isBitmap(look));
     const kept = isCheap ? undefined : await disk.find(key);
     if (kept !== undefined) return kept;
@@ -129,7 +129,7 @@ export interface ImagesOptions {
 export interface Images {
   readonly service: ImageService;
   readonly logos: Logos;
-  readonly designs: DesignJudge;
+  readonly designs: ScannabilityCheck;
   stats(): ImageStats & { readonly pool: PoolStats };
   close(): Promise<void>;
 }
@@ -156,11 +156,11 @@ export function assembleImages(
 ): Pick<Images, 'service' | 'logos' | 'designs'> {
   const { store, clock, dataDir, shortUrlBase, cacheBytesMax, diskCacheBytesMax } = options;
   const disk = new DiskCache(join(dataDir, 'cache', 'images'), diskCacheBytesMax, clock);
-  const shelf = new LogoShelf(join(dataDir, 'logos'));
+  const shelf = new LogoStore(join(dataDir, 'logos'));
   const clean: ImageWork['cleanLogo'] = (bytes, mediaType) => work.cleanLogo(bytes, mediaType);
   const logos = new Logos({ store, clock, shelf, clean });
   const logoOf = (name: string): Promise<LogoImage> => logos.picture(name);
   const service = new ImageService({ work, cacheBytesMax, disk, logoOf });
-  const designs = new DesignJudge({ work, logos, shortUrlBase });
+  const designs = new ScannabilityCheck({ work, logos, shortUrlBase });
   return { service, logos, designs };
 }

@@ -2,10 +2,10 @@
  * The heavy work of this room, as one interface: drawing, reading back, cleaning logos. `directWork` does
  * it where it stands; the service gives the same tasks to the pool's threads (pooled-work.ts).
  */
-import { draw, type DrawRequest } from './drawing.ts';
-import { cleanLogo, type LogoMediaType } from './logo.ts';
-import type { LogoImage } from './picture.ts';
-import { isScannable, type ScanRequest } from './scannable.ts';
+import { draw, type DrawRequest } from './draw/drawing.ts';
+import { cleanLogo, type LogoMediaType } from './logo/logo.ts';
+import type { LogoImage } from './draw/picture.ts';
+import { isScannable, type ScanRequest } from './design/scannable.ts';
 
 export interface ImageWork {
   /** @throws Failure validation_failed (content or size), overloaded */

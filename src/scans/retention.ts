@@ -12,7 +12,7 @@ import type { PurgeOrder } from './purge.ts';
 /** Codes asked for at a time: forgetting them is about 5 ms of the control thread. */
 const batchMax = 200;
 
-export interface RetentionParts {
+export interface RetentionOptions {
   readonly codes: {
     /** Codes whose time is over, oldest first. */
     due(limit: number): PurgeOrder[];
@@ -24,19 +24,19 @@ export interface RetentionParts {
 }
 
 export class RetentionSweep {
-  readonly #parts: RetentionParts;
+  readonly #options: RetentionOptions;
   #forgetting: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(parts: RetentionParts) {
-    this.#parts = parts;
+  constructor(options: RetentionOptions) {
+    this.#options = options;
   }
 
   /** Looks for what is due. Every 30 s, and whenever something was done. */
   tick(): void {
     if (this.#isClosed) return;
-    const due = this.#parts.codes.due(batchMax);
-    if (due.length > 0) this.#parts.purge(due);
+    const due = this.#options.codes.due(batchMax);
+    if (due.length > 0) this.#options.purge(due);
   }
 
   /** The shards have removed the numbers of these. */
@@ -51,7 +51,7 @@ export class RetentionSweep {
   }
 
   async #forget(before: Promise<void>, codeNos: readonly number[]): Promise<void> {
-    const { codes, log } = this.#parts;
+    const { codes, log } = this.#options;
     await before;
     try {
       for (let at = 0; at < codeNos.length && !this.#isClosed; at += batchMax) {

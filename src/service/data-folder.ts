@@ -37,8 +37,8 @@ export class DataFolderError extends Error {
 }
 
 /** Another process holds it. */
-export class DataFolderHeldError extends DataFolderError {
-  override readonly name = 'DataFolderHeldError';
+export class DataFolderLockedError extends DataFolderError {
+  override readonly name = 'DataFolderLockedError';
 }
 
 /** Longest socket path that all systems take (macOS: 104 bytes with the end mark). */
@@ -123,14 +123,14 @@ function writeSecret(file: string, secret: Uint8Array): void {
 /**
  * Holds the folder for this process.
  * @returns lets go of it
- * @throws DataFolderHeldError when another process does; DataFolderError when it cannot be held
+ * @throws DataFolderLockedError when another process does; DataFolderError when it cannot be held
  */
-export async function holdDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
+export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
   const path = socketPath(folder.path);
   let server = await listen(path);
   if (server === undefined) {
     if (await isAnswered(path)) {
-      throw new DataFolderHeldError(
+      throw new DataFolderLockedError(
         `Cannot start: data folder ${folder.path} is held by a running service, expected a free one`,
       );
     }
@@ -138,7 +138,7 @@ export async function holdDataFolder(folder: DataFolder): Promise<() => Promise<
     server = await listen(path);
   }
   if (server === undefined) {
-    throw new DataFolderHeldError(
+    throw new DataFolderLockedError(
       `Cannot start: data folder ${folder.path} is being taken right now`,
     );
   }

@@ -2,7 +2,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Config, loadConfig, threadCounts } from '../config.ts';
-import { DataFolderHeldError, holdDataFolder, openDataFolder } from './data-folder.ts';
+import { DataFolderLockedError, lockDataFolder, openDataFolder } from './data-folder.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
@@ -61,11 +61,11 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
 /** @throws DataFolderError when it is not held and cannot be */
 async function isHeld(dataDir: string): Promise<boolean> {
   try {
-    const release = await holdDataFolder(openDataFolder(dataDir));
+    const release = await lockDataFolder(openDataFolder(dataDir));
     await release();
     return false;
   } catch (error) {
-    if (error instanceof DataFolderHeldError) return true;
+    if (error instanceof DataFolderLockedError) return true;
     throw error;
   }
 }

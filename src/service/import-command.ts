@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBody } from '../api/code-schemas.ts';
+import { createBody } from '../api/codes/code-schemas.ts';
 import { check, validationFailure } from '../api/faults.ts';
 import type { Administration } from '../app.ts';
 import { type ImportDraft, importBatchRows } from '../codes/bulk/code-import.ts';
@@ -45,7 +45,7 @@ type Parts = Pick<Administration, 'services' | 'codes'>;
 
 /** @returns whether every row became a code, in this run or before @throws Failure */
 export async function importFile(
-  parts: Parts,
+  options: Parts,
   request: ImportRequest,
   printer: ImportPrinter,
   clock: Clock,
@@ -53,7 +53,7 @@ export async function importFile(
   const source = await openImportSource(request.file, request.format);
   printer.progress(`${request.file}: ${source.bytes} bytes, read as ${source.format}`);
   const run = request.isDryRun ? dryRun : realRun;
-  return await run(parts, request, source, printer, clock);
+  return await run(options, request, source, printer, clock);
 }
 
 async function realRun(

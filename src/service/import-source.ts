@@ -11,19 +11,19 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type BulkRow, bulkRows } from '../api/bulk-rows.ts';
+import { type BulkRow, bulkRows } from '../api/codes/bulk-rows.ts';
 import { parseJson } from '../api/json.ts';
 import { csvColumns, readCsv } from '../codes/bulk/csv-rows.ts';
 import {
-  foreignCode,
-  type ForeignFormat,
-  foreignFormats,
-  recogniseForeign,
-} from '../codes/bulk/foreign-exports.ts';
+  vendorCode,
+  type VendorFormat,
+  vendorFormats,
+  recogniseVendorExport,
+} from '../codes/bulk/vendor-exports.ts';
 import { listRows, ndjsonRows } from '../codes/bulk/json-rows.ts';
 import { Failure } from '../model/failure.ts';
 
-export const importFormats = ['auto', 'csv', 'ndjson', ...foreignFormats] as const;
+export const importFormats = ['auto', 'csv', 'ndjson', ...vendorFormats] as const;
 export type ImportFormat = (typeof importFormats)[number];
 type KnownFormat = Exclude<ImportFormat, 'auto'>;
 
@@ -79,12 +79,12 @@ async function* rowsOf(
   for await (const row of bulkRows(written, pieces)) yield { ...row, domain: undefined };
 }
 
-function foreignRow(format: ForeignFormat, value: unknown, line: number): ImportRow {
+function foreignRow(format: VendorFormat, value: unknown, line: number): ImportRow {
   if (value instanceof Failure) return { value, line, domain: undefined };
   if (typeof value !== 'object' || value === null) {
     return { value: unreadable('the row is no object'), line, domain: undefined };
   }
-  return { ...foreignCode(format, { ...value }), line };
+  return { ...vendorCode(format, { ...value }), line };
 }
 
 /** Rows as objects, or what is wrong with them. */
@@ -154,7 +154,7 @@ function field(value: unknown, name: string): unknown {
 /** @throws Failure when none of the formats is recognised */
 async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
-  const foreign = recogniseForeign(names);
+  const foreign = recogniseVendorExport(names);
   // Ours has `target` as Kutt and YOURLS have: theirs beside it tell them apart.
   if (foreign !== undefined) return foreign;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
@@ -196,8 +196,8 @@ function layoutOf(file: string, head: Buffer): Layout {
   }
 }
 
-function isForeign(format: KnownFormat): format is ForeignFormat {
-  return foreignFormats.some((foreign) => foreign === format);
+function isForeign(format: KnownFormat): format is VendorFormat {
+  return vendorFormats.some((foreign) => foreign === format);
 }
 
 function parsed(bytes: Uint8Array): unknown {

@@ -3,7 +3,7 @@
  * Values are read when somebody asks; nothing here runs on its own.
  */
 import type { HealthCheck, HealthReport } from '../api/services.ts';
-import type { CodeBook } from '../codes/code-book.ts';
+import type { Codes } from '../codes/codes.ts';
 import type { Images } from '../images/image-service.ts';
 import type { LinkWriter } from '../links/writer.ts';
 import type { Management } from '../store/management.ts';
@@ -18,7 +18,7 @@ const microsecondsPerSecond = 1_000_000;
 export interface Observed {
   readonly threads: EngineThreads;
   readonly links: LinkWriter;
-  readonly codes: CodeBook;
+  readonly codes: Codes;
   readonly images: Images;
   readonly scans: ScanStore;
   readonly management: Management;

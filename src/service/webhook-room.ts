@@ -3,7 +3,7 @@
  * clocks and the settings of the configuration.
  */
 import { randomFillSync, randomInt } from 'node:crypto';
-import type { CodeBook } from '../codes/code-book.ts';
+import type { Codes } from '../codes/codes.ts';
 import { type Config, threadCounts } from '../config.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -18,7 +18,7 @@ import type { EngineThreads } from './threads.ts';
 
 const uint32Count = 2 ** 32;
 
-export interface WebhookRoomParts {
+export interface WebhookRoomOptions {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -28,14 +28,14 @@ export interface WebhookRoomParts {
   readonly ids: IdSource;
   readonly services: WorkspaceServices;
   readonly scans: ScanStore;
-  readonly codes: CodeBook;
+  readonly codes: Codes;
   readonly threads: EngineThreads;
 }
 
 /** Opens the room and starts it: from here on events are followed and sent. */
-export function startWebhooks(parts: WebhookRoomParts): Webhooks {
-  const { config, log, metrics, deliveryFile, management, outbox, ids, services } = parts;
-  const { scans, codes, threads } = parts;
+export function startWebhooks(options: WebhookRoomOptions): Webhooks {
+  const { config, log, metrics, deliveryFile, management, outbox, ids, services } = options;
+  const { scans, codes, threads } = options;
   const { attemptTimeoutMs, ...settings } = config.webhooks;
   const webhooks = openWebhooks({
     file: deliveryFile,

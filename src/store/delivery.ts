@@ -9,7 +9,7 @@
  *   queue         [endpointNo, dueMs, deliveryNo]                     -> 1: all that is to be sent, tried or not
  *   wheel         [dueMs / 100, endpointNo]                           -> 1: who has something due then
  *   log           [endpointNo, state, deliveryNo]                     -> 1: the lists, newest last
- *   ledgers       endpointNo                                          -> EndpointLedger
+ *   ledgers       endpointNo                                          -> EndpointStats
  *   dead          [workspaceNo, deadAtMs, deliveryNo]                 -> endpointNo
  *   expiry        [expiresMs, deliveryNo]                             -> 1: dead and canceled ones, to be purged
  *
@@ -78,7 +78,7 @@ export type PackedDelivery = readonly [
 ];
 
 /** How an endpoint fares, and how many deliveries it has in each state. */
-export interface EndpointLedger {
+export interface EndpointStats {
   readonly counts: Readonly<Record<DeliveryState, number>>;
   readonly failuresInRow: number;
   /** Wheel time of the first failure since the last success. */
@@ -97,7 +97,7 @@ export interface WheelMark {
 export type CursorName = 'events' | 'blocks';
 export type QueueKey = [endpointNo: number, dueMs: number, deliveryNo: number];
 
-export interface DeliveryStore {
+export interface DeliveryTables {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
   readonly cursors: Table<CursorName, readonly [sequence: number, entries: number]>;
@@ -106,15 +106,15 @@ export interface DeliveryStore {
   readonly queue: Table<QueueKey, number>;
   readonly wheel: Table<[bucket: number, endpointNo: number], number>;
   readonly log: Table<[endpointNo: number, state: number, deliveryNo: number], number>;
-  readonly ledgers: Table<number, EndpointLedger>;
+  readonly ledgers: Table<number, EndpointStats>;
   readonly dead: Table<[workspaceNo: number, deadAtMs: number, deliveryNo: number], number>;
   readonly expiry: Table<[expiresMs: number, deliveryNo: number], number>;
 }
 
 /** Opens the environment; refuses data of a newer release. */
-export function openDeliveryStore(path: string): DeliveryStore {
+export function openDeliveryTables(path: string): DeliveryTables {
   const environment = new StoreEnvironment(path);
-  const store: DeliveryStore = {
+  const store: DeliveryTables = {
     environment,
     meta: environment.table('meta'),
     cursors: environment.table('cursors'),

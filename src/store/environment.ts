@@ -12,7 +12,7 @@ import { dirname } from 'node:path';
 import { open, type Database, type Key, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
-import { fullDisk, SpaceGuard, TrialFile } from './space-guard.ts';
+import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit
@@ -51,7 +51,7 @@ export interface EnvironmentStats {
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
-  readonly #trial: TrialFile;
+  readonly #trial: WriteProbe;
   readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
@@ -62,7 +62,7 @@ export class StoreEnvironment {
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true });
     this.path = path;
-    this.#trial = new TrialFile(path);
+    this.#trial = new WriteProbe(path);
     this.#guard = new SpaceGuard(() => this.#trial.takesWrites());
     this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
   }

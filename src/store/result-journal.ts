@@ -27,7 +27,7 @@ import type { AttemptRecord } from '../model/webhook.ts';
 import { type PackedAttempt, packAttempt, unpackAttempt } from './delivery.ts';
 
 /** How an attempt ended, with all that its verdict depends on. */
-export interface HeardResult {
+export interface JournaledResult {
   readonly deliveryNo: number;
   /** Of all attempts of the delivery, from 1. */
   readonly attemptNo: number;
@@ -38,7 +38,7 @@ export interface HeardResult {
   readonly attempt: AttemptRecord;
 }
 
-/** HeardResult's fields in this order. */
+/** JournaledResult's fields in this order. */
 type PackedHeard = readonly [
   deliveryNo: number,
   attemptNo: number,
@@ -57,7 +57,7 @@ interface Part {
 export class ResultJournal {
   #current: Part;
   #other: Part;
-  #left: readonly HeardResult[];
+  #left: readonly JournaledResult[];
 
   /** @param path of the delivery store's file; the journal's are beside it */
   constructor(path: string) {
@@ -70,12 +70,12 @@ export class ResultJournal {
   }
 
   /** What the process before left, in the order in which it was heard; nothing after `forget`. */
-  get left(): readonly HeardResult[] {
+  get left(): readonly JournaledResult[] {
     return this.#left;
   }
 
   /** @throws Error of the system when the disk takes no more; nothing of it is there then */
-  append(results: readonly HeardResult[]): void {
+  append(results: readonly JournaledResult[]): void {
     const packed = results.map(pack);
     const json = JSON.stringify(packed);
     const part = this.#current;
@@ -129,18 +129,18 @@ function empty(part: Part): void {
 
 const crcOf = (json: string): string => crc32(json).toString(16).padStart(crcDigits, '0');
 
-const pack = ({ deliveryNo, attemptNo, wheelMs, random, attempt }: HeardResult): PackedHeard => [
+const pack = ({
   deliveryNo,
   attemptNo,
   wheelMs,
   random,
-  packAttempt(attempt),
-];
+  attempt,
+}: JournaledResult): PackedHeard => [deliveryNo, attemptNo, wheelMs, random, packAttempt(attempt)];
 
-const linesOf = ({ file }: Part): HeardResult[] =>
+const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
 
-function parseLine(line: string): HeardResult[] {
+function parseLine(line: string): JournaledResult[] {
   const json = line.slice(crcDigits + 1);
   if (line.length <= crcDigits || line !== `${crcOf(json)} ${json}`) return [];
   // The checksum says that it is what `append` wrote.

@@ -53,7 +53,7 @@ export class SpaceGuard {
 }
 
 /** Trial writes beside a data file. Free space alone says nothing of quotas and limits. */
-export class TrialFile {
+export class WriteProbe {
   readonly #path: string;
   #file: number | undefined;
 

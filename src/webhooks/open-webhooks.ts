@@ -1,5 +1,5 @@
 /**
- * The room's parts put together: what the app opens once and the API calls.
+ * Puts the module together: what the app opens once and the API calls.
  *
  *   outbox, blocks --> followers --> book (queue) --> dispatcher --> sender --> pool
  *                                      ^  wheel tick -----^              |
@@ -12,27 +12,27 @@ import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { openDeliveryStore } from '../store/delivery.ts';
+import { openDeliveryTables } from '../store/delivery.ts';
 import type { Management } from '../store/management.ts';
 import { ResultJournal } from '../store/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type AttemptSender, PoolSender } from './attempt-sender.ts';
-import { AddressGuard } from './blocked-networks.ts';
-import { BlockFollower } from './block-follower.ts';
-import { Deliveries } from './deliveries.ts';
-import { DeliveryBook } from './delivery-book.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { urlFault } from './egress.ts';
-import { EndpointSweep } from './endpoint-sweep.ts';
-import { Endpoints } from './endpoints.ts';
-import { EventFollower } from './event-follower.ts';
-import { FollowLoop } from './follow-loop.ts';
-import type { Sealing } from './secrets.ts';
+import { type AttemptSender, PoolSender } from './attempt/attempt-sender.ts';
+import { AddressGuard } from './attempt/blocked-networks.ts';
+import { BlockConsumer } from './consumers/block-consumer.ts';
+import { Deliveries } from './deliveries/deliveries.ts';
+import { DeliveryStore } from './deliveries/delivery-store.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { urlFault } from './attempt/egress.ts';
+import { EndpointDrain } from './endpoints/endpoint-drain.ts';
+import { Endpoints } from './endpoints/endpoints.ts';
+import { EventConsumer } from './consumers/event-consumer.ts';
+import { ConsumerLoop } from './consumers/consumer-loop.ts';
+import type { Cipher } from './endpoints/secrets.ts';
 import { createWebhookMeter } from './webhook-meter.ts';
 import { registerWebhookMetrics } from './webhook-metrics.ts';
-import { WheelTick } from './wheel-tick.ts';
+import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 
 /** Bodies in flight, all together: beside the count, what bounds memory. */
 const bytesInFlightMax = 67_108_864;
@@ -53,7 +53,7 @@ export interface WebhookSettings {
   readonly deadLetterDays: number;
 }
 
-export interface WebhooksParts {
+export interface WebhooksOptions {
   /** The delivery environment's file. */
   readonly file: string;
   readonly management: Management;
@@ -74,7 +74,7 @@ export interface WebhooksParts {
   readonly randomBytes: RandomBytes;
   /** 0 to 1. */
   readonly random: () => number;
-  readonly seal: Sealing;
+  readonly seal: Cipher;
   readonly settings: WebhookSettings & AttemptSettings;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -103,23 +103,23 @@ export interface Webhooks {
   close(): Promise<void>;
 }
 
-export function openWebhooks(parts: WebhooksParts): Webhooks {
-  const { clock, log, scanned, metrics } = parts;
-  const sender = parts.sender ?? openPool(parts);
-  const sending = openSending(parts, sender);
+export function openWebhooks(options: WebhooksOptions): Webhooks {
+  const { clock, log, scanned, metrics } = options;
+  const sender = options.sender ?? openPool(options);
+  const sending = openSending(options, sender);
   const { book, journal, endpoints, dispatcher, sweep } = sending;
   dispatcher.recover();
   const deliveries = new Deliveries({ book, endpoints, dispatcher, sweep, sender, clock });
-  const followers = openFollowers(parts, sending);
+  const followers = openFollowers(options, sending);
   const { events, blocks, loops } = followers;
-  const tick = new WheelTick({
+  const tick = new RetryScheduler({
     book,
     dispatcher,
     log,
     save: () => Promise.all([events.save(), blocks?.save()]),
     everySecond: () => {
       // Events of another process, a command's for example, fire nothing here.
-      parts.management.environment.refresh();
+      options.management.environment.refresh();
       for (const loop of loops) loop.wake();
       if (blocks !== undefined) scanned?.onDelivered(blocks.delivered);
     },
@@ -171,26 +171,26 @@ export function openWebhooks(parts: WebhooksParts): Webhooks {
 type Sending = ReturnType<typeof openSending>;
 
 /** From the queue to the wire and back. */
-function openSending(parts: WebhooksParts, sender: AttemptSender) {
-  const { clock, steady, log, settings, scanned, metrics } = parts;
+function openSending(options: WebhooksOptions, sender: AttemptSender) {
+  const { clock, steady, log, settings, scanned, metrics } = options;
   const limits = {
     keptMax: settings.deliveriesKept,
     expiryMs: settings.deadLetterDays * dayMs,
   };
-  const store = openDeliveryStore(parts.file);
-  const journal = new ResultJournal(parts.file);
-  const book = new DeliveryBook({ store, clock, steady, limits });
+  const store = openDeliveryTables(options.file);
+  const journal = new ResultJournal(options.file);
+  const book = new DeliveryStore({ store, clock, steady, limits });
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
-    store: parts.management,
-    ids: parts.ids,
+    store: options.management,
+    ids: options.ids,
     clock,
-    randomBytes: parts.randomBytes,
-    seal: parts.seal,
+    randomBytes: options.randomBytes,
+    seal: options.seal,
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
   });
-  const sweep = new EndpointSweep({ book, endpoints, log });
+  const sweep = new EndpointDrain({ book, endpoints, log });
   const dispatcher = new Dispatcher({
     book,
     journal,
@@ -199,7 +199,7 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
     sweep,
     meter: createWebhookMeter(metrics, (no) => endpoints.byNo(no)?.id),
     log,
-    random: parts.random,
+    random: options.random,
     limits: {
       endpointMax: settings.perEndpointInFlightMax,
       inFlightMax: settings.inFlightMax,
@@ -210,7 +210,7 @@ function openSending(parts: WebhooksParts, sender: AttemptSender) {
   return { book, journal, endpoints, sweep, dispatcher };
 }
 
-function openPool({ ids, settings, log }: WebhooksParts): PoolSender {
+function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
   const { threads, inFlightMax, timeoutMs, allowNetworks, docsUrl } = settings;
   return new PoolSender({
     threads,
@@ -222,23 +222,23 @@ function openPool({ ids, settings, log }: WebhooksParts): PoolSender {
 }
 
 function openFollowers(
-  { management, outbox, scanned, clock, log }: WebhooksParts,
+  { management, outbox, scanned, clock, log }: WebhooksOptions,
   { book, endpoints, dispatcher }: Sending,
 ) {
   const onMade = dispatcher.offer.bind(dispatcher);
-  const events = new EventFollower({ book, outbox, endpoints, onMade });
-  const eventLoop = new FollowLoop(events, clock, log);
+  const events = new EventConsumer({ book, outbox, endpoints, onMade });
+  const eventLoop = new ConsumerLoop(events, clock, log);
   const blocks =
     scanned === undefined
       ? undefined
-      : new BlockFollower({
+      : new BlockConsumer({
           book,
           endpoints,
           onMade,
           scans: scanned.store,
           codeIdOf: scanned.codeIdOf,
         });
-  const blockLoop = blocks === undefined ? undefined : new FollowLoop(blocks, clock, log);
+  const blockLoop = blocks === undefined ? undefined : new ConsumerLoop(blocks, clock, log);
   return {
     events,
     blocks,
@@ -259,9 +259,9 @@ function newestBlock(scans: ScanStore | undefined): number {
 }
 
 function problemOf(
-  { store }: DeliveryBook,
+  { store }: DeliveryStore,
   dispatcher: Dispatcher,
-  loops: readonly FollowLoop[],
+  loops: readonly ConsumerLoop[],
 ): string | undefined {
   if (store.environment.isFull || dispatcher.fault !== undefined) {
     return 'deliveries wait, their store cannot be written; nothing is sent';

@@ -2,15 +2,15 @@
  * What an operator sees of webhooks at each scrape: what waits, what flies, what is dead, and how far behind
  * the events they are. Nothing here runs on its own; what is counted as it happens is in webhook-meter.ts.
  */
-import type { EndpointLedger } from '../store/delivery.ts';
+import type { EndpointStats } from '../store/delivery.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { DeliveryBook } from './delivery-book.ts';
-import type { Dispatcher } from './dispatcher.ts';
+import type { DeliveryStore } from './deliveries/delivery-store.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
 
 const millisecondsPerSecond = 1_000;
 
 export interface MeteredWebhooks {
-  readonly book: DeliveryBook;
+  readonly book: DeliveryStore;
   readonly dispatcher: Dispatcher;
   readonly followers: {
     readonly events: { readonly lag: number };
@@ -82,12 +82,12 @@ export function registerWebhookMetrics(
   );
 }
 
-function addCounts(sums: Record<string, number>, counts: EndpointLedger['counts']): void {
+function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']): void {
   for (const [state, count] of Object.entries(counts)) sums[state] = (sums[state] ?? 0) + count;
 }
 
 /** How overdue the most overdue is: of each endpoint the first in its queue, one seek each. */
-function oldestPendingMs({ store, time }: DeliveryBook): number {
+function oldestPendingMs({ store, time }: DeliveryStore): number {
   let oldest = Number.MAX_SAFE_INTEGER;
   for (let from = 0; ;) {
     let found: number | undefined;

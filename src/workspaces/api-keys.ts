@@ -20,7 +20,7 @@ import {
 } from '../model/workspace.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { DelayedWrite } from './delayed-write.ts';
-import { KeyTokens, type KeyTokensParts, unauthorized } from './key-tokens.ts';
+import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;
@@ -59,7 +59,7 @@ export interface Verified {
   readonly limits: PlanLimits;
 }
 
-export interface ApiKeysParts extends KeyTokensParts {
+export interface ApiKeysOptions extends KeyTokensOptions {
   readonly ids: IdSource;
 }
 
@@ -72,15 +72,15 @@ interface Known {
 }
 
 export class ApiKeys {
-  readonly #parts: ApiKeysParts;
+  readonly #options: ApiKeysOptions;
   readonly #tokens: KeyTokens;
   readonly #known = new Map<string, Known>();
   readonly #uses = new Map<string, number>();
   readonly #usesWrite: DelayedWrite;
 
-  constructor(parts: ApiKeysParts) {
-    this.#parts = parts;
-    this.#tokens = new KeyTokens(parts);
+  constructor(options: ApiKeysOptions) {
+    this.#options = options;
+    this.#tokens = new KeyTokens(options);
     this.#usesWrite = new DelayedWrite(usesDelayMs, async () => await this.#writeUses());
   }
 
@@ -89,7 +89,7 @@ export class ApiKeys {
    * @throws Failure validation_failed, not_found (workspace, or no member), forbidden (a role above the user's)
    */
   async create(key: NewApiKey, keep: Keep = keepNothing): Promise<MadeKey> {
-    const { store, ids, clock } = this.#parts;
+    const { store, ids, clock } = this.#options;
     const { workspaceNo, userId, name, role, expiresAtMs, grantor = 'owner' } = key;
     if (name === '' || Array.from(name).length > keyNameLengthMax) {
       const message = `A name of 1 to ${keyNameLengthMax} characters`;
@@ -123,7 +123,7 @@ export class ApiKeys {
     overlapMs: number,
     keep: Keep = keepNothing,
   ): Promise<MadeKey> {
-    const { store, ids, clock } = this.#parts;
+    const { store, ids, clock } = this.#options;
     const { workspaceNo, userId, role } = actor;
     const old = this.#live(workspaceNo, keyId);
     const createdAtMs = clock.now();
@@ -152,7 +152,7 @@ export class ApiKeys {
 
   /** Who the token speaks for. @throws Failure unauthorized */
   async verify(token: string): Promise<Verified> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     if (token === '' || token.length > tokenLengthMax) throw unauthorized();
     const digest = hash('sha256', token, 'base64');
     store.environment.refresh();
@@ -174,7 +174,7 @@ export class ApiKeys {
    * @throws Failure not_found, also the second time; forbidden for a key above the actor's role
    */
   async revoke(workspaceNo: number, keyId: string, grantor: Role = 'owner'): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     await store.environment.transaction(() => {
       const record = this.#unrevoked(workspaceNo, keyId);
       assertGrants(grantor, record.role);
@@ -185,7 +185,7 @@ export class ApiKeys {
 
   /** A workspace's keys, oldest first, revoked ones too. */
   list(workspaceNo: number): ApiKeyRecord[] {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const keys: ApiKeyRecord[] = [];
     for (const [, id] of store.workspaceKeys.keys(workspaceRange(workspaceNo))) {
       const record = store.apiKeys.get(id);
@@ -195,7 +195,7 @@ export class ApiKeys {
   }
 
   lastUsedAtMs(keyId: string): number | undefined {
-    return this.#uses.get(keyId) ?? this.#parts.store.keyUses.get(keyId);
+    return this.#uses.get(keyId) ?? this.#options.store.keyUses.get(keyId);
   }
 
   async close(): Promise<void> {
@@ -204,12 +204,12 @@ export class ApiKeys {
 
   /** The key's workspace, wherever it is: for the command line. */
   find(keyId: string): ApiKeyRecord | undefined {
-    return this.#parts.store.apiKeys.get(keyId);
+    return this.#options.store.apiKeys.get(keyId);
   }
 
   /** @throws Failure not_found */
   #unrevoked(workspaceNo: number, keyId: string): ApiKeyRecord {
-    const record = this.#parts.store.apiKeys.get(keyId);
+    const record = this.#options.store.apiKeys.get(keyId);
     if (record?.workspaceNo !== workspaceNo || record.revokedAtMs !== undefined) {
       throw new Failure('not_found', 'There is no API key with this id');
     }
@@ -219,19 +219,19 @@ export class ApiKeys {
   /** @throws Failure not_found */
   #live(workspaceNo: number, keyId: string): ApiKeyRecord {
     const record = this.#unrevoked(workspaceNo, keyId);
-    if (this.#parts.clock.now() < (record.expiresAtMs ?? Infinity)) return record;
+    if (this.#options.clock.now() < (record.expiresAtMs ?? Infinity)) return record;
     throw new Failure('not_found', 'The API key has expired');
   }
 
   async #prepare(record: ApiKeyRecord): Promise<MadeKey> {
-    const workspace = this.#parts.store.workspaces.get(record.workspaceNo);
+    const workspace = this.#options.store.workspaces.get(record.workspaceNo);
     if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
     return { record, token: await this.#tokens.sign(record, workspace.id) };
   }
 
   /** Inside a transaction, before anything else is written. @throws Failure not_found, forbidden, conflict */
   #write({ record }: MadeKey, grantor: Role): void {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const { id, workspaceNo, userId, role } = record;
     const membership = store.memberships.get([workspaceNo, userId]);
     if (membership === undefined) {
@@ -251,7 +251,7 @@ export class ApiKeys {
   }
 
   #liveCount(workspaceNo: number): number {
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#options.clock.now();
     const isLive = ({ revokedAtMs, expiresAtMs = Infinity }: ApiKeyRecord): boolean =>
       revokedAtMs === undefined && nowMs < expiresAtMs;
     return this.list(workspaceNo).filter(isLive).length;
@@ -260,9 +260,9 @@ export class ApiKeys {
   async #learn(digest: string, token: string): Promise<Known> {
     const claims = await this.#tokens.read(token);
     const keyId = parseId('key', claims.jti ?? '');
-    const record = keyId === undefined ? undefined : this.#parts.store.apiKeys.get(keyId);
+    const record = keyId === undefined ? undefined : this.#options.store.apiKeys.get(keyId);
     if (record === undefined || record.userId !== claims.sub) throw unauthorized();
-    const workspace = this.#parts.store.workspaces.get(record.workspaceNo);
+    const workspace = this.#options.store.workspaces.get(record.workspaceNo);
     if (workspace?.id !== claims.ws || record.role !== claims.role) throw unauthorized();
     const claimed = claims.exp === undefined ? Infinity : claims.exp * 1_000;
     const known: Known = {
@@ -282,7 +282,7 @@ export class ApiKeys {
 
   /** What the stored records say about a key now. */
   #look(known: Known): Verified | undefined {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const record = store.apiKeys.get(known.keyId);
     if (record === undefined || record.revokedAtMs !== undefined) return undefined;
     const workspace = store.workspaces.get(record.workspaceNo);
@@ -303,8 +303,8 @@ export class ApiKeys {
   async #writeUses(): Promise<void> {
     if (this.#uses.size === 0) return;
     const uses = [...this.#uses];
-    await this.#parts.store.environment.transaction(() => {
-      for (const [keyId, usedAtMs] of uses) this.#parts.store.keyUses.put(keyId, usedAtMs);
+    await this.#options.store.environment.transaction(() => {
+      for (const [keyId, usedAtMs] of uses) this.#options.store.keyUses.put(keyId, usedAtMs);
     });
     for (const [keyId, usedAtMs] of uses) {
       if (this.#uses.get(keyId) === usedAtMs) this.#uses.delete(keyId);

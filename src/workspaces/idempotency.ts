@@ -10,7 +10,7 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management.ts';
-import type { Seal } from './seal.ts';
+import type { SecretCipher } from './encryption.ts';
 
 const answerRetentionMs = dayMs;
 /** Printable ASCII, at most this long: it is part of an LMDB key. */
@@ -47,10 +47,10 @@ export function requestFingerprint(method: string, path: string, body: Uint8Arra
 export class Idempotency {
   readonly #store: Management;
   readonly #clock: Clock;
-  readonly #seal: Seal;
+  readonly #seal: SecretCipher;
   readonly #running = new Map<string, Running>();
 
-  constructor(store: Management, clock: Clock, seal: Seal) {
+  constructor(store: Management, clock: Clock, seal: SecretCipher) {
     this.#store = store;
     this.#clock = clock;
     this.#seal = seal;

@@ -36,7 +36,7 @@ export interface MadeInvite {
   readonly isAgain: boolean;
 }
 
-export interface InvitesParts {
+export interface InvitesOptions {
   readonly store: Management;
   readonly users: Users;
   readonly outbox: Outbox;
@@ -46,10 +46,10 @@ export interface InvitesParts {
 }
 
 export class Invites {
-  readonly #parts: InvitesParts;
+  readonly #options: InvitesOptions;
 
-  constructor(parts: InvitesParts) {
-    this.#parts = parts;
+  constructor(options: InvitesOptions) {
+    this.#options = options;
   }
 
   /** @param keep runs in the same transaction @throws Failure forbidden, conflict */
@@ -59,7 +59,7 @@ export class Invites {
     role: Role,
     keep: (made: MadeInvite) => void = () => undefined,
   ): Promise<MadeInvite> {
-    const { store, ids, clock, randomBytes } = this.#parts;
+    const { store, ids, clock, randomBytes } = this.#options;
     const token = Buffer.from(randomBytes(new Uint8Array(tokenBytes))).toString('base64url');
     return await store.environment.transaction(() => {
       const replaced = this.#assertMayInvite(actor, email, role);
@@ -78,7 +78,7 @@ export class Invites {
       this.#write(invite);
       const { workspaceId, workspaceNo, userId } = actor;
       const data = { workspaceId, email: invite.email, role, invitedBy: userId };
-      this.#parts.outbox.append('member.invited', workspaceNo, data);
+      this.#options.outbox.append('member.invited', workspaceNo, data);
       const made = { invite, token, isAgain: replaced?.mailFailed === true };
       keep(made);
       return made;
@@ -87,7 +87,7 @@ export class Invites {
 
   /** Newest first. */
   list(workspaceNo: number): InviteRecord[] {
-    const { people } = this.#parts.store;
+    const { people } = this.#options.store;
     const keys = [...people.workspaceInvites.keys(workspaceRange(workspaceNo))];
     const found = keys.flatMap(([, id]) => people.invites.get(id) ?? []);
     return found.toReversed();
@@ -95,12 +95,12 @@ export class Invites {
 
   stateOf({ acceptedAtMs, expiresAtMs }: InviteRecord): InviteState {
     if (acceptedAtMs !== undefined) return 'accepted';
-    return this.#parts.clock.now() < expiresAtMs ? 'pending' : 'expired';
+    return this.#options.clock.now() < expiresAtMs ? 'pending' : 'expired';
   }
 
   /** The token ends with it. @throws Failure not_found, also the second time; conflict once accepted */
   async remove(workspaceNo: number, id: string): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     await store.environment.transaction(() => {
       const invite = store.people.invites.get(id);
       if (invite?.workspaceNo !== workspaceNo) {
@@ -115,7 +115,7 @@ export class Invites {
 
   /** The pending invite of a token. @throws Failure not_found, conflict once accepted, gone */
   find(token: string): InviteRecord {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const unknown = new Failure('not_found', 'There is no invite with this token');
     if (token.length > tokenLengthMax) throw unknown;
     const tokenHash = hashOf(token);
@@ -139,7 +139,7 @@ export class Invites {
     user: { readonly known: UserRecord } | { readonly fresh: UserRecord },
     keep: (joined: { workspaceId: string; userId: string; role: Role }) => T,
   ): Promise<T> {
-    const { store, users, outbox, clock } = this.#parts;
+    const { store, users, outbox, clock } = this.#options;
     return await store.environment.transaction(() => {
       const invite = this.find(token);
       const { workspaceNo, role } = invite;
@@ -165,7 +165,7 @@ export class Invites {
 
   /** The mail did not leave: the next invite to the address replaces this one and shows its link. */
   async noteMailFailed(id: string): Promise<void> {
-    const { environment, people } = this.#parts.store;
+    const { environment, people } = this.#options.store;
     await environment.transaction(() => {
       const invite = people.invites.get(id);
       if (invite !== undefined) people.invites.put(id, { ...invite, mailFailed: true });
@@ -174,7 +174,7 @@ export class Invites {
 
   /** Removes what is over for long, at most one batch. */
   async sweep(batch = sweepBatchMax): Promise<number> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#options;
     const { inviteExpiry, invites } = store.people;
     return await store.environment.transaction(() => {
       const end: [number, string] = [clock.now(), ''];
@@ -190,7 +190,7 @@ export class Invites {
 
   /** @returns the invite that this one replaces @throws Failure forbidden, conflict */
   #assertMayInvite(actor: Actor, email: string, role: Role): InviteRecord | undefined {
-    const { store, users } = this.#parts;
+    const { store, users } = this.#options;
     const { workspaceNo } = actor;
     const own = users.roleIn(workspaceNo, actor.userId);
     if (own === undefined || !roleAtLeast(lesserRole(actor.role, own), role)) {
@@ -214,7 +214,7 @@ export class Invites {
 
   #write(invite: InviteRecord): void {
     const { id, workspaceNo, email, tokenHash, expiresAtMs } = invite;
-    const { people } = this.#parts.store;
+    const { people } = this.#options.store;
     people.invites.put(id, invite);
     people.workspaceInvites.put([workspaceNo, id], 1);
     people.inviteTokens.put(tokenHash, id);
@@ -223,7 +223,7 @@ export class Invites {
   }
 
   #remove({ id, workspaceNo, email, tokenHash, expiresAtMs }: InviteRecord): void {
-    const { people } = this.#parts.store;
+    const { people } = this.#options.store;
     people.invites.remove(id);
     people.workspaceInvites.remove([workspaceNo, id]);
     people.inviteTokens.remove(tokenHash);

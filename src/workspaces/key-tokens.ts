@@ -23,7 +23,7 @@ const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 /** The file of signing keys is read again for an unknown `kid`, at most this often. */
 const reloadIntervalMs = 1_000;
 
-export interface KeyTokensParts {
+export interface KeyTokensOptions {
   readonly store: Management;
   readonly clock: Clock;
   /** Reads the signing keys, newest first. */
@@ -31,16 +31,16 @@ export interface KeyTokensParts {
 }
 
 export class KeyTokens {
-  readonly #parts: KeyTokensParts;
+  readonly #options: KeyTokensOptions;
   #signingKeys: readonly SigningKey[];
   #readAtMs: number;
   /** A rotation raises the access version: a `kid` of since then is worth a look at the file. */
   #readVersion = -1;
 
-  constructor(parts: KeyTokensParts) {
-    this.#parts = parts;
-    this.#signingKeys = parts.signingKeys();
-    this.#readAtMs = parts.clock.monotonicMs();
+  constructor(options: KeyTokensOptions) {
+    this.#options = options;
+    this.#signingKeys = options.signingKeys();
+    this.#readAtMs = options.clock.monotonicMs();
   }
 
   async sign(record: ApiKeyRecord, workspaceId: string): Promise<string> {
@@ -68,7 +68,7 @@ export class KeyTokens {
         algorithms: [algorithm],
         issuer,
         requiredClaims: ['sub', 'ws', 'role', 'jti', 'iat'],
-        currentDate: new Date(this.#parts.clock.now()),
+        currentDate: new Date(this.#options.clock.now()),
       });
       return payload;
     } catch (error) {
@@ -82,8 +82,8 @@ export class KeyTokens {
   #secretOf(kid: string | undefined): SigningKey['secret'] {
     const find = (): SigningKey | undefined => this.#signingKeys.find((key) => key.kid === kid);
     const isOld =
-      this.#parts.clock.monotonicMs() - this.#readAtMs >= reloadIntervalMs ||
-      accessVersion(this.#parts.store) !== this.#readVersion;
+      this.#options.clock.monotonicMs() - this.#readAtMs >= reloadIntervalMs ||
+      accessVersion(this.#options.store) !== this.#readVersion;
     if (find() === undefined && isOld) this.#reload();
     const found = find();
     if (found === undefined) throw unauthorized();
@@ -91,9 +91,9 @@ export class KeyTokens {
   }
 
   #reload(): void {
-    this.#readAtMs = this.#parts.clock.monotonicMs();
-    this.#readVersion = accessVersion(this.#parts.store);
-    this.#signingKeys = this.#parts.signingKeys();
+    this.#readAtMs = this.#options.clock.monotonicMs();
+    this.#readVersion = accessVersion(this.#options.store);
+    this.#signingKeys = this.#options.signingKeys();
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The room's parts put together: what the app opens once and the API calls.
+ * Puts the module together: what the app opens once and the API calls.
  */
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
@@ -13,7 +13,7 @@ import { Invites } from './invites.ts';
 import { IpQuota } from './ip-quota.ts';
 import { Members } from './members.ts';
 import { Quota } from './quota.ts';
-import { Seal } from './seal.ts';
+import { SecretCipher } from './encryption.ts';
 import { Sessions } from './sessions.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
 import { openSigningKeys, rotateSigningKeys } from './signing-keys.ts';
@@ -34,7 +34,7 @@ export interface WorkspaceServices {
   /** Differs when keys, roles or memberships have changed: what was allowed before must be asked again. */
   accessVersion(): number;
   /** For secrets that have to be read again. */
-  readonly seal: Seal;
+  readonly seal: SecretCipher;
   /** A new secret signs API keys from now on, also in a running service. @returns its kid */
   rotateSigningKeys(): string;
   /** Removes kept answers, sessions and invites that are over, a batch of each. */
@@ -43,7 +43,7 @@ export interface WorkspaceServices {
   close(): Promise<void>;
 }
 
-export interface WorkspaceServicesParts {
+export interface WorkspaceServicesOptions {
   readonly store: Management;
   readonly ids: IdSource;
   readonly clock: Clock;
@@ -52,8 +52,8 @@ export interface WorkspaceServicesParts {
   readonly dataDir: string;
 }
 
-export function openWorkspaceServices(parts: WorkspaceServicesParts): WorkspaceServices {
-  const { store, ids, clock, randomBytes, dataDir } = parts;
+export function openWorkspaceServices(options: WorkspaceServicesOptions): WorkspaceServices {
+  const { store, ids, clock, randomBytes, dataDir } = options;
   const signingKeys = (): ReturnType<typeof openSigningKeys> =>
     openSigningKeys(dataDir, randomBytes);
   const users = new Users(store, ids, clock, randomBytes);
@@ -62,7 +62,7 @@ export function openWorkspaceServices(parts: WorkspaceServicesParts): WorkspaceS
   const sessions = new Sessions(store, clock, randomBytes);
   const outbox = new Outbox(store, ids, clock);
   const invites = new Invites({ store, users, outbox, ids, clock, randomBytes });
-  const seal = new Seal(() => {
+  const seal = new SecretCipher(() => {
     const oldest = signingKeys().at(-1);
     if (oldest === undefined) throw new Error('Cannot seal: no signing key, expected one');
     return oldest.secret;

@@ -24,7 +24,7 @@ export interface Bootstrapped {
   readonly apiKey: string;
 }
 
-export interface WorkspacesParts {
+export interface WorkspacesOptions {
   readonly store: Management;
   readonly users: Users;
   readonly keys: ApiKeys;
@@ -34,10 +34,10 @@ export interface WorkspacesParts {
 }
 
 export class Workspaces {
-  readonly #parts: WorkspacesParts;
+  readonly #options: WorkspacesOptions;
 
-  constructor(parts: WorkspacesParts) {
-    this.#parts = parts;
+  constructor(options: WorkspacesOptions) {
+    this.#options = options;
   }
 
   /**
@@ -50,7 +50,7 @@ export class Workspaces {
     readonly password: string;
     readonly plan: Plan;
   }): Promise<Bootstrapped | undefined> {
-    const { store, users, keys, ids, clock, randomBytes } = this.#parts;
+    const { store, users, keys, ids, clock, randomBytes } = this.#options;
     if (store.last('workspace') > 0) return undefined;
     const password = first.password === '' ? generatePassword(randomBytes) : first.password;
     const user = await users.prepare({ email: first.email, name: 'Owner', password });
@@ -81,17 +81,17 @@ export class Workspaces {
   }
 
   find(workspaceNo: number): WorkspaceRecord | undefined {
-    return this.#parts.store.workspaces.get(workspaceNo);
+    return this.#options.store.workspaces.get(workspaceNo);
   }
 
   findById(id: string): WorkspaceRecord | undefined {
-    const no = this.#parts.store.workspaceIds.get(id);
+    const no = this.#options.store.workspaceIds.get(id);
     return no === undefined ? undefined : this.find(no);
   }
 
   /** By number: oldest first. */
   *all(): Generator<WorkspaceRecord> {
-    for (const { value } of this.#parts.store.workspaces.range({})) yield value;
+    for (const { value } of this.#options.store.workspaces.range({})) yield value;
   }
 
   /**
@@ -103,7 +103,7 @@ export class Workspaces {
     name: string,
     keep: (made: WorkspaceRecord) => void = () => undefined,
   ): Promise<WorkspaceRecord> {
-    const { store, users, ids, clock } = this.#parts;
+    const { store, users, ids, clock } = this.#options;
     return await store.environment.transaction(() => {
       if (this.of(userId).length >= workspacesPerUserMax) {
         throw new Failure(
@@ -128,7 +128,7 @@ export class Workspaces {
 
   /** @throws Failure not_found */
   async rename(workspaceNo: number, name: string): Promise<WorkspaceRecord> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     return await store.environment.transaction(() => {
       const found = store.workspaces.get(workspaceNo);
       if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
@@ -140,7 +140,7 @@ export class Workspaces {
 
   /** Where the user is a member, newest first. */
   of(userId: string): Array<{ readonly workspace: WorkspaceRecord; readonly role: Role }> {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const keys = store.userWorkspaces.keys({ start: [userId, 0], end: [userId, 2 ** 32] });
     const found = [...keys].flatMap(([, no]) => {
       const workspace = this.find(no);
@@ -152,13 +152,13 @@ export class Workspaces {
 
   /** Changes plan and limits; they hold from the next request. @throws Failure not_found */
   async setPlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): Promise<WorkspaceRecord> {
-    const { environment } = this.#parts.store;
+    const { environment } = this.#options.store;
     return await environment.transaction(() => this.writePlan(workspaceNo, plan, limits));
   }
 
   /** The same inside a transaction that has more to write. @throws Failure not_found, before any write */
   writePlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
-    const { store } = this.#parts;
+    const { store } = this.#options;
     const found = store.workspaces.get(workspaceNo);
     if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
     const { limits: _replaced, ...kept } = found;

@@ -1,6 +1,6 @@
 /** The cookie over https, and the queue and throttle that stand before a password hash. */
 import { describe, expect, test } from 'vitest';
-import { SessionCookie } from '../../src/api/cookie.ts';
+import { SessionCookie } from '../../src/api/workspaces/cookie.ts';
 import { HashQueue } from '../../src/workspaces/hash-queue.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
 import { HandClock } from '../store/temporary-management.ts';

@@ -5,7 +5,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EngineRig } from '../scans/engine-rig.ts';
+import { EngineHarness } from '../scans/engine-harness.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
 import { collectGarbage } from '../support/garbage.ts';
@@ -67,13 +67,13 @@ class Listener {
 }
 
 const names = new Map<number, string>();
-let rig: EngineRig;
+let rig: EngineHarness;
 let service: Service;
 let client: Client;
 let code: { id: string; no: number };
 
 beforeAll(async () => {
-  rig = new EngineRig({
+  rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,

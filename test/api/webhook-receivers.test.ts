@@ -6,10 +6,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { nodeSnippet, pythonSnippet, snippets } from '../../src/api/receiver-snippets.ts';
-import { receiversPage } from '../../src/api/receivers-page.ts';
+import { nodeSnippet, pythonSnippet, snippets } from '../../src/api/docs/receiver-snippets.ts';
+import { receiversPage } from '../../src/api/docs/receivers-page.ts';
 import { eventKinds } from '../../src/model/event.ts';
-import { signHeaders } from '../../src/webhooks/signature.ts';
+import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 
 const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];

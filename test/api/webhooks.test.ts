@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventKinds } from '../../src/model/event.ts';
-import { endpointsMax } from '../../src/webhooks/endpoints.ts';
+import { endpointsMax } from '../../src/webhooks/endpoints/endpoints.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
 import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';

@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
-import { EngineRig } from '../scans/engine-rig.ts';
+import { EngineHarness } from '../scans/engine-harness.ts';
 import { Client, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 
@@ -19,14 +19,14 @@ const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() }
 const today = dayOf(noonMs);
 const names = new Map<number, string>();
 
-let rig: EngineRig;
+let rig: EngineHarness;
 let service: Service;
 let client: Client;
 let first: { id: string; no: number };
 let second: { id: string; no: number };
 
 beforeAll(async () => {
-  rig = new EngineRig({
+  rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
-import { openStripeDouble, secretKey, type SignedEvent, webhookSecret } from './stripe-double.ts';
+import { openStripeDouble, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
 
 class SteppingClock {
   nowMs = Date.UTC(2026, 2, 1, 12, 0, 10);

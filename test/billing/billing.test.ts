@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { addMonths } from '../../src/billing/period.ts';
 import { dayMs, isoTime } from '../../src/model/day.ts';
-import { openTill, type Till } from './till.ts';
+import { openTill, type Till } from './billing-fixture.ts';
 
 const nothing = (): void => undefined;
 const yearMs = 365 * dayMs;

@@ -12,8 +12,8 @@ import {
   type StripeDouble,
   type Subscription,
   webhookSecret,
-} from './stripe-double.ts';
-import { openTill, type Till } from './till.ts';
+} from './fake-stripe.ts';
+import { openTill, type Till } from './billing-fixture.ts';
 import { pause } from '../support/process.ts';
 import { HandClock } from '../store/temporary-management.ts';
 

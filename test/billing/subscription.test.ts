@@ -5,7 +5,7 @@ import { addMonths, periodAt } from '../../src/billing/period.ts';
 import { subscriptionEvents, transition, transitions } from '../../src/billing/subscription.ts';
 import { billingIntervals, subscriptionStates } from '../../src/model/billing.ts';
 import { dayMs } from '../../src/model/day.ts';
-import { openTill } from './till.ts';
+import { openTill } from './billing-fixture.ts';
 
 describe('transitions', () => {
   it('decides every cell, and refuses no fact', () => {

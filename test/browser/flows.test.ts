@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAny, scanBoth } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import { openRig, owner, type Rig, signIn, waitMs } from './rig.ts';
+import { openHarness, owner, type Rig, signIn, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
 
 /** A test is an errand of several waits. */
@@ -19,7 +19,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await openReceiver({ kind: 'answer', status: 503, body: 'not today' });
-  rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
+  rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
 }, errandMs);
 afterAll(async () => {
   await rig.close();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { addresses } from './addresses.ts';
-import { openRig, type Rig, waitMs } from './rig.ts';
+import { openHarness, type Rig, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const allPagesMs = 240_000;
@@ -22,7 +22,7 @@ let seeded: Seeded;
 
 beforeAll(async () => {
   receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
-  rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
+  rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
   seeded = await seed(rig, receiver.origin);
 }, allPagesMs);
 afterAll(async () => {

@@ -1,7 +1,7 @@
 /** A workspace with something in it: codes, scans from some countries, a campaign, people, endpoints. */
 import { type Client, type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
-import type { Rig } from './rig.ts';
+import type { Rig } from './harness.ts';
 
 /** Eight attempts, some hundred milliseconds apart. */
 const deadMsMax = 60_000;

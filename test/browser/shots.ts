@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { addresses } from './addresses.ts';
-import { openRig } from './rig.ts';
+import { openHarness } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const folder = process.argv[2] ?? 'test/browser/shots';
@@ -44,7 +44,7 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const address = receiver.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 await mkdir(folder, { recursive: true });
-const rig = await openRig({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
+const rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
 try {
   const welcome = await rig.openSignedIn('/');
   await welcome.getByText('Create your first code').waitFor();

@@ -4,13 +4,13 @@
  */
 import { onTestFinished, expect, test } from 'vitest';
 import { getRandomValues } from 'node:crypto';
-import { EndClock } from '../../src/campaigns/end-clock.ts';
-import { openCampaigns, type Campaigns } from '../../src/campaigns/open-campaigns.ts';
+import { CampaignScheduler } from '../../src/campaigns/campaign-scheduler.ts';
+import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openDesk, type Desk } from '../codes/desk.ts';
-import { EngineRig, type ScanFact } from '../scans/engine-rig.ts';
+import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
+import { EngineHarness, type ScanFact } from '../scans/engine-harness.ts';
 import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
 
 const agents = [
@@ -22,15 +22,15 @@ const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
 
 interface Show {
   readonly desk: Desk;
-  readonly rig: EngineRig;
-  readonly campaigns: Campaigns;
+  readonly rig: EngineHarness;
+  readonly campaigns: CampaignServices;
   /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
   readonly visit: (codeNo: number, from: number, to: number) => void;
 }
 
 function openShow(): Show {
   const desk = openDesk();
-  const rig = new EngineRig({
+  const rig = new EngineHarness({
     journals: 2,
     segmentBytesMax: 10_000,
     actorsMax: 100,
@@ -116,7 +116,7 @@ test('at the end have every scan that was answered before it', async () => {
   const log = createLog('debug', { write: () => undefined });
   const { clock } = desk;
   const counting = rig.counting();
-  const ends = new EndClock({ book: campaigns.book, counting, clock, log });
+  const ends = new CampaignScheduler({ book: campaigns.book, counting, clock, log });
   clock.set((first + 1) * dayMs - 1);
   visit(code.no, first, first);
   const empty = counting.mark();

@@ -4,8 +4,8 @@ import { campaignEvents, campaignTransitions } from '../../src/campaigns/campaig
 import { campaignStates, campaignStateAt } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { actor, stranger } from '../codes/desk.ts';
-import { dayNumber, openFair, type Fair } from './fair.ts';
+import { actor, stranger } from '../codes/codes-fixture.ts';
+import { dayNumber, openFair, type Fair } from './campaigns-fixture.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { actor, stranger } from '../codes/desk.ts';
-import { openFair } from './fair.ts';
+import { actor, stranger } from '../codes/codes-fixture.ts';
+import { openFair } from './campaigns-fixture.ts';
 
 test('sums per code and day, values to the cent', async () => {
   const fair = openFair();

@@ -1,7 +1,7 @@
 /** Exports of other tools, as those write them (test/fixtures/exports), and what becomes of each link. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { foreignCode, recogniseForeign } from '../../src/codes/bulk/foreign-exports.ts';
+import { vendorCode, recogniseVendorExport } from '../../src/codes/bulk/vendor-exports.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { openImportSource } from '../../src/service/import-source.ts';
 
@@ -134,7 +134,7 @@ describe('what the tools write', () => {
 });
 
 describe('values', () => {
-  const dub = (row: Record<string, unknown>) => foreignCode('dub', row).value;
+  const dub = (row: Record<string, unknown>) => vendorCode('dub', row).value;
 
   it('titles become names of one line that fit', () => {
     const title = `a\tb\n${'x'.repeat(200)}`;
@@ -157,7 +157,7 @@ describe('values', () => {
   });
 
   it('columns of nobody are not recognised', () => {
-    expect(recogniseForeign(['target', 'name'])).toBeUndefined();
-    expect(recogniseForeign([])).toBeUndefined();
+    expect(recogniseVendorExport(['target', 'name'])).toBeUndefined();
+    expect(recogniseVendorExport([])).toBeUndefined();
   });
 });

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
 import type { CodeDraft, Made } from '../../src/codes/code-creation.ts';
-import { LinkFollower } from '../../src/codes/link-follower.ts';
+import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { actor, openDesk, type Desk, stranger } from './desk.ts';
+import { actor, openDesk, type Desk, stranger } from './codes-fixture.ts';
 
 const targetOf = (index: number): string => `https://example.com/${index}`;
 const draftOf = (index: number): CodeDraft => ({ target: targetOf(index) });
@@ -199,7 +199,7 @@ describe('the changes of another process', () => {
   it('reach the link table: new links, new targets and deletions', async () => {
     const desk = openDesk();
     const other = beside(desk);
-    const follower = new LinkFollower(desk.temporary.store, desk.book.links, quiet);
+    const follower = new LinkRefresher(desk.temporary.store, desk.book.links, quiet);
     const [made] = await other.createMany(actor, [
       { target: targetOf(1), slug: 'one' },
       { target: targetOf(2), slug: 'two', scanLimit: 5 },
@@ -226,7 +226,7 @@ describe('the changes of another process', () => {
       actor,
       Array.from({ length: 700 }, (_, at) => draftOf(at)),
     );
-    const follower = new LinkFollower(desk.temporary.store, desk.book.links, quiet);
+    const follower = new LinkRefresher(desk.temporary.store, desk.book.links, quiet);
     await other.createMany(
       actor,
       Array.from({ length: 1_300 }, (_, at) => draftOf(at)),

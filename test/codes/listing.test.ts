@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CodeFilter, SearchLimits } from '../../src/codes/listing.ts';
+import type { CodeFilter, SearchLimits } from '../../src/codes/search/listing.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
-import { actor, openDesk, putCampaign, stranger, type Desk } from './desk.ts';
+import { actor, openDesk, putCampaign, stranger, type Desk } from './codes-fixture.ts';
 
 const day = 86_400_000;
 const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];

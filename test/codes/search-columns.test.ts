@@ -7,17 +7,17 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
-import { type CodeFilter, CodeListing, type CodePage } from '../../src/codes/listing.ts';
-import { SearchColumns } from '../../src/codes/search-columns.ts';
-import { moveTerms } from '../../src/codes/terms.ts';
+import { type CodeFilter, CodeListing, type CodePage } from '../../src/codes/search/listing.ts';
+import { SearchColumns } from '../../src/codes/search/search-columns.ts';
+import { moveTerms } from '../../src/codes/search/terms.ts';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { packCode, unpackCode } from '../../src/store/code-codec.ts';
 import { endOf } from '../../src/store/code-keys.ts';
 import { openManagement } from '../../src/store/management.ts';
-import { actor, type Desk, openDesk, stranger } from './desk.ts';
-import type { Errand } from './other-book.worker.ts';
+import { actor, type Desk, openDesk, stranger } from './codes-fixture.ts';
+import type { Errand } from './other-process.worker.ts';
 
 const search = { bytesMax: 10_000_000, walkedCodesMax: 0 };
 /** Letters whose lower case is longer, depends on what follows or is shared; and what parts the fields. */
@@ -70,7 +70,7 @@ const filters = fc.record({
 
 /** A process of its own with a code book on the desk's file. */
 async function openBeside(desk: Desk): Promise<(errand: Errand) => Promise<void>> {
-  const script = join(import.meta.dirname, 'other-book.worker.ts');
+  const script = join(import.meta.dirname, 'other-process.worker.ts');
   const path = join(desk.temporary.folder, 'management.mdb');
   const flags = ['--disable-warning=ExperimentalWarning'];
   const child: ChildProcess = fork(script, [path], { execArgv: flags });

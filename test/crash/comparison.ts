@@ -10,7 +10,7 @@ import { unpackCode } from '../../src/store/code-codec.ts';
 import { openManagement, type Management } from '../../src/store/management.ts';
 import { openScanStore } from '../../src/store/scans.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
-import { ScanReport } from '../../src/scans/report.ts';
+import { ScanReport } from '../../src/scans/report/report.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import {
   agents,

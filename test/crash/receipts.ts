@@ -11,7 +11,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { Management } from '../../src/store/management.ts';
-import type { ScanReport } from '../../src/scans/report.ts';
+import type { ScanReport } from '../../src/scans/report/report.ts';
 import { pause } from '../support/process.ts';
 import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';

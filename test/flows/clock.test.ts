@@ -18,7 +18,7 @@ import { dayOf } from '../../src/model/day.ts';
 import { journalFolder, recoverJournal } from '../../src/scans/journal/segments.ts';
 import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { ScanReport } from '../../src/scans/report.ts';
+import { ScanReport } from '../../src/scans/report/report.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';

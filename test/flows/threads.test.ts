@@ -14,7 +14,7 @@ import { Load, trustLoopback } from './load.ts';
 
 /** On a machine with cores to spare. */
 const backMsMax = 1_000;
-/** Elsewhere so many times what it takes to load the program. */
+/** Remote so many times what it takes to load the program. */
 const backByLoading = 4;
 /** It never comes back. */
 const backMsEver = 30_000;

@@ -18,7 +18,7 @@ import {
 const threads = new URL('../webhooks/end-pool-threads.ts', import.meta.url).pathname;
 /** On a machine with cores to spare. */
 const backMsMax = 1_000;
-/** Elsewhere so many times what it takes to load the program. */
+/** Remote so many times what it takes to load the program. */
 const backByLoading = 4;
 /** So that there are attempts in flight when the thread dies. */
 const answerMs = 300;

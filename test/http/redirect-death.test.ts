@@ -6,12 +6,12 @@ import { connect } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
 import { soon } from '../support/soon.ts';
-import { type RedirectRig, startRedirects } from './redirect-rig.ts';
+import { type RedirectHarness, startRedirects } from './redirect-harness.ts';
 
 const connections = 200;
 /** For 200 connections at once on a busy machine; a socket that its thread took with it is never answered. */
 const answerMsMax = 20_000;
-let rig: RedirectRig | undefined;
+let rig: RedirectHarness | undefined;
 afterEach(async () => rig?.close());
 
 /** One connection, one request; the status, or what went wrong. */

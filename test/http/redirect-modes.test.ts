@@ -4,14 +4,18 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
-import { type RedirectRig, type RedirectRigOptions, startRedirects } from './redirect-rig.ts';
+import {
+  type RedirectHarness,
+  type RedirectHarnessOptions,
+  startRedirects,
+} from './redirect-harness.ts';
 
 const phone =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
-let rig: RedirectRig | undefined;
+let rig: RedirectHarness | undefined;
 afterEach(async () => rig?.close());
 
-async function start(options: RedirectRigOptions): Promise<RedirectRig> {
+async function start(options: RedirectHarnessOptions): Promise<RedirectHarness> {
   rig = await startRedirects(options);
   rig.links.put(linkOf('ABCD2345', { codeNo: 11 }));
   return rig;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
-import { type RedirectRig, startRedirects } from './redirect-rig.ts';
+import { type RedirectHarness, startRedirects } from './redirect-harness.ts';
 
 const target = 'https://example.com/caf%C3%A9?a=1&b=%20#x';
 const phone =
@@ -13,7 +13,7 @@ const phone =
 const request = (path: string, headers = '', method = 'GET'): string =>
   `${method} ${path} HTTP/1.1\r\nHost: s.example\r\n${headers}\r\n`;
 
-let rig: RedirectRig;
+let rig: RedirectHarness;
 beforeAll(async () => {
   rig = await startRedirects();
   rig.links.put(linkOf('ABCD2345', { codeNo: 11, target }));

@@ -3,7 +3,7 @@ import { unzipSync } from 'fflate';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { archiveImages, fileName, type ArchiveEntry } from '../../src/images/archive.ts';
-import { draw, type ImageFormat } from '../../src/images/drawing.ts';
+import { draw, type ImageFormat } from '../../src/images/draw/drawing.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { scanPng } from './read-image.ts';
 

@@ -1,8 +1,8 @@
 /** The printed text: upper case where it means the same and pays, as written where case counts. */
 import { describe, expect, it } from 'vitest';
 import { imageContent, printedShortUrl } from '../../src/images/content.ts';
-import { draw } from '../../src/images/drawing.ts';
-import { createMatrix } from '../../src/images/matrix.ts';
+import { draw } from '../../src/images/draw/drawing.ts';
+import { createMatrix } from '../../src/images/draw/matrix.ts';
 import { scanPng } from './read-image.ts';
 
 describe('printedShortUrl', () => {

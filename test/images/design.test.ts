@@ -1,10 +1,16 @@
 /** Shapes of designs, looks, colours and what is legible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contrast, formatColour, luminance, parseColour } from '../../src/images/colour.ts';
-import { design, designPatch, parseDesign } from '../../src/images/design.ts';
-import { legibilityFaults } from '../../src/images/legibility.ts';
-import { imageVersion, isBitmap, lookKey, lookOf, plainLook } from '../../src/images/look.ts';
+import { contrast, formatColour, luminance, parseColour } from '../../src/images/design/colour.ts';
+import { design, designPatch, parseDesign } from '../../src/images/design/design.ts';
+import { legibilityFaults } from '../../src/images/design/legibility.ts';
+import {
+  imageVersion,
+  isBitmap,
+  styleKey,
+  styleOf,
+  plainStyle,
+} from '../../src/images/design/style.ts';
 import type { Design } from '../../src/model/design.ts';
 import { anyLogo, designs } from './looks.ts';
 
@@ -97,13 +103,13 @@ describe('shape', () => {
 
 describe('look', () => {
   test('what looks alike has one key, what differs has another', () => {
-    const keys = Object.values(designs).map((given) => lookKey(lookOf(given)));
+    const keys = Object.values(designs).map((given) => styleKey(styleOf(given)));
     expect(new Set(keys).size).toBe(keys.length);
-    expect(lookKey(lookOf({ foreground: '#000', margin: 4 }))).toBe(lookKey(plainLook));
-    expect(lookKey(lookOf({ foreground: '#ABCDEF' }))).toBe(
-      lookKey(lookOf({ foreground: '#abcdef' })),
+    expect(styleKey(styleOf({ foreground: '#000', margin: 4 }))).toBe(styleKey(plainStyle));
+    expect(styleKey(styleOf({ foreground: '#ABCDEF' }))).toBe(
+      styleKey(styleOf({ foreground: '#abcdef' })),
     );
-    expect(lookOf(undefined)).toBe(plainLook);
+    expect(styleOf(undefined)).toBe(plainStyle);
   });
 
   test('every field changes the version of the image', () => {
@@ -122,19 +128,19 @@ describe('look', () => {
       { logo: anyLogo, logoScale: 0.2 },
       {},
     ];
-    const versions = changes.map((given) => imageVersion('HTTP://A.B/C', lookOf(given)));
+    const versions = changes.map((given) => imageVersion('HTTP://A.B/C', styleOf(given)));
     expect(new Set(versions).size).toBe(changes.length);
-    expect(imageVersion('HTTP://A.B/D', plainLook)).not.toBe(versions.at(-1));
+    expect(imageVersion('HTTP://A.B/D', plainStyle)).not.toBe(versions.at(-1));
   });
 
   test('a logo raises error correction to H unless another is asked for', () => {
-    expect(lookOf({ logo: anyLogo }).errorCorrection).toBe('H');
-    expect(lookOf({ logo: anyLogo, errorCorrection: 'Q' }).errorCorrection).toBe('Q');
-    expect(lookOf({}).errorCorrection).toBe('M');
+    expect(styleOf({ logo: anyLogo }).errorCorrection).toBe('H');
+    expect(styleOf({ logo: anyLogo, errorCorrection: 'Q' }).errorCorrection).toBe('Q');
+    expect(styleOf({}).errorCorrection).toBe('M');
   });
 
   test('only squares of one colour are a bitmap', () => {
-    const bitmaps = Object.entries(designs).filter(([, given]) => isBitmap(lookOf(given)));
+    const bitmaps = Object.entries(designs).filter(([, given]) => isBitmap(styleOf(given)));
     expect(bitmaps.map(([name]) => name)).toEqual([
       'plain',
       'two colours',
@@ -147,7 +153,7 @@ describe('look', () => {
 
 describe('legibility', () => {
   const faults = (given: Design): string[] =>
-    legibilityFaults(lookOf(given), given).map(({ path, code }) => `${path} ${code}`);
+    legibilityFaults(styleOf(given), given).map(({ path, code }) => `${path} ${code}`);
 
   test.each(Object.entries(designs))('%s is legible', (_name, given) => {
     expect(faults(given)).toEqual([]);
@@ -175,7 +181,7 @@ describe('legibility', () => {
   });
 
   test('the advice names the ratio, rounded down', () => {
-    const [fault] = legibilityFaults(lookOf({ foreground: '#959595' }), { foreground: '#959595' });
+    const [fault] = legibilityFaults(styleOf({ foreground: '#959595' }), { foreground: '#959595' });
     expect(fault?.message).toMatch(/is 2\.9:1, expected at least 3:1/);
   });
 });

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { draw } from '../../src/images/drawing.ts';
-import { createMatrix } from '../../src/images/matrix.ts';
+import { draw } from '../../src/images/draw/drawing.ts';
+import { createMatrix } from '../../src/images/draw/matrix.ts';
 import { Failure } from '../../src/model/failure.ts';
 import {
   readPng,

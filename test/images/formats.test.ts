@@ -6,10 +6,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { PNG } from 'pngjs';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { draw, imageFormats, type ImageFormat } from '../../src/images/drawing.ts';
-import { lookOf } from '../../src/images/look.ts';
-import { cleanLogo } from '../../src/images/logo.ts';
-import type { LogoImage } from '../../src/images/picture.ts';
+import { draw, imageFormats, type ImageFormat } from '../../src/images/draw/drawing.ts';
+import { styleOf } from '../../src/images/design/style.ts';
+import { cleanLogo } from '../../src/images/logo/logo.ts';
+import type { LogoImage } from '../../src/images/draw/picture.ts';
 import type { Design } from '../../src/model/design.ts';
 import { designs, roundLogo } from './looks.ts';
 import { readAny, readPng, readZxing, scanBoth, type ReadPng } from './read-image.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 async function drawn(name: string, format: ImageFormat, size: number): Promise<Uint8Array> {
   const design = designs[name] ?? {};
   const itsLogo = design.logo === undefined ? undefined : logo;
-  return await draw({ content, format, size, look: lookOf(design), logo: itsLogo });
+  return await draw({ content, format, size, look: styleOf(design), logo: itsLogo });
 }
 
 describe.each(Object.keys(designs))('%s', (name) => {
@@ -79,7 +79,7 @@ describe('bytes', () => {
       const text = Buffer.from(await drawn(name, 'svg', 256)).toString();
       expect(text.match(/<path /g)).toHaveLength(1);
     }
-    const look = lookOf({ background: 'transparent', dotStyle: 'dots' });
+    const look = styleOf({ background: 'transparent', dotStyle: 'dots' });
     const dots = readPng(await draw({ content, format: 'png', size: 256, look }));
     expect(dots.rgba[3]).toBe(0);
   });
@@ -89,7 +89,7 @@ describe('bytes', () => {
     { dotStyle: 'dots', eyeStyle: 'circle' },
     { gradient: { from: '#0a3d91', to: '#a4133c' } },
   ])('a transparent ground is white underneath: %o', async (design) => {
-    const look = lookOf({ ...design, background: 'transparent' });
+    const look = styleOf({ ...design, background: 'transparent' });
     for (const format of ['png', 'webp'] as const) {
       const bytes = await draw({ content, format, size: 256, look });
       const { data } = await sharp(bytes).removeAlpha().ensureAlpha().raw().toBuffer({

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ByteBoundedCache } from '../../src/images/cache.ts';
 import { DiskCache } from '../../src/images/disk-cache.ts';
-import { draw, type ImageRequest } from '../../src/images/drawing.ts';
+import { draw, type ImageRequest } from '../../src/images/draw/drawing.ts';
 import { ImageService } from '../../src/images/image-service.ts';
-import { lookOf } from '../../src/images/look.ts';
+import { styleOf } from '../../src/images/design/style.ts';
 import { type ImagePool, pooledWork } from '../../src/images/pooled-work.ts';
 import { directWork, type ImageWork, perform } from '../../src/images/work.ts';
 import { Failure } from '../../src/model/failure.ts';
@@ -90,7 +90,7 @@ describe('ImageService on its threads', () => {
 
   it('draws the same bytes in a thread as here: fancy, every format', async () => {
     const service = open(10);
-    const look = lookOf({ dotStyle: 'rounded', eyeStyle: 'circle', gradient: stripes });
+    const look = styleOf({ dotStyle: 'rounded', eyeStyle: 'circle', gradient: stripes });
     for (const format of ['png', 'webp', 'svg', 'pdf', 'eps'] as const) {
       const { bytes } = await service.render({ ...request, format, look });
       expect(Buffer.from(bytes).equals(await draw({ ...request, format, look }))).toBe(true);
@@ -133,7 +133,7 @@ describe('ImageService and its disk', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   it('draws a slow image once for all starts, a quick one at each', async () => {
-    const slow: ImageRequest = { ...request, look: lookOf({ dotStyle: 'dots' }) };
+    const slow: ImageRequest = { ...request, look: styleOf({ dotStyle: 'dots' }) };
     const start = (): ImageService =>
       serviceOn(directWork, 0, new DiskCache(folder, 1_000_000, systemClock));
     const first = start();
@@ -145,7 +145,7 @@ describe('ImageService and its disk', () => {
     await second.render(request);
     expect([first.stats().drawn, second.stats().drawn]).toEqual([2, 1]);
     // Another look of the same content is another image.
-    const other = await second.render({ ...slow, look: lookOf({ dotStyle: 'rounded' }) });
+    const other = await second.render({ ...slow, look: styleOf({ dotStyle: 'rounded' }) });
     expect(other.etag).not.toBe(drawn.etag);
     await expect.poll(() => second.stats().disk.count, soon).toBe(2);
   });

@@ -5,9 +5,9 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { cleanLogo, type LogoMediaType } from '../../src/images/logo.ts';
-import { LogoShelf } from '../../src/images/logo-shelf.ts';
-import { Logos } from '../../src/images/logos.ts';
+import { cleanLogo, type LogoMediaType } from '../../src/images/logo/logo.ts';
+import { LogoStore } from '../../src/images/logo/logo-store.ts';
+import { Logos } from '../../src/images/logo/logos.ts';
 import { directWork, type ImageWork } from '../../src/images/work.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { termCountKey } from '../../src/store/code-keys.ts';
@@ -182,7 +182,7 @@ describe('Logos', () => {
     const folder = temporaryFolder();
     const clock = new HandClock();
     const clean: ImageWork['cleanLogo'] = (...file) => directWork.cleanLogo(...file);
-    const logos = new Logos({ store, clock, shelf: new LogoShelf(folder), clean });
+    const logos = new Logos({ store, clock, shelf: new LogoStore(folder), clean });
     return { logos, folder, store, clock };
   };
 

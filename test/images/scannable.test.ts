@@ -1,11 +1,11 @@
 /** The judge of designs: good ones pass, bad ones are refused with advice, before and after drawing. */
 import { describe, expect, test } from 'vitest';
-import { DesignJudge } from '../../src/images/design-judge.ts';
-import { cleanLogo } from '../../src/images/logo.ts';
-import { LogoShelf } from '../../src/images/logo-shelf.ts';
-import { Logos } from '../../src/images/logos.ts';
-import { lookOf } from '../../src/images/look.ts';
-import { isScannable } from '../../src/images/scannable.ts';
+import { ScannabilityCheck } from '../../src/images/design/scannability-check.ts';
+import { cleanLogo } from '../../src/images/logo/logo.ts';
+import { LogoStore } from '../../src/images/logo/logo-store.ts';
+import { Logos } from '../../src/images/logo/logos.ts';
+import { styleOf } from '../../src/images/design/style.ts';
+import { isScannable } from '../../src/images/design/scannable.ts';
 import { directWork, type ImageWork } from '../../src/images/work.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
@@ -19,9 +19,9 @@ const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('b
 function judge(work: ImageWork = directWork) {
   const { store } = temporaryManagement();
   const clean: ImageWork['cleanLogo'] = (...file) => directWork.cleanLogo(...file);
-  const shelf = new LogoShelf(temporaryFolder());
+  const shelf = new LogoStore(temporaryFolder());
   const logos = new Logos({ store, clock: new HandClock(), shelf, clean });
-  return { logos, judge: new DesignJudge({ work, logos, shortUrlBase }) };
+  return { logos, judge: new ScannabilityCheck({ work, logos, shortUrlBase }) };
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<Failure> {
@@ -42,7 +42,7 @@ describe('isScannable', () => {
       'https://example.com/a/longer/address?with=query',
       'Grüße 👋 '.repeat(9),
     ]) {
-      expect(await isScannable({ content: text, look: lookOf(design), logo })).toBe(true);
+      expect(await isScannable({ content: text, look: styleOf(design), logo })).toBe(true);
     }
   });
 
@@ -55,25 +55,25 @@ describe('isScannable', () => {
       '1'.repeat(5_000),
     ];
     for (const text of contents) {
-      expect(await isScannable({ content: text, look: lookOf({}) })).toBe(true);
+      expect(await isScannable({ content: text, look: styleOf({}) })).toBe(true);
     }
   });
 
   test('what a camera cannot tell apart is not read', async () => {
-    const faint = lookOf({ foreground: '#fbfbfb' });
+    const faint = styleOf({ foreground: '#fbfbfb' });
     expect(await isScannable({ content, look: faint })).toBe(false);
-    const inverted = lookOf({ foreground: '#fff', background: '#000' });
+    const inverted = styleOf({ foreground: '#fff', background: '#000' });
     expect(await isScannable({ content, look: inverted })).toBe(false);
   });
 
   test('a large logo on little error correction is not read', async () => {
     const logo = await cleanLogo(Buffer.from(roundLogo), 'image/svg+xml');
-    const look = lookOf({ logo: anyLogo, logoScale: 0.25, errorCorrection: 'L' });
+    const look = styleOf({ logo: anyLogo, logoScale: 0.25, errorCorrection: 'L' });
     expect(await isScannable({ content, look, logo })).toBe(false);
   });
 });
 
-describe('DesignJudge', () => {
+describe('ScannabilityCheck', () => {
   test('a good design comes back as it was written, a logo by its name', async () => {
     const { judge: desk, logos } = judge();
     const given = { foreground: '#1D3557', dotStyle: 'dots', logo: logoData };

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
-import type { BreakdownBy } from '../../src/scans/breakdown.ts';
-import type { EngineRig, FailPoint, ScanInput } from './engine-rig.ts';
+import type { BreakdownBy } from '../../src/scans/report/breakdown.ts';
+import type { EngineHarness, FailPoint, ScanInput } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
 export const baseDay = 20_730;
@@ -108,7 +108,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('trim' as const) }) },
 );
 
-export async function run(rig: EngineRig, step: Step): Promise<void> {
+export async function run(rig: EngineHarness, step: Step): Promise<void> {
   switch (step.kind) {
     case 'scan':
       return rig.scan(

@@ -10,9 +10,9 @@ import {
   type VisitorClass,
 } from '../../src/model/scan.ts';
 import { dayMs } from '../../src/model/day.ts';
-import type { BreakdownBy, BreakdownRow } from '../../src/scans/breakdown.ts';
+import type { BreakdownBy, BreakdownRow } from '../../src/scans/report/breakdown.ts';
 import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
-import type { ScanFact } from './engine-rig.ts';
+import type { ScanFact } from './engine-harness.ts';
 
 /** Each agent is read once: reading costs more than all the rest of a test. */
 const classes = new Map<string, VisitorClass>();

@@ -7,9 +7,9 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { positionId } from '../../src/model/ids.ts';
-import type { RawPlace, RawScanFilter } from '../../src/scans/raw-scans.ts';
-import type { EventPlace } from '../../src/scans/scan-events.ts';
-import { EngineRig, type ScanFact } from './engine-rig.ts';
+import type { RawPlace, RawScanFilter } from '../../src/scans/report/raw-scans.ts';
+import type { EventPlace } from '../../src/scans/report/scan-events.ts';
+import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import {
   baseDay,
   breakdowns,
@@ -38,7 +38,7 @@ const within = (facts: readonly ScanFact[], from: number, to: number): ScanFact[
 const ofWorkspace = (facts: readonly ScanFact[], workspaceNo: number): ScanFact[] =>
   facts.filter((fact) => fact.workspaceNo === workspaceNo);
 
-function checkWorkspaces({ report }: EngineRig, facts: readonly ScanFact[]): void {
+function checkWorkspaces({ report }: EngineHarness, facts: readonly ScanFact[]): void {
   for (const workspaceNo of [1, 2, 3]) {
     for (const [from, to] of ranges) {
       const own = within(ofWorkspace(facts, workspaceNo), from, to);
@@ -50,7 +50,7 @@ function checkWorkspaces({ report }: EngineRig, facts: readonly ScanFact[]): voi
   }
 }
 
-async function checkDetails(rig: EngineRig, facts: readonly ScanFact[]): Promise<void> {
+async function checkDetails(rig: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
   const { report } = rig;
   const list = [3, 1, 7, 6, 99];
   for (const [from, to] of ranges) {
@@ -79,7 +79,7 @@ const scansOf = (facts: readonly ScanFact[], codeNo: number): number =>
   facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact)).length;
 
 async function checkTopCodes(
-  { report }: EngineRig,
+  { report }: EngineHarness,
   facts: readonly ScanFact[],
   fromDay: number,
   toDay: number,
@@ -99,7 +99,7 @@ const rawId = ({ timeMs, journal, position }: ScanFact): string =>
   positionId('scn', timeMs, journal, position);
 
 /** Newest commit first; steps of any size neither lose nor repeat, and stop by themselves. */
-function checkRaw(rig: EngineRig, facts: readonly ScanFact[], limit: number): void {
+function checkRaw(rig: EngineHarness, facts: readonly ScanFact[], limit: number): void {
   for (const bots of ['without', 'with'] as const) {
     for (const [fromDay, toDay] of ranges) {
       for (let codeNo = 1; codeNo <= codes; codeNo++) {
@@ -127,7 +127,7 @@ function checkRaw(rig: EngineRig, facts: readonly ScanFact[], limit: number): vo
 }
 
 /** Follows a workspace's events from a place, in steps, as a stream that was cut off after each does. */
-class Follower {
+class Consumer {
   readonly #workspaceNo: number;
   readonly seen: string[] = [];
   place: EventPlace = { sequence: 1, entry: 0 };
@@ -136,7 +136,7 @@ class Follower {
     this.#workspaceNo = workspaceNo;
   }
 
-  follow({ report }: EngineRig, limit: number): void {
+  follow({ report }: EngineHarness, limit: number): void {
     for (;;) {
       const step = report.eventsAfter(this.#workspaceNo, this.place, limit);
       for (const { event, place } of step.events) {
@@ -149,7 +149,7 @@ class Follower {
   }
 }
 
-function checkFollower(follower: Follower, facts: readonly ScanFact[], workspaceNo: number): void {
+function checkFollower(follower: Consumer, facts: readonly ScanFact[], workspaceNo: number): void {
   const wanted = ofWorkspace(facts, workspaceNo)
     .filter((fact) => isPerson(fact) && qrIdOf(fact.codeNo) !== undefined)
     .map((fact) => JSON.stringify(eventOf(fact, qrIdOf(fact.codeNo)!)));
@@ -163,7 +163,7 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
     fc.integer({ min: 1, max: 4 }),
     fc.integer({ min: 1, max: 9 }),
     async (steps, shards, limit) => {
-      const rig = new EngineRig({
+      const rig = new EngineHarness({
         journals,
         segmentBytesMax: 700,
         actorsMax: 4,
@@ -171,7 +171,7 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
         codeIdOf: qrIdOf,
       });
       rig.nowMs = baseDay * dayMs;
-      const followers = [new Follower(1), new Follower(2)] as const;
+      const followers = [new Consumer(1), new Consumer(2)] as const;
       try {
         rig.startShards(shards);
         for (const step of steps) {
@@ -202,7 +202,7 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
 });
 
 it('counts once what a failed checkpoint had added', async () => {
-  const rig = new EngineRig({
+  const rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 10_000,
     actorsMax: 4,
@@ -242,7 +242,7 @@ it('counts once what a failed checkpoint had added', async () => {
 });
 
 it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
-  const rig = new EngineRig({
+  const rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 10_000,
     actorsMax: 4,

@@ -15,8 +15,8 @@ import { partitionOf, type QrCodeRecord } from '../../src/model/code.ts';
 import type { Management } from '../../src/store/management.ts';
 import type { Table } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openDesk, type Desk } from '../codes/desk.ts';
-import { EngineRig, type ScanInput } from './engine-rig.ts';
+import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
+import { EngineHarness, type ScanInput } from './engine-harness.ts';
 import { getRandomValues } from 'node:crypto';
 
 const phone =
@@ -24,7 +24,7 @@ const phone =
 
 interface Plant {
   readonly desk: Desk;
-  readonly rig: EngineRig;
+  readonly rig: EngineHarness;
   readonly sweep: RetentionSweep;
   readonly asked: PurgeOrder[];
   readonly gone: QrCodeRecord;
@@ -35,7 +35,7 @@ interface Plant {
 async function plant(): Promise<Plant> {
   const desk = openDesk();
   const store = desk.temporary.store;
-  const rig = new EngineRig({
+  const rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
@@ -72,7 +72,8 @@ async function plant(): Promise<Plant> {
   return { desk, rig, sweep, asked, gone: deleted, kept };
 }
 
-const ownerOf = (rig: EngineRig, codeNo: number): number => partitionOf(codeNo) % rig.shards.length;
+const ownerOf = (rig: EngineHarness, codeNo: number): number =>
+  partitionOf(codeNo) % rig.shards.length;
 
 async function makeCode(desk: Desk): Promise<QrCodeRecord> {
   return await desk.book.create(actor, { target: 'https://example.com/', tags: ['t'] });

@@ -1,7 +1,7 @@
 /** Single faults of a shard that the model test meets only now and then. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { EngineRig, type ScanInput } from './engine-rig.ts';
+import { EngineHarness, type ScanInput } from './engine-harness.ts';
 
 const today = 20_730;
 const input: ScanInput = {
@@ -12,9 +12,9 @@ const input: ScanInput = {
   address: Uint8Array.of(192, 0, 2, 1),
   isPrefetch: false,
 };
-let rig: EngineRig;
+let rig: EngineHarness;
 beforeEach(() => {
-  rig = new EngineRig({
+  rig = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1,
     actorsMax: 100,

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { EngineRig, type ScanFact } from './engine-rig.ts';
+import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import { baseDay, breakdowns, codes, journals, qrIdOf, run, step } from './engine-steps.ts';
 import {
   analyticsOf,
@@ -31,7 +31,7 @@ function check(found: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
 }
 
-function checkNumbers(rig: EngineRig, facts: readonly ScanFact[]): void {
+function checkNumbers(rig: EngineHarness, facts: readonly ScanFact[]): void {
   for (let codeNo = 1; codeNo <= codes; codeNo++) {
     const people = facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact));
     check(rig.report.lifetimeScans(codeNo), people.length);
@@ -42,7 +42,7 @@ function checkNumbers(rig: EngineRig, facts: readonly ScanFact[]): void {
   }
 }
 
-function checkDetails(rig: EngineRig, facts: readonly ScanFact[]): void {
+function checkDetails(rig: EngineHarness, facts: readonly ScanFact[]): void {
   for (let codeNo = 1; codeNo <= codes; codeNo++) {
     const all = facts.filter((fact) => fact.codeNo === codeNo);
     check(rig.report.analytics(codeNo, ...always), analyticsOf(all));
@@ -61,7 +61,7 @@ function checkDetails(rig: EngineRig, facts: readonly ScanFact[]): void {
 }
 
 /** Newest commit first, newest time first in it; pages of any size neither lose nor repeat. */
-function checkEvents(rig: EngineRig, facts: readonly ScanFact[], limit: number): void {
+function checkEvents(rig: EngineHarness, facts: readonly ScanFact[], limit: number): void {
   for (const workspaceNo of [1, 2]) {
     const wanted = facts.filter(
       (fact) =>
@@ -107,7 +107,7 @@ it(
       fc.integer({ min: 1, max: 4 }),
       fc.integer({ min: 1, max: 9 }),
       async (steps, shards, limit) => {
-        const rig = new EngineRig({
+        const rig = new EngineHarness({
           journals,
           segmentBytesMax: 700,
           actorsMax: 4,

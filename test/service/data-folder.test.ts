@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   DataFolderError,
-  DataFolderHeldError,
-  holdDataFolder,
+  DataFolderLockedError,
+  lockDataFolder,
   makeFolder,
   openDataFolder,
   readSecret,
@@ -21,10 +21,10 @@ afterEach(() => rmSync(path, { recursive: true, force: true }));
 
 test('one holds the folder, the next is refused, and it is free again after', async () => {
   const folder = openDataFolder(path);
-  const release = await holdDataFolder(folder);
-  await expect(holdDataFolder(folder)).rejects.toThrow(DataFolderHeldError);
+  const release = await lockDataFolder(folder);
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
   await release();
-  const again = await holdDataFolder(folder);
+  const again = await lockDataFolder(folder);
   await again();
 });
 
@@ -36,12 +36,12 @@ test('a socket that its owner left behind is taken over', async () => {
   linkSync(stale, join(path, 'service.sock'));
   await new Promise((done) => server.close(done));
   expect(existsSync(join(path, 'service.sock'))).toBe(true);
-  const release = await holdDataFolder(openDataFolder(path));
+  const release = await lockDataFolder(openDataFolder(path));
   await release();
 });
 
 test('whoever knocks at the hold is sent away, again and again', async () => {
-  const release = await holdDataFolder(openDataFolder(path));
+  const release = await lockDataFolder(openDataFolder(path));
   for (let i = 0; i < 3; i++) {
     const socket = connect(join(path, 'service.sock'));
     await new Promise((done) => socket.once('close', done));

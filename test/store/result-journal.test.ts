@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { type HeardResult, ResultJournal } from '../../src/store/result-journal.ts';
+import { type JournaledResult, ResultJournal } from '../../src/store/result-journal.ts';
 import { temporaryFolder } from './temporary-management.ts';
 
 const succeeded: AttemptRecord = { atMs: 1_700_000_000_000, durationMs: 1.25, status: 200 };
@@ -17,7 +17,7 @@ const failed: AttemptRecord = {
   retryAfterMs: 4_000,
 };
 
-const heard = (deliveryNo: number, attempt = succeeded, attemptNo = 1): HeardResult => ({
+const heard = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
   deliveryNo,
   attemptNo,
   wheelMs: 5_000 + deliveryNo,
@@ -29,7 +29,7 @@ interface Place {
   readonly files: readonly [string, string];
   readonly open: () => ResultJournal;
   /** What the next process would find. */
-  readonly left: () => readonly HeardResult[];
+  readonly left: () => readonly JournaledResult[];
 }
 
 function place(): Place {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SpaceGuard, TrialFile } from '../../src/store/space-guard.ts';
+import { SpaceGuard, WriteProbe } from '../../src/store/space-guard.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -38,10 +38,10 @@ describe('SpaceGuard', () => {
   });
 });
 
-describe('TrialFile', () => {
+describe('WriteProbe', () => {
   it('leaves nothing behind, and takes a folder that is gone for a full one', () => {
     const folder = mkdtempSync(join(tmpdir(), 'quietzone-trial-'));
-    const trial = new TrialFile(join(folder, 'data.mdb'));
+    const trial = new WriteProbe(join(folder, 'data.mdb'));
     expect(trial.takesWrites()).toBe(true);
     expect(existsSync(join(folder, 'data.mdb.trial'))).toBe(false);
     rmSync(folder, { recursive: true });

@@ -8,12 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi } from '../../src/api/api.ts';
 import type { HealthReport, ImageDrawing, ScanReport } from '../../src/api/services.ts';
-import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/breakdown.ts';
-import type { EventPlace } from '../../src/scans/scan-events.ts';
+import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/report/breakdown.ts';
+import type { EventPlace } from '../../src/scans/report/scan-events.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { openBilling } from '../../src/billing/open-billing.ts';
 import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
-import { CodeBook } from '../../src/codes/code-book.ts';
+import { Codes } from '../../src/codes/codes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { HttpServer } from '../../src/http/server.ts';
@@ -154,7 +154,7 @@ export interface Service {
   readonly port: number;
   readonly apiKey: string;
   readonly config: Config;
-  readonly codes: CodeBook;
+  readonly codes: Codes;
   readonly billing: Billing;
   readonly report: StandInReport;
   readonly workspaces: WorkspaceServices;
@@ -224,7 +224,7 @@ interface Rooms {
   readonly ids: IdSource;
   readonly store: Management;
   readonly outbox: Outbox;
-  readonly codes: CodeBook;
+  readonly codes: Codes;
   readonly drawn: Pick<Images, 'service' | 'logos' | 'designs'>;
   readonly workspaces: WorkspaceServices;
   readonly report: StandInReport;
@@ -239,7 +239,7 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
   const report = new StandInReport();
   const stores = { store, clock, dataDir, shortUrlBase };
   const drawn = assembleImages({ ...images, ...stores }, directWork);
-  const codes = new CodeBook({
+  const codes = new Codes({
     store,
     outbox,
     links: recordingLinks(links),

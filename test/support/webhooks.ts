@@ -10,11 +10,11 @@ import {
   type AttemptEnd,
   type AttemptSender,
   PoolSender,
-} from '../../src/webhooks/attempt-sender.ts';
+} from '../../src/webhooks/attempt/attempt-sender.ts';
 import {
   openWebhooks,
   type Webhooks,
-  type WebhooksParts,
+  type WebhooksOptions,
 } from '../../src/webhooks/open-webhooks.ts';
 
 class LateSender implements AttemptSender {
@@ -36,7 +36,7 @@ class LateSender implements AttemptSender {
 }
 
 type Given = Pick<
-  WebhooksParts,
+  WebhooksOptions,
   'management' | 'outbox' | 'ids' | 'clock' | 'randomBytes' | 'seal' | 'log' | 'metrics'
 >;
 

@@ -30,7 +30,7 @@ export const hotFiles: Readonly<Record<string, readonly string[]>> = {
   // Draining waits for open connections, after the last listen.
   'src/http/redirect.worker.ts': ['drain'],
   'src/http/redirect.ts': [],
-  'src/http/turn.ts': [],
+  'src/http/reply-batch.ts': [],
   'src/links/reader.ts': [],
   // The disk sync is awaited beside the path, by a timer or by `power` durability.
   'src/scans/journal/writer.ts': ['close', 'syncAll', 'syncCovering'],

@@ -1,7 +1,7 @@
 /** The pool behind the dispatcher: real threads, real sockets, and each attempt told of once. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord, AttemptTask } from '../../src/model/webhook.ts';
-import { PoolSender } from '../../src/webhooks/attempt-sender.ts';
+import { PoolSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { eventually } from './eventually.ts';
 

@@ -6,7 +6,7 @@ import {
   packResult,
   unpackResult,
   unpackTasks,
-} from '../../src/webhooks/attempt-wire.ts';
+} from '../../src/webhooks/attempt/attempt-wire.ts';
 
 const settings = { timeoutMs: 1, allowNetworks: [], docsUrl: '' };
 

@@ -4,16 +4,16 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AttemptResult, AttemptTask } from '../../src/model/webhook.ts';
 import {
   type AttemptBatch,
-  type AttemptNews,
+  type AttemptMessage,
   packBatch,
   unpackResult,
-} from '../../src/webhooks/attempt-wire.ts';
+} from '../../src/webhooks/attempt/attempt-wire.ts';
 import { createPool } from '../../src/workers/pool.ts';
 import { healthy } from '../support/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { openTestReceiver, taskFor } from './sender.ts';
 
-const file = new URL('../../src/webhooks/attempt.worker.ts', import.meta.url);
+const file = new URL('../../src/webhooks/attempt/attempt.worker.ts', import.meta.url);
 const settings = {
   timeoutMs: 30_000,
   allowNetworks: ['127.0.0.0/8'],
@@ -29,7 +29,7 @@ function openPool(threads = 1) {
   const results: AttemptResult[] = [];
   const messages: number[] = [];
   channel.onmessage = (message: unknown) => {
-    const { data } = message as { readonly data: AttemptNews };
+    const { data } = message as { readonly data: AttemptMessage };
     messages.push(data.length);
     results.push(...data.map(unpackResult));
   };

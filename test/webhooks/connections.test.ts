@@ -1,8 +1,8 @@
 /** Connections below the attempts: the last check before a byte is sent, and how many stay open. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AddressGuard } from '../../src/webhooks/blocked-networks.ts';
-import { type Connection, Connections } from '../../src/webhooks/connections.ts';
-import { Egress, type Target } from '../../src/webhooks/egress.ts';
+import { AddressGuard } from '../../src/webhooks/attempt/blocked-networks.ts';
+import { type Connection, Connections } from '../../src/webhooks/attempt/connections.ts';
+import { Egress, type Target } from '../../src/webhooks/attempt/egress.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { openTestReceiver } from './sender.ts';

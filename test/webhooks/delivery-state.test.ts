@@ -1,8 +1,11 @@
 /** The table of a delivery's life, and what an attempt means for it. */
 import { expect, it } from 'vitest';
 import type { AttemptRecord, DeliveryState } from '../../src/model/webhook.ts';
-import { deliveryEvents, deliveryTransitions } from '../../src/webhooks/delivery-state.ts';
-import { isHopeless, judge, ledgerAfter } from '../../src/webhooks/verdict.ts';
+import {
+  deliveryEvents,
+  deliveryTransitions,
+} from '../../src/webhooks/deliveries/delivery-state.ts';
+import { shouldDisable, judge, statsAfter } from '../../src/webhooks/deliveries/retry-policy.ts';
 
 const states = ['pending', 'delivered', 'dead', 'canceled'] as const satisfies DeliveryState[];
 const day = 86_400_000;
@@ -38,14 +41,14 @@ it('judges an attempt by its answer and by how many went before', () => {
 });
 
 it('gives an endpoint up after 20 failures and five days without a success, not before', () => {
-  let ledger = ledgerAfter(fresh, failed, 0);
-  for (let count = 1; count < 19; count++) ledger = ledgerAfter(ledger, failed, count);
-  expect(isHopeless(ledger, 9 * day)).toBe(false);
-  ledger = ledgerAfter(ledger, failed, 5 * day - 1);
+  let ledger = statsAfter(fresh, failed, 0);
+  for (let count = 1; count < 19; count++) ledger = statsAfter(ledger, failed, count);
+  expect(shouldDisable(ledger, 9 * day)).toBe(false);
+  ledger = statsAfter(ledger, failed, 5 * day - 1);
   expect(ledger.failuresInRow).toBe(20);
-  expect(isHopeless(ledger, 5 * day - 1)).toBe(false);
-  expect(isHopeless(ledger, 5 * day)).toBe(true);
-  const after = ledgerAfter(ledger, succeeded, 5 * day);
+  expect(shouldDisable(ledger, 5 * day - 1)).toBe(false);
+  expect(shouldDisable(ledger, 5 * day)).toBe(true);
+  const after = statsAfter(ledger, succeeded, 5 * day);
   expect(after).toMatchObject({ failuresInRow: 0, lastSuccessAtMs: 1_020 });
-  expect(isHopeless(ledgerAfter(after, failed, 6 * day), 12 * day)).toBe(false);
+  expect(shouldDisable(statsAfter(after, failed, 6 * day), 12 * day)).toBe(false);
 });

@@ -1,12 +1,12 @@
 /** From the outbox to a receiver: each committed event, to whoever listens, in time, until it is taken. */
 import { expect, it } from 'vitest';
 import { eventually } from './eventually.ts';
-import { delaysMs, openRig } from './webhook-rig.ts';
+import { delaysMs, openHarness } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
 
 it('sends each event to each endpoint that listens, with the bytes of the outbox', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const all = await rig.endpoint();
   const some = await rig.endpoint({ url: 'https://other.example/', events: ['qr.deleted'] });
   await rig.endpoint({ url: 'https://deaf.example/', events: ['member.joined'] });
@@ -27,7 +27,7 @@ it('sends each event to each endpoint that listens, with the bytes of the outbox
 });
 
 it('sends nothing that is older than the endpoint, or than its last enabling', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   await rig.emit(2);
   const { id } = await rig.endpoint();
   await rig.emit(1);
@@ -42,7 +42,7 @@ it('sends nothing that is older than the endpoint, or than its last enabling', a
 });
 
 it('tries 8 times at the specified delays, from the end of each attempt, then buries', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   rig.sender.answer = () => 500;
   const [eventId] = await rig.emit();
@@ -68,7 +68,7 @@ it('tries 8 times at the specified delays, from the end of each attempt, then bu
 });
 
 it('replays a dead letter with its ids and bytes, and forgets it after 7 days', async () => {
-  const rig = openRig({ retryDelaysMs: [10] });
+  const rig = openHarness({ retryDelaysMs: [10] });
   await rig.endpoint();
   rig.sender.answer = () => 500;
   await rig.emit(3);
@@ -103,7 +103,7 @@ it('replays a dead letter with its ids and bytes, and forgets it after 7 days', 
 });
 
 it('replays a range in batches, each dead letter once, of endpoints that are on', async () => {
-  const rig = openRig({ retryDelaysMs: [1], inFlightMax: 4_096 });
+  const rig = openHarness({ retryDelaysMs: [1], inFlightMax: 4_096 });
   const on = await rig.endpoint();
   const off = await rig.endpoint({ url: 'https://off.example/' });
   rig.sender.answer = () => 500;
@@ -130,7 +130,7 @@ it('replays a range in batches, each dead letter once, of endpoints that are on'
 });
 
 it('redelivers as a new delivery of the same events and bytes', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   await rig.emit();
   await rig.settle();
@@ -157,7 +157,7 @@ it('clamps Retry-After of 429 and 503 to [scheduled, 2 x scheduled], and of no o
     [503, 1e12, 10_000],
     [500, 9_000, 5_250],
   ] as const) {
-    const rig = openRig();
+    const rig = openHarness();
     const { no } = await rig.endpoint();
     rig.sender.answer = () => ({ status, failure: 'status', retryAfterMs });
     await rig.emit();
@@ -169,7 +169,7 @@ it('clamps Retry-After of 429 and 503 to [scheduled, 2 x scheduled], and of no o
 });
 
 it('disables an endpoint that answers 410, and buries what waits for it', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no, id } = await rig.endpoint();
   rig.sender.answer = () => 500;
   await rig.emit(3);
@@ -198,7 +198,7 @@ it('disables an endpoint that answers 410, and buries what waits for it', async 
 });
 
 it('disables an endpoint after five days and 20 attempts of nothing but failures, not before', async () => {
-  const rig = openRig({ retryDelaysMs: Array.from({ length: 30 }, () => 6 * 3_600_000) });
+  const rig = openHarness({ retryDelaysMs: Array.from({ length: 30 }, () => 6 * 3_600_000) });
   const { no } = await rig.endpoint();
   rig.sender.answer = () => ({ failure: 'timeout' });
   await rig.emit();
@@ -213,7 +213,7 @@ it('disables an endpoint after five days and 20 attempts of nothing but failures
 });
 
 it('cancels what waits for a removed endpoint, and lets a late answer change nothing', async () => {
-  const rig = openRig({ perEndpointInFlightMax: 1 });
+  const rig = openHarness({ perEndpointInFlightMax: 1 });
   const { no, id } = await rig.endpoint();
   rig.sender.answer = () => 'hang';
   await rig.emit(3);
@@ -234,7 +234,7 @@ it('cancels what waits for a removed endpoint, and lets a late answer change not
 });
 
 it('keeps the newest delivered ones, and all that wait or are dead', async () => {
-  const rig = openRig({ deliveriesKept: 10, retryDelaysMs: [86_400_000] });
+  const rig = openHarness({ deliveriesKept: 10, retryDelaysMs: [86_400_000] });
   const { no } = await rig.endpoint();
   rig.sender.answer = () => 500;
   await rig.emit(4);
@@ -264,7 +264,7 @@ it('keeps the newest delivered ones, and all that wait or are dead', async () =>
 });
 
 it('sends a sample once, beside the queue, and logs it', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const endpoint = await rig.endpoint();
   const body = Buffer.from('{}');
   const evt = 'evt_00000000000000000001';

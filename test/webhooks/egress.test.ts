@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AddressGuard } from '../../src/webhooks/blocked-networks.ts';
-import { Egress, urlFault } from '../../src/webhooks/egress.ts';
-import { openNameLookup } from '../../src/webhooks/name-lookup.ts';
+import { AddressGuard } from '../../src/webhooks/attempt/blocked-networks.ts';
+import { Egress, urlFault } from '../../src/webhooks/attempt/egress.ts';
+import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
 import { parseAddress } from '../support/address.ts';
 import { openNameServer } from './name-server.ts';
 

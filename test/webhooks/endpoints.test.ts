@@ -4,7 +4,11 @@ import { expect, test } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { EndpointRecord } from '../../src/model/webhook.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { Endpoints, endpointsMax, type NewEndpoint } from '../../src/webhooks/endpoints.ts';
+import {
+  Endpoints,
+  endpointsMax,
+  type NewEndpoint,
+} from '../../src/webhooks/endpoints/endpoints.ts';
 import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
 
 const owner = { workspaceNo: 1, userId: 'usr_00000000000000000001' };

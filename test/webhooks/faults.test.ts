@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import { eventually } from './eventually.ts';
-import { openRig, type Rig } from './webhook-rig.ts';
+import { openHarness, type Rig } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
 const hour = 3_600_000;
@@ -11,7 +11,7 @@ const hour = 3_600_000;
 const eventIdsOf = (rig: Rig): string[] => rig.sender.sent.map(({ eventId }) => eventId);
 
 it('goes on after a crash with what was in flight, what waited, and each retry at its time', async () => {
-  const rig = openRig({ perEndpointInFlightMax: 2 });
+  const rig = openHarness({ perEndpointInFlightMax: 2 });
   await rig.endpoint();
   rig.sender.answer = () => 500;
   const [failed] = await rig.emit();
@@ -35,7 +35,7 @@ it('goes on after a crash with what was in flight, what waited, and each retry a
 
 it('neither loses, doubles nor hastens a retry when the wall clock steps', async () => {
   for (const stepMs of [-hour, hour, -365 * 24 * hour, 365 * 24 * hour]) {
-    const rig = openRig();
+    const rig = openHarness();
     await rig.endpoint();
     rig.sender.answer = () => 500;
     await rig.emit();
@@ -52,7 +52,7 @@ it('neither loses, doubles nor hastens a retry when the wall clock steps', async
 });
 
 it('spreads what a long stop has left by the concurrency of each endpoint', async () => {
-  const rig = openRig({ inFlightMax: 1_000 });
+  const rig = openHarness({ inFlightMax: 1_000 });
   await rig.endpoint({ url: 'https://one.example/' });
   await rig.endpoint({ url: 'https://two.example/' });
   rig.sender.answer = () => 500;
@@ -72,7 +72,7 @@ it('spreads what a long stop has left by the concurrency of each endpoint', asyn
 });
 
 it('sends again at once what a dead thread had, and gives up on what kills threads', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   let deaths = 1;
   rig.sender.answer = () => (deaths-- > 0 ? 'unknown' : 200);
@@ -89,7 +89,7 @@ it('sends again at once what a dead thread had, and gives up on what kills threa
 });
 
 it('does not let one endpoint that hangs hold up another', async () => {
-  const rig = openRig({ inFlightMax: 64 });
+  const rig = openHarness({ inFlightMax: 64 });
   const hanging = await Promise.all(
     Array.from({ length: 4 }, (_, index) =>
       rig.endpoint({ url: `https://hangs${index}.example/` }),
@@ -110,7 +110,7 @@ it('does not let one endpoint that hangs hold up another', async () => {
 });
 
 it('waits with a full disk, says so, and loses and doubles nothing when there is space again', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   rig.sender.answer = () => 'hang';
   const before = await rig.emit(3);
@@ -157,7 +157,7 @@ function fillDisk(): { release(): void } {
 }
 
 it('takes over after a crash what had been answered and was not committed', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   rig.sender.answer = () => 'hang';
   const ids = await rig.emit(4);
@@ -180,7 +180,7 @@ it('takes over after a crash what had been answered and was not committed', asyn
 });
 
 it('sends again what had been answered when the store takes nothing after the crash either', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { no } = await rig.endpoint();
   rig.sender.answer = () => 'hang';
   const ids = await rig.emit(3);
@@ -196,7 +196,7 @@ it('sends again what had been answered when the store takes nothing after the cr
 });
 
 it('shows in metrics what waits, what flies and how endpoints fare', async () => {
-  const rig = openRig();
+  const rig = openHarness();
   const { id } = await rig.endpoint();
   rig.sender.answer = ({ attempt }) => (attempt === 1 ? 500 : 'hang');
   await rig.emit(2);

@@ -6,12 +6,12 @@
 import fc from 'fast-check';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDeliveryStore } from '../../src/store/delivery.ts';
-import { DeliveryBook } from '../../src/webhooks/delivery-book.ts';
-import { bucketMs } from '../../src/webhooks/retry-wheel.ts';
-import { WheelClock } from '../../src/webhooks/wheel-clock.ts';
+import { openDeliveryTables } from '../../src/store/delivery.ts';
+import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
+import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
+import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { startMs, TestTime } from './webhook-rig.ts';
+import { startMs, TestTime } from './webhooks-harness.ts';
 
 type Step =
   | { kind: 'queue'; endpointNo: number; inMs: number }
@@ -65,16 +65,16 @@ class Sending {
   readonly dueAt = new Map<number, number>();
   readonly #path = join(temporaryFolder(), 'delivery.mdb');
   readonly #awake = new Set<number>();
-  book: DeliveryBook;
+  book: DeliveryStore;
 
   constructor() {
     this.book = this.#open();
   }
 
-  #open(): DeliveryBook {
-    const store = openDeliveryStore(this.#path);
+  #open(): DeliveryStore {
+    const store = openDeliveryTables(this.#path);
     const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
-    const book = new DeliveryBook({ store, clock: this.time, steady: this.time, limits });
+    const book = new DeliveryStore({ store, clock: this.time, steady: this.time, limits });
     book.onWoken((woken) => woken.forEach((no) => this.#awake.add(no)));
     return book;
   }

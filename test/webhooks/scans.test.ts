@@ -2,10 +2,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
-import type { ScanInput } from '../scans/engine-rig.ts';
-import { EngineRig } from '../scans/engine-rig.ts';
+import type { ScanInput } from '../scans/engine-harness.ts';
+import { EngineHarness } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
-import { openRig, type Rig, startMs } from './webhook-rig.ts';
+import { openHarness, type Rig, startMs } from './webhooks-harness.ts';
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
@@ -15,7 +15,7 @@ const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr
 
 interface Scans {
   readonly rig: Rig;
-  readonly engine: EngineRig;
+  readonly engine: EngineHarness;
   delivered: number;
   /** Walks over the blocks that webhooks took. */
   reads: number;
@@ -24,7 +24,7 @@ interface Scans {
 }
 
 async function openScans(): Promise<Scans> {
-  const engine = new EngineRig({
+  const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 1_000,
@@ -44,7 +44,7 @@ async function openScans(): Promise<Scans> {
   const onDelivered = (block: number): void => {
     scans.delivered = block;
   };
-  const rig = openRig({}, { scanned: { store, codeIdOf, committed, onDelivered } });
+  const rig = openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
   const scans: Scans = {
     rig,
     engine,
@@ -157,7 +157,7 @@ it('reads no block while nobody listens, and starts with what comes after the en
 });
 
 it('keeps blocks from being trimmed until their deliveries are made', () => {
-  const engine = new EngineRig({
+  const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 1_000,

@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import type { AttemptTask } from '../../src/model/webhook.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { Attempts } from '../../src/webhooks/attempt.ts';
-import { openNameLookup } from '../../src/webhooks/name-lookup.ts';
+import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
+import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
 import { openReceiver, type Receiver, type Script } from '../support/receiver.ts';
 
 export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,6 +1,6 @@
 /**
  * Test vectors for receivers, made by an implementation of its own: WebCrypto's HMAC over the bytes as
- * the contract words them, sharing nothing with src/webhooks/signature.ts. What it makes is kept in
+ * the contract words them, sharing nothing with src/webhooks/attempt/signature.ts. What it makes is kept in
  * test/fixtures/signature-vectors.json; after a wanted change, `vitest run -u` writes that file anew.
  */
 import { webcrypto } from 'node:crypto';

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
-import { openOffice, type Office } from './office.ts';
+import { openOffice, type Office } from './workspaces-fixture.ts';
 
 const revoker = new URL('revoke.ts', import.meta.url).pathname;
 

@@ -5,8 +5,8 @@ import {
   requestFingerprint,
   type KeptAnswer,
 } from '../../src/workspaces/idempotency.ts';
-import { Seal } from '../../src/workspaces/seal.ts';
-import { actor, openDesk } from '../codes/desk.ts';
+import { SecretCipher } from '../../src/workspaces/encryption.ts';
+import { actor, openDesk } from '../codes/codes-fixture.ts';
 import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
 
 const answer = (body: string, status = 201): KeptAnswer => ({
@@ -17,7 +17,7 @@ const answer = (body: string, status = 201): KeptAnswer => ({
 const day = 86_400_000;
 
 const secret = createSecretKey(Buffer.alloc(32, 7));
-const seal = new Seal(() => secret, getRandomValues);
+const seal = new SecretCipher(() => secret, getRandomValues);
 
 function openIdempotency() {
   const temporary = temporaryManagement();
@@ -183,7 +183,7 @@ test('a kept answer rests sealed, and another secret opens nothing', async () =>
   const sealed = seal.close(text);
   expect(sealed).not.toContain(Buffer.from(text).toString('base64url').slice(4, 12));
   expect(seal.open(sealed)).toBe(text);
-  const other = new Seal(() => createSecretKey(Buffer.alloc(32, 8)), getRandomValues);
+  const other = new SecretCipher(() => createSecretKey(Buffer.alloc(32, 8)), getRandomValues);
   expect(other.open(sealed)).toBeUndefined();
   const changed = `${sealed.slice(0, -4)}AAAA`;
   expect([seal.open(changed), seal.open(text), seal.open('sealed.AA')]).toEqual([

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openOffice } from './office.ts';
+import { openOffice } from './workspaces-fixture.ts';
 
 const dayMs = 86_400_000;
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { openSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { hashPassword, passwordMatches } from '../../src/workspaces/passwords.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { openOffice } from './office.ts';
+import { openOffice } from './workspaces-fixture.ts';
 
 describe('bootstrap', () => {
   test('makes workspace, owner and key, once', async () => {

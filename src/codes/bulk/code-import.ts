@@ -28,7 +28,7 @@ export class CodeImport {
   readonly #fingerprint: string;
   #record: ImportRecord;
 
-  constructor(parts: {
+  constructor(options: {
     readonly store: Management;
     readonly clock: Clock;
     readonly creator: Creator;
@@ -36,16 +36,16 @@ export class CodeImport {
     /** Of the file and its options. */
     readonly fingerprint: string;
   }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#creator = parts.creator;
-    this.#actor = parts.actor;
-    this.#fingerprint = parts.fingerprint;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#creator = options.creator;
+    this.#actor = options.actor;
+    this.#fingerprint = options.fingerprint;
     this.#record = this.#stored() ?? {
       rows: 0,
       created: 0,
       skipped: 0,
-      startedAtMs: parts.clock.now(),
+      startedAtMs: options.clock.now(),
     };
   }
 

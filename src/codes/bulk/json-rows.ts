@@ -34,7 +34,7 @@ const byteOrderMark: readonly number[] = [0xef, 0xbb, 0xbf];
 
 /** The bytes of one row, collected over pieces. */
 class RowBytes {
-  #parts: Uint8Array[] = [];
+  #options: Uint8Array[] = [];
   #length = 0;
   #isBlank = true;
   line = 1;
@@ -53,14 +53,14 @@ class RowBytes {
     }
     this.#length += part.byteLength;
     // A copy: the piece is its source's to use again. Beyond the bound only the length counts.
-    if (this.#length <= rowBytesMax) this.#parts.push(Uint8Array.from(part));
-    else this.#parts = [];
+    if (this.#length <= rowBytesMax) this.#options.push(Uint8Array.from(part));
+    else this.#options = [];
   }
 
   end(): JsonRow {
     const { line } = this;
-    const bytes = this.#length > rowBytesMax ? tooLong() : Buffer.concat(this.#parts);
-    this.#parts = [];
+    const bytes = this.#length > rowBytesMax ? tooLong() : Buffer.concat(this.#options);
+    this.#options = [];
     this.#length = 0;
     this.#isBlank = true;
     return { bytes, line };

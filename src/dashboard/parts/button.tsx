@@ -5,14 +5,14 @@ import { Icon, type IconName } from './icon.tsx';
 
 export type Tone = 'plain' | 'accent' | 'danger' | 'quiet';
 
-interface Look {
+interface Style {
   readonly tone?: Tone;
   readonly icon?: IconName;
   readonly size?: 'small' | 'medium';
   readonly children?: ComponentChildren;
 }
 
-interface ButtonProps extends Look {
+interface ButtonProps extends Style {
   readonly onClick?: () => void;
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
@@ -24,7 +24,7 @@ interface ButtonProps extends Look {
   readonly hasFocus?: boolean;
 }
 
-const classOf = ({ tone = 'plain', size = 'medium', children }: Look): string =>
+const classOf = ({ tone = 'plain', size = 'medium', children }: Style): string =>
   `button button-${tone} button-${size}${children === undefined ? ' button-square' : ''}`;
 
 export function Button(props: ButtonProps) {
@@ -56,7 +56,7 @@ export function Button(props: ButtonProps) {
   );
 }
 
-interface LinkProps extends Look {
+interface LinkProps extends Style {
   readonly href: string;
   readonly label?: string;
   readonly download?: boolean;

@@ -11,7 +11,7 @@ import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
-import { isPaid, priceText, type Subscription, type Usage } from './billing-words.ts';
+import { isPaid, priceText, type Subscription, type Usage } from './billing-labels.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 import { Plans } from './plans.tsx';
 

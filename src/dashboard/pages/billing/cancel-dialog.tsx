@@ -7,7 +7,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { AreaField } from '../../parts/field.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
-import type { Subscription } from './billing-words.ts';
+import type { Subscription } from './billing-labels.ts';
 
 interface CancelProps {
   readonly subscription: Subscription;

@@ -16,7 +16,7 @@ import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
-import { type Checkout, priceText } from './billing-words.ts';
+import { type Checkout, priceText } from './billing-labels.ts';
 
 /** The checkout here, or the workspace that has it. @throws Problem when none of one's own has */
 async function findCheckout(id: string): Promise<Checkout> {

@@ -20,7 +20,7 @@ import {
   type Price,
   priceText,
   type Subscription,
-} from './billing-words.ts';
+} from './billing-labels.ts';
 
 const intervals = [
   { value: 'month', label: 'Monthly' },

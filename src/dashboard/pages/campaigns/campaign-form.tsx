@@ -13,7 +13,7 @@ import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import type { Campaign } from './campaign-words.ts';
+import type { Campaign } from './campaign-labels.ts';
 import { CodePicker } from './code-picker.tsx';
 
 interface Draft {
@@ -103,7 +103,7 @@ export function NewCampaignPage() {
     navigate(pathTo('campaign', { id: campaign.id }));
   };
   return (
-    <Page title="New campaign" back={{ href: pathTo('campaigns'), label: 'Campaigns' }}>
+    <Page title="New campaign" back={{ href: pathTo('campaigns'), label: 'CampaignServices' }}>
       <div class="page-narrow">
         <Card>
           <CampaignForm

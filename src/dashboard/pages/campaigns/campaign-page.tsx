@@ -21,7 +21,7 @@ import type { PageProps } from '../../shell/page-props.ts';
 import { Attribution } from '../code/analytics-part.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import { CampaignForm, campaignBody } from './campaign-form.tsx';
-import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-words.ts';
+import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-labels.ts';
 
 interface CampaignAnalytics extends Analytics {
   readonly conversions: number;
@@ -47,7 +47,7 @@ export function CampaignPage({ params }: PageProps) {
   return (
     <Page
       title={data?.name ?? 'Campaign'}
-      back={{ href: pathTo('campaigns'), label: 'Campaigns' }}
+      back={{ href: pathTo('campaigns'), label: 'CampaignServices' }}
       lead={data && <Lead campaign={data} />}
       actions={data && may('editor') && <Actions campaign={data} onDeed={setDeed} />}
     >

@@ -9,7 +9,7 @@ import { Badge, Pager, Tabs } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
-import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-words.ts';
+import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-labels.ts';
 import { Schedule } from './schedule.tsx';
 
 const limit = 50;
@@ -30,7 +30,7 @@ export function CampaignsPage() {
   );
   return (
     <Page
-      title="Campaigns"
+      title="CampaignServices"
       lead="Group codes under a schedule and compare the results"
       actions={<NewCampaign />}
     >
@@ -88,7 +88,7 @@ function CampaignTable({ campaigns }: { readonly campaigns: readonly Campaign[] 
   return (
     <div class="card card-flush table-wrap">
       <table class="table">
-        <caption class="unseen">Campaigns</caption>
+        <caption class="unseen">CampaignServices</caption>
         <thead>
           <tr>
             <th scope="col">Campaign</th>

@@ -1,7 +1,7 @@
-/** Campaigns on a line of months, with today. */
+/** CampaignServices on a line of months, with today. */
 import { now } from '../../client/browser-clock.ts';
 import { pathTo } from '../../paths.ts';
-import { type Campaign, scheduleText, statusLabels } from './campaign-words.ts';
+import { type Campaign, scheduleText, statusLabels } from './campaign-labels.ts';
 
 const dayMs = 86_400_000;
 /** Days shown around what there is; a campaign of many years is cut at both ends. */

@@ -13,7 +13,7 @@ import { TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
-import { DoorHead } from './door.tsx';
+import { DoorHead } from './sign-in-layout.tsx';
 
 interface Joined {
   readonly workspaceId: string;

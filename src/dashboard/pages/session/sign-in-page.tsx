@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
-import { DoorHead } from './door.tsx';
+import { DoorHead } from './sign-in-layout.tsx';
 
 export function SignInPage() {
   const [email, setEmail] = useState('');

@@ -20,7 +20,7 @@ import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { rolesUpTo } from '../team/role-options.ts';
-import type { ApiKey, MadeKey } from './api-key-words.ts';
+import type { ApiKey, MadeKey } from './api-key-labels.ts';
 import { RotateKey } from './rotate-key.tsx';
 
 type Deed =

@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
-import type { ApiKey, MadeKey } from './api-key-words.ts';
+import type { ApiKey, MadeKey } from './api-key-labels.ts';
 
 interface RotateProps {
   readonly of: ApiKey;

@@ -16,7 +16,7 @@ import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import { attemptText, type DeadLetter, type Endpoint } from './webhook-words.ts';
+import { attemptText, type DeadLetter, type Endpoint } from './webhook-labels.ts';
 
 const limit = 25;
 const keptDays = 7;

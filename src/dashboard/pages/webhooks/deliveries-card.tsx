@@ -9,7 +9,7 @@ import { Card, Ready, Skeleton } from '../../parts/page.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
-import { attemptText, type Delivery, deliveryLabels, deliveryTones } from './webhook-words.ts';
+import { attemptText, type Delivery, deliveryLabels, deliveryTones } from './webhook-labels.ts';
 
 const filters = [
   { value: 'all', label: 'All' },

@@ -17,7 +17,7 @@ import {
   deliveryLabels,
   deliveryTones,
   type WholeDelivery,
-} from './webhook-words.ts';
+} from './webhook-labels.ts';
 
 export function DeliveryPage({ params }: PageProps) {
   const id = params.id ?? '';

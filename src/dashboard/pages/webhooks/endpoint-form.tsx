@@ -7,7 +7,7 @@ import { CheckField, TextField } from '../../parts/field.tsx';
 import { eventLabels } from '../../parts/event-text.tsx';
 import { Form } from '../../parts/form.tsx';
 import { ProblemNotice } from '../../parts/notice.tsx';
-import type { Endpoint } from './webhook-words.ts';
+import type { Endpoint } from './webhook-labels.ts';
 
 interface EndpointBody {
   readonly url: string;

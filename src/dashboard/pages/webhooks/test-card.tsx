@@ -8,7 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
-import { type Attempt, attemptText } from './webhook-words.ts';
+import { type Attempt, attemptText } from './webhook-labels.ts';
 
 interface TestResult {
   readonly delivered: boolean;

@@ -12,7 +12,7 @@ import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { DeliveriesCard } from './deliveries-card.tsx';
-import { type EndpointDeed, EndpointDeeds } from './endpoint-deeds.tsx';
+import { type EndpointDeed, EndpointDeeds } from './endpoint-actions.tsx';
 import { TestCard } from './test-card.tsx';
 import {
   disabledWords,
@@ -20,7 +20,7 @@ import {
   eventsText,
   healthLabels,
   healthTones,
-} from './webhook-words.ts';
+} from './webhook-labels.ts';
 
 export function WebhookPage({ params }: PageProps) {
   const id = params.id ?? '';

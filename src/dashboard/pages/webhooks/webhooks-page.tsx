@@ -19,7 +19,7 @@ import {
   healthLabels,
   healthTones,
   type MadeEndpoint,
-} from './webhook-words.ts';
+} from './webhook-labels.ts';
 
 export function WebhooksPage() {
   const endpoints = useResource<PageOf<Endpoint>>('/webhooks?limit=100');

@@ -1,0 +1,186 @@
+/**
+ * GET /qr-codes/:id/scans: the raw scans of a code, newest first; a page as JSON, all of them as CSV or
+ * NDJSON, which is a stream of any length: read a few blocks at a time, as fast as the client takes it.
+ * No address, no user agent and no visitor's hash leaves the store.
+ */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import type { Clock } from '../../model/clock.ts';
+import { formatDay } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import type { RawPlace, RawScanFilter } from '../../scans/report/raw-scans.ts';
+import type { RawScan } from '../../scans/scanned-event.ts';
+import { analyticsTag, fileName, varied } from './analytics-answers.ts';
+import { codeRange } from './analytics.ts';
+import { csvLine, fileHeaders, formatOf, formatTypes, streamFormat } from '../csv.ts';
+import { noBody, queryDay, queryInteger, time } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+import type { ScanReport } from '../services.ts';
+
+/** Scans that a piece of an export holds at most: 64 KB of text. */
+const pieceScansMax = 300;
+/** Steps that one page takes at most, about 1 ms each; what it found by then is the page. */
+const pageStepsMax = 500;
+const cursorPattern = /^(\d{1,15})\.(\d{1,9})\.(\d{1,15})$/;
+const formats = ['json', 'csv', 'ndjson'] as const;
+
+const rawScan = z
+  .object({
+    id: z.string().meta({ example: 'scn_01k3zq8m4hd2v7c5x9ab' }),
+    scannedAt: time,
+    country: z.string().meta({ example: 'DE', description: 'Two letters; unknown is `ZZ`' }),
+    city: z.string().meta({ description: 'Empty when unknown' }),
+    device: z.string().meta({ example: 'mobile' }),
+    os: z.string().meta({ example: 'iOS' }),
+    browser: z.string().meta({ example: 'Safari' }),
+    referer: z.string().nullable(),
+    bot: z.string().nullable().meta({ description: 'Why it is no scan; null = it is one' }),
+  })
+  .meta({ id: 'RawScan' });
+
+const rawScanPage = z
+  .object({
+    data: z.array(rawScan),
+    limit: z.int().meta({ example: 100 }),
+    nextCursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+  })
+  .meta({ id: 'RawScanPage' });
+
+const query = z.object({
+  from: queryDay.optional().meta({ description: 'First UTC day; default: the day of creation' }),
+  to: queryDay.optional().meta({ description: 'Last UTC day, included; default: today' }),
+  bots: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'Whether what was kept out of the scans comes too' }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
+  cursor: z.string().regex(cursorPattern, 'Expected a nextCursor of this list').optional().meta({
+    description: '`nextCursor` of the page before, with the same from, to and bots',
+  }),
+  format: streamFormat,
+});
+
+export interface RawScansOptions {
+  readonly codes: Codes;
+  readonly report: ScanReport;
+  readonly clock: Clock;
+}
+
+export function rawScanRoutes(options: RawScansOptions): Route[] {
+  const turns = new Turns();
+  const list = createRoute({
+    method: 'GET',
+    path: '/qr-codes/:id/scans',
+    operationId: 'listScans',
+    tag: analyticsTag,
+    summary: 'Raw scans',
+    description:
+      'Every scan that is still kept (90 days unless configured otherwise), newest first. As ' +
+      '`text/csv` or `application/x-ndjson` all of the range in one answer, of any size.',
+    query,
+    body: noBody,
+    answer: {
+      status: 200,
+      schema: rawScanPage,
+      what: 'A page of scans, or all of them',
+      mediaTypes: Object.values(formatTypes),
+    },
+    failures: ['not_found'],
+    handle: async ({ actor, params, query: asked, header }) => {
+      const { code, fromDay, toDay } = codeRange(options, actor, params.id ?? '', asked);
+      const bots = asked.bots === 'true' ? 'with' : 'without';
+      const filter: RawScanFilter = { codeNo: code.no, fromDay, toDay, bots };
+      const { report } = options;
+      const { cursor } = asked;
+      const from = cursor === undefined ? report.rawScansFrom(filter) : parseCursor(cursor);
+      const walk: Walk = { turns, report, filter, from };
+      const format = formatOf(asked.format, header('accept'), formats);
+      if (format === 'json') {
+        const page = await readPage(walk, asked.limit);
+        return jsonResult(200, { ...page, limit: asked.limit }, varied);
+      }
+      const range = { from: formatDay(fromDay), to: formatDay(toDay) };
+      return {
+        status: 200,
+        headers: fileHeaders(format, fileName(`scans-${code.id}`, range)),
+        body: textPieces(walk, lines[format]),
+      };
+    },
+  });
+  return [list];
+}
+
+interface Walk {
+  readonly turns: Turns;
+  readonly report: ScanReport;
+  readonly filter: RawScanFilter;
+  /** Undefined = there is nothing. */
+  readonly from: RawPlace | undefined;
+}
+
+async function readPage(
+  { turns, report, filter, from }: Walk,
+  limit: number,
+): Promise<{ data: RawScan[]; nextCursor?: string }> {
+  const data: RawScan[] = [];
+  let place = from;
+  for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
+    if (data.length === limit) break;
+    await turns.next();
+    const step = report.rawScans(filter, place, limit - data.length);
+    data.push(...step.scans);
+    place = step.next;
+  }
+  return place === undefined ? { data } : { data, nextCursor: formatCursor(place) };
+}
+
+interface Lines {
+  readonly head: string;
+  readonly line: (scan: RawScan) => string;
+}
+
+const columns = ['id', 'scannedAt', 'country', 'city', 'device', 'os', 'browser', 'referer', 'bot'];
+const lines: Readonly<Record<'csv' | 'ndjson', Lines>> = {
+  csv: {
+    head: csvLine(columns),
+    line: ({ id, scannedAt, country, city, device, os, browser, referer, bot }) =>
+      csvLine([id, scannedAt, country, city, device, os, browser, referer, bot]),
+  },
+  ndjson: { head: '', line: (scan) => `${JSON.stringify(scan)}\n` },
+};
+
+/** Between two steps the event loop turns, and nothing of the store is held. */
+async function* textPieces(
+  { turns, report, filter, from }: Walk,
+  { head, line }: Lines,
+): AsyncGenerator<Uint8Array> {
+  if (head !== '') yield Buffer.from(head);
+  for (let place = from; place !== undefined;) {
+    await turns.next();
+    const step = report.rawScans(filter, place, pieceScansMax);
+    if (step.scans.length > 0) yield Buffer.from(step.scans.map(line).join(''));
+    place = step.next;
+  }
+}
+
+/** One step of one walk in each turn of the event loop, however many walks there are. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  async next(): Promise<void> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    await before;
+    setImmediate(resolve);
+    await promise;
+  }
+}
+
+const formatCursor = ({ sequence, done, left }: RawPlace): string => `${sequence}.${done}.${left}`;
+
+function parseCursor(text: string): RawPlace {
+  const [, sequence, done, left] = cursorPattern.exec(text) ?? [];
+  if (sequence === undefined) throw new Failure('validation_failed', 'Not a cursor of this list');
+  return { sequence: Number(sequence), done: Number(done), left: Number(left) };
+}

@@ -1,0 +1,65 @@
+/** /billing/usage: what the workspace has used of its limits now. Asking counts as a request too. */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import { isoTime } from '../../model/day.ts';
+import { limitsOf, plans } from '../../model/workspace.ts';
+import type { WorkspaceServices } from '../../workspaces/services.ts';
+import { count, noBody, noQuery, time } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+
+const window = z.object({
+  used: count.meta({ description: 'Requests so far' }),
+  limit: count.nullable().meta({ description: 'null: no cap' }),
+  remaining: count.nullable(),
+  resetAt: time,
+});
+const usage = z
+  .object({ plan: z.enum(plans), minute: window, day: window, qrCodes: count })
+  .meta({ id: 'Usage' });
+
+export interface UsageOptions {
+  readonly workspaces: WorkspaceServices;
+  readonly codes: Codes;
+}
+
+export function usageRoutes({ workspaces, codes }: UsageOptions): Route[] {
+  return [
+    createRoute({
+      method: 'GET',
+      path: '/billing/usage',
+      operationId: 'getUsage',
+      tag: 'Billing',
+      summary: 'Get usage',
+      description: 'Requests of this UTC minute and day against the limits, and how many codes.',
+      query: noQuery,
+      body: noBody,
+      answer: { status: 200, schema: usage, what: 'Usage now' },
+      failures: [],
+      handle: async ({ actor: { workspaceNo } }) => {
+        const workspace = workspaces.workspaces.find(workspaceNo);
+        if (workspace === undefined) throw new Error('Cannot tell usage: the workspace is missing');
+        const { minute, day } = workspaces.quota.usage(workspaceNo);
+        const limits = limitsOf(workspace);
+        const { total } = await codes.list(workspaceNo, { filter: {}, limit: 1, page: 1 });
+        return jsonResult(200, {
+          plan: workspace.plan,
+          minute: viewWindow(minute, limits.perMinute),
+          day: viewWindow(day, limits.perDay),
+          qrCodes: total,
+        });
+      },
+    }),
+  ];
+}
+
+function viewWindow(
+  { used, endMs }: { readonly used: number; readonly endMs: number },
+  limit: number | undefined,
+) {
+  return {
+    used,
+    limit: limit ?? null,
+    remaining: limit === undefined ? null : Math.max(0, limit - used),
+    resetAt: isoTime(endMs),
+  };
+}

@@ -1,0 +1,184 @@
+/** CampaignServices and conversions on the wire: what a client may send and what it gets. */
+import { z } from 'zod';
+import {
+  campaignCodesMax,
+  type CampaignRecord,
+  campaignStatuses,
+  type CampaignStatus,
+} from '../../model/campaign.ts';
+import { formatDay, isoTime } from '../../model/day.ts';
+import { parseId } from '../../model/ids.ts';
+import { day, seriesQuery, sharesQuery, totalsShape } from '../analytics/analytics-answers.ts';
+import { csvFormat } from '../csv.ts';
+import { count, pageQuery, plainText, queryDay, time } from '../fields.ts';
+import { pageSchema } from '../short-list.ts';
+
+const nameLengthMax = 120;
+const externalIdLengthMax = 255;
+const valueMax = 1_000_000_000;
+
+const name = plainText(nameLengthMax).meta({ example: 'Spring menu' });
+const startDate = queryDay.meta({ description: 'First UTC day' });
+const endDate = queryDay.meta({
+  description: 'Last UTC day, included: the campaign ends at the start of the day after it',
+  example: '2026-03-31',
+});
+const id = z.string().meta({ example: 'cmp_01k3zq8m4hd2v7c5x9ab' });
+const qrId = z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+const givenQrId = z
+  .string()
+  .refine((text) => parseId('qr', text) !== undefined, 'Expected a QR code id (qr_…)')
+  .meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+const qrCodeIds = z
+  .array(givenQrId)
+  .max(campaignCodesMax)
+  .meta({ description: 'Live codes of the workspace, each once', example: [] });
+const rate = z.number().meta({ description: 'Conversions a scan; 0 without scans', example: 0.25 });
+
+export const campaignCreateBody = z
+  .strictObject({
+    name,
+    startDate,
+    endDate: endDate.nullable().optional().meta({ description: 'Absent or null: it has no end' }),
+    qrCodeIds,
+  })
+  .meta({ id: 'CampaignCreate' });
+
+export const campaignPatchBody = z
+  .strictObject({
+    name: name.optional(),
+    startDate: startDate.optional(),
+    endDate: endDate.nullable().optional(),
+    qrCodeIds: qrCodeIds.optional().meta({ description: 'Replaces the list' }),
+  })
+  .meta({ id: 'CampaignPatch', description: 'JSON merge patch: absent keeps' });
+
+export const campaignListQuery = z.object({
+  ...pageQuery,
+  status: z.enum(campaignStatuses).optional(),
+});
+
+export const campaign = z
+  .object({
+    id,
+    name: z.string().meta({ example: 'Spring menu' }),
+    startDate: day,
+    endDate: day.nullable().meta({ example: '2026-03-31' }),
+    qrCodeIds: z.array(z.string()).meta({ example: ['qr_01k3zq8m4hd2v7c5x9ab'] }),
+    status: z.enum(campaignStatuses).meta({ example: 'active' }),
+    createdAt: time,
+    updatedAt: time,
+    result: z
+      .object({
+        endedAt: time,
+        totalScans: count,
+        uniqueScanners: count,
+        conversions: count,
+        conversionRate: rate,
+      })
+      .nullable()
+      .meta({
+        description: 'What `campaign.ended` told; null until then, at most 5 minutes after the end',
+        example: null,
+      }),
+  })
+  .meta({ id: 'Campaign' });
+export const campaignPage = pageSchema('CampaignPage', campaign);
+export const campaignDeleted = z
+  .object({ deleted: z.literal(true), id })
+  .meta({ id: 'CampaignDeleted' });
+
+const spanQuery = {
+  from: queryDay.optional().meta({ description: 'First UTC day; default: the start' }),
+  to: queryDay.optional().meta({ description: 'Last UTC day, included; default: the end' }),
+};
+export const spanOnlyQuery = z.object(spanQuery);
+export const campaignSpanQuery = z.object({ ...spanQuery, format: csvFormat });
+export const campaignSeriesQuery = z.object({ ...spanQuery, ...seriesQuery });
+export const campaignBreakdownQuery = z.object({ ...spanQuery, ...sharesQuery });
+
+export const campaignAnalytics = z
+  .object({
+    ...totalsShape,
+    conversions: count,
+    conversionValue: z.number(),
+    conversionRate: rate,
+    codes: z
+      .array(
+        z.object({
+          qrId,
+          deleted: z.boolean(),
+          totalScans: count,
+          conversions: count,
+        }),
+      )
+      .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
+    timeseries: z
+      .array(z.object({ date: day, scans: count }))
+      .meta({ description: 'Scans of each day until today or the end' }),
+  })
+  .meta({ id: 'CampaignAnalytics' });
+
+export const conversionBody = z
+  .strictObject({
+    qrId: givenQrId,
+    value: z.number().min(0).max(valueMax).optional().meta({
+      description: 'What it was worth, in a currency of yours; summed',
+      example: 19.9,
+    }),
+    externalId: plainText(externalIdLengthMax).optional().meta({
+      description: 'Your own name of it: the same again within 90 days is not counted again',
+      example: 'order-4711',
+    }),
+  })
+  .meta({ id: 'ConversionCreate' });
+
+export const conversion = z
+  .object({
+    qrId,
+    value: z.number().nullable().meta({ example: 19.9 }),
+    externalId: z.string().nullable().meta({ example: 'order-4711' }),
+    createdAt: time,
+    deduplicated: z.boolean().meta({ description: 'It was counted before, not by this request' }),
+  })
+  .meta({ id: 'Conversion' });
+
+export const codeConversions = z
+  .object({
+    from: day,
+    to: day,
+    conversions: count,
+    value: z.number(),
+    data: z
+      .array(z.object({ date: day, conversions: count, value: z.number() }))
+      .meta({ description: 'Days that have some, oldest first' }),
+  })
+  .meta({ id: 'CodeConversions' });
+
+export function viewCampaign(
+  record: CampaignRecord,
+  status: CampaignStatus,
+  codes: readonly string[],
+): z.input<typeof campaign> {
+  const { end } = record;
+  return {
+    id: record.id,
+    name: record.name,
+    startDate: formatDay(record.startDay),
+    endDate: record.endDay === undefined ? null : formatDay(record.endDay),
+    qrCodeIds: [...codes],
+    status,
+    createdAt: isoTime(record.createdAtMs),
+    updatedAt: isoTime(record.updatedAtMs),
+    result:
+      end === undefined
+        ? null
+        : {
+            endedAt: isoTime(end.atMs),
+            totalScans: end.totalScans,
+            uniqueScanners: end.uniqueScanners,
+            conversions: end.conversions,
+            conversionRate: end.conversionRate,
+          },
+  };
+}

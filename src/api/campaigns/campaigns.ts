@@ -1,0 +1,288 @@
+/**
+ * /campaigns: create, list, read, change, delete, and their numbers. Shapes in, records out; the rules
+ * are the campaigns room's.
+ */
+import type { z } from 'zod';
+import type { CampaignServices } from '../../campaigns/open-campaigns.ts';
+import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
+import type { Clock } from '../../model/clock.ts';
+import { formatDay } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import type { Actor } from '../../model/workspace.ts';
+import type { CampaignAnalytics } from '../../campaigns/campaign-report.ts';
+import {
+  checkLength,
+  fileName,
+  seriesAnswer,
+  seriesDescription,
+  seriesResult,
+  sharesAnswer,
+  sharesDescription,
+  sharesResult,
+  tableFormats,
+  tableTypes,
+  totalsColumns,
+  totalsRows,
+  varied,
+} from '../analytics/analytics-answers.ts';
+import {
+  campaign,
+  campaignAnalytics,
+  campaignBreakdownQuery,
+  campaignCreateBody,
+  campaignDeleted,
+  campaignListQuery,
+  campaignPage,
+  campaignPatchBody,
+  campaignSeriesQuery,
+  campaignSpanQuery,
+  viewCampaign,
+} from './campaign-schemas.ts';
+import { csvResult, formatOf } from '../csv.ts';
+import { noBody, noQuery } from '../fields.ts';
+import { checkOrder } from '../codes/qr-codes.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+
+const tag = 'CampaignServices';
+
+export interface CampaignsOptions {
+  readonly campaigns: CampaignServices;
+  readonly clock: Clock;
+}
+
+export function campaignRoutes(options: CampaignsOptions): Route[] {
+  return [
+    createOne(options),
+    listMany(options),
+    getOne(options),
+    patchOne(options),
+    deleteOne(options),
+    totals(options),
+    series(options),
+    shares(options),
+  ];
+}
+
+function createOne(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'POST',
+    path: '/campaigns',
+    operationId: 'createCampaign',
+    tag,
+    summary: 'Create a campaign',
+    description:
+      'Codes and a schedule of whole UTC days, both ends included. Emits `campaign.created` now and ' +
+      '`campaign.ended` within 5 minutes of the end, once.',
+    query: noQuery,
+    body: campaignCreateBody,
+    answer: { status: 201, schema: campaign, what: 'The campaign; Location names it' },
+    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    handle: async ({ actor, body: { name, startDate, endDate, qrCodeIds }, keep }) => {
+      const created = (record: CampaignRecord) =>
+        jsonResult(201, view(options, record), { Location: `/v1/campaigns/${record.id}` });
+      const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
+      const { book } = options.campaigns;
+      return created(await book.create(actor, draft, (record) => keep(created(record))));
+    },
+  });
+}
+
+function listMany(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/campaigns',
+    operationId: 'listCampaigns',
+    tag,
+    summary: 'List campaigns',
+    description: 'Newest first. A page past the end is empty.',
+    query: campaignListQuery,
+    body: noBody,
+    answer: { status: 200, schema: campaignPage, what: 'A page of campaigns' },
+    failures: [],
+    handle: async ({ actor, query }) => {
+      const found = options.campaigns.list.page(actor.workspaceNo, query);
+      const data: Array<z.input<typeof campaign>> = [];
+      for (const record of found.data) {
+        data.push(view(options, record));
+        // A campaign of 1,000 codes is about 1 ms of reading.
+        await new Promise<void>((resume) => setImmediate(resume));
+      }
+      const { page, limit } = query;
+      return jsonResult(200, {
+        data,
+        page,
+        total: found.total,
+        limit,
+        nextCursor: found.nextCursor,
+      });
+    },
+  });
+}
+
+function getOne(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/campaigns/:id',
+    operationId: 'getCampaign',
+    tag,
+    summary: 'Get a campaign',
+    description: 'With its codes, its status by the clock, and what it came to once it has ended.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: campaign, what: 'The campaign' },
+    failures: ['not_found'],
+    handle: ({ actor, params }) =>
+      jsonResult(200, view(options, mustFind(options, actor, params.id))),
+  });
+}
+
+function patchOne(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'PATCH',
+    path: '/campaigns/:id',
+    operationId: 'updateCampaign',
+    tag,
+    summary: 'Update a campaign',
+    description:
+      'JSON merge patch. A moved `endDate` moves the end, `null` takes it away; from the end on ' +
+      'schedule and codes stay as they are (409), only the name can change.',
+    query: noQuery,
+    body: campaignPatchBody,
+    answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },
+    failures: ['not_found', 'conflict', 'storage_full'],
+    handle: async ({ actor, params, body: { name, startDate, endDate, qrCodeIds } }) => {
+      const change = { name, startDay: startDate, endDay: endDate, qrCodeIds };
+      const record = await options.campaigns.book.change(actor, params.id ?? '', change);
+      return jsonResult(200, view(options, record));
+    },
+  });
+}
+
+function deleteOne({ campaigns }: CampaignsOptions): Route {
+  return createRoute({
+    method: 'DELETE',
+    path: '/campaigns/:id',
+    operationId: 'deleteCampaign',
+    tag,
+    summary: 'Delete a campaign',
+    description: 'For good. Its codes stay; an end that is due is told before, one to come never.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: campaignDeleted, what: 'It is deleted' },
+    failures: ['not_found', 'storage_full'],
+    handle: async ({ actor, params }) => {
+      const { id } = await campaigns.book.delete(actor, params.id ?? '');
+      return jsonResult(200, { deleted: true, id });
+    },
+  });
+}
+
+function totals(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/campaigns/:id/analytics',
+    operationId: 'getCampaignAnalytics',
+    tag,
+    summary: 'Campaign analytics',
+    description:
+      'Scans inside the schedule, over all codes: sums, and the union of the scanners. ' +
+      '`conversionRate` is conversions divided by scans.',
+    query: campaignSpanQuery,
+    body: noBody,
+    answer: { status: 200, schema: campaignAnalytics, what: 'The numbers', mediaTypes: tableTypes },
+    failures: ['not_found'],
+    handle: async ({ actor, params, query, header }) => {
+      const record = mustFind(options, actor, params.id);
+      const found = await options.campaigns.report.analytics(record, spanOf(query));
+      const format = formatOf(query.format, header('accept'), tableFormats);
+      if (format === 'json') return jsonResult(200, found, varied);
+      const { fromDay, toDay } = options.campaigns.report.seriesDays(record, spanOf(query));
+      const range = { from: formatDay(fromDay), to: formatDay(toDay) };
+      return csvResult(fileName('campaign', range), totalsColumns, rowsOf(found));
+    },
+  });
+}
+
+function series(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/campaigns/:id/analytics/timeseries',
+    operationId: 'getCampaignTimeseries',
+    tag,
+    summary: 'Campaign scans over time',
+    description: `${seriesDescription} Only days of the schedule, until today.`,
+    query: campaignSeriesQuery,
+    body: noBody,
+    answer: seriesAnswer,
+    failures: ['not_found'],
+    handle: async ({ actor, params, query, header }) => {
+      const record = mustFind(options, actor, params.id);
+      const { report } = options.campaigns;
+      const { interval } = query;
+      const range = report.seriesDays(record, spanOf(query));
+      checkLength(range, interval);
+      const data = await report.timeseries(record, spanOf(query), interval);
+      const format = formatOf(query.format, header('accept'), tableFormats);
+      return seriesResult(range, interval, data, format);
+    },
+  });
+}
+
+function shares(options: CampaignsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/campaigns/:id/analytics/breakdown',
+    operationId: 'getCampaignBreakdown',
+    tag,
+    summary: 'Campaign scans by dimension',
+    description: sharesDescription,
+    query: campaignBreakdownQuery,
+    body: noBody,
+    answer: sharesAnswer,
+    failures: ['not_found'],
+    handle: async ({ actor, params, query, header }) => {
+      const record = mustFind(options, actor, params.id);
+      const { report } = options.campaigns;
+      const { by } = query;
+      const data = await report.breakdown(record, spanOf(query), by);
+      const format = formatOf(query.format, header('accept'), tableFormats);
+      return sharesResult(report.seriesDays(record, spanOf(query)), by, data, format);
+    },
+  });
+}
+
+function view({ campaigns, clock }: CampaignsOptions, record: CampaignRecord) {
+  const status = campaignStatusAt(record, clock.now());
+  return viewCampaign(record, status, campaigns.book.qrCodeIdsOf(record));
+}
+
+function mustFind(
+  { campaigns }: CampaignsOptions,
+  actor: Actor,
+  id: string | undefined,
+): CampaignRecord {
+  const found = campaigns.book.find(actor.workspaceNo, id ?? '');
+  if (found !== undefined) return found;
+  throw new Failure('not_found', 'There is no campaign with this id');
+}
+
+/** @throws Failure when it is backwards */
+function spanOf({ from, to }: Pick<z.output<typeof campaignSpanQuery>, 'from' | 'to'>) {
+  checkOrder(from, to);
+  return { fromDay: from, toDay: to };
+}
+
+function rowsOf(found: CampaignAnalytics): Array<[string, string, number]> {
+  return [
+    ...totalsRows(found),
+    ['conversions', '', found.conversions],
+    ['conversionValue', '', found.conversionValue],
+    ['conversionRate', '', found.conversionRate],
+    ...found.codes.map(({ qrId, totalScans }): [string, string, number] => [
+      'code',
+      qrId,
+      totalScans,
+    ]),
+    ...found.timeseries.map(({ date, scans }): [string, string, number] => ['day', date, scans]),
+  ];
+}

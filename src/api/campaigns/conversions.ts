@@ -1,0 +1,98 @@
+/** /conversions: telling what a scan led to, and reading it back per code. */
+import type { Codes } from '../../codes/codes.ts';
+import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
+import type { Clock } from '../../model/clock.ts';
+import { dayOf, formatDay, isoTime } from '../../model/day.ts';
+import { spanOnlyQuery, codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
+import { noBody, noQuery } from '../fields.ts';
+import { checkOrder, unknownCode } from '../codes/qr-codes.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+
+const tag = 'CampaignServices';
+
+export interface ConversionsOptions {
+  readonly conversions: Conversions;
+  readonly codes: Codes;
+  readonly clock: Clock;
+}
+
+export function conversionRoutes(options: ConversionsOptions): Route[] {
+  return [createOne(options), listDays(options)];
+}
+
+function createOne({ conversions }: ConversionsOptions): Route {
+  return createRoute({
+    method: 'POST',
+    path: '/conversions',
+    operationId: 'createConversion',
+    tag,
+    summary: 'Count a conversion',
+    description:
+      'Counts for the code and the present UTC day, and so for every campaign that has both. With an ' +
+      '`externalId` known for 90 days nothing is counted: 200 with the first, or 409 when the code or ' +
+      'the value differs.',
+    query: noQuery,
+    body: conversionBody,
+    answer: {
+      status: 201,
+      schema: conversion,
+      what: 'It is counted; Location sums the code’s',
+      known: 'Its `externalId` was counted before: the first',
+    },
+    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    handle: async ({ actor, body: { qrId, value, externalId }, keep }) => {
+      const answer = (made: Conversion) =>
+        jsonResult(made.isRepeated ? 200 : 201, viewOf(made), {
+          Location: `/v1/qr-codes/${made.qrId}/conversions`,
+        });
+      const draft = { qrId, value: value ?? null, externalId };
+      return answer(await conversions.record(actor, draft, (made) => keep(answer(made))));
+    },
+  });
+}
+
+function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/qr-codes/:id/conversions',
+    operationId: 'getConversions',
+    tag,
+    summary: 'Conversions of a code',
+    description: 'By UTC day, over a range of days, both ends included.',
+    query: spanOnlyQuery,
+    body: noBody,
+    answer: { status: 200, schema: codeConversions, what: 'The sums' },
+    failures: ['not_found'],
+    handle: ({ actor, params, query }) => {
+      const code = codes.findKept(actor.workspaceNo, params.id ?? '');
+      if (code === undefined) throw unknownCode();
+      const createdDay = dayOf(code.createdAtMs);
+      const from = query.from ?? createdDay;
+      const to = query.to ?? Math.max(dayOf(clock.now()), from);
+      checkOrder(from, to);
+      const days = conversions.daysOf(code.no, from, to);
+      const { count, value } = conversions.sumOf([code.no], from, to);
+      return jsonResult(200, {
+        from: formatDay(from),
+        to: formatDay(to),
+        conversions: count,
+        value,
+        data: days.map((one) => ({
+          date: formatDay(one.day),
+          conversions: one.count,
+          value: one.value,
+        })),
+      });
+    },
+  });
+}
+
+function viewOf({ qrId, value, externalId, createdAtMs, isRepeated }: Conversion) {
+  return {
+    qrId,
+    value,
+    externalId: externalId ?? null,
+    createdAt: isoTime(createdAtMs),
+    deduplicated: isRepeated,
+  };
+}

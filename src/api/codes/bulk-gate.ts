@@ -1,0 +1,55 @@
+/**
+ * How many bulk requests are read and made at a time: each may hold the rows of 24 MB of body and what it
+ * answers, so the product is the memory they can take (measured: 3 × 260 MB). The others wait, their
+ * bodies paused; beyond the waiting room it is 503. A workspace has at most two of the places, so one cannot
+ * keep out the rest.
+ */
+import { Failure } from '../../model/failure.ts';
+
+const atOnceMax = 3;
+const atOncePerWorkspaceMax = 2;
+const waitingMax = 32;
+const retryAfterSeconds = 5;
+
+interface Waiting {
+  readonly workspaceNo: number;
+  readonly enter: () => void;
+}
+
+export class BulkGate {
+  readonly #inside = new Map<number, number>();
+  #waiting: Waiting[] = [];
+
+  /** @returns gives the place back @throws Failure overloaded */
+  async enter(workspaceNo: number): Promise<() => void> {
+    if (!this.#hasPlace(workspaceNo)) {
+      if (this.#waiting.length >= waitingMax) {
+        throw new Failure('overloaded', 'Too many bulk requests wait', { retryAfterSeconds });
+      }
+      await new Promise<void>((enter) => this.#waiting.push({ workspaceNo, enter }));
+    } else {
+      this.#take(workspaceNo);
+    }
+    return () => this.#leave(workspaceNo);
+  }
+
+  #hasPlace(workspaceNo: number): boolean {
+    const all = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
+    return all < atOnceMax && (this.#inside.get(workspaceNo) ?? 0) < atOncePerWorkspaceMax;
+  }
+
+  #take(workspaceNo: number): void {
+    this.#inside.set(workspaceNo, (this.#inside.get(workspaceNo) ?? 0) + 1);
+  }
+
+  #leave(workspaceNo: number): void {
+    const left = (this.#inside.get(workspaceNo) ?? 1) - 1;
+    if (left === 0) this.#inside.delete(workspaceNo);
+    else this.#inside.set(workspaceNo, left);
+    const next = this.#waiting.find((waiting) => this.#hasPlace(waiting.workspaceNo));
+    if (next === undefined) return;
+    this.#waiting = this.#waiting.filter((waiting) => waiting !== next);
+    this.#take(next.workspaceNo);
+    next.enter();
+  }
+}

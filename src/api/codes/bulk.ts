@@ -1,0 +1,300 @@
+/**
+ * POST /qr-codes/bulk: up to 10,000 codes by one request.
+ *
+ *   body in pieces -> rows (JSON, NDJSON or CSV), all of them -> 50 rows a transaction -> lines
+ *
+ * A row is judged by the schema and the rules of a single create, and fails by itself. Answered as one JSON
+ * document, or with `Accept: application/x-ndjson` line by line as the rows are committed. Once read, a
+ * request is carried out whole, even when its client goes.
+ *
+ * Its Idempotency-Key is its own affair: the rows it has made are kept beside them, batch by batch
+ * (codes/bulk/bulk-requests.ts), so a request that was cut off goes on where it stopped.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import { nextTurn, smallPieces } from '../../codes/bulk/pieces.ts';
+import type { CodeDraft } from '../../codes/code-creation.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { QrCodeRecord } from '../../model/code.ts';
+import { Failure } from '../../model/failure.ts';
+import type { Actor } from '../../model/workspace.ts';
+import type { Idempotency } from '../../workspaces/idempotency.ts';
+import { BulkGate } from './bulk-gate.ts';
+import { type BulkFormat, bulkRows } from './bulk-rows.ts';
+import { createBody, qrCode } from './code-schemas.ts';
+import type { CodeView } from './code-view.ts';
+import { formatOf } from '../csv.ts';
+import { check, validationFailure } from '../faults.ts';
+import { count, noQuery } from '../fields.ts';
+import { LineQueue } from './line-queue.ts';
+import { problemKinds } from '../problem.ts';
+import { createFaults } from './qr-codes.ts';
+import {
+  mediaTypeOf,
+  mergeFaults,
+  type RawCall,
+  type Route,
+  type StreamedResult,
+} from '../route.ts';
+
+const rowsMax = 10_000;
+/** 10,000 rows of 2,500 bytes: the longest targets there are, with a name, a slug and tags. */
+const bodyBytesMax = 25_165_824;
+/** A body takes a place among few: a client that drips gives it back after this. */
+const bodyMsMax = 60_000;
+const ndjsonType = 'application/x-ndjson';
+const formats: ReadonlyMap<string, BulkFormat> = new Map([
+  ['application/json', 'json'],
+  [ndjsonType, 'ndjson'],
+  ['application/ndjson', 'ndjson'],
+  ['text/csv', 'csv'],
+]);
+
+export interface BulkOptions {
+  readonly codes: Codes;
+  readonly view: CodeView;
+  readonly ownHosts: readonly string[];
+  readonly idempotency: Idempotency;
+  readonly clock: Clock;
+}
+
+const rowError = z.object({
+  code: z.string().meta({ example: 'slug_taken' }),
+  detail: z.string(),
+  errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
+});
+const rowResult = z
+  .object({
+    index: count.meta({ description: 'Row, from 0' }),
+    status: z
+      .int()
+      .meta({ description: '201, or what a single create would answer', example: 201 }),
+    qrCode: qrCode.optional().meta({ description: 'When it was created' }),
+    error: rowError.optional().meta({ description: 'When it was not' }),
+  })
+  .meta({ id: 'BulkRowResult' });
+const bulkAnswer = z
+  .object({ created: count, failed: count, results: z.array(rowResult) })
+  .meta({ id: 'BulkAnswer' });
+
+export function bulkRoutes(options: BulkOptions): Route[] {
+  const gate = new BulkGate();
+  return [
+    {
+      method: 'POST',
+      path: '/qr-codes/bulk',
+      operationId: 'createQrCodes',
+      tag: 'QR codes',
+      summary: 'Create many QR codes',
+      description:
+        `Up to ${rowsMax.toLocaleString('en')} codes by one request of at most 24 MB: a JSON list, ` +
+        'NDJSON, or CSV whose first row names the columns (`target`, `type`, `dynamic`, `name`, `slug`, `tags` separated by ' +
+        '`;` or `|`, `campaignId`, `expiresAt`, `scanLimit`, `externalId`, `metadata.…`). ' +
+        'A row that fails stops no other; a body that cannot be read, or has too many rows, creates ' +
+        'nothing. With `Accept: application/x-ndjson` each result comes as a line when it is ' +
+        'committed, and `{created, failed}` as the last. Sent again under its Idempotency-Key, a ' +
+        'request that was cut off goes on where it stopped. Emits `qr.created` for each code.',
+      query: noQuery,
+      body: z.array(createBody).max(rowsMax),
+      bodyMedia: [ndjsonType, 'text/csv'],
+      answer: {
+        status: 200,
+        schema: bulkAnswer,
+        what: 'What became of each row',
+        mediaTypes: ['application/json', ndjsonType],
+      },
+      keepsItsAnswer: true,
+      bodyBytesMax,
+      failures: ['idempotency_conflict', 'storage_full'],
+      run: async (call) => {
+        const { actor } = call;
+        if (actor === undefined) throw new Error('Cannot create codes: no actor');
+        const format = bodyFormatOf(call);
+        const leave = await gate.enter(actor.workspaceNo);
+        const request = new BulkCall(options, actor, call);
+        return await request.answer(format, leave);
+      },
+    },
+  ];
+}
+
+/** @throws Failure unsupported_media_type */
+function bodyFormatOf({ contentType }: RawCall): BulkFormat {
+  const { name, isUtf8 } = mediaTypeOf(contentType);
+  const format = formats.get(name);
+  if (format !== undefined && isUtf8) return format;
+  const detail =
+    'Cannot read the body: expected Content-Type: application/json, application/x-ndjson or text/csv in UTF-8';
+  throw new Failure('unsupported_media_type', detail);
+}
+
+interface Outcome {
+  readonly created: number;
+  readonly failed: number;
+}
+const outcome = z.object({ created: count, failed: count });
+
+/** One request on its way. */
+class BulkCall {
+  readonly #options: BulkOptions;
+  readonly #actor: Actor;
+  readonly #call: RawCall;
+  #isReplayed = false;
+
+  constructor(options: BulkOptions, actor: Actor, call: RawCall) {
+    this.#options = options;
+    this.#actor = actor;
+    this.#call = call;
+  }
+
+  /** @param leave called once when the rows are made, or never will be */
+  async answer(format: BulkFormat, leave: () => void): Promise<StreamedResult> {
+    const accept = this.#call.header('accept');
+    const isStream = formatOf(undefined, accept, ['json', 'ndjson']) === 'ndjson';
+    const lines = new LineQueue();
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
+    const done = this.#perform(format, (made) => {
+      lines.push(made);
+      start();
+    }).finally(leave);
+    void close(lines, done, isStream ? 'with sums' : 'bare');
+    // Whatever refuses the request as a whole comes before its first line.
+    if (isStream) {
+      await Promise.race([started, done]);
+      return this.#result(ndjsonType, ndjson(lines));
+    }
+    return this.#result('application/json', document(await done, lines));
+  }
+
+  #result(type: string, body: AsyncIterable<Uint8Array>): StreamedResult {
+    const replayed = this.#isReplayed ? { 'Idempotent-Replayed': 'true' } : {};
+    return { status: 200, headers: { 'Content-Type': type, ...replayed }, body };
+  }
+
+  async #perform(
+    format: BulkFormat,
+    onLines: (lines: readonly string[]) => void,
+  ): Promise<Outcome> {
+    const { rows, fingerprint } = await this.#read(format);
+    const { codes, idempotency } = this.#options;
+    const { workspaceNo } = this.#actor;
+    const key = this.#call.header('idempotency-key');
+    const run = async () =>
+      await codes.bulk.run(this.#actor, {
+        rows: rows.length,
+        draftOf: (index) => this.#draft(rows[index]),
+        lineOf: (index, made) => this.#line(index, made),
+        onLines,
+        idempotency: key === undefined ? undefined : { key, fingerprint },
+      });
+    if (key === undefined) return sumsOf(await run());
+    const { answer, replayed } = await idempotency.run(workspaceNo, key, fingerprint, async () => {
+      const summary = await run();
+      // An answer that is cut is not the last word: the same request may go on.
+      return {
+        status: summary.isCut ? 507 : 200,
+        headers: {},
+        body: JSON.stringify(sumsOf(summary)),
+      };
+    });
+    this.#isReplayed = replayed;
+    if (replayed) for (const kept of codes.bulk.linesOf(workspaceNo, key)) onLines(kept);
+    return outcome.parse(JSON.parse(answer.body));
+  }
+
+  /** @throws Failure for a body that cannot be read as a whole, or has too many rows */
+  async #read(format: BulkFormat): Promise<{ readonly rows: unknown[]; fingerprint: string }> {
+    const hash = createHash('sha256').update(`POST /v1/qr-codes/bulk\n${format}\n`);
+    const rows: unknown[] = [];
+    for await (const { value } of bulkRows(format, smallPieces(this.#pieces(hash)))) {
+      if (rows.length === rowsMax) throw tooManyRows();
+      rows.push(value);
+    }
+    return { rows, fingerprint: hash.digest('base64url') };
+  }
+
+  async *#pieces(hash: { update(bytes: Uint8Array): unknown }): AsyncGenerator<Uint8Array> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + bodyMsMax;
+    for await (const piece of this.#call.chunks()) {
+      if (clock.monotonicMs() > endMs) {
+        throw new Failure('request_timeout', 'Cannot read the body: it did not arrive in time');
+      }
+      hash.update(piece);
+      yield piece;
+    }
+  }
+
+  #draft(value: unknown): CodeDraft | Failure {
+    if (value instanceof Failure) return value;
+    const checked = check(createBody, value);
+    if (!checked.ok) {
+      const more = createFaults(value, this.#options.ownHosts);
+      return validationFailure(mergeFaults(checked.faults, more), 'row');
+    }
+    const { expiresAt, ...rest } = checked.value;
+    return { ...rest, expiresAtMs: expiresAt };
+  }
+
+  #line(index: number, made: QrCodeRecord | Failure): string {
+    if (!(made instanceof Failure)) {
+      return JSON.stringify({ index, status: 201, qrCode: this.#options.view.whole(made) });
+    }
+    const { code, message: detail, faults } = made;
+    const errors = faults.length > 0 ? { errors: faults } : {};
+    return JSON.stringify({
+      index,
+      status: problemKinds[code].status,
+      error: { code, detail, ...errors },
+    });
+  }
+}
+
+function sumsOf({ created, failed }: Outcome): Outcome {
+  return { created, failed };
+}
+
+/** Ends the lines when the rows are made. */
+async function close(
+  lines: LineQueue,
+  done: Promise<Outcome>,
+  ending: 'with sums' | 'bare',
+): Promise<void> {
+  try {
+    const sums = await done;
+    if (ending === 'with sums') lines.push([JSON.stringify(sums)]);
+    lines.end();
+  } catch (error) {
+    lines.fail(error);
+  }
+}
+
+/** The lines as one JSON document. */
+async function* document(
+  { created, failed }: Outcome,
+  batches: AsyncIterable<readonly string[]>,
+): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`{"created":${created},"failed":${failed},"results":[`);
+  let separator = '';
+  for await (const lines of batches) {
+    yield Buffer.from(separator + lines.join(','));
+    separator = ',';
+    await nextTurn();
+  }
+  yield Buffer.from(']}');
+}
+
+/** The lines as they are. */
+async function* ndjson(batches: AsyncIterable<readonly string[]>): AsyncGenerator<Uint8Array> {
+  for await (const lines of batches) {
+    yield Buffer.from(`${lines.join('\n')}\n`);
+    await nextTurn();
+  }
+}
+
+function tooManyRows(): Failure {
+  const message = `At most ${rowsMax} rows a request; nothing was created`;
+  const faults = [{ path: '', code: 'too_many_rows', message }];
+  return new Failure('validation_failed', message, { faults });
+}

@@ -1,0 +1,198 @@
+/**
+ * QR codes on the wire: what a client may send and what it gets.
+ * The rules of targets, slugs and limits are those of the codes room; here is only their shape.
+ * Objects are strict: an unknown field is a typing error that should be told, not swallowed.
+ */
+import { z } from 'zod';
+import {
+  externalIdLengthMax,
+  metadataBytesMax,
+  metadataKeysMax,
+  nameLengthMax,
+  scanLimitMax,
+  searchLengthMax,
+  slugPattern,
+  tagLengthMax,
+  tagsMax,
+} from '../../codes/rules.ts';
+import { design, designPatch } from '../../images/design/design.ts';
+import { codeTypes } from '../../model/code.ts';
+import { parseId } from '../../model/ids.ts';
+import { count, moment, pageQuery, plainText, queryDay, time } from '../fields.ts';
+
+/** The longest target of any type; the type's own rule may be stricter. */
+const targetLengthMax = 8_192;
+
+const type = z.enum(codeTypes).meta({
+  description: 'What the code holds. `url` may be dynamic; the others are static',
+  example: 'url',
+});
+const target = z.string().min(1).max(targetLengthMax).meta({
+  description: 'Where the code leads; for other types their content',
+  example: 'https://example.com/menu',
+});
+const name = plainText(nameLengthMax).meta({ description: 'For people', example: 'Table 12' });
+const slug = z
+  .string()
+  .regex(slugPattern, 'Expected 3 to 64 letters, digits, _ or -')
+  .meta({ description: 'Custom short code, unique for ever', example: 'menu-12' });
+const tags = z
+  .array(plainText(tagLengthMax))
+  .max(tagsMax)
+  .meta({ example: ['menu', 'berlin'] });
+const scanLimit = z
+  .int()
+  .min(1)
+  .max(scanLimitMax)
+  .meta({ description: 'Scans after which the code answers 410', example: 10_000 });
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (value) => Object.keys(value).length <= metadataKeysMax,
+    `Expected at most ${metadataKeysMax} keys`,
+  )
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= metadataBytesMax,
+    `Expected at most ${metadataBytesMax} bytes of JSON`,
+  )
+  .meta({ description: 'Yours: kept and returned as it is', example: { table: 12 } });
+const campaignId = z
+  .string()
+  .refine((text) => parseId('cmp', text) !== undefined, 'Expected a campaign id (cmp_…)')
+  .meta({ example: 'cmp_01k3zq8m4hd2v7c5x9ab' });
+const externalId = plainText(externalIdLengthMax).meta({ description: 'Your own id of it' });
+const expiresAt = moment.meta({ description: 'From then on the code answers 410' });
+
+/** A field that may be left out, or be null: that is how answers write what is not set. */
+function unset<Field extends z.ZodType>(field: Field) {
+  return field.nullish().transform((value) => value ?? undefined);
+}
+
+export const createBody = z
+  .strictObject({
+    type: type.optional().meta({ description: 'Default `url`' }),
+    target,
+    dynamic: z.boolean().optional().meta({
+      description: 'Default true for `url`: a printed code whose target can change',
+    }),
+    name: unset(name),
+    slug: unset(slug),
+    campaignId: unset(campaignId),
+    tags: unset(tags),
+    expiresAt: unset(expiresAt),
+    scanLimit: unset(scanLimit),
+    metadata: unset(metadata),
+    externalId: unset(externalId),
+    design: unset(design),
+  })
+  .meta({ id: 'QrCodeCreate' });
+
+export const patchBody = z
+  .strictObject({
+    target: target.optional(),
+    name: name.nullable().optional(),
+    tags: tags.nullable().optional(),
+    expiresAt: expiresAt.nullable().optional(),
+    scanLimit: scanLimit.nullable().optional(),
+    metadata: metadata.nullable().optional(),
+    campaignId: campaignId.nullable().optional(),
+    design: designPatch.nullable().optional(),
+  })
+  .meta({ id: 'QrCodePatch', description: 'JSON merge patch: absent keeps, null removes' });
+
+export const putBody = z
+  .strictObject({
+    target,
+    name: unset(name),
+    tags: unset(tags),
+    expiresAt: unset(expiresAt),
+    scanLimit: unset(scanLimit),
+    metadata: unset(metadata),
+    campaignId: unset(campaignId),
+    design: unset(design),
+  })
+  .meta({ id: 'QrCodePut', description: 'Full replacement: absent or null resets' });
+
+export const listQuery = z.object({
+  ...pageQuery,
+  type: z.enum(codeTypes).optional(),
+  campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
+  from: queryDay.optional().meta({ description: 'Created on this UTC day or later' }),
+  to: queryDay.optional().meta({ description: 'Created on this UTC day or before' }),
+  search: z.string().min(1).max(searchLengthMax).optional().meta({
+    description: 'Text in name, target, short code or external id',
+  }),
+  tag: plainText(tagLengthMax).optional(),
+  dynamic: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({ override: { type: 'boolean', enum: undefined } }),
+});
+
+const id = z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+const shortUrl = z.string().optional().meta({
+  description: 'The printed address; dynamic codes only',
+  example: 'http://localhost:8081/K7RM2X9D',
+});
+const imageUrl = z
+  .string()
+  .meta({ example: 'http://localhost:8080/i/qr_01k3zq8m4hd2v7c5x9ab.png' });
+
+export const qrCode = z
+  .object({
+    id,
+    type,
+    target: z.string().meta({ example: 'https://example.com/menu' }),
+    dynamic: z.boolean(),
+    shortUrl,
+    imageUrl,
+    slug: z
+      .string()
+      .nullable()
+      .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' }),
+    name: z.string().nullable().meta({ example: 'Table 12' }),
+    tags: z.array(z.string()).meta({ example: ['menu'] }),
+    campaignId: z.string().nullable().meta({ description: 'As set on the code', example: null }),
+    campaignIds: z.array(z.string()).meta({ description: 'Every campaign it is in', example: [] }),
+    expiresAt: time.nullable().meta({ example: null }),
+    scanLimit: count.nullable().meta({ example: null }),
+    metadata: z.record(z.string(), z.unknown()).meta({ example: { table: 12 } }),
+    design: design.nullable().meta({ description: 'Null = the plain image' }),
+    externalId: z.string().nullable().meta({ example: null }),
+    scans: count.meta({ description: 'Lifetime scans, bots and prefetches not counted' }),
+    createdBy: z.string().meta({ description: 'User id', example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
+    createdAt: time,
+    updatedAt: time,
+  })
+  .meta({ id: 'QrCode' });
+
+export const qrCodeItem = z
+  .object({
+    id,
+    type,
+    target: z.string().meta({ example: 'https://example.com/menu' }),
+    scans: count,
+    createdAt: time,
+    name: z.string().nullable().meta({ example: 'Table 12' }),
+    dynamic: z.boolean(),
+    shortUrl,
+    imageUrl,
+    tags: z.array(z.string()).meta({ example: ['menu'] }),
+  })
+  .meta({ id: 'QrCodeItem' });
+
+export const qrCodePage = z
+  .object({
+    data: z.array(qrCodeItem),
+    page: z.int().min(1).meta({ example: 1 }),
+    total: count,
+    limit: z.int().min(1).max(100).meta({ example: 20 }),
+    nextCursor: z
+      .string()
+      .optional()
+      .meta({ description: 'Absent on the last page', example: 'eyJhIjoxfQ' }),
+  })
+  .meta({ id: 'QrCodePage' });
+
+export const deleted = z.object({ deleted: z.literal(true), id }).meta({ id: 'Deleted' });

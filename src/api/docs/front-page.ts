@@ -1,0 +1,34 @@
+/** What stands at `/` where the dashboard could not be built: where one is, and the first thing to do. */
+import type { Reply } from '../../http/request.ts';
+import { escapeHtml, logo, pageReply } from './page.ts';
+
+/** @param publicUrl the API's public address, without /v1 */
+export function frontPage(publicUrl: string): Reply {
+  const body = `<div class="front">
+<a class="brand" href="/">${logo}Quietzone</a>
+<h1>Your QR code service is running.</h1>
+<p class="lead">Print a code once, change where it leads whenever you like, and see every scan.
+The dashboard could not be built, the log says why; the API does everything that it does.</p>
+<ul class="links">
+<li><a href="/docs"><b>API reference</b><span>Every operation, with examples</span></a></li>
+<li><a href="/v1/openapi.json"><b>OpenAPI 3.1</b><span>For generators and clients</span></a></li>
+<li><a href="/health/ready"><b>Health</b><span>Is it ready, and if not, why</span></a></li>
+</ul>
+<p>Make a first code with the API key that was printed at the first start
+(<code>quietzone keys create --name me</code> makes another):</p>
+<pre><code>${firstRequest(publicUrl)}</code></pre>
+<p class="soft">The answer holds <code>shortUrl</code>, which is what the code says, and
+<code>imageUrl</code>, which is the picture to print.</p>
+<p class="soft">Countries and cities of scans: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and
+<a href="https://www.nro.net">NRO</a>, CC BY 4.0.</p>
+</div>`;
+  return pageReply('Quietzone', body);
+}
+
+/** The `curl` that creates a code, as markup. */
+export function firstRequest(publicUrl: string): string {
+  return escapeHtml(`curl ${publicUrl}/v1/qr-codes \\
+  -H "Authorization: Bearer $API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"target": "https://example.com/menu"}'`);
+}

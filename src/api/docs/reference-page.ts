@@ -1,0 +1,240 @@
+/**
+ * /docs: the API reference, drawn on the server from the OpenAPI document.
+ *
+ * Bundles that do this in the browser weigh 1 to 3 MB, need `unsafe-inline` styles or more, and show
+ * nothing without JavaScript. This page is about 100 KB, has no script, prints, and can be searched.
+ */
+import type { Reply } from '../../http/request.ts';
+import { roles } from '../../model/workspace.ts';
+import { firstRequest } from './front-page.ts';
+import type { OpenApi } from '../openapi.ts';
+import { escapeHtml, logo, pageReply, prose } from './page.ts';
+import { problemKinds } from '../problem.ts';
+import { type Access, operationAccess } from '../roles.ts';
+import type { Route } from '../route.ts';
+import { exampleOf, fieldRows, parseSchema, resolve, type Schema } from './schema-markup.ts';
+
+export function referencePage(document: OpenApi, routes: readonly Route[]): Reply {
+  const tags = [...new Set(routes.map((route) => route.tag))];
+  const server = document.servers?.[0]?.url ?? '';
+  const groups = tags.map((tag) => {
+    const items = routes.filter((route) => route.tag === tag);
+    const markup = items.map((route) => operation(document, route, server)).join('\n');
+    return `<section><h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>\n${markup}</section>`;
+  });
+  const body = `<div class="shell">
+<nav aria-label="Contents">${navigation(tags, routes)}</nav>
+<main>
+<h1>API reference</h1>
+${introduction(server)}
+${groups.join('\n')}
+${problems()}
+</main>
+</div>`;
+  return pageReply('Quietzone API reference', body);
+}
+
+function navigation(tags: readonly string[], routes: readonly Route[]): string {
+  const entry = (route: Route): string =>
+    `<li><a href="#${route.operationId}">${verb(route)}${escapeHtml(route.summary)}</a></li>`;
+  const groups = tags.map((tag) => {
+    const items = routes.filter((route) => route.tag === tag).map(entry);
+    return `<h4>${escapeHtml(tag)}</h4><ul>${items.join('')}</ul>`;
+  });
+  return `<a class="brand" href="/">${logo}Quietzone</a>
+<h4>Basics</h4><ul>
+<li><a href="#start">First request</a></li>
+<li><a href="#limits">Limits</a></li>
+<li><a href="#retries">Safe retries</a></li>
+<li><a href="#lists">Lists</a></li>
+<li><a href="#images">Images</a></li>
+<li><a href="#errors">Errors</a></li>
+</ul>
+${groups.join('\n')}
+<h4>Guides</h4><ul><li><a href="/docs/webhooks">Receiving webhooks</a></li></ul>
+<h4>Machine-readable</h4><ul><li><a href="/v1/openapi.json">openapi.json</a></li></ul>`;
+}
+
+function introduction(server: string): string {
+  const publicUrl = server.replace(/\/v1$/, '');
+  return `<p class="soft">Base address <code>${escapeHtml(server)}</code>. Bodies are JSON in UTF-8;
+times are ISO 8601, UTC, with milliseconds; days are <code>YYYY-MM-DD</code>.</p>
+<section><h2 id="start">First request</h2>
+<p>Every request carries an API key of its workspace. A key has a role:
+${roles.map((role) => `<code>${role}</code>`).join(' &gt; ')}; each operation names the least it asks for.</p>
+<pre><code>${firstRequest(publicUrl)}</code></pre></section>
+<section><h2 id="limits">Limits</h2>
+<p>Requests count per workspace in UTC minutes and days. Every answer says where you stand in the window
+that binds now: <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code>, and
+<code>X-RateLimit-Reset</code> in Unix seconds. A 429 adds <code>Retry-After</code>; after that many
+seconds the window is a new one. Redirects and images never count.</p></section>
+<section><h2 id="retries">Safe retries</h2>
+<p>Send an <code>Idempotency-Key</code> with a POST, and send the same again when the answer got lost:
+within 24 hours you get the first answer, marked <code>Idempotent-Replayed: true</code>, and nothing is
+made twice. Quote <code>X-Request-Id</code> when you ask for help.</p></section>
+<section><h2 id="lists">Lists</h2>
+<p>Newest first, by <code>page</code> and <code>limit</code>. For long lists pass <code>nextCursor</code>
+back as <code>cursor</code>: the thousandth page then costs what the first did.</p></section>
+<section><h2 id="images">Images</h2>
+<p><code>imageUrl</code> answers without a key. Change its ending for the format, <code>.png</code> or
+<code>.svg</code>, and add <code>size</code> (64 to 4096 pixels) or <code>download=1</code>.</p></section>`;
+}
+
+function operation(document: OpenApi, route: Route, server: string): string {
+  const item = document.paths?.[route.path.replace(/:(\w+)/g, '{$1}')];
+  const described = item?.[methodKey(route)];
+  const parameters = (described?.parameters ?? []).flatMap((parameter) =>
+    'name' in parameter && parameter.in !== 'path' ? [parameter] : [],
+  );
+  const request = described?.requestBody;
+  const bodySchema =
+    request !== undefined && 'content' in request
+      ? parseSchema(request.content['application/json']?.schema)
+      : undefined;
+  const answer: unknown = described?.responses?.[route.answer.status];
+  const answerSchema = contentSchema(answer);
+  const rows = parameters.map((parameter) => ({
+    name: parameter.name,
+    isRequired: parameter.required === true,
+    schema: parseSchema(parameter.schema) ?? {},
+    description: parameter.description,
+  }));
+  return `<article class="operation ${route.method.toLowerCase()}" id="${route.operationId}">
+<h3>${escapeHtml(route.summary)}</h3>
+<div class="address">${verb(route)}<code>/v1${escapeHtml(route.path)}</code>
+<span class="role">${accessText(operationAccess[route.operationId])}</span></div>
+<p>${prose(route.description)}</p>
+${rows.length === 0 ? '' : `<p class="caption">Parameters</p>${fieldRows(document, rows)}`}
+${bodySchema === undefined ? '' : `<p class="caption">Body</p>${bodyTable(document, bodySchema)}`}
+<p class="caption">Answer ${route.answer.status}</p>
+<p>${prose(route.answer.what)}.</p>
+${answerSchema === undefined ? '' : answerMarkup(document, answerSchema)}
+${route.failures.length === 0 ? '' : `<p class="soft">Errors beside the general ones: ${failureLinks(route)}.</p>`}
+${curl(route, server)}
+</article>`;
+}
+
+function accessText(access: Access): string {
+  if (access === 'public') return 'no key';
+  if (access === 'person') return 'signed in';
+  return access === 'signed' ? 'signed, no key' : `${access} and above`;
+}
+
+function bodyTable(document: OpenApi, schema: Schema): string {
+  const whole = resolve(document, schema);
+  const rows = Object.entries(whole.properties ?? {}).map(([name, field]) => ({
+    name,
+    isRequired: whole.required?.includes(name) === true,
+    schema: field,
+    description: undefined,
+  }));
+  return fieldRows(document, rows);
+}
+
+function answerMarkup(document: OpenApi, schema: Schema): string {
+  const example = JSON.stringify(exampleOf(document, schema), undefined, 2);
+  return `<pre><code>${escapeHtml(example)}</code></pre>
+<details><summary>Fields</summary>${bodyTable(document, schema)}</details>`;
+}
+
+function contentSchema(answer: unknown): Schema | undefined {
+  if (typeof answer !== 'object' || answer === null || !('content' in answer)) return undefined;
+  const { content } = answer;
+  if (typeof content !== 'object' || content === null) return undefined;
+  if (!('application/json' in content)) return undefined;
+  const media = content['application/json'];
+  if (typeof media !== 'object' || media === null || !('schema' in media)) return undefined;
+  return parseSchema(media.schema);
+}
+
+const sampleBodies: Readonly<Record<string, string>> = {
+  createQrCode: '{"target": "https://example.com/menu", "name": "Table 12", "tags": ["menu"]}',
+  createQrCodes: '[{"target": "https://example.com/1"}, {"target": "https://example.com/2"}]',
+  updateQrCode: '{"target": "https://example.com/winter-menu"}',
+  replaceQrCode: '{"target": "https://example.com/winter-menu", "name": "Table 12"}',
+  signIn: '{"email": "jane@example.com", "password": "…"}',
+  changePassword: '{"oldPassword": "…", "newPassword": "…"}',
+  createWorkspace: '{"name": "Second shop"}',
+  updateWorkspace: '{"name": "First shop"}',
+  createApiKey: '{"name": "Till", "role": "editor"}',
+  rotateApiKey: '{"overlapSeconds": 3600}',
+  createInvite: '{"email": "jane@example.com", "role": "editor"}',
+  acceptInvite: '{"token": "…", "name": "Jane", "password": "…"}',
+  updateMember: '{"role": "admin"}',
+  openCheckout: '{"plan": "pro", "interval": "month"}',
+  changeSubscription: '{"plan": "business"}',
+  cancelSubscription: '{"reason": "The campaign is over"}',
+  createWebhook: '{"url": "https://example.com/hooks/qr", "events": ["qr.scanned"]}',
+  updateWebhook: '{"enabled": true}',
+  rotateWebhookSecret: '{"overlapSeconds": 3600}',
+  testWebhook: '{"event": "qr.scanned"}',
+  replayDeadLetters: '{"from": "2026-03-01", "to": "2026-03-07"}',
+};
+
+const sampleIds: ReadonlyArray<readonly [start: string, prefix: string]> = [
+  ['/api-keys', 'key'],
+  ['/billing', 'chk'],
+  ['/team/invites', 'inv'],
+  ['/team/members', 'usr'],
+  ['/webhooks/dead-letters', 'dlv'],
+  ['/webhooks/deliveries', 'dlv'],
+  ['/webhooks', 'whk'],
+  ['/workspaces', 'ws'],
+];
+
+function sampleId(path: string): string {
+  const prefix = sampleIds.find(([start]) => path.startsWith(start))?.[1] ?? 'qr';
+  return `${prefix}_01k3zq8m4hd2v7c5x9ab`;
+}
+
+function credentials(access: Access): string[] {
+  if (access === 'public' || access === 'signed') return [];
+  if (access !== 'person') return ['-H "Authorization: Bearer $API_KEY"'];
+  return ['-H "Cookie: $SESSION_COOKIE"', '-H "X-CSRF-Token: $CSRF_TOKEN"'];
+}
+
+function curl(route: Route, server: string): string {
+  const address = `${server}${route.path.replace(/:\w+/, sampleId(route.path))}`;
+  const needs = route.operationId === 'getBreakdown' ? '?by=country' : '';
+  const body = sampleBodies[route.operationId];
+  const isImplied = route.method === 'GET' || (route.method === 'POST' && body !== undefined);
+  const lines = [
+    `curl ${isImplied ? '' : `-X ${route.method} `}"${address}${needs}"`,
+    ...credentials(operationAccess[route.operationId]),
+    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${body}'`]),
+  ];
+  return `<details><summary>As curl</summary><pre><code>${escapeHtml(lines.join(' \\\n  '))}</code></pre></details>`;
+}
+
+function problems(): string {
+  const rows = Object.entries(problemKinds).map(
+    ([code, { status, meaning }]) =>
+      `<tr id="error-${code}"><td>${status} <code>${code}</code></td><td>${prose(meaning)}</td></tr>`,
+  );
+  return `<section><h2 id="errors">Errors</h2>
+<p>Errors are <code>application/problem+json</code> (RFC 9457). Branch on <code>code</code>, which does
+not change; show <code>detail</code> and <code>errors</code> to people.</p>
+<div class="wide"><table><thead><tr><th>Status and code</th><th>Meaning</th></tr></thead>
+<tbody>${rows.join('')}</tbody></table></div></section>`;
+}
+
+function failureLinks(route: Route): string {
+  const links = route.failures.map(
+    (code) => `<a href="#error-${code}">${problemKinds[code].status} <code>${code}</code></a>`,
+  );
+  return links.join(', ');
+}
+
+function verb(route: Route): string {
+  const name = route.method.toLowerCase();
+  return `<span class="verb ${name}">${name === 'delete' ? 'del' : name}</span>`;
+}
+
+function methodKey(route: Route): 'get' | 'post' | 'patch' | 'put' | 'delete' {
+  const keys = { GET: 'get', POST: 'post', PATCH: 'patch', PUT: 'put', DELETE: 'delete' } as const;
+  return keys[route.method];
+}
+
+function anchor(text: string): string {
+  return text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+}

@@ -1,0 +1,209 @@
+/**
+ * GET /events: what happened, newest first, from two places: the management outbox and the scans.
+ *
+ *   outbox.newest(before sequence) --+
+ *                                    +--> by id, whose first 48 bits are the time --> page
+ *   report.events(before position) --+
+ *
+ * One opaque cursor carries a place in each, so a page never repeats or skips what another page had:
+ * an event that arrives late in one place stands before that place's cursor, with the new ones.
+ */
+import { z } from 'zod';
+import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
+import { Failure } from '../../model/failure.ts';
+import { idTimeMs } from '../../model/ids.ts';
+import type { Outbox } from '../../outbox/outbox.ts';
+import { noBody, queryInteger, time } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+import type { ScanReport } from '../services.ts';
+
+/** Rows of the outbox read at once, and batches read for one page when a filter drops most of them. */
+const batchRows = 200;
+const batchesMax = 25;
+
+const query = z.object({
+  type: z.enum(eventKinds).optional().meta({ description: 'Only events of this kind' }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items a page' }),
+  cursor: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before' }),
+});
+
+const eventPage = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          id: z.string().meta({ example: 'evt_01k3zq8m4hd2v7c5x9ab' }),
+          event: z.enum(eventKinds),
+          createdAt: time.optional().meta({ description: 'QR code events only' }),
+          data: z
+            .record(z.string(), z.unknown())
+            .meta({ example: { id: 'qr_01k3zq8m4hd2v7c5x9ab' } }),
+        })
+        .meta({ id: 'Event' }),
+    ),
+    limit: z.int().meta({ example: 20 }),
+    nextCursor: z.string().optional().meta({ example: 'eyJvIjo5fQ' }),
+  })
+  .meta({ id: 'EventPage' });
+
+/** Where a page starts in each place: absent = at the newest, null = nothing left. */
+const cursorShape = z.strictObject({
+  o: z.int().min(0).nullable().optional(),
+  s: z.string().max(300).nullable().optional(),
+});
+type Cursor = z.output<typeof cursorShape>;
+
+interface Placed {
+  readonly id: string;
+  readonly timeMs: number;
+  readonly event: unknown;
+  /** Sequence in the outbox; undefined for a scan. */
+  readonly sequence: number | undefined;
+}
+
+export interface EventsOptions {
+  readonly outbox: Outbox;
+  readonly report: ScanReport;
+}
+
+export function eventRoutes({ outbox, report }: EventsOptions): Route[] {
+  const list = createRoute({
+    method: 'GET',
+    path: '/events',
+    operationId: 'listEvents',
+    tag: 'Events',
+    summary: 'List events',
+    description: 'What happened in the workspace, newest first, as webhooks would carry it.',
+    query,
+    body: noBody,
+    answer: { status: 200, schema: eventPage, what: 'A page of events' },
+    failures: [],
+    handle: ({ actor, query: { type, limit, cursor } }) => {
+      const place = cursor === undefined ? {} : parseCursor(cursor);
+      const page = readPage(outbox, report, actor.workspaceNo, type, limit, place);
+      return jsonResult(200, { data: page.data, limit, nextCursor: page.next });
+    },
+  });
+  return [list];
+}
+
+function readPage(
+  outbox: Outbox,
+  report: ScanReport,
+  workspaceNo: number,
+  type: EventKind | undefined,
+  limit: number,
+  place: Cursor,
+): { data: unknown[]; next: string | undefined } {
+  const outboxPart =
+    type === 'qr.scanned'
+      ? { rows: [], rest: null }
+      : readOutbox(outbox, workspaceNo, type, limit, place.o);
+  const wantsScans = type === undefined || type === 'qr.scanned';
+  let scans = wantsScans ? readScans(report, workspaceNo, place.s, limit) : nothing;
+  const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
+  const taken = merged.filter((row) => row.sequence === undefined).length;
+  // Its cursor stands after a whole page: what was taken is read again as a page of its own.
+  if (taken < scans.rows.length) {
+    scans = taken === 0 ? unread(place.s) : readScans(report, workspaceNo, place.s, taken);
+  }
+  const rows = merge(outboxPart.rows.slice(0, limit - scans.rows.length), scans.rows);
+  const lastSequence = rows.findLast((row) => row.sequence !== undefined)?.sequence;
+  const isOutboxRead = outboxPart.rows.length === rows.length - scans.rows.length;
+  const o = isOutboxRead ? outboxPart.rest : (lastSequence ?? place.o);
+  const isEnd = o === null && scans.rest === null;
+  return {
+    data: rows.map((row) => row.event),
+    next: isEnd ? undefined : formatCursor({ o, s: scans.rest }),
+  };
+}
+
+interface Part {
+  readonly rows: readonly Placed[];
+  /** Where the next page starts here. */
+  readonly rest: string | null | undefined;
+}
+
+const nothing: Part = { rows: [], rest: null };
+const unread = (rest: string | null | undefined): Part => ({ rows: [], rest });
+
+function readScans(
+  report: ScanReport,
+  workspaceNo: number,
+  before: string | null | undefined,
+  limit: number,
+): Part {
+  if (before === null) return nothing;
+  const page = report.events(workspaceNo, before, limit);
+  return { rows: page.data.map(placeScan), rest: page.before ?? null };
+}
+
+function placeScan(event: EventEnvelope): Placed {
+  return { id: event.id, timeMs: idTimeMs(event.id), event, sequence: undefined };
+}
+
+/** Up to `limit` events of `type`; a filter reads on for a bounded number of rows. */
+function readOutbox(
+  outbox: Outbox,
+  workspaceNo: number,
+  type: EventKind | undefined,
+  limit: number,
+  start: number | null | undefined,
+): { rows: readonly Placed[]; rest: number | null } {
+  if (start === null) return { rows: [], rest: null };
+  const rows: Placed[] = [];
+  const rowsWanted = type === undefined ? limit : batchRows;
+  let before = start;
+  for (let batch = 0; batch < batchesMax; batch += 1) {
+    const found = outbox.newest(workspaceNo, before, rowsWanted);
+    for (const row of found) {
+      before = row.sequence;
+      if (type !== undefined && row.kind !== type) continue;
+      const event: unknown = JSON.parse(row.body);
+      rows.push({ id: row.id, timeMs: idTimeMs(row.id), event, sequence: row.sequence });
+      if (rows.length === limit) return { rows, rest: before };
+    }
+    if (found.length < rowsWanted) return { rows, rest: null };
+  }
+  return { rows, rest: before ?? null };
+}
+
+/** Newest first; each part keeps its own order, whatever its clock did. */
+function merge(outbox: readonly Placed[], scans: readonly Placed[]): Placed[] {
+  const merged: Placed[] = [];
+  let [one, two] = [0, 0];
+  for (;;) {
+    const [left, right] = [outbox[one], scans[two]];
+    if (left !== undefined && (right === undefined || left.timeMs >= right.timeMs)) {
+      merged.push(left);
+      one += 1;
+    } else if (right !== undefined) {
+      merged.push(right);
+      two += 1;
+    } else {
+      return merged;
+    }
+  }
+}
+
+function formatCursor(cursor: Cursor): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+function parseCursor(text: string): Cursor {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const cursor = cursorShape.safeParse(value);
+    if (cursor.success) return cursor.data;
+  } catch {
+    // Falls through: what is not JSON is as wrong as what has another shape.
+  }
+  throw new Failure('validation_failed', 'The query has one fault', {
+    faults: [{ path: 'cursor', code: 'invalid', message: 'Expected a nextCursor of this list' }],
+  });
+}

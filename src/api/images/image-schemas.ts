@@ -1,0 +1,87 @@
+/** Images, previews and logos on the wire. */
+import { z } from 'zod';
+import { design } from '../../images/design/design.ts';
+import { imageFormats, sizeMax, sizeMin, sizeStandard } from '../../images/draw/drawing.ts';
+import { logoMediaTypes } from '../../images/logo/logo.ts';
+import { codeTypes } from '../../model/code.ts';
+import { count, queryInteger, time } from '../fields.ts';
+
+/** Codes in one archive. */
+const archiveCodesMax = 1_000;
+/** A logo of 256 KB as base64, with room for being somewhat too large: that deserves a better answer. */
+export const designBodyBytesMax = 524_288;
+
+export const imageQuery = z.object({
+  size: queryInteger(sizeMin, sizeMax, sizeStandard),
+  download: z.enum(['0', '1']).default('0'),
+  v: z.string().max(64).optional(),
+});
+
+const codeId = z.string().max(64).meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+const size = z
+  .int()
+  .min(sizeMin)
+  .max(sizeMax)
+  .meta({ description: 'Edge in pixels; in points for PDF and EPS. Default 512', example: 1024 });
+
+export const archiveBody = z
+  .strictObject({
+    ids: z
+      .array(codeId)
+      .min(1)
+      .max(archiveCodesMax)
+      .refine((ids) => new Set(ids).size === ids.length, 'Expected each id once')
+      .meta({ description: 'Live codes of the workspace' }),
+    format: z.enum(imageFormats).default('png'),
+    size: size.default(sizeStandard),
+  })
+  .meta({ id: 'ImageArchiveRequest' });
+
+export const previewBody = z
+  .strictObject({
+    design: design.default({}),
+    id: codeId.optional().meta({ description: 'Draw this code' }),
+    target: z.string().min(1).max(8_192).optional().meta({
+      description: 'Draw a static code of this target. Without `id` and `target`: a short URL',
+    }),
+    type: z.enum(codeTypes).default('url').meta({ description: 'Of `target`' }),
+    format: z.enum(['svg', 'png']).default('svg'),
+    size: size.default(sizeStandard),
+  })
+  .refine(({ id, target }) => id === undefined || target === undefined, {
+    path: ['target'],
+    error: 'Expected `id` or `target`, not both',
+  })
+  .meta({ id: 'ImagePreviewRequest' });
+
+export const logoBody = z
+  .strictObject({
+    data: z
+      .string()
+      .regex(/^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/, {
+        error: 'Expected data:image/png;base64,… (png, jpeg, svg+xml)',
+      })
+      .meta({
+        description: 'The file as a data URL',
+        example: 'data:image/png;base64,iVBORw0KGgo=',
+      }),
+  })
+  .meta({ id: 'LogoUpload', description: 'Or the file itself as the body, with its media type' });
+
+export const logoBodyMedia: readonly string[] = logoMediaTypes;
+
+export const logo = z
+  .object({
+    id: z.string().meta({
+      description: 'For `design.logo`',
+      example: 'logo:0123456789abcdef0123456789abcdef',
+    }),
+    width: count.meta({ description: 'Pixels, as it is kept' }),
+    height: count,
+    bytes: count,
+    codes: count.meta({ description: 'Live codes that have it' }),
+    createdAt: time,
+  })
+  .meta({ id: 'Logo' });
+
+export const logoList = z.object({ data: z.array(logo), total: count }).meta({ id: 'LogoList' });

@@ -1,0 +1,39 @@
+/**
+ * Room for a logo: a body with a design may be larger than others, by the logo that it holds and by
+ * nothing else. Whatever else is large is refused as it is everywhere.
+ */
+import { Failure } from '../../model/failure.ts';
+import { designBodyBytesMax } from './image-schemas.ts';
+import { parseJson } from '../json.ts';
+import type { Route } from '../route.ts';
+
+/** @param bodyBytesMax of a body without a logo */
+export function withLogoRoom(route: Route, bodyBytesMax: number): Route {
+  return {
+    ...route,
+    bodyBytesMax: bodyBytesMax + designBodyBytesMax,
+    run: async (call) => {
+      const bytes = await call.body();
+      if (bytes.length > bodyBytesMax && bytes.length - logoLength(bytes) > bodyBytesMax) {
+        const detail = `Cannot read the body: without its logo it is larger than ${bodyBytesMax} bytes`;
+        throw new Failure('body_too_large', detail);
+      }
+      return await route.run(call);
+    },
+  };
+}
+
+/** Bytes of `design.logo`, which is ASCII when it is anything. */
+function logoLength(bytes: Uint8Array): number {
+  try {
+    const logo = fieldOf(fieldOf(parseJson(bytes), 'design'), 'logo');
+    return typeof logo === 'string' ? logo.length : 0;
+  } catch {
+    return 0;
+  }
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}

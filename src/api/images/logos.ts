@@ -1,0 +1,119 @@
+/**
+ * /logos: pictures for the middle of codes. Sent as a file or as a data URL, kept as a harmless PNG, named
+ * by their content: the same file is the same logo.
+ */
+import { logoName } from '../../images/design/design.ts';
+import type { Logo, Logos } from '../../images/logo/logos.ts';
+import { type LogoMediaType, logoMediaTypes } from '../../images/logo/logo.ts';
+import { isoTime } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import { noBody, noQuery } from '../fields.ts';
+import { check, validationFailure } from '../faults.ts';
+import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';
+import { parseJson } from '../json.ts';
+import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '../route.ts';
+
+const tag = 'QR codes';
+
+export function logoRoutes(logos: Logos): Route[] {
+  return [addOne(logos), listAll(logos), getOne(logos)];
+}
+
+function addOne(logos: Logos): Route {
+  return {
+    method: 'POST',
+    path: '/logos',
+    operationId: 'createLogo',
+    tag,
+    summary: 'Upload a logo',
+    description:
+      'PNG, JPEG or SVG of at most 256 KB. What is kept is a PNG of at most 1,024 pixels on an edge, ' +
+      'drawn anew; an SVG that refers to anything outside itself is refused.',
+    query: noQuery,
+    body: logoBody,
+    bodyMedia: logoBodyMedia,
+    bodyBytesMax: designBodyBytesMax,
+    answer: {
+      status: 201,
+      schema: logo,
+      what: 'The logo; its id goes into `design.logo`, Location names it',
+    },
+    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    run: async (call) => {
+      const { actor } = call;
+      if (actor === undefined) throw new Error('Cannot store a logo: no actor');
+      const { bytes, mediaType } = await readFile(call);
+      const added = await logos.add(actor.workspaceNo, bytes, mediaType);
+      const result = jsonResult(201, view(added), { Location: `/v1/logos/${added.id}` });
+      call.keep(result);
+      return result;
+    },
+  };
+}
+
+function listAll(logos: Logos): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/logos',
+    operationId: 'listLogos',
+    tag,
+    summary: 'List logos',
+    description: 'All of the workspace, newest first; there are 200 at most.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: logoList, what: 'The logos' },
+    failures: [],
+    handle: ({ actor }) => {
+      const all = logos.list(actor.workspaceNo);
+      return jsonResult(200, { data: all.map(view), total: all.length });
+    },
+  });
+}
+
+function getOne(logos: Logos): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/logos/:id',
+    operationId: 'getLogo',
+    tag,
+    summary: 'Get a logo',
+    description: 'What is known of it; its picture is in the images of codes.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: logo, what: 'The logo' },
+    failures: ['not_found'],
+    handle: ({ actor, params }) => {
+      // Clients that escape what they put into a path escape the colon too.
+      const id = (params.id ?? '').replace(/%3a/i, ':');
+      const found = logoName.test(id) ? logos.find(actor.workspaceNo, id) : undefined;
+      if (found === undefined) throw new Failure('not_found', 'There is no such logo');
+      return jsonResult(200, view(found));
+    },
+  });
+}
+
+/** @throws Failure unsupported_media_type, invalid_json, validation_failed, body_too_large */
+async function readFile(
+  call: RawCall,
+): Promise<{ readonly bytes: Uint8Array; readonly mediaType: LogoMediaType }> {
+  const { name } = mediaTypeOf(call.contentType);
+  const own = logoMediaTypes.find((type): type is LogoMediaType => type === name);
+  if (own !== undefined) return { bytes: await call.body(), mediaType: own };
+  if (name !== 'application/json') {
+    throw new Failure(
+      'unsupported_media_type',
+      'Cannot read the body: expected image/png, image/jpeg, image/svg+xml, or JSON with a data URL',
+    );
+  }
+  const checked = check(logoBody, parseJson(await call.body()));
+  if (!checked.ok) throw validationFailure(checked.faults, 'body');
+  const { data } = checked.value;
+  const comma = data.indexOf(',');
+  const mediaType = logoMediaTypes.find((type) => data.startsWith(`data:${type};`));
+  if (mediaType === undefined) throw new Error('Cannot read a logo: its schema let it through');
+  return { bytes: Buffer.from(data.slice(comma + 1), 'base64'), mediaType };
+}
+
+function view({ id, width, height, bytes, codes, createdAtMs }: Logo) {
+  return { id, width, height, bytes, codes, createdAt: isoTime(createdAtMs) };
+}

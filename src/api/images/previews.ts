@@ -1,0 +1,151 @@
+/**
+ * POST /qr-codes/preview: what a code would look like, or why it cannot: for whoever designs one.
+ * POST /qr-codes/images: the images of many codes as one ZIP.
+ */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import { isFaults, validateTarget } from '../../codes/targets.ts';
+import { archiveImages, fileName, type ArchiveEntry } from '../../images/archive.ts';
+import { type ImageSource, imageContent } from '../../images/content.ts';
+import { styleOf } from '../../images/design/style.ts';
+import type { CodeType, QrCodeRecord } from '../../model/code.ts';
+import { Failure } from '../../model/failure.ts';
+import { BulkGate } from '../codes/bulk-gate.ts';
+import { noQuery } from '../fields.ts';
+import { archiveBody, previewBody } from './image-schemas.ts';
+import { withLogoRoom } from './logo-body-limit.ts';
+import { createRoute, type Route, type StreamedResult } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const tag = 'QR codes';
+/** Stands for the code that does not exist yet: any generated one makes as large a symbol. */
+const sampleShortCode = 'K7RM2X9D';
+
+export type PreviewsOptions = Pick<ApiServices, 'designs' | 'images'> & {
+  readonly codes: Codes;
+  readonly shortUrlBase: string;
+  readonly ownHosts: readonly string[];
+  /** Of a body without a logo. */
+  readonly bodyBytesMax: number;
+};
+
+export function previewRoutes(options: PreviewsOptions): Route[] {
+  return [withLogoRoom(previewOne(options), options.bodyBytesMax), archiveMany(options)];
+}
+
+function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
+  return createRoute({
+    method: 'POST',
+    path: '/qr-codes/preview',
+    operationId: 'previewQrCode',
+    tag,
+    summary: 'Preview a design',
+    description:
+      'Draws a code in a design and reads it back, as before it is stored, and stores nothing. The ' +
+      'answer is the image, or 422 `unscannable` with what to change.',
+    query: noQuery,
+    body: previewBody,
+    isRepeatable: true,
+    answer: {
+      status: 200,
+      schema: z.string(),
+      what: 'The image',
+      mediaTypes: ['image/svg+xml', 'image/png'],
+    },
+    failures: ['not_found', 'unscannable'],
+    handle: async ({ actor, body }): Promise<StreamedResult> => {
+      const { id, target, type, design, format, size } = body;
+      const source =
+        id === undefined
+          ? sampleOf(type, target, ownHosts)
+          : mustFind(codes.find(actor.workspaceNo, id));
+      const bytes = await designs.preview(actor.workspaceNo, source, design, { format, size });
+      const contentType = format === 'svg' ? 'image/svg+xml' : 'image/png';
+      return { status: 200, headers: { 'Content-Type': contentType }, body: bytes };
+    },
+  });
+}
+
+function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
+  const gate = new BulkGate();
+  return createRoute({
+    method: 'POST',
+    path: '/qr-codes/images',
+    operationId: 'downloadImages',
+    tag,
+    summary: 'Download many images',
+    description:
+      'The images of up to 1,000 codes as one ZIP, drawn while it is sent, each named by its code’s ' +
+      'name and short code. One that cannot be drawn at this size is named in `NOT-DRAWN.txt`. ' +
+      'Costs one request.',
+    query: noQuery,
+    body: archiveBody,
+    isRepeatable: true,
+    answer: { status: 200, schema: z.string(), what: 'The ZIP', mediaTypes: ['application/zip'] },
+    failures: [],
+    handle: async ({ actor, body }): Promise<StreamedResult> => {
+      const { ids, format, size } = body;
+      const found = ids.map((id) => codes.find(actor.workspaceNo, id));
+      const faults = found.flatMap((code, at) =>
+        code === undefined
+          ? [{ path: `ids.${at}`, code: 'not_found', message: 'There is no such code here' }]
+          : [],
+      );
+      if (faults.length > 0) {
+        throw new Failure('validation_failed', 'Some of the codes do not exist', { faults });
+      }
+      const entries = found
+        .filter((code) => code !== undefined)
+        .map((code): ArchiveEntry => {
+          const content = imageContent(code, shortUrlBase);
+          const request = { content, format, size, look: styleOf(code.design) };
+          const name = fileName(code.name, code.shortCode ?? code.id, format);
+          return { name, request, changedAtMs: code.updatedAtMs };
+        });
+      const pieces = archiveImages(entries, (request) => images.render(request));
+      return {
+        status: 200,
+        headers: {
+          'Content-Type': 'application/zip',
+          'Content-Disposition': 'attachment; filename="qr-codes.zip"',
+        },
+        body: inTurn(pieces, () => gate.enter(actor.workspaceNo)),
+      };
+    },
+  });
+}
+
+/**
+ * Takes a place when the first piece is asked for, not before: an answer that is never sent is never
+ * ended either. Gives it back when the last piece is read, or when nobody reads on.
+ */
+async function* inTurn(
+  pieces: AsyncIterable<Uint8Array>,
+  enter: () => Promise<() => void>,
+): AsyncGenerator<Uint8Array> {
+  const leave = await enter();
+  try {
+    yield* pieces;
+  } finally {
+    leave();
+  }
+}
+
+/** @throws Failure validation_failed */
+function sampleOf(
+  type: CodeType,
+  target: string | undefined,
+  ownHosts: readonly string[],
+): ImageSource {
+  if (target === undefined) return { dynamic: true, shortCode: sampleShortCode, target: '' };
+  const checked = validateTarget(type, target, ownHosts);
+  if (isFaults(checked)) {
+    throw new Failure('validation_failed', 'The target cannot be used', { faults: checked });
+  }
+  return { dynamic: false, target: checked.target };
+}
+
+function mustFind(code: QrCodeRecord | undefined): QrCodeRecord {
+  if (code !== undefined) return code;
+  throw new Failure('not_found', 'There is no such QR code in this workspace');
+}

@@ -1,0 +1,73 @@
+/**
+ * The session cookie: HttpOnly, SameSite=Lax, for this host alone. Over https it is Secure and carries
+ * the `__Host-` prefix, which browsers accept from no subdomain and no plain connection.
+ *
+ * A request that changes something must also show that a page of ours sent it: the CSRF token, and,
+ * where the browser says whence it comes, this origin.
+ */
+import type { Request } from '../../http/request.ts';
+import { csrfMatches, type Session, sessionMsMax } from '../../workspaces/sessions.ts';
+
+const plainName = 'quietzone';
+const millisecondsPerSecond = 1_000;
+
+export class SessionCookie {
+  readonly name: string;
+  readonly #attributes: string;
+  readonly #origin: string;
+
+  /** @param publicUrl the API's public address */
+  constructor(publicUrl: string) {
+    const { protocol, origin } = new URL(publicUrl);
+    const isSecure = protocol === 'https:';
+    this.name = isSecure ? `__Host-${plainName}` : plainName;
+    this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+    this.#origin = origin;
+  }
+
+  /** The session's secret, when the request has one. */
+  read(request: Request): string | undefined {
+    const header = request.header('cookie');
+    if (header === undefined) return undefined;
+    for (const part of header.split(/[;,]/)) {
+      const at = part.indexOf('=');
+      if (at > 0 && part.slice(0, at).trim() === this.name) return part.slice(at + 1).trim();
+    }
+    return undefined;
+  }
+
+  /** The value of Set-Cookie that begins a session. */
+  begin(secret: string): string {
+    const maxAge = sessionMsMax / millisecondsPerSecond;
+    return `${this.name}=${secret}; Max-Age=${maxAge}; ${this.#attributes}`;
+  }
+
+  /** The value of Set-Cookie that forgets it. */
+  end(): string {
+    return `${this.name}=; Max-Age=0; ${this.#attributes}`;
+  }
+
+  /** What is wrong with a request that changes something under a session; undefined when nothing. */
+  forgery(request: Request, session: Session): string | undefined {
+    const site = request.header('sec-fetch-site');
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+      return 'it comes from another site';
+    }
+    const origin = request.header('origin');
+    if (origin !== undefined && origin !== this.#origin && hostOf(origin) !== hostHeader(request)) {
+      return 'its Origin is another one';
+    }
+    const token = request.header('x-csrf-token');
+    if (token === undefined) return 'X-CSRF-Token is missing';
+    return csrfMatches(session, token) ? undefined : 'X-CSRF-Token is not this session’s';
+  }
+}
+
+/** A page may be opened by another name of this host than the configured one. */
+function hostHeader(request: Request): string {
+  return request.header('host')?.toLowerCase() ?? '';
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}

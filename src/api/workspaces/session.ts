@@ -1,0 +1,132 @@
+/**
+ * /auth and /session: signing in and out, one's password, who one is. Sessions are for the dashboard;
+ * programs use API keys.
+ */
+import type { Actor } from '../../model/workspace.ts';
+import type { WorkspaceServices } from '../../workspaces/services.ts';
+import type { Session } from '../../workspaces/sessions.ts';
+import type { SessionCookie } from './cookie.ts';
+import { noBody, noQuery } from '../fields.ts';
+import {
+  done,
+  nothing,
+  passwordBody,
+  session as sessionSchema,
+  signInBody,
+  viewWorkspace,
+} from './people-schemas.ts';
+import { createPublicRoute, createRoute, jsonResult, type Route } from '../route.ts';
+
+const tag = 'Sessions';
+
+export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCookie): Route[] {
+  return [
+    signIn(workspaces, cookie),
+    signOut(workspaces, cookie),
+    changePassword(workspaces),
+    getSession(workspaces),
+  ];
+}
+
+function signIn(workspaces: WorkspaceServices, cookie: SessionCookie): Route {
+  return createPublicRoute({
+    method: 'POST',
+    path: '/auth/sign-in',
+    operationId: 'signIn',
+    tag,
+    summary: 'Sign in',
+    description:
+      'Begins a session in a cookie. Failures make the next attempt wait, per account and address; ' +
+      'an unknown e-mail is answered as a wrong password is.',
+    body: signInBody,
+    isRepeatable: true,
+    answer: { status: 200, schema: sessionSchema, what: 'Who you are; Set-Cookie has the session' },
+    failures: ['storage_full'],
+    handle: async ({ body: { email, password }, clientAddress }) => {
+      const made = await workspaces.accounts.signIn(email, password, clientAddress);
+      const view = viewSession(workspaces, made.actor, made.csrfToken);
+      return jsonResult(200, view, { 'Set-Cookie': cookie.begin(made.secret) });
+    },
+  });
+}
+
+function signOut({ sessions }: WorkspaceServices, cookie: SessionCookie): Route {
+  return createRoute({
+    method: 'POST',
+    path: '/auth/sign-out',
+    operationId: 'signOut',
+    tag,
+    summary: 'Sign out',
+    description: 'Ends this session at once.',
+    query: noQuery,
+    body: nothing,
+    isRepeatable: true,
+    answer: { status: 200, schema: done, what: 'Signed out; Set-Cookie forgets the session' },
+    failures: ['storage_full'],
+    handle: async ({ session }) => {
+      await sessions.end(given(session).hash);
+      return jsonResult(200, { done: true }, { 'Set-Cookie': cookie.end() });
+    },
+  });
+}
+
+function changePassword({ accounts }: WorkspaceServices): Route {
+  return createRoute({
+    method: 'POST',
+    path: '/auth/password',
+    operationId: 'changePassword',
+    tag,
+    summary: 'Change your password',
+    description: 'Needs the old one. Your other sessions end; API keys go on.',
+    query: noQuery,
+    body: passwordBody,
+    answer: { status: 200, schema: done, what: 'Changed' },
+    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    handle: async ({ actor, session, body, clientAddress }) => {
+      const passwords = { old: body.oldPassword, new: body.newPassword };
+      const at = { address: clientAddress, sessionHash: given(session).hash };
+      await accounts.changePassword(actor.userId, passwords, at);
+      return jsonResult(200, { done: true });
+    },
+  });
+}
+
+function getSession(workspaces: WorkspaceServices): Route {
+  return createRoute({
+    method: 'GET',
+    path: '/session',
+    operationId: 'getSession',
+    tag,
+    summary: 'Who am I',
+    description: 'The user and the workspace that this key or session acts for, and as what.',
+    query: noQuery,
+    body: noBody,
+    answer: { status: 200, schema: sessionSchema, what: 'User, workspace and role' },
+    failures: [],
+    handle: ({ actor, session }) =>
+      jsonResult(200, viewSession(workspaces, actor, session?.csrfToken)),
+  });
+}
+
+export function viewSession(
+  { users, workspaces }: WorkspaceServices,
+  actor: Actor,
+  csrfToken: string | undefined,
+) {
+  const user = users.find(actor.userId);
+  const workspace = workspaces.find(actor.workspaceNo);
+  if (user === undefined || workspace === undefined) {
+    throw new Error('Cannot show a session: its user or workspace is missing');
+  }
+  return {
+    user: { id: user.id, email: user.email, name: user.name },
+    workspace: viewWorkspace(workspace, actor.role),
+    csrfToken,
+  };
+}
+
+/** The guard lets only signed-in people here. */
+export function given(session: Session | undefined): Session {
+  if (session === undefined) throw new Error('Cannot act for a session: there is none');
+  return session;
+}

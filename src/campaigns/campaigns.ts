@@ -1,0 +1,293 @@
+/**
+ * The campaign book: campaigns are created, changed, ended and deleted here.
+ *
+ *   check -> one transaction: record, list, timer entry, memberships, event, kept answer -> commit
+ *
+ * The record says when a campaign ends; the timer entry is only how the end clock finds it. An end is
+ * told once whatever happens: the event and the mark that it is told commit together, and whoever moves
+ * the dates, ends or deletes it looks at the record in the same transaction first.
+ * Every transaction checks before its first write: lmdb does not undo a batch member that throws.
+ */
+import {
+  type CampaignEnd,
+  type CampaignRecord,
+  campaignStateAt,
+  endOfCampaignMs,
+} from '../model/campaign.ts';
+import type { Clock } from '../model/clock.ts';
+import type { QrCodeRecord } from '../model/code.ts';
+import { formatDay } from '../model/day.ts';
+import { Failure, type Fault } from '../model/failure.ts';
+import { type IdSource, parseId } from '../model/ids.ts';
+import type { Actor } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import type { Management } from '../store/management.ts';
+import type { CampaignCodes } from './campaign-codes.ts';
+import { effectOf } from './campaign-state.ts';
+
+/** CampaignServices a workspace has at most: a filtered list looks at the schedule of each, 1 µs. */
+const campaignsMax = 10_000;
+/** Tries to delete a campaign that comes to its end meanwhile. */
+const deleteTriesMax = 4;
+
+export interface CampaignDraft {
+  readonly name: string;
+  readonly startDay: number;
+  /** Absent = no end. */
+  readonly endDay?: number | undefined;
+  readonly qrCodeIds: readonly string[];
+}
+
+/** A merge patch: absent = keep, null = remove. */
+export interface CampaignChange {
+  readonly name?: string | undefined;
+  readonly startDay?: number | undefined;
+  readonly endDay?: number | null | undefined;
+  readonly qrCodeIds?: readonly string[] | undefined;
+}
+
+export interface CampaignsOptions {
+  readonly store: Management;
+  readonly outbox: Outbox;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly codes: CampaignCodes;
+  /** What a campaign has come to, whole schedule. */
+  readonly totalsOf: (campaign: CampaignRecord) => Promise<Omit<CampaignEnd, 'atMs'>>;
+}
+
+/** Runs inside the transaction, after its writes; must not throw. */
+export type InCampaignTransaction = (campaign: CampaignRecord) => void;
+
+export class Campaigns {
+  readonly #options: CampaignsOptions;
+
+  constructor(options: CampaignsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Failure validation_failed with every fault, conflict, storage_full */
+  async create(
+    actor: Actor,
+    draft: CampaignDraft,
+    inTransaction?: InCampaignTransaction,
+  ): Promise<CampaignRecord> {
+    const { store, ids, clock, codes, outbox } = this.#options;
+    const { name, startDay, endDay, qrCodeIds } = draft;
+    const { workspaceNo, userId } = actor;
+    return await store.environment.transaction(() => {
+      const members = this.#checked(actor, undefined, draft);
+      this.#checkRoom(workspaceNo);
+      const nowMs = clock.now();
+      const made = { createdBy: userId, createdAtMs: nowMs, updatedAtMs: nowMs };
+      const campaign: CampaignRecord = {
+        id: ids.newId('cmp'),
+        no: store.next('campaign'),
+        workspaceNo,
+        name,
+        startDay,
+        ...(endDay === undefined ? {} : { endDay }),
+        ...made,
+      };
+      store.campaigns.campaignIds.put(campaign.id, campaign.no);
+      this.#put(undefined, campaign);
+      codes.memberships.setList(campaign, members);
+      outbox.append('campaign.created', workspaceNo, {
+        id: campaign.id,
+        name,
+        startDate: formatDay(startDay),
+        endDate: endDay === undefined ? null : formatDay(endDay),
+        qrCodeIds,
+      });
+      inTransaction?.(campaign);
+      return campaign;
+    });
+  }
+
+  /** The campaign of this id; undefined also when it is another workspace's. */
+  find(workspaceNo: number, id: string): CampaignRecord | undefined {
+    if (parseId('cmp', id) === undefined) return undefined;
+    const { campaignIds, campaigns } = this.#options.store.campaigns;
+    const no = campaignIds.get(id);
+    const campaign = no === undefined ? undefined : campaigns.get(no);
+    return campaign?.workspaceNo === workspaceNo ? campaign : undefined;
+  }
+
+  /** Live codes in the order of the list. */
+  qrCodeIdsOf(campaign: CampaignRecord): string[] {
+    const members = this.#options.codes.memberships.membersOf(campaign.no);
+    return members.flatMap(({ qrId, isDeleted }) => (isDeleted ? [] : [qrId]));
+  }
+
+  /** @throws Failure not_found, validation_failed, conflict from the end on, storage_full */
+  async change(actor: Actor, id: string, change: CampaignChange): Promise<CampaignRecord> {
+    const { store, clock, codes } = this.#options;
+    return await store.environment.transaction(() => {
+      const current = this.#mustFind(actor, id);
+      const next = changed(current, change);
+      const state = campaignStateAt(current, clock.now());
+      const isMoved = next.startDay !== current.startDay || next.endDay !== current.endDay;
+      const isNewList = !isSameList(change.qrCodeIds, () => this.qrCodeIdsOf(current));
+      const isRenamed = next.name !== current.name;
+      if (isMoved) effectOf(state, 'reschedule_asked');
+      if (isNewList) effectOf(state, 'codes_asked');
+      if (isRenamed) effectOf(state, 'rename_asked');
+      const qrCodeIds = isNewList ? change.qrCodeIds : undefined;
+      const members = this.#checked(actor, current.no, { ...next, qrCodeIds });
+      if (!isMoved && !isNewList && !isRenamed) return current;
+      const written = { ...next, updatedAtMs: Math.max(clock.now(), current.updatedAtMs) };
+      this.#put(current, written);
+      if (isNewList) codes.memberships.setList(written, members);
+      return written;
+    });
+  }
+
+  /** @throws Failure not_found, storage_full; what `end` throws when its end is due */
+  async delete(actor: Actor, id: string): Promise<CampaignRecord> {
+    const { store, clock, codes } = this.#options;
+    for (let tries = 0; tries < deleteTriesMax; tries++) {
+      const due = this.#mustFind(actor, id);
+      if (this.#asksForEnd(due)) await this.end(due.no);
+      const deleted = await store.environment.transaction(() => {
+        const current = this.#mustFind(actor, id);
+        const state = campaignStateAt(current, clock.now());
+        if (effectOf(state, 'delete_asked') === 'end_then_remove') return undefined;
+        const { campaigns, campaignIds, campaignDue, workspaceCampaigns } = store.campaigns;
+        codes.memberships.forgetCampaign(current);
+        campaigns.remove(current.no);
+        campaignIds.remove(id);
+        workspaceCampaigns.remove([current.workspaceNo, current.no]);
+        if (current.endDay !== undefined) {
+          campaignDue.remove([endOfCampaignMs(current.endDay), current.no]);
+        }
+        return current;
+      });
+      if (deleted !== undefined) return deleted;
+    }
+    throw new Failure('overloaded', 'The campaign is coming to its end', { retryAfterSeconds: 1 });
+  }
+
+  /** CampaignServices that came to their end at `untilMs` or before and have not told it, oldest first. */
+  due(untilMs: number, limit: number): CampaignRecord[] {
+    const { campaignDue, campaigns } = this.#options.store.campaigns;
+    const found: CampaignRecord[] = [];
+    for (const [, no] of campaignDue.keys({ end: [untilMs + 1, 0], limit })) {
+      const campaign = campaigns.get(no);
+      if (campaign !== undefined) found.push(campaign);
+    }
+    return found;
+  }
+
+  /**
+   * Ends a campaign with what is counted by now, and tells it.
+   * @returns whether it did: false when it is over already, or its end has been moved meanwhile
+   * @throws Failure overloaded, storage_full
+   */
+  async end(campaignNo: number): Promise<boolean> {
+    const { store, clock, outbox, totalsOf } = this.#options;
+    const seen = store.campaigns.campaigns.get(campaignNo);
+    if (seen === undefined || !this.#isToEnd(seen)) return false;
+    const totals = await totalsOf(seen);
+    return await store.environment.transaction(() => {
+      const current = store.campaigns.campaigns.get(campaignNo);
+      if (current === undefined || !this.#isToEnd(current)) return false;
+      // A clock that was set back for a while let somebody move it: these are not its totals.
+      if (current.startDay !== seen.startDay || current.endDay !== seen.endDay) return false;
+      this.#put(current, { ...current, end: { ...totals, atMs: clock.now() } });
+      const { totalScans, uniqueScanners, conversionRate } = totals;
+      const data = { id: current.id, totalScans, uniqueScanners, conversionRate };
+      outbox.append('campaign.ended', current.workspaceNo, data);
+      return true;
+    });
+  }
+
+  #checkRoom(workspaceNo: number): void {
+    const range = { start: [workspaceNo, 0], end: [workspaceNo + 1, 0] } satisfies ListRange;
+    const { workspaceCampaigns } = this.#options.store.campaigns;
+    if (workspaceCampaigns.count(range) < campaignsMax) return;
+    throw new Failure('conflict', `A workspace has at most ${campaignsMax} campaigns`);
+  }
+
+  #isToEnd(campaign: CampaignRecord): boolean {
+    const state = campaignStateAt(campaign, this.#options.clock.now());
+    return effectOf(state, 'totals_counted') === 'end';
+  }
+
+  #asksForEnd(campaign: CampaignRecord): boolean {
+    const state = campaignStateAt(campaign, this.#options.clock.now());
+    return effectOf(state, 'delete_asked') === 'end_then_remove';
+  }
+
+  /** Writes the record, its line in the list and its timer entry. */
+  #put(before: CampaignRecord | undefined, after: CampaignRecord): void {
+    const { campaigns, workspaceCampaigns, campaignDue } = this.#options.store.campaigns;
+    const { no, workspaceNo, startDay, endDay, end } = after;
+    if (before?.endDay !== undefined) campaignDue.remove([endOfCampaignMs(before.endDay), no]);
+    if (endDay !== undefined && end === undefined)
+      campaignDue.put([endOfCampaignMs(endDay), no], 1);
+    campaigns.put(no, after);
+    workspaceCampaigns.put([workspaceNo, no], [startDay, endDay ?? -1, end === undefined ? 0 : 1]);
+  }
+
+  /** The codes of the ids. @throws Failure validation_failed with every fault */
+  #checked(
+    actor: Actor,
+    campaignNo: number | undefined,
+    draft: Pick<CampaignDraft, 'startDay' | 'endDay'> & {
+      qrCodeIds?: readonly string[] | undefined;
+    },
+  ): QrCodeRecord[] {
+    const faults: Fault[] = [];
+    if (draft.endDay !== undefined && draft.endDay < draft.startDay) {
+      const message = 'Expected endDate not before startDate';
+      faults.push({ path: 'endDate', code: 'before_start', message });
+    }
+    const members = this.#codesOf(actor, draft.qrCodeIds ?? [], faults);
+    if (draft.qrCodeIds !== undefined) {
+      faults.push(...this.#options.codes.memberships.listFaults(campaignNo, members));
+    }
+    if (faults.length === 0) return members;
+    throw new Failure('validation_failed', 'The campaign cannot be as asked', { faults });
+  }
+
+  #codesOf(actor: Actor, qrCodeIds: readonly string[], faults: Fault[]): QrCodeRecord[] {
+    const members: QrCodeRecord[] = [];
+    const known = new Set<string>();
+    for (const [at, id] of qrCodeIds.entries()) {
+      const path = `qrCodeIds.${at}`;
+      const code = this.#options.codes.find(actor.workspaceNo, id);
+      if (known.has(id)) {
+        faults.push({ path, code: 'repeated', message: 'This code is in the list already' });
+      } else if (code === undefined) {
+        faults.push({ path, code: 'unknown_code', message: 'There is no QR code with this id' });
+      } else members.push(code);
+      known.add(id);
+    }
+    return members;
+  }
+
+  #mustFind(actor: Actor, id: string): CampaignRecord {
+    const campaign = this.find(actor.workspaceNo, id);
+    if (campaign === undefined) throw new Failure('not_found', 'There is no campaign with this id');
+    return campaign;
+  }
+}
+
+interface ListRange {
+  readonly start: [number, number];
+  readonly end: [number, number];
+}
+
+function changed(current: CampaignRecord, change: CampaignChange): CampaignRecord {
+  const { endDay: before, ...rest } = current;
+  const { name = current.name, startDay = current.startDay } = change;
+  const endDay = change.endDay === undefined ? before : (change.endDay ?? undefined);
+  return { ...rest, name, startDay, ...(endDay === undefined ? {} : { endDay }) };
+}
+
+/** Whether a list that is asked for is the present one; one that is not asked for is. */
+function isSameList(asked: readonly string[] | undefined, present: () => string[]): boolean {
+  if (asked === undefined) return true;
+  const now = present();
+  return asked.length === now.length && asked.every((id, at) => id === now[at]);
+}

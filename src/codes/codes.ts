@@ -1,0 +1,365 @@
+/**
+ * The code book: QR codes are created, changed and deleted here.
+ *
+ *   check the fields -> one transaction: record, indexes, short code, link block, event, kept answer
+ *                    -> commit -> wake the link table -> the promise resolves
+ *
+ * So when the API answers, the change is durable, its event is in the outbox, and no redirect thread
+ * serves the old target. Writers of one code may finish in any order: waking reads the newest
+ * committed link instead of carrying its own, so the table never ends with an older target.
+ *
+ * Every transaction checks before its first write: lmdb does not undo a batch member that throws.
+ * The scans left of a limited code go on counting in the link table: a changed limit is added there,
+ * exactly; only a first one is worked out from the counted scans, which run behind by one window
+ * (about 120 ms).
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../model/clock.ts';
+import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
+import { Failure } from '../model/failure.ts';
+import type { Design } from '../model/design.ts';
+import { parseId, type IdSource, type RandomBytes } from '../model/ids.ts';
+import type { Actor } from '../model/workspace.ts';
+import type { Outbox } from '../outbox/outbox.ts';
+import { packCode, unpackCode } from '../store/code-codec.ts';
+import type { Management } from '../store/management.ts';
+import { type BatchHooks, BulkRequests } from './bulk/bulk-requests.ts';
+import { CodeImport } from './bulk/code-import.ts';
+import {
+  cleared,
+  compact,
+  designAfter,
+  differenceOf,
+  editableOf,
+  patched,
+  type CodeChange,
+  type CodeReplacement,
+  type DesignRule,
+  type Difference,
+  type Editable,
+} from './code-change.ts';
+import {
+  CodeCreation,
+  type CodeDraft,
+  invalid,
+  type Made,
+  type PreparedDraft,
+} from './code-creation.ts';
+import { deletedRetentionMs } from './code-retention.ts';
+import {
+  type CodeFilter,
+  CodeListing,
+  type CodePage,
+  type CodePageRequest,
+  type SearchLimits,
+} from './search/listing.ts';
+import { type Remote, LinkLoader } from './links/link-loader.ts';
+import type { LinkTable } from './links/link-table.ts';
+import { Memberships } from './memberships.ts';
+import { contentFaults } from './rules.ts';
+import { isFaults, validateTarget } from './targets.ts';
+import { moveTerms } from './search/terms.ts';
+
+/** A design is judged outside the transaction: tries to find it unchanged inside. */
+const editTriesMax = 8;
+
+/** Runs inside the change's transaction, after its writes; must not throw. Idempotency keeps the answer here. */
+export type InTransaction = (code: QrCodeRecord) => void;
+
+export interface CodesOptions {
+  readonly store: Management;
+  readonly outbox: Outbox;
+  /** `elsewhere` in a process beside the service. */
+  readonly links: LinkTable | Remote;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  /** Public address of short links, without a trailing slash. */
+  readonly shortUrlBase: string;
+  /** Scans of a code that are counted so far. */
+  readonly scansOf: (codeNo: number) => number;
+  /** Absent = designs are refused as a defect: for tools that make none. */
+  readonly designs?: DesignRule;
+  /** Absent = searches walk: for tools that make none. */
+  readonly search?: SearchLimits;
+}
+
+export class Codes {
+  readonly #options: CodesOptions;
+  readonly #listing: CodeListing;
+  readonly #ownHosts: readonly string[];
+  readonly #creation: CodeCreation;
+  /** Codes by the thousand, made once however often they are asked for. */
+  readonly bulk: BulkRequests;
+  #batchTurn: Promise<void> = Promise.resolve();
+  /** Start-up reading of all links, and their way into the link table. */
+  readonly links: LinkLoader;
+  /** Which codes are in which campaigns. */
+  readonly memberships: Memberships;
+
+  constructor(options: CodesOptions) {
+    this.#options = options;
+    this.#listing = new CodeListing(options.store, options.search);
+    this.#ownHosts = [new URL(options.shortUrlBase).host];
+    this.links = new LinkLoader(options.store, options.links, options.scansOf);
+    this.memberships = new Memberships(options.store, options.clock);
+    this.#creation = new CodeCreation(options, this.links, this.memberships);
+    this.bulk = new BulkRequests(options.store, options.clock, this);
+  }
+
+  /** @throws Failure validation_failed with every fault, slug_taken, storage_full */
+  async create(
+    actor: Actor,
+    draft: CodeDraft,
+    inTransaction?: InTransaction,
+  ): Promise<QrCodeRecord> {
+    const prepared = await this.#creation.prepare(actor, draft);
+    const code = await this.#options.store.environment.transaction(() => {
+      const created = this.#creation.insert(actor, prepared);
+      inTransaction?.(created);
+      return created;
+    });
+    this.links.wake(code);
+    return code;
+  }
+
+  /**
+   * Creates many in one transaction; a draft that fails, or is a failure already, leaves the others alone,
+   * as if each came by itself. About 0.15 ms of the thread's time a draft: a batch is to be small
+   * enough for whoever waits meanwhile. Batches come one after the other, so that two never share a turn of the event loop.
+   * @throws Failure storage_full: nothing is created then
+   */
+  async createMany(
+    actor: Actor,
+    drafts: ReadonlyArray<CodeDraft | Failure>,
+    inside: BatchHooks = {},
+  ): Promise<Made[]> {
+    const prepared: Array<PreparedDraft | Failure> = [];
+    for (const draft of drafts) {
+      if (draft instanceof Failure) prepared.push(draft);
+      else prepared.push(await orFailure(async () => await this.#creation.prepare(actor, draft)));
+    }
+    const turn = this.#batchTurn;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#batchTurn = promise;
+    try {
+      await turn;
+      return await this.#insertBatch(actor, prepared, inside);
+    } finally {
+      resolve();
+    }
+  }
+
+  async #insertBatch(
+    actor: Actor,
+    prepared: ReadonlyArray<PreparedDraft | Failure>,
+    { before, after }: BatchHooks,
+  ): Promise<Made[]> {
+    const made = await this.#options.store.environment.transaction(() => {
+      before?.();
+      const outcome = this.#creation.insertMany(actor, prepared);
+      after?.(outcome);
+      return outcome;
+    });
+    this.links.wakeMany(made.flatMap((one) => (one instanceof Failure ? [] : [one.no])));
+    return made;
+  }
+
+  /** A file's way into the store, from where it has come to. @param fingerprint of the file and its options */
+  openImport(actor: Actor, fingerprint: string): CodeImport {
+    const { store, clock } = this.#options;
+    return new CodeImport({ store, clock, creator: this, actor, fingerprint });
+  }
+
+  /** What is wrong with a draft, as far as it can be known without making it; designs are not judged. */
+  faultOf(draft: CodeDraft): Failure | undefined {
+    return this.#creation.faultOf(draft);
+  }
+
+  /** The short code, as it is written, that looks up the same as this slug; also when it is gone. */
+  holderOf(slug: string): string | undefined {
+    const no = this.#options.store.shortCodes.get(foldShortCode(slug));
+    const packed = no === undefined ? undefined : this.#options.store.codes.get(no);
+    return no === undefined || packed === undefined ? undefined : unpackCode(no, packed).shortCode;
+  }
+
+  /** The live code of this id in the workspace; undefined also when it is another workspace's. */
+  find(workspaceNo: number, id: string): QrCodeRecord | undefined {
+    const code = this.findKept(workspaceNo, id);
+    return code?.deletedAtMs === undefined ? code : undefined;
+  }
+
+  /** The same, and a deleted code while its analytics are kept. */
+  findKept(workspaceNo: number, id: string): QrCodeRecord | undefined {
+    const code = this.findAnywhere(id);
+    return code?.workspaceNo === workspaceNo ? code : undefined;
+  }
+
+  /** The code of this id in any workspace, live or deleted less than 90 days ago. */
+  findAnywhere(id: string): QrCodeRecord | undefined {
+    if (parseId('qr', id) === undefined) return undefined;
+    const no = this.#options.store.codeIds.get(id);
+    return no === undefined ? undefined : this.findByNo(no);
+  }
+
+  findByNo(no: number): QrCodeRecord | undefined {
+    const packed = this.#options.store.codes.get(no);
+    if (packed === undefined) return undefined;
+    const code = this.memberships.withCampaign(unpackCode(no, packed));
+    const keptUntilMs = (code.deletedAtMs ?? Infinity) + deletedRetentionMs;
+    return this.#options.clock.now() < keptUntilMs ? code : undefined;
+  }
+
+  /** @throws Failure not_found, static_code, validation_failed, storage_full */
+  async change(
+    actor: Actor,
+    id: string,
+    change: CodeChange,
+    inTransaction?: InTransaction,
+  ): Promise<QrCodeRecord> {
+    const build = (current: QrCodeRecord): Editable => editableOf(patched(current, change));
+    const { target, design } = change;
+    const wish = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
+    return await this.#edit(actor, id, { target, wish, build }, inTransaction);
+  }
+
+  /** @throws Failure not_found, static_code, validation_failed, storage_full */
+  async replace(
+    actor: Actor,
+    id: string,
+    replacement: CodeReplacement,
+    inTransaction?: InTransaction,
+  ): Promise<QrCodeRecord> {
+    const build = (): Editable => editableOf(replacement);
+    const { target, design } = replacement;
+    return await this.#edit(actor, id, { target, wish: () => design, build }, inTransaction);
+  }
+
+  /** @returns the deleted record @throws Failure not_found, storage_full */
+  async delete(actor: Actor, id: string, inTransaction?: InTransaction): Promise<QrCodeRecord> {
+    const { store, clock, outbox } = this.#options;
+    const code = await store.environment.transaction(() => {
+      const current = this.#mustFind(actor, id);
+      const nowMs = clock.now();
+      const deleted: QrCodeRecord = { ...current, deletedAtMs: nowMs };
+      store.codes.put(current.no, packCode(deleted));
+      store.deletedCodes.put([nowMs, current.no], 1);
+      moveTerms(store, current, undefined);
+      this.memberships.markDeleted(current);
+      this.links.write(deleted);
+      outbox.append('qr.deleted', actor.workspaceNo, { id, deletedBy: actor.userId }, nowMs);
+      inTransaction?.(deleted);
+      return deleted;
+    });
+    this.links.wake(code);
+    return code;
+  }
+
+  /** One page, newest first. @throws Failure validation_failed for a cursor that is none of ours */
+  async list(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
+    const page = await this.#listing.page(workspaceNo, request);
+    return { ...page, data: page.data.map((code) => this.memberships.withCampaign(code)) };
+  }
+
+  /** Every code of the filter, newest first, in slices of some hundred. */
+  listAll(workspaceNo: number, filter: CodeFilter): AsyncIterable<QrCodeRecord[]> {
+    return this.#listing.all(workspaceNo, filter);
+  }
+
+  /** What a dynamic code's symbol leads to. */
+  shortUrl(code: QrCodeRecord): string | undefined {
+    return code.shortCode === undefined
+      ? undefined
+      : `${this.#options.shortUrlBase}/${code.shortCode}`;
+  }
+
+  async #edit(
+    actor: Actor,
+    id: string,
+    edit: Edit,
+    inTransaction: InTransaction | undefined,
+  ): Promise<QrCodeRecord> {
+    for (let tries = 0; tries < editTriesMax; tries++) {
+      const edited = await this.#tryEdit(actor, id, edit, inTransaction);
+      if (edited === undefined) continue;
+      if (edited.changed) this.links.wake(edited.code);
+      return edited.code;
+    }
+    throw new Failure('conflict', 'The design is being changed by other requests, try again');
+  }
+
+  /** Undefined when the design was changed by somebody else between its judging and the transaction. */
+  async #tryEdit(
+    actor: Actor,
+    id: string,
+    { target, wish, build }: Edit,
+    inTransaction: InTransaction | undefined,
+  ): Promise<{ readonly code: QrCodeRecord; readonly changed: boolean } | undefined> {
+    const { store, clock } = this.#options;
+    // The type never changes, so the target is checked before the writer's lock is taken.
+    const seen = this.#mustFind(actor, id);
+    const { type } = seen;
+    const checked = target === undefined ? undefined : validateTarget(type, target, this.#ownHosts);
+    const accepted = wish && (await this.#creation.acceptedDesign(actor, seen, wish(seen.design)));
+    return await store.environment.transaction(() => {
+      const current = this.#mustFind(actor, id);
+      const isStale = wish !== undefined && !isDeepStrictEqual(current.design, seen.design);
+      if (isStale) return undefined;
+      const design = wish === undefined ? current.design : accepted;
+      const built = compact({ ...build(current), design });
+      const faults = [
+        ...(checked !== undefined && isFaults(checked) ? checked : []),
+        ...contentFaults(compact({ ...built, type, dynamic: current.dynamic })),
+      ];
+      if (faults.length > 0 || (checked !== undefined && isFaults(checked))) throw invalid(faults);
+      const fields = { ...built, target: checked?.target ?? current.target };
+      if (!current.dynamic && fields.target !== current.target) {
+        throw new Failure('static_code', 'The target of a static code is in its printed image');
+      }
+      const difference = differenceOf(current, fields);
+      if (difference === undefined) {
+        inTransaction?.(current);
+        return { code: current, changed: false };
+      }
+      this.memberships.checkNamed(actor.workspaceNo, current, fields.campaignId);
+      const updatedAtMs = Math.max(clock.now(), current.updatedAtMs);
+      const next: QrCodeRecord = compact({ ...current, ...cleared, ...fields, updatedAtMs });
+      this.#store(actor, current, next, difference);
+      inTransaction?.(next);
+      return { code: next, changed: true };
+    });
+  }
+
+  #store(actor: Actor, current: QrCodeRecord, next: QrCodeRecord, difference: Difference): void {
+    const { store, outbox } = this.#options;
+    store.codes.put(next.no, packCode(next));
+    moveTerms(store, current, next);
+    this.memberships.nameMoved(next, current.campaignId, next.campaignId);
+    this.links.write(next);
+    const data = { id: next.id, ...difference, updatedBy: actor.userId };
+    outbox.append('qr.updated', actor.workspaceNo, data, next.updatedAtMs);
+  }
+
+  #mustFind(actor: Actor, id: string): QrCodeRecord {
+    const code = this.find(actor.workspaceNo, id);
+    if (code === undefined) throw new Failure('not_found', 'There is no QR code with this id');
+    return code;
+  }
+}
+
+/** A change on its way: what it asks for, and what it makes of the code it finds. */
+interface Edit {
+  readonly target: string | undefined;
+  /** The design after it, of the one before; absent = it stays. */
+  readonly wish: ((design: Design | undefined) => object | undefined) | undefined;
+  readonly build: (current: QrCodeRecord) => Editable;
+}
+
+async function orFailure<T>(work: () => Promise<T>): Promise<T | Failure> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The terms of a code: what the list's index is built from, and what a filter asks for. Those of its
+ * campaigns come and go with its memberships (memberships.ts), all others with its record.
+ * Type and dynamic are one term, `form`, so that any pair of them is answered by one index:
+ *
+ *   url | dynamic | static | static-url | text | email | phone | sms | wifi | vcard | geo
+ */
+import type { CodeType, QrCodeRecord } from '../../model/code.ts';
+import type { Management } from '../../store/management.ts';
+import { type ListPosition, termCountKey, termKey, type Term } from '../../store/code-keys.ts';
+import { noteEdit } from '../code-edits.ts';
+
+export const allCodes: Term = { kind: 'all', text: '' };
+/** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
+export const listVersion: Term = { kind: 'version', text: '' };
+
+const nothing = new Uint8Array(0);
+
+export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
+  const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
+  terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
+  if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });
+  for (const tag of code.tags) terms.push({ kind: 'tag', text: tag });
+  const logo = code.design?.logo;
+  if (logo !== undefined) terms.push({ kind: 'logo', text: logo });
+  return terms;
+}
+
+/** The one form that `type` and `dynamic` together ask for; null when no code can be both. */
+export function formTerm(
+  type: CodeType | undefined,
+  dynamic: boolean | undefined,
+): Term | undefined | null {
+  if (dynamic === undefined) return type === undefined ? undefined : { kind: 'form', text: type };
+  if (type === undefined) return { kind: 'form', text: dynamic ? 'dynamic' : 'static' };
+  if (type === 'url') return { kind: 'form', text: dynamic ? 'dynamic' : 'static-url' };
+  return dynamic ? null : { kind: 'form', text: type };
+}
+
+/**
+ * Brings the index from what `before` had to what `after` has. Inside a transaction.
+ * @param before undefined for a new code @param after undefined for a deleted one
+ * @param counts of many moves in one transaction: theirs to write, once, after the last
+ */
+export function moveTerms(
+  store: Management,
+  before: QrCodeRecord | undefined,
+  after: QrCodeRecord | undefined,
+  counts?: TermCounts,
+): void {
+  const sums = counts ?? new TermCounts(store);
+  const code = after ?? before;
+  if (code === undefined) throw new Error('Cannot index nothing: expected a code before or after');
+  const old = new Map((before === undefined ? [] : termsOf(before)).map((t) => [termName(t), t]));
+  const fresh = new Map((after === undefined ? [] : termsOf(after)).map((t) => [termName(t), t]));
+  for (const [name, term] of fresh) {
+    if (old.has(name)) continue;
+    store.codeTerms.put(termKey(code.workspaceNo, term, code), nothing);
+    sums.add(code.workspaceNo, term, 1);
+  }
+  for (const [name, term] of old) {
+    if (fresh.has(name)) continue;
+    store.codeTerms.remove(termKey(code.workspaceNo, term, code));
+    sums.add(code.workspaceNo, term, -1);
+  }
+  sums.add(code.workspaceNo, listVersion, 1);
+  if (before !== undefined) noteEdit(store, code);
+  if (counts === undefined) sums.write();
+}
+
+/** Brings the index to who joined a campaign and who left it. Inside a transaction. */
+export function indexCampaign(
+  store: Management,
+  { workspaceNo, id }: { readonly workspaceNo: number; readonly id: string },
+  { joined, left }: Record<'joined' | 'left', readonly ListPosition[]>,
+): void {
+  if (joined.length + left.length === 0) return;
+  const term: Term = { kind: 'campaign', text: id };
+  for (const code of joined) store.codeTerms.put(termKey(workspaceNo, term, code), nothing);
+  for (const code of left) store.codeTerms.remove(termKey(workspaceNo, term, code));
+  const counts = new TermCounts(store);
+  counts.add(workspaceNo, term, joined.length - left.length);
+  counts.add(workspaceNo, listVersion, 1);
+  counts.write();
+}
+
+/** Live codes of a workspace that have the term. */
+export function termCount(store: Management, workspaceNo: number, term: Term): number {
+  return store.termCounts.get(termCountKey(workspaceNo, term)) ?? 0;
+}
+
+export function termName(term: Term): string {
+  return `${term.kind}:${term.text}`;
+}
+
+/** Changes of counts, added up before they are written: many codes of a batch have the same terms. */
+export class TermCounts {
+  readonly #store: Management;
+  readonly #changes = new Map<string, { readonly key: Uint8Array; change: number }>();
+
+  constructor(store: Management) {
+    this.#store = store;
+  }
+
+  add(workspaceNo: number, term: Term, change: number): void {
+    const name = `${workspaceNo}:${termName(term)}`;
+    const known = this.#changes.get(name);
+    if (known !== undefined) known.change += change;
+    else this.#changes.set(name, { key: termCountKey(workspaceNo, term), change });
+  }
+
+  /** Inside the transaction of the moves. */
+  write(): void {
+    const { termCounts } = this.#store;
+    for (const { key, change } of this.#changes.values()) {
+      const count = (termCounts.get(key) ?? 0) + change;
+      if (count > 0) termCounts.put(key, count);
+      else termCounts.remove(key);
+    }
+    this.#changes.clear();
+  }
+}

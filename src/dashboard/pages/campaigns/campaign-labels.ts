@@ -1,0 +1,36 @@
+/** CampaignServices as the API has them, and in people's words. */
+import type { BadgeTone } from '../../parts/list.tsx';
+import { formatUtcDay } from '../../client/format.ts';
+
+export interface Campaign {
+  readonly id: string;
+  readonly name: string;
+  readonly startDate: string;
+  readonly endDate: string | null;
+  readonly qrCodeIds: readonly string[];
+  readonly status: 'scheduled' | 'active' | 'ended';
+  readonly result?: {
+    readonly endedAt: string;
+    readonly totalScans: number;
+    readonly uniqueScanners: number;
+    readonly conversions: number;
+    readonly conversionRate: number;
+  } | null;
+}
+
+export const statusTones: Readonly<Record<Campaign['status'], BadgeTone>> = {
+  scheduled: 'plain',
+  active: 'good',
+  ended: 'warn',
+};
+export const statusLabels: Readonly<Record<Campaign['status'], string>> = {
+  scheduled: 'Scheduled',
+  active: 'Running',
+  ended: 'Ended',
+};
+
+export const scheduleText = ({
+  startDate,
+  endDate,
+}: Pick<Campaign, 'startDate' | 'endDate'>): string =>
+  `${formatUtcDay(startDate)} – ${endDate === null ? 'no end' : formatUtcDay(endDate)}`;

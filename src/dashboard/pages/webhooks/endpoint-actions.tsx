@@ -1,0 +1,117 @@
+/** Changing, turning off, re-keying and deleting an endpoint. */
+import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate } from '../../client/resource.ts';
+import { navigate } from '../../client/router.ts';
+import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { CheckField, SelectField } from '../../parts/field.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { type Overlap, overlaps } from '../settings/rotate-key.tsx';
+import { EndpointForm } from './endpoint-form.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+import type { Endpoint, MadeEndpoint } from './webhook-labels.ts';
+
+export type EndpointDeed = 'edit' | 'rotate' | 'delete';
+
+interface DeedsProps {
+  readonly endpoint: Endpoint;
+  readonly deed: EndpointDeed | undefined;
+  readonly onClose: () => void;
+}
+
+export function EndpointDeeds({ endpoint, deed, onClose }: DeedsProps) {
+  const [secret, setSecret] = useState<string>();
+  return (
+    <>
+      {deed === 'edit' && <Edit endpoint={endpoint} onClose={onClose} />}
+      {deed === 'rotate' && <Rotate endpoint={endpoint} onMade={setSecret} onClose={onClose} />}
+      {deed === 'delete' && <Delete endpoint={endpoint} onClose={onClose} />}
+      {secret !== undefined && (
+        <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
+      )}
+    </>
+  );
+}
+
+interface DeedProps {
+  readonly endpoint: Endpoint;
+  readonly onClose: () => void;
+}
+
+function Edit({ endpoint, onClose }: DeedProps) {
+  const [isOn, setOn] = useState(endpoint.status === 'enabled');
+  return (
+    <Dialog title="Edit endpoint" width="wide" onClose={onClose}>
+      <CheckField
+        label="On"
+        hint="Events that happen while it is off are not sent later."
+        checked={isOn}
+        onChange={setOn}
+      />
+      <EndpointForm
+        start={endpoint}
+        action="Save changes"
+        onCancel={onClose}
+        onSave={async ({ description, ...rest }) => {
+          const enabled = isOn === (endpoint.status === 'enabled') ? {} : { enabled: isOn };
+          const body = { ...rest, description: description ?? null, ...enabled };
+          await call('PATCH', `/webhooks/${endpoint.id}`, { body });
+          invalidate('/webhooks');
+          say('Changes saved.');
+          onClose();
+        }}
+      />
+    </Dialog>
+  );
+}
+
+function Rotate({
+  endpoint,
+  onMade,
+  onClose,
+}: DeedProps & { readonly onMade: (secret: string) => void }) {
+  const [overlap, setOverlap] = useState<Overlap>('86400');
+  const rotate = async (): Promise<void> => {
+    const body = { overlapSeconds: Number(overlap) };
+    const path = `/webhooks/${endpoint.id}/rotate-secret`;
+    onMade((await call<MadeEndpoint>('POST', path, { body })).secret);
+    invalidate(`/webhooks/${endpoint.id}`);
+  };
+  return (
+    <Confirm
+      title="Rotate the signing secret?"
+      action="Create new secret"
+      tone="accent"
+      onConfirm={rotate}
+      onClose={onClose}
+    >
+      <p>
+        Until the old one ends, deliveries are signed with both, so that your program can change
+        over.
+      </p>
+      <SelectField
+        label="Keep the old secret valid for"
+        value={overlap}
+        options={overlaps}
+        onChange={setOverlap}
+      />
+    </Confirm>
+  );
+}
+
+function Delete({ endpoint: { id, url }, onClose }: DeedProps) {
+  const remove = async (): Promise<void> => {
+    await call('DELETE', `/webhooks/${id}`);
+    say('Endpoint deleted.');
+    navigate(pathTo('webhooks'));
+    invalidate('/webhooks?');
+  };
+  return (
+    <Confirm title="Delete this endpoint?" action="Delete" onConfirm={remove} onClose={onClose}>
+      <p>
+        <b class="break">{url}</b> receives nothing any more, and what is waiting for it is dropped.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,80 @@
+/**
+ * The answers of one event-loop turn, waiting for the turn's journal write.
+ * A client that leaves before its answer is marked by a handler made once per place, so that a request
+ * costs no closure.
+ */
+import type { HttpResponse } from 'uWebSockets.js';
+import type { LinkReader } from '../links/reader.ts';
+
+/** Redirects in one turn; one more ends the turn early. epoll hands out at most 1,024 events. */
+const turnMax = 1_024;
+
+export class ReplyBatch {
+  readonly #links: LinkReader;
+  readonly #responses: HttpResponse[] = [];
+  readonly #entries: number[] = [];
+  /** Copies of the locations, where the answers outlive the event-loop turn. */
+  #locations: Uint8Array[] | undefined;
+  readonly #aborted = new Uint8Array(turnMax);
+  /** Made when a place is first used: while a disk stalls under `power`, many small turns wait at once. */
+  readonly #abortHandlers: (() => void)[] = [];
+  #count = 0;
+  #current = 0;
+  #closes = false;
+  readonly #send = (): void => {
+    const response = this.#responses[this.#current]!;
+    response.writeStatus('302 Found');
+    response.writeHeader('Location', this.#location(this.#current));
+    response.writeHeader('Cache-Control', 'private, no-store');
+    response.end(undefined, this.#closes);
+  };
+
+  constructor(links: LinkReader) {
+    this.#links = links;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+  get isFull(): boolean {
+    return this.#count === turnMax;
+  }
+
+  /** @param entry of the link table, valid until the event-loop turn ends */
+  add(response: HttpResponse, entry: number): void {
+    const place = this.#count++;
+    this.#responses[place] = response;
+    this.#entries[place] = entry;
+    this.#aborted[place] = 0;
+    response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
+  }
+
+  /** The answers leave after the event-loop turn: the table may reuse the entries, so copy. */
+  keepLocations(): void {
+    this.#locations = this.#entries
+      .slice(0, this.#count)
+      .map((entry) => this.#links.location(entry).slice());
+  }
+
+  /** Sends all answers and empties the turn. */
+  answer(closes: boolean): void {
+    this.#closes = closes;
+    for (let place = 0; place < this.#count; place++) {
+      if (this.#aborted[place] === 1) continue;
+      this.#current = place;
+      this.#responses[place]!.cork(this.#send);
+    }
+    this.#count = 0;
+    this.#locations = undefined;
+  }
+
+  #abortHandler(place: number): () => void {
+    return () => {
+      this.#aborted[place] = 1;
+    };
+  }
+
+  #location(place: number): Uint8Array {
+    return this.#locations?.[place] ?? this.#links.location(this.#entries[place]!);
+  }
+}

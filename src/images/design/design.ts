@@ -1,0 +1,133 @@
+/**
+ * The shape of a design: the schema that a client's design must fit, and the patch of one.
+ * Whether the image can be read is not judged here but in `legibility` (colours) and by drawing it and
+ * reading it back (`scannable`).
+ */
+import { z } from 'zod';
+import {
+  type Design,
+  dotStyles,
+  errorCorrections,
+  eyeStyles,
+  gradientTypes,
+} from '../../model/design.ts';
+import type { Fault } from '../../model/failure.ts';
+
+/** Beyond it an image is mostly margin: 20 modules on each side of the smallest symbol's 21. */
+const marginMax = 20;
+/** More of the symbol under a logo than error correction H can restore. */
+const logoScaleMax = 0.25;
+/** Below it a logo is a speck. */
+const logoScaleMin = 0.05;
+/** Of the file that is uploaded. */
+export const logoBytesMax = 262_144;
+/** base64 of it, with its media type in front. */
+const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
+
+export const logoName = /^logo:[0-9a-f]{32}$/;
+const dataUrl = /^data:image\/(?:png|jpeg|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
+
+const colour = z
+  .string()
+  .regex(/^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/, 'Expected a colour such as #1a2b3c')
+  .meta({ example: '#1a2b3c' });
+
+const fields = {
+  foreground: colour.meta({ description: 'Colour of the modules. Default black' }),
+  background: z
+    .union([colour, z.literal('transparent')], {
+      error: 'Expected a colour such as #1a2b3c, or transparent',
+    })
+    .meta({
+      description: 'Default white. `transparent` is for white paper, and judged on it',
+      example: '#ffffff',
+    }),
+  errorCorrection: z.enum(errorCorrections).meta({
+    description: 'Share that may be lost: 7, 15, 25 or 30 %. Default M, with a logo H',
+  }),
+  margin: z.int().min(0).max(marginMax).meta({
+    description: 'Quiet zone in modules. Default 4, which the standard asks for',
+    example: 4,
+  }),
+  dotStyle: z.enum(dotStyles).meta({ description: 'Shape of the modules. Default square' }),
+  eyeStyle: z.enum(eyeStyles).meta({ description: 'Shape of the three corners. Default square' }),
+  eyeColor: colour.meta({ description: 'Colour of the three corners. Default: as the modules' }),
+  logo: z
+    .string()
+    .max(logoTextMax, `Expected a file of at most ${logoBytesMax} bytes`)
+    .refine((text) => logoName.test(text) || dataUrl.test(text), {
+      error: 'Expected logo:… of a stored logo, or data:image/png;base64,… (png, jpeg, svg+xml)',
+    })
+    .meta({
+      description:
+        'A stored logo by its id, or a data URL (PNG, JPEG, SVG, at most 256 KB), which is stored',
+      example: 'logo:0123456789abcdef0123456789abcdef',
+    }),
+  logoScale: z.number().min(logoScaleMin).max(logoScaleMax).meta({
+    description: 'Edge of the logo as a share of the symbol’s. Default 0.22',
+    example: 0.22,
+  }),
+};
+
+const gradientFields = { from: colour, to: colour };
+const gradientType = z
+  .enum(gradientTypes)
+  .meta({ description: 'Default linear: from the upper left to the lower right corner' });
+const gradient = z
+  .strictObject({ ...gradientFields, type: gradientType.optional() })
+  .meta({ description: 'In place of `foreground`' });
+
+export const design = z
+  .strictObject({
+    foreground: fields.foreground.optional(),
+    background: fields.background.optional(),
+    errorCorrection: fields.errorCorrection.optional(),
+    margin: fields.margin.optional(),
+    dotStyle: fields.dotStyle.optional(),
+    eyeStyle: fields.eyeStyle.optional(),
+    eyeColor: fields.eyeColor.optional(),
+    gradient: gradient.optional(),
+    logo: fields.logo.optional(),
+    logoScale: fields.logoScale.optional(),
+  })
+  .meta({
+    id: 'Design',
+    description: 'What the image looks like. It is read back before it is kept',
+  });
+
+/** A merge patch of a design: absent keeps, null resets. What comes out is checked by `design`. */
+export const designPatch = z
+  .strictObject({
+    foreground: fields.foreground.nullable().optional(),
+    background: fields.background.nullable().optional(),
+    errorCorrection: fields.errorCorrection.nullable().optional(),
+    margin: fields.margin.nullable().optional(),
+    dotStyle: fields.dotStyle.nullable().optional(),
+    eyeStyle: fields.eyeStyle.nullable().optional(),
+    eyeColor: fields.eyeColor.nullable().optional(),
+    gradient: z
+      .strictObject({
+        from: gradientFields.from.optional(),
+        to: gradientFields.to.optional(),
+        type: gradientType.nullable().optional(),
+      })
+      .nullable()
+      .optional(),
+    logo: fields.logo.nullable().optional(),
+    logoScale: fields.logoScale.nullable().optional(),
+  })
+  .meta({ id: 'DesignPatch', description: 'Merged into the design: absent keeps, null resets' });
+
+/** A design made by merging, or stored: the design without absent fields, or its faults. */
+export function parseDesign(
+  value: object,
+): { readonly design: Design } | { readonly faults: readonly Fault[] } {
+  const result = design.safeParse(value);
+  if (result.success) return { design: result.data };
+  const faults = result.error.issues.map(({ path, message }) => ({
+    path: ['design', ...path.map(String)].join('.'),
+    code: 'invalid',
+    message,
+  }));
+  return { faults };
+}

@@ -1,0 +1,87 @@
+/**
+ * One image from one text and one look: matrix, picture, then the writer of the format. Deterministic:
+ * the same request makes the same bytes, in any thread, on any day. Runs in the pool's threads; a test or
+ * a bench may call it where it stands.
+ *
+ *   content --> matrix --+--> two colours in squares: PNG straight from the matrix (-> WebP)
+ *                        +--> picture --> SVG --> PNG, WebP
+ *                                     --> PDF
+ *                                     --> EPS
+ */
+import { Failure } from '../../model/failure.ts';
+import { writeEps } from './eps.ts';
+import { isBitmap, type Style, plainStyle } from '../design/style.ts';
+import { createMatrix, type Matrix } from './matrix.ts';
+import { writePdf } from './pdf.ts';
+import { createPicture, type LogoImage, type Picture } from './picture.ts';
+import { writePng } from './png.ts';
+import { webpOfPng, writeRaster } from './raster.ts';
+import { wholeView, writeSvg } from './svg.ts';
+
+export const imageFormats = ['png', 'svg', 'pdf', 'eps', 'webp'] as const;
+export type ImageFormat = (typeof imageFormats)[number];
+
+/** Edge of an image: pixels, or points for PDF and EPS. The largest fits a poster at 300 dots an inch. */
+export const [sizeMin, sizeMax, sizeStandard] = [64, 4_096, 512];
+
+export interface ImageRequest {
+  readonly content: string;
+  readonly format: ImageFormat;
+  readonly size: number;
+  /** Default the plain one. */
+  readonly look?: Style | undefined;
+}
+
+/** A request with the logo that its look names. */
+export interface DrawRequest extends ImageRequest {
+  readonly logo?: LogoImage | undefined;
+}
+
+/**
+ * @throws Failure('validation_failed') when the content does not fit a symbol, or the symbol with its
+ *   quiet zone does not fit `size` at one pixel a module
+ */
+export async function draw(request: DrawRequest): Promise<Uint8Array> {
+  const { size, format, content, look = plainStyle } = request;
+  const matrix = createMatrix(content, look.errorCorrection);
+  assertFits(matrix, look, request);
+  if (isBitmap(look) && (format === 'png' || format === 'webp')) {
+    const png = bitmapOf(matrix, look, size);
+    return format === 'png' ? png : await webpOfPng(png);
+  }
+  return await write(createPicture(matrix, look, request.logo), size, format);
+}
+
+/** The picture itself, for whoever looks at it another way. @throws Failure as `draw` */
+export function pictureOf(content: string, look: Style, logo: LogoImage | undefined): Picture {
+  return createPicture(createMatrix(content, look.errorCorrection), look, logo);
+}
+
+async function write(picture: Picture, size: number, format: ImageFormat): Promise<Uint8Array> {
+  switch (format) {
+    case 'svg':
+      return new TextEncoder().encode(writeSvg(picture, wholeView(picture, size)));
+    case 'pdf':
+      return await writePdf(picture, size);
+    case 'eps':
+      return await writeEps(picture, size);
+    default:
+      return await writeRaster(picture, size, format);
+  }
+}
+
+function bitmapOf(matrix: Matrix, look: Style, size: number): Uint8Array {
+  const { modules, background, marginModules } = look;
+  if (modules.kind !== 'flat') throw new Error('Cannot draw a gradient in two colours');
+  return writePng(matrix, { size, marginModules }, { foreground: modules.colour, background });
+}
+
+function assertFits(matrix: Matrix, look: Style, { size, format }: ImageRequest): void {
+  const least = matrix.side + 2 * look.marginModules;
+  if (Number.isInteger(size) && size >= least && size <= sizeMax) return;
+  const unit = format === 'pdf' || format === 'eps' ? 'points' : 'pixels';
+  const message = `The image is too small for its content, expected a size of at least ${least} ${unit}`;
+  throw new Failure('validation_failed', message, {
+    faults: [{ path: 'size', code: 'too_small', message }],
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * A picture as SVG: a ground, a path for the modules, a path for the eyes where they differ, the logo.
+ * Coordinates are modules; `size` is only the size shown. Nothing in it refers to anything outside.
+ */
+import { formatColour, type Rgb } from '../design/colour.ts';
+import type { Paint } from '../design/style.ts';
+import { short, svgData } from './path.ts';
+import type { Picture, PlacedLogo } from './picture.ts';
+
+/** Which part of the plane is shown: the picture itself, or more of its ground around it. */
+export interface View {
+  /** Edge in pixels. */
+  readonly size: number;
+  /** Corner and edge in modules. */
+  readonly start: number;
+  readonly side: number;
+}
+
+/** The whole picture and nothing more. */
+export function wholeView(picture: Picture, size: number): View {
+  return { size, start: 0, side: picture.side };
+}
+
+export function writeSvg(picture: Picture, view: View): string {
+  const { size, start, side } = view;
+  const gradients = new Map<string, string>();
+  const fill = (paint: Paint): string => {
+    if (paint.kind === 'flat') return formatColour(paint.colour);
+    const id = gradientId(paint);
+    gradients.set(id, gradientOf(id, paint, picture));
+    return `url(#${id})`;
+  };
+  const shapes = picture.shapes
+    .filter(({ path }) => !path.isEmpty)
+    .map(({ path, paint }) => `<path fill="${fill(paint)}" d="${svgData(path)}"/>`);
+  const definitions =
+    gradients.size === 0 ? '' : `<defs>${[...gradients.values()].join('')}</defs>`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" ` +
+    `viewBox="${precise(start)} ${precise(start)} ${precise(side)} ${precise(side)}"` +
+    `${picture.isSquare ? ' shape-rendering="crispEdges"' : ''}>${definitions}` +
+    `${ground(picture.background, start, side)}${shapes.join('')}${logoOf(picture.logo)}</svg>\n`
+  );
+}
+
+function ground(colour: Rgb | undefined, start: number, side: number): string {
+  if (colour === undefined) return '';
+  const [corner, edge] = [precise(start), precise(side)];
+  return `<path fill="${formatColour(colour)}" d="M${corner} ${corner}h${edge}v${edge}H${corner}z"/>`;
+}
+
+/** From the upper left to the lower right corner of the symbol, or from its middle to its corners. */
+function gradientOf(id: string, paint: Exclude<Paint, { kind: 'flat' }>, picture: Picture): string {
+  const { side, marginModules: margin } = picture;
+  const [middle, end] = [short(side / 2), side - margin];
+  const stops =
+    `<stop stop-color="${formatColour(paint.from)}"/>` +
+    `<stop offset="1" stop-color="${formatColour(paint.to)}"/>`;
+  const radius = short((side / 2 - margin) * Math.SQRT2);
+  return paint.kind === 'linear'
+    ? `<linearGradient id="${id}" gradientUnits="userSpaceOnUse" x1="${margin}" y1="${margin}" ` +
+        `x2="${end}" y2="${end}">${stops}</linearGradient>`
+    : `<radialGradient id="${id}" gradientUnits="userSpaceOnUse" cx="${middle}" cy="${middle}" ` +
+        `r="${radius}">${stops}</radialGradient>`;
+}
+
+/** Names what it paints: pictures that stand in one page may share it, and others cannot meet it. */
+function gradientId(paint: Exclude<Paint, { kind: 'flat' }>): string {
+  const colours = [paint.from, paint.to].map((colour) => formatColour(colour).slice(1));
+  return `qz-${paint.kind}-${colours.join('-')}`;
+}
+
+function logoOf(logo: PlacedLogo | undefined): string {
+  if (logo === undefined) return '';
+  const { x, y, width, height } = logo.at;
+  const data = Buffer.from(logo.png).toString('base64');
+  return (
+    `<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" ` +
+    `href="data:image/png;base64,${data}"/>`
+  );
+}
+
+/** A view's edge may be any fraction of a module, and pixels must fall where they are meant to. */
+function precise(value: number): string {
+  return String(Number(value.toFixed(9)));
+}

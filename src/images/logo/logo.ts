@@ -1,0 +1,130 @@
+/**
+ * A logo from a stranger's file, made harmless: whatever comes in, what is kept is a PNG of ours with at
+ * most 1,024 pixels on an edge, drawn anew from the pixels. Nothing of the file itself survives: no
+ * script, no reference, no metadata.
+ *
+ *   bytes --> is it what it says? --> header: how many pixels? --> decode --> fit --> PNG
+ *
+ * Size is judged by the header, before anything is decoded. An SVG is refused, not repaired, when it
+ * refers to anything outside itself, declares entities, or would take long to draw (svg-cost.ts). It is
+ * drawn by librsvg from memory, which has no base address and therefore reads no files either.
+ * Runs in the pool's threads only.
+ */
+import { Failure } from '../../model/failure.ts';
+import { logoBytesMax } from '../design/design.ts';
+import type { LogoImage } from '../draw/picture.ts';
+import { loadSharp } from '../draw/raster.ts';
+import { svgCost, svgCostMax } from './svg-cost.ts';
+
+export const logoMediaTypes = ['image/png', 'image/jpeg', 'image/svg+xml'] as const;
+export type LogoMediaType = (typeof logoMediaTypes)[number];
+
+/** Of what is kept: at 0.25 of the largest image it is drawn at its own size. */
+const edgeMax = 1_024;
+/** Of what comes in: 64 MB decoded. */
+const pixelsMax = 16_777_216;
+/** A PNG above it (a photograph, mostly) is made again at half the edge. */
+const keptBytesMax = 1_048_576;
+/** Dots per inch at which librsvg reads a length of the file; its own bound. */
+const [densityStandard, densityMax] = [72, 2_400];
+
+const sniffs: Readonly<Record<LogoMediaType, (bytes: Uint8Array) => boolean>> = {
+  'image/png': (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  'image/jpeg': (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
+  'image/svg+xml': () => true,
+};
+
+/** @throws Failure validation_failed with what is wrong with the file */
+export async function cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Promise<LogoImage> {
+  if (bytes.length > logoBytesMax) throw bad('too_big', `Expected at most ${logoBytesMax} bytes`);
+  if (!sniffs[mediaType](bytes)) throw bad('wrong_type', `The file is not ${mediaType}`);
+  const isVector = mediaType === 'image/svg+xml';
+  if (isVector) assertHarmless(bytes);
+  const sharp = await loadSharp();
+  const options = { limitInputPixels: pixelsMax, failOn: 'error' } as const;
+  const header = await sharp(bytes, options)
+    .metadata()
+    .catch(() => undefined);
+  const { width = 0, height = 0 } = header ?? {};
+  if (width < 1 || height < 1) throw bad('unreadable', 'The file cannot be read as an image');
+  if (width * height > pixelsMax) {
+    throw bad(
+      'too_big',
+      `The image has ${width} x ${height} pixels, expected at most ${pixelsMax}`,
+    );
+  }
+  const density = isVector ? densityFor(Math.max(width, height)) : undefined;
+  const source = sharp(bytes, { ...options, ...(density === undefined ? {} : { density }) });
+  for (const edge of [edgeMax, edgeMax / 2]) {
+    const { data, info } = await source
+      .clone()
+      .autoOrient()
+      .resize({ width: edge, height: edge, fit: 'inside', withoutEnlargement: !isVector })
+      .toColourspace('srgb')
+      .png({ compressionLevel: 9 })
+      .toBuffer({ resolveWithObject: true })
+      .catch(() => {
+        throw bad('unreadable', 'The file cannot be read as an image');
+      });
+    const kept = { png: Uint8Array.from(data), width: info.width, height: info.height };
+    if (data.length <= keptBytesMax || edge < edgeMax) return kept;
+  }
+  throw new Error('Cannot fit a logo: no edge was tried');
+}
+
+/** So that the drawing's longer edge has the pixels that are kept. */
+function densityFor(longerEdge: number): number {
+  const density = (densityStandard * edgeMax) / longerEdge;
+  return Math.min(densityMax, Math.max(1, density));
+}
+
+function assertHarmless(bytes: Uint8Array): void {
+  const text = decode(bytes);
+  if (!/<svg[\s>]/.test(text)) throw bad('wrong_type', 'The file is not image/svg+xml');
+  if (/<!ENTITY|<!DOCTYPE[^>]{0,999}\[/i.test(text)) throw bad('unsafe', 'It declares entities');
+  if (/<\?xml-stylesheet|@import/i.test(text)) throw bad('unsafe', 'It brings in a style sheet');
+  if (/<(?:\w+:)?script[\s>/]/i.test(text)) throw bad('unsafe', 'It holds a script');
+  // Whatever is not plainly inside the file or in the reference itself is taken for outside.
+  for (const [, , value = ''] of text.matchAll(/href\s{0,9}=\s{0,9}(["'])(.*?)\1/gis)) {
+    if (!isInside(value)) throw bad('unsafe', 'It refers to something outside itself');
+  }
+  for (const [, value = ''] of text.matchAll(
+    /url\s{0,9}\(\s{0,9}(?:["']|&quot;|&apos;)?([^)]{0,9})/gi,
+  )) {
+    if (!value.startsWith('#')) throw bad('unsafe', 'It refers to something outside itself');
+  }
+  if (svgCost(text) > svgCostMax) {
+    throw bad(
+      'too_complex',
+      'It has too many elements, repetitions or effects: simplify the drawing',
+    );
+  }
+}
+
+/** Within the file; written plainly, so that what is checked is what librsvg looks up. */
+const isInside = (reference: string): boolean => /^\s*#[^&]*$/.test(reference);
+
+/** UTF-8 and nothing else: in another encoding the checks would read another text than librsvg. */
+function decode(bytes: Uint8Array): string {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw bad('unreadable', 'The SVG is not in UTF-8');
+  }
+  const encoding = /^\s*<\?xml[^>]*encoding\s*=\s*["']([^"']*)/i.exec(text)?.[1];
+  const isUtf8 = encoding === undefined || encoding.toLowerCase() === 'utf-8';
+  if (!isUtf8 || text.includes('\u0000')) throw bad('unreadable', 'The SVG is not in UTF-8');
+  return text;
+}
+
+function startsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
+  return signature.every((byte, at) => bytes[at] === byte);
+}
+
+function bad(code: string, message: string): Failure {
+  const detail = `The logo cannot be used: ${message}`;
+  return new Failure('validation_failed', detail, {
+    faults: [{ path: 'design.logo', code, message }],
+  });
+}

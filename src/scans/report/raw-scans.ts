@@ -1,0 +1,103 @@
+/**
+ * The raw scans of a code, newest first: a walk along its chain of blocks, from the newest that has it
+ * back to where retention has deleted them.
+ *
+ *   newest block --previous--> block --previous--> … --> gone, or 0
+ *
+ * A place in the chain names a block and how much of it is done, so it holds while scans come in, and no
+ * snapshot is kept between steps: a long reader would keep the store's file from reusing its pages. Each
+ * step reads few blocks, for a stream of any length shares the thread with everything else.
+ * A range ends the walk when as many scans were found as the rollups count in it, so the newest days of
+ * an old code cost what they hold; time alone cannot end it, for clocks step.
+ */
+import type { ScanStore } from '../../store/scans.ts';
+import { ScanBlock } from '../block.ts';
+import type { Ranges } from './range.ts';
+import { Dimension, Rollup } from '../rollup.ts';
+import { type RawScan, rawScan } from '../scanned-event.ts';
+
+/** Bytes of blocks a step reads: about 1 ms. */
+const stepBytesMax = 524_288;
+/** What opening a block costs, in bytes of reading. */
+const blockCostBytes = 8_192;
+
+export interface RawScanFilter {
+  readonly codeNo: number;
+  /** Day numbers, both included. */
+  readonly fromDay: number;
+  readonly toDay: number;
+  /** Whether those that were kept out of the scans come too. */
+  readonly bots: 'without' | 'with';
+}
+
+/** Where a walk goes on. */
+export interface RawPlace {
+  /** The block that is read next. */
+  readonly sequence: number;
+  /** Entries of it that are done, from its end. */
+  readonly done: number;
+  /** Scans of the range that are still to be found. */
+  readonly left: number;
+}
+
+export interface RawStep {
+  readonly scans: readonly RawScan[];
+  /** Undefined at the end. */
+  readonly next: RawPlace | undefined;
+}
+
+export class RawScans {
+  readonly #store: ScanStore;
+  readonly #ranges: Ranges;
+
+  constructor(store: ScanStore, ranges: Ranges) {
+    this.#store = store;
+    this.#ranges = ranges;
+  }
+
+  /** The newest place; undefined when the range has no scans. */
+  begin({ codeNo, fromDay, toDay, bots }: RawScanFilter): RawPlace | undefined {
+    const rollup = new Rollup(0);
+    this.#ranges.refresh();
+    this.#ranges.add(codeNo, fromDay, toDay, rollup, undefined);
+    let left = rollup.scans;
+    if (bots === 'with') for (const { count } of rollup.values(Dimension.bot)) left += count;
+    const { recent, summaries } = this.#ranges;
+    const sequence = recent.newestOf(codeNo) || summaries.newestBlock(codeNo);
+    return left === 0 || sequence === 0 ? undefined : { sequence, done: 0, left };
+  }
+
+  /** Up to `limit` scans from a place on; fewer, or none, do not mean the end. */
+  step(filter: RawScanFilter, from: RawPlace, limit: number): RawStep {
+    const { codeNo, fromDay, toDay, bots } = filter;
+    const scans: RawScan[] = [];
+    let { sequence, done, left } = from;
+    let bytes = 0;
+    this.#ranges.refresh();
+    while (sequence > 0 && left > 0) {
+      const value = this.#store.blocks.get(sequence);
+      const block = value === undefined ? undefined : new ScanBlock(value);
+      const group = block?.find(codeNo) ?? -1;
+      if (value === undefined || block === undefined || group === -1) break;
+      const first = block.first(group);
+      for (let entry = first + block.count(group) - 1 - done; entry >= first; entry--) {
+        if (left === 0 || scans.length === limit)
+          return { scans, next: placeOf(sequence, done, left) };
+        done++;
+        const day = block.day(entry);
+        if (day < fromDay || day > toDay || (bots === 'without' && block.bot(entry) !== 0))
+          continue;
+        scans.push(rawScan(block, entry));
+        left--;
+      }
+      sequence = block.previous(group);
+      done = 0;
+      bytes += value.length + blockCostBytes;
+      if (bytes >= stepBytesMax) return { scans, next: placeOf(sequence, done, left) };
+    }
+    return { scans, next: undefined };
+  }
+}
+
+const placeOf = (sequence: number, done: number, left: number): RawPlace | undefined =>
+  sequence === 0 || left === 0 ? undefined : { sequence, done, left };

@@ -1,0 +1,162 @@
+/**
+ * The blocks since the last checkpoint: scans of the last seconds, which no head and no day has yet.
+ *
+ * A block is immutable, so each is read once and kept until every partition's checkpoint has passed it,
+ * that of the codes and that of the workspaces. A subject is a code or a workspace (store/scans.ts).
+ * By subject, the newest of them that has it is known: of a long list of codes nearly all are in none,
+ * and asking costs a look into a map.
+ * Bounds: `keptMax` blocks and `codesMax` codes. Beyond them blocks are read again when asked for, and
+ * every code counts as possibly there: slower, never wrong.
+ */
+import { partitionOf } from '../../model/code.ts';
+import {
+  type Counted,
+  readCheckpoints,
+  type ScanStore,
+  workspaceOfSubject,
+  workspaceSubject,
+} from '../../store/scans.ts';
+import { ScanBlock } from '../block.ts';
+
+/** A shard that does not come to a checkpoint must not fill memory: 512 windows are a minute. */
+const keptMax = 512;
+/** About 50 MB of map. */
+const codesMax = 1_000_000;
+
+type Visit = (block: ScanBlock, entry: number) => void;
+
+export class RecentBlocks {
+  readonly #store: ScanStore;
+  readonly #blocks = new Map<number, ScanBlock>();
+  /** By subject: sequence of the newest of these blocks that has it. */
+  readonly #newestOf = new Map<number, number>();
+  #checkpoints: Readonly<Record<Counted, Float64Array>> = {
+    codes: new Float64Array(),
+    workspaces: new Float64Array(),
+  };
+  #from = 0;
+  #to = 0;
+  /** Sequence up to which blocks were too many to keep. */
+  #droppedTo = 0;
+  /** Sequence up to which codes were too many to know. */
+  #crowdedTo = 0;
+
+  constructor(store: ScanStore) {
+    this.#store = store;
+  }
+
+  /** Takes up the blocks of the snapshot that reads see now. */
+  refresh(): void {
+    const codes = readCheckpoints(this.#store, 'codes');
+    const workspaces = readCheckpoints(this.#store, 'workspaces');
+    this.#checkpoints = { codes, workspaces };
+    const from = Math.min(...codes, ...workspaces);
+    if (from > this.#from) this.#forget(from);
+    for (const { key, value } of this.#store.blocks.range({ start: this.#to + 1 })) {
+      this.#take(key, new ScanBlock(value));
+    }
+  }
+
+  /** All blocks from a sequence on, oldest first; those that are kept are not read again. */
+  *from(sequence: number): Generator<readonly [sequence: number, block: ScanBlock]> {
+    if (sequence > this.#from && sequence > this.#droppedTo) {
+      for (const entry of this.#blocks) if (entry[0] >= sequence) yield entry;
+      return;
+    }
+    for (const { key, value } of this.#store.blocks.range({ start: sequence })) {
+      yield [key, new ScanBlock(value)];
+    }
+  }
+
+  /** Sequence of the newest block with scans of a code since its checkpoint; 0 = there is none. */
+  newestOf(codeNo: number): number {
+    const newest = this.#newestOf.get(codeNo) ?? 0;
+    const checkpoint = this.#checkpointOf(codeNo);
+    if (newest > checkpoint) return newest;
+    if (this.#crowdedTo <= checkpoint) return 0;
+    let found = 0;
+    this.#each(checkpoint, this.#crowdedTo, (block, sequence) => {
+      if (block.find(codeNo) !== -1) found = sequence;
+    });
+    return found;
+  }
+
+  /** Visits a subject's scans since its checkpoint, oldest block first. */
+  each(subject: number, visit: Visit): void {
+    const checkpoint = this.#checkpointOf(subject);
+    const isKnown = this.#crowdedTo <= checkpoint;
+    if (isKnown && (this.#newestOf.get(subject) ?? 0) <= checkpoint) return;
+    const workspaceNo = workspaceOfSubject(subject);
+    this.#each(checkpoint, this.#to, (block) => {
+      if (workspaceNo === undefined) {
+        const group = block.find(subject);
+        if (group !== -1) eachEntry(block, group, visit);
+        return;
+      }
+      for (let group = 0; group < block.groups; group++) {
+        if (block.workspaceNo(group) === workspaceNo) eachEntry(block, group, visit);
+      }
+    });
+  }
+
+  /** The same of a workspace, a code's scans of a block at a time. */
+  eachGroup(workspaceNo: number, visit: (block: ScanBlock, group: number) => void): void {
+    this.#each(this.#checkpointOf(workspaceSubject(workspaceNo)), this.#to, (block) => {
+      for (let group = 0; group < block.groups; group++) {
+        if (block.workspaceNo(group) === workspaceNo) visit(block, group);
+      }
+    });
+  }
+
+  #each(checkpoint: number, to: number, visit: (block: ScanBlock, sequence: number) => void): void {
+    if (this.#droppedTo > checkpoint) {
+      const range = { start: checkpoint + 1, end: Math.min(this.#droppedTo, to) + 1 };
+      for (const { key, value } of this.#store.blocks.range(range))
+        visit(new ScanBlock(value), key);
+    }
+    for (const [sequence, block] of this.#blocks) {
+      if (sequence > checkpoint && sequence <= to) visit(block, sequence);
+    }
+  }
+
+  #checkpointOf(subject: number): number {
+    const counted = workspaceOfSubject(subject) === undefined ? 'codes' : 'workspaces';
+    return this.#checkpoints[counted][partitionOf(subject)]!;
+  }
+
+  #take(sequence: number, block: ScanBlock): void {
+    this.#blocks.set(sequence, block);
+    this.#to = sequence;
+    for (let group = 0; group < block.groups; group++) {
+      this.#newestOf.set(block.codeNo(group), sequence);
+      this.#newestOf.set(workspaceSubject(block.workspaceNo(group)), sequence);
+    }
+    if (this.#newestOf.size > codesMax) {
+      this.#newestOf.clear();
+      this.#crowdedTo = sequence;
+    }
+    if (this.#blocks.size <= keptMax) return;
+    for (const oldest of this.#blocks.keys()) {
+      this.#blocks.delete(oldest);
+      this.#droppedTo = oldest;
+      return;
+    }
+  }
+
+  /** Every partition's numbers have what is in blocks up to `from`. */
+  #forget(from: number): void {
+    for (const sequence of this.#blocks.keys()) {
+      if (sequence <= from) this.#blocks.delete(sequence);
+    }
+    for (const [subject, newest] of this.#newestOf) {
+      if (newest <= from) this.#newestOf.delete(subject);
+    }
+    this.#from = from;
+    this.#to = Math.max(this.#to, from);
+  }
+}
+
+function eachEntry(block: ScanBlock, group: number, visit: Visit): void {
+  const first = block.first(group);
+  for (let entry = first; entry < first + block.count(group); entry++) visit(block, entry);
+}

@@ -1,0 +1,139 @@
+/**
+ * The blocks as the outbox of `qr.scanned`: a workspace's events, newest first by page, or onwards from a
+ * place, as a live stream follows them.
+ */
+import type { EventEnvelope } from '../../model/event.ts';
+import { newestSequence, type ScanStore } from '../../store/scans.ts';
+import { ScanBlock } from '../block.ts';
+import type { RecentBlocks } from './recent-blocks.ts';
+import { scannedEvent } from '../scanned-event.ts';
+
+/** Blocks one page of events looks through at most; the cursor goes on from there. */
+const eventBlocksMax = 2_000;
+/** Bytes of blocks one page of events reads at most: about 20 ms of the control thread. */
+const eventBytesMax = 16_777_216;
+/** The same for one step of a stream, many of which share the thread: about 2 ms. */
+const stepBytesMax = 1_048_576;
+
+export interface EventPage {
+  readonly data: EventEnvelope[];
+  /** Where the next older page begins; absent at the end. */
+  readonly before?: string;
+}
+
+/** Behind an entry of a block, on the way from old to new. */
+export interface EventPlace {
+  /** The block that is read next; those before it are done. */
+  readonly sequence: number;
+  /** Entries of it that are done. */
+  readonly entry: number;
+}
+
+export interface EventStep {
+  readonly events: ReadonlyArray<{ readonly event: EventEnvelope; readonly place: EventPlace }>;
+  /** Where the next step begins. */
+  readonly place: EventPlace;
+  /** More is there now; else wait for a commit. */
+  readonly hasMore: boolean;
+}
+
+export class ScanEvents {
+  readonly #store: ScanStore;
+  readonly #recent: RecentBlocks;
+  readonly #codeIdOf: (codeNo: number) => string | undefined;
+
+  constructor(
+    store: ScanStore,
+    recent: RecentBlocks,
+    codeIdOf: (codeNo: number) => string | undefined,
+  ) {
+    this.#store = store;
+    this.#recent = recent;
+    this.#codeIdOf = codeIdOf;
+  }
+
+  /**
+   * `qr.scanned` events of a workspace, newest first.
+   * @param before the `before` of the page above; @returns fewer than `limit` only when it looked through
+   * `eventBlocksMax` blocks or `eventBytesMax` bytes, or came to the end
+   */
+  page(workspaceNo: number, before: string | undefined, limit: number): EventPage {
+    const [fromSequence, skip] = parseCursor(before);
+    const data: EventEnvelope[] = [];
+    let looked = 0;
+    let bytes = 0;
+    const range = { start: fromSequence, reverse: true, limit: eventBlocksMax };
+    for (const { key, value } of this.#store.blocks.range(range)) {
+      looked++;
+      bytes += value.length;
+      const entries = this.#scansOf(new ScanBlock(value), workspaceNo);
+      const skipped = key === fromSequence ? skip : 0;
+      for (let at = skipped; at < entries.length; at++) {
+        if (data.length === limit) return { data, before: `${key}.${at}` };
+        data.push(entries[at]!());
+      }
+      const hasLookedEnough = looked === eventBlocksMax || bytes >= eventBytesMax;
+      if (hasLookedEnough && key > 1) return { data, before: `${key - 1}.0` };
+    }
+    return { data };
+  }
+
+  /** The place behind everything that is committed. */
+  newest(): EventPlace {
+    return { sequence: newestSequence(this.#store) + 1, entry: 0 };
+  }
+
+  /** Whether blocks that come after the place have been deleted already. */
+  isPast(place: EventPlace): boolean {
+    for (const oldest of this.#store.blocks.keys({ limit: 1 })) return oldest > place.sequence;
+    return newestSequence(this.#store) >= place.sequence;
+  }
+
+  /** Events after a place, oldest first, at most `limit` of them. */
+  after(workspaceNo: number, place: EventPlace, limit: number): EventStep {
+    const events: Array<{ event: EventEnvelope; place: EventPlace }> = [];
+    let bytes = 0;
+    let next = place;
+    for (const [key, block] of this.#recent.from(place.sequence)) {
+      const done = key === place.sequence ? place.entry : 0;
+      for (let group = 0; group < block.groups; group++) {
+        if (block.workspaceNo(group) !== workspaceNo) continue;
+        const end = block.first(group) + block.count(group);
+        if (end <= done) continue;
+        const qrId = this.#codeIdOf(block.codeNo(group));
+        if (qrId === undefined) continue;
+        for (let entry = Math.max(done, block.first(group)); entry < end; entry++) {
+          if (block.bot(entry) !== 0) continue;
+          if (events.length === limit) return { events, place: next, hasMore: true };
+          next = { sequence: key, entry: entry + 1 };
+          events.push({ event: scannedEvent(block, entry, qrId), place: next });
+        }
+      }
+      next = { sequence: key + 1, entry: 0 };
+      bytes += block.length;
+      if (bytes >= stepBytesMax) return { events, place: next, hasMore: true };
+    }
+    return { events, place: next, hasMore: false };
+  }
+
+  /** The workspace's scans in a block, newest first, each made into an event only when asked for. */
+  #scansOf(block: ScanBlock, workspaceNo: number): Array<() => EventEnvelope> {
+    const found: Array<{ order: number; make: () => EventEnvelope }> = [];
+    for (let group = 0; group < block.groups; group++) {
+      if (block.workspaceNo(group) !== workspaceNo) continue;
+      const qrId = this.#codeIdOf(block.codeNo(group));
+      if (qrId === undefined) continue;
+      const first = block.first(group);
+      for (let entry = first; entry < first + block.count(group); entry++) {
+        if (block.bot(entry) !== 0) continue;
+        found.push({ order: block.timeMs(entry), make: () => scannedEvent(block, entry, qrId) });
+      }
+    }
+    return found.sort((a, b) => b.order - a.order).map(({ make }) => make);
+  }
+}
+
+function parseCursor(before: string | undefined): [sequence: number, skip: number] {
+  const match = before === undefined ? null : /^(\d{1,15})\.(\d{1,9})$/.exec(before);
+  return match === null ? [Number.MAX_SAFE_INTEGER, 0] : [Number(match[1]), Number(match[2])];
+}

@@ -1,0 +1,239 @@
+/**
+ * One attempt: one POST of one body to one receiver, from the look-up of its name to the last byte read.
+ *
+ *   target ─ addresses (checked) ─ connection ─ sign ─ POST ─ status ─ answer ≤ 16 KB ─ record
+ *   |<------------------------------ one deadline, 15 s ------------------------------>|
+ *
+ * - It never throws: whatever happens is an `AttemptRecord`. 2xx and no failure class = success.
+ * - The deadline is one for all: a name server that hangs, a handshake that stalls and an answer that
+ *   drips all end there, as `timeout`, and their connection is closed.
+ * - Redirects are not followed: the new place is not the one that was checked.
+ * - Of the answer at most 16 KB are read, then the connection is closed; the status is known by then and
+ *   decides. 4 KB are kept. No compression is asked for, so nothing can swell.
+ * - A kept-alive connection may be closed by the receiver just while we write to it. When it ends without
+ *   one byte of an answer, the POST is made once more on a fresh connection, within the same deadline:
+ *   receivers know the event's id, and 5 s of delay for an ordinary race would be worse.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Clock } from '../../model/clock.ts';
+import type {
+  AttemptRecord,
+  AttemptSettings,
+  AttemptTask,
+  FailureClass,
+} from '../../model/webhook.ts';
+import { AnswerText, failureOf, parseRetryAfter } from './answer.ts';
+import { AddressGuard } from './blocked-networks.ts';
+import { type Connection, Connections } from './connections.ts';
+import { Egress, Refusal, type Target } from './egress.ts';
+import type { NameLookup } from './name-lookup.ts';
+import { signHeaders } from './signature.ts';
+
+const answerBytesMax = 16_384;
+/** Interim answers (1xx) before the answer; who sends more keeps the thread busy for nothing. */
+const interimMax = 16;
+/** Per thread; more are open only while more attempts run. Four threads stay below 4,096 files. */
+const connectionsMax = 1_000;
+
+export interface AttemptsOptions {
+  readonly settings: AttemptSettings;
+  readonly clock: Clock;
+  readonly names: NameLookup;
+}
+
+/** Sends attempts and holds their connections; one per thread. */
+export class Attempts {
+  readonly #egress: Egress;
+  readonly #connections: Connections;
+  readonly #options: AttemptsOptions;
+  readonly #userAgent: string;
+
+  constructor(options: AttemptsOptions) {
+    const guard = new AddressGuard(options.settings.allowNetworks);
+    this.#options = options;
+    this.#egress = new Egress(guard, options.names);
+    this.#connections = new Connections(guard, connectionsMax);
+    this.#userAgent = `Quietzone-Webhooks/1 (+${options.settings.docsUrl})`;
+  }
+
+  /** Connections that are open, idle ones too. */
+  get connections(): number {
+    return this.#connections.open;
+  }
+
+  /** Never rejects. */
+  send(task: AttemptTask): Promise<AttemptRecord> {
+    const { clock, settings } = this.#options;
+    const connections = this.#connections;
+    return new Promise((resolve) => {
+      const run = new Run({ clock, connections, timeoutMs: settings.timeoutMs, resolve });
+      void this.#start(task, run).catch((error: unknown) => run.fail(classOf(error)));
+    });
+  }
+
+  /** Closes all connections; attempts that run end as failed. */
+  close(): void {
+    this.#connections.close();
+  }
+
+  async #start(task: AttemptTask, run: Run): Promise<void> {
+    const target = this.#egress.target(task.url);
+    const addresses = await this.#egress.addresses(target);
+    run.post({ target, addresses, headers: this.#headers(task), body: task.body });
+  }
+
+  #headers({ body, eventId, secrets, kind, deliveryId, attempt }: AttemptTask): string[] {
+    const timestampSeconds = Math.floor(this.#options.clock.now() / 1_000);
+    const signature = signHeaders({ body, id: eventId, timestampSeconds, secrets });
+    return [
+      'Content-Type',
+      'application/json',
+      'User-Agent',
+      this.#userAgent,
+      'Accept-Encoding',
+      'identity',
+      'X-Service-Event',
+      kind,
+      'X-Service-Delivery',
+      deliveryId,
+      'X-Service-Attempt',
+      String(attempt),
+      'X-Service-Signature',
+      signature['X-Service-Signature'],
+      'webhook-id',
+      signature['webhook-id'],
+      'webhook-timestamp',
+      signature['webhook-timestamp'],
+      'webhook-signature',
+      signature['webhook-signature'],
+    ];
+  }
+}
+
+interface Post {
+  readonly target: Target;
+  readonly addresses: readonly string[];
+  readonly headers: string[];
+  readonly body: Uint8Array;
+}
+
+interface RunOptions {
+  readonly clock: Clock;
+  readonly connections: Connections;
+  readonly timeoutMs: number;
+  readonly resolve: (record: AttemptRecord) => void;
+}
+
+/** An attempt under way: hears from undici and from its deadline, and ends once. */
+class Run implements Dispatcher.DispatchHandler {
+  readonly #options: RunOptions;
+  readonly #atMs: number;
+  readonly #startedMs: number;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #answer = new AnswerText();
+  #isEnded = false;
+  #isSecondTry = false;
+  #interim = 0;
+  #post: Post | undefined;
+  #connection: Connection | undefined;
+  #status: number | undefined;
+  #retryAfterMs: number | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.#atMs = options.clock.now();
+    this.#startedMs = options.clock.monotonicMs();
+    this.#deadline = setTimeout(() => this.fail('timeout'), options.timeoutMs);
+  }
+
+  post(post: Post): void {
+    if (this.#isEnded) return;
+    this.#post = post;
+    const { connections } = this.#options;
+    const { target, addresses, headers, body } = post;
+    this.#connection = this.#isSecondTry
+      ? connections.takeFresh(target, addresses)
+      : connections.take(target, addresses);
+    this.#connection.post({ path: target.path, headers, body }, this);
+  }
+
+  /** Ends it with a failure, and closes its connection. */
+  fail(failure: FailureClass): void {
+    this.#end(failure, () => this.#connection?.drop());
+  }
+
+  // undici takes a handler for one of its present kind by this method.
+  onRequestStart(): void {}
+
+  onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) {
+      this.#interim += 1;
+      if (this.#interim > interimMax) this.fail('protocol');
+      return;
+    }
+    this.#status = status;
+    this.#retryAfterMs = parseRetryAfter(headers['retry-after'], this.#options.clock.now());
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    if (this.#isEnded) return;
+    this.#answer.add(chunk);
+    if (this.#answer.bytes <= answerBytesMax) return;
+    this.#end(failureOf(this.#status ?? 0), () => this.#connection?.drop());
+  }
+
+  onResponseEnd(): void {
+    this.#end(failureOf(this.#status ?? 0), () => this.#connection?.release());
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#isEnded) return;
+    const failure = classOf(error);
+    const wasKeptAlive = (this.#connection?.answered ?? 0) > 0;
+    const isRace = failure === 'reset' && wasKeptAlive && this.#status === undefined;
+    if (!isRace || this.#isSecondTry || this.#post === undefined) return this.fail(failure);
+    this.#isSecondTry = true;
+    this.#connection?.drop();
+    this.post(this.#post);
+  }
+
+  #end(failure: FailureClass | undefined, part: () => void): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    clearTimeout(this.#deadline);
+    const remoteIp = this.#connection?.remoteIp;
+    const durationMs = this.#options.clock.monotonicMs() - this.#startedMs;
+    this.#options.resolve({
+      atMs: this.#atMs,
+      durationMs: Math.round(durationMs * 1_000) / 1_000,
+      ...(remoteIp === undefined ? {} : { remoteIp }),
+      ...(this.#status === undefined ? {} : { status: this.#status }),
+      ...(failure === undefined ? {} : { failure }),
+      ...(this.#answer.bytes === 0 ? {} : { answer: this.#answer.toString() }),
+      ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
+    });
+    part();
+  }
+}
+
+const resets: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+]);
+
+/** The class of what went wrong: our own refusals, then undici's codes, then its parser's. */
+function classOf(error: unknown): FailureClass {
+  if (error instanceof Refusal) return error.failure;
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error ? String(error.code) : '';
+  // An answer of 100 or 101 that nobody asked for: undici reports it as a fault of the socket.
+  const isAskedFor = error.message !== 'bad response' && error.message !== 'bad upgrade';
+  if (resets.has(code) && isAskedFor) return 'reset';
+  const isProtocol =
+    error.name === 'HTTPParserError' || !isAskedFor || /^UND_ERR_(HEADERS|RES)/.test(code);
+  return isProtocol ? 'protocol' : 'unknown';
+}

@@ -1,0 +1,137 @@
+/**
+ * Where a webhook may go (server-side request forgery guard).
+ *
+ *   registration   urlFault(url)     the form of the address, and the host where it is an address itself
+ *   every attempt  target(url)       the same again, for records of another configuration
+ *                  addresses(target) name -> all its addresses -> one is denied? refused : these alone
+ *                                    may be connected to (connections.ts looks nothing up again)
+ *
+ * The text is parsed once, by the WHATWG parser, and everything is judged on what it made of it:
+ * 2130706433, 0x7f.1, 0177.0.0.1, 127.0.0.1. and full-width digits are all 127.0.0.1 by then.
+ *
+ * `localhost` and names below it mean this machine (RFC 6761) and are asked of nobody: the loopback
+ * addresses that the operator has opened, none by default.
+ */
+import { isIP } from 'node:net';
+import type { Fault } from '../../model/failure.ts';
+import type { FailureClass } from '../../model/webhook.ts';
+import type { AddressGuard } from './blocked-networks.ts';
+import type { NameLookup } from './name-lookup.ts';
+
+const urlLengthMax = 2_048;
+/** Parsed addresses kept, about 1 KB each; one more and all are parsed again when needed. */
+const targetsMax = 4_096;
+/** Addresses of a name that are tried; all are checked. */
+const addressesTriedMax = 8;
+
+const httpScheme = /^https?:\/\/([^/?#\\]+)/i;
+const visibleAscii = /^[\x21-\x7e]+$/;
+const loopback = ['127.0.0.1', '::1'];
+
+export interface Target {
+  /** Scheme, host and port: what connections are shared by. */
+  readonly origin: string;
+  /** Path and query, as they are sent. */
+  readonly path: string;
+  /** Without brackets and final dot. */
+  readonly host: string;
+  /** Empty unless the host is an address, or localhost: then what may be connected to. */
+  readonly addresses: readonly string[];
+}
+
+/** An attempt that ends before a connection is made. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly failure: FailureClass;
+
+  constructor(failure: FailureClass, reason: string, options?: ErrorOptions) {
+    super(reason, options);
+    this.failure = failure;
+  }
+}
+
+/**
+ * What is wrong with an endpoint's address, or undefined. A name is checked at every attempt, for only
+ * then it is known where it leads.
+ */
+export function urlFault(guard: AddressGuard, text: string): Fault | undefined {
+  const parsed = parseTarget(guard, text);
+  return 'code' in parsed ? parsed : undefined;
+}
+
+export class Egress {
+  readonly #guard: AddressGuard;
+  readonly #names: NameLookup;
+  readonly #targets = new Map<string, Target>();
+  /** Answers found good and what of them is tried: a look-up gives the same one for its 3 s, and to
+   * judge an address costs 3 to 9 µs. */
+  readonly #checked = new WeakMap<readonly string[], readonly string[]>();
+
+  constructor(guard: AddressGuard, names: NameLookup) {
+    this.#guard = guard;
+    this.#names = names;
+  }
+
+  /** @throws Refusal `blocked_ip`, or `protocol` for what is no address of a webhook */
+  target(url: string): Target {
+    const known = this.#targets.get(url);
+    if (known !== undefined) return known;
+    const parsed = parseTarget(this.#guard, url);
+    if ('code' in parsed) {
+      throw new Refusal(parsed.code === 'blocked_ip' ? 'blocked_ip' : 'protocol', parsed.message);
+    }
+    if (this.#targets.size >= targetsMax) this.#targets.clear();
+    this.#targets.set(url, parsed);
+    return parsed;
+  }
+
+  /**
+   * The addresses that may be connected to now, at most 8, none of them denied.
+   * @throws Refusal `dns` or `blocked_ip`
+   */
+  async addresses(target: Target): Promise<readonly string[]> {
+    if (target.addresses.length > 0) return target.addresses;
+    const found = await this.#names.resolve(target.host).catch((error: unknown) => {
+      throw new Refusal('dns', 'The name has no address', { cause: error });
+    });
+    const checked = this.#checked.get(found);
+    if (checked !== undefined) return checked;
+    if (found.some((address) => this.#guard.isDenied(address))) {
+      throw new Refusal('blocked_ip', 'An address of the name is not allowed');
+    }
+    const tried = found.slice(0, addressesTriedMax);
+    this.#checked.set(found, tried);
+    return tried;
+  }
+}
+
+function parseTarget(guard: AddressGuard, text: string): Target | Fault {
+  if (text.length > urlLengthMax) return fault('too_long', `At most ${urlLengthMax} characters`);
+  // The parser would strip white space and controls: what a person reads is what is called.
+  if (/[\s\p{Cc}\p{Cf}]/u.test(text)) {
+    return fault('invalid_characters', 'No white space, control or invisible characters');
+  }
+  const authority = httpScheme.exec(text)?.[1];
+  const url = authority === undefined ? null : URL.parse(text);
+  const host = url?.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '') ?? '';
+  if (authority === undefined || url === null || host === '') {
+    return fault('invalid_url', 'An address that begins with http:// or https://');
+  }
+  if (authority.includes('@')) return fault('credentials', 'No user name or password');
+  const path = url.pathname + url.search;
+  if (!visibleAscii.test(path)) return fault('invalid_url', 'Not a valid address');
+  const literal = addressesOf(host);
+  const addresses = literal.filter((address) => !guard.isDenied(address));
+  if (literal.length > 0 && addresses.length === 0) {
+    return fault('blocked_ip', 'An address of this machine, a private network or a reserved range');
+  }
+  return { origin: url.origin, path, host, addresses };
+}
+
+/** The addresses that a host names without being asked for. */
+function addressesOf(host: string): readonly string[] {
+  if (isIP(host) !== 0) return [host];
+  return host === 'localhost' || host.endsWith('.localhost') ? loopback : [];
+}
+
+const fault = (code: string, message: string): Fault => ({ path: 'url', code, message });

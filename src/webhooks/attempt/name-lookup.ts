@@ -1,0 +1,125 @@
+/**
+ * Names to addresses, for one thread: all addresses of both families, each time freshly enough.
+ *
+ *   resolve(name) -- asked within 3 s? the same answer -- localhost? -- hosts file? -- DNS: A and AAAA
+ *
+ * c-ares (`dns.Resolver`) and not `dns.lookup`: getaddrinfo runs on libuv's pool of four threads, which
+ * the whole process shares with its database commits; four endpoints whose name server hangs would hold
+ * up everything. c-ares waits on sockets, so any number of names may hang. The price: nsswitch, mDNS and
+ * the search list of resolv.conf are not used; names must be complete.
+ *
+ * An answer is kept for 3 s, below the first retry delay (5 s): every retry asks again, while a burst of
+ * deliveries asks once. Whoever connects does so to the addresses it got here, so a later answer cannot
+ * change what was checked.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Clock } from '../../model/clock.ts';
+
+const answerKeptMs = 3_000;
+const failureKeptMs = 1_000;
+/** Names kept, about 300 bytes each; one more and the oldest is asked again when needed. */
+const namesMax = 4_096;
+/** One try of one name server; a name takes at most `tries` of them per server, within the deadline. */
+const tryMs = 2_000;
+const tries = 2;
+/** The machine's list of name servers is read again this often: it may change under a long-lived process. */
+const serversKeptMs = 60_000;
+
+export interface NameLookup {
+  /**
+   * All addresses of a name, at least one; the array is never changed, a new answer is a new one.
+   * @throws Error of c-ares (`code` ENOTFOUND, ENODATA, ETIMEOUT, …)
+   */
+  resolve(name: string): Promise<readonly string[]>;
+}
+
+export interface NameLookupOptions {
+  readonly clock: Clock;
+  /** `address:port`; the machine's own when absent. */
+  readonly servers?: readonly string[];
+  readonly hostsFile?: string;
+}
+
+interface Kept {
+  readonly addresses: Promise<readonly string[]>;
+  /** Monotonic; Infinity while the answer is awaited. */
+  untilMs: number;
+}
+
+export function openNameLookup(options: NameLookupOptions): NameLookup {
+  const { clock, hostsFile = '/etc/hosts' } = options;
+  const kept = new Map<string, Kept>();
+  const hosts = createHosts(hostsFile);
+  const dns = createDns(options);
+
+  const find = async (name: string): Promise<readonly string[]> => hosts(name) ?? (await dns(name));
+  const ask = (name: string): Promise<readonly string[]> => {
+    const addresses = find(name);
+    const entry: Kept = { addresses, untilMs: Infinity };
+    addresses.then(
+      () => (entry.untilMs = clock.monotonicMs() + answerKeptMs),
+      () => (entry.untilMs = clock.monotonicMs() + failureKeptMs),
+    );
+    kept.delete(name);
+    if (kept.size >= namesMax) {
+      const [oldest] = kept.keys();
+      if (oldest !== undefined) kept.delete(oldest);
+    }
+    kept.set(name, entry);
+    return addresses;
+  };
+
+  return {
+    resolve(name) {
+      const plain = name.toLowerCase().replace(/\.$/, '');
+      const entry = kept.get(plain);
+      if (entry !== undefined && clock.monotonicMs() < entry.untilMs) return entry.addresses;
+      return ask(plain);
+    },
+  };
+}
+
+function createDns({ clock, servers }: NameLookupOptions) {
+  let resolver = new Resolver({ timeout: tryMs, tries });
+  if (servers !== undefined) resolver.setServers(servers);
+  let openedMs = clock.monotonicMs();
+  return async (name: string): Promise<readonly string[]> => {
+    if (servers === undefined && clock.monotonicMs() > openedMs + serversKeptMs) {
+      resolver = new Resolver({ timeout: tryMs, tries });
+      openedMs = clock.monotonicMs();
+    }
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' ? answer.value : [],
+    );
+    if (addresses.length > 0) return addresses;
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    throw failed?.reason ?? new Error(`Cannot resolve ${name}: no addresses`);
+  };
+}
+
+/** The hosts file (5), read again when it has changed; a missing one has no names. */
+function createHosts(file: string) {
+  let names = new Map<string, string[]>();
+  let readAtMs = -1;
+  return (name: string): readonly string[] | undefined => {
+    const changedMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    if (changedMs !== undefined && changedMs !== readAtMs) {
+      names = parseHosts(readFileSync(file, 'utf8'));
+      readAtMs = changedMs;
+    }
+    return names.get(name);
+  };
+}
+
+function parseHosts(text: string): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...given] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    if (isIP(address) === 0) continue;
+    for (const name of given) names.set(name, [...(names.get(name) ?? []), address]);
+  }
+  return names;
+}

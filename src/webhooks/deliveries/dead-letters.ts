@@ -1,0 +1,171 @@
+/**
+ * Dead letters: deliveries that nobody took, kept for some days, found by workspace and by when they died,
+ * and sent again as they are: the same delivery, event ids and bytes. A replay takes them off the list; when
+ * they die again they are back on it.
+ *
+ * A replay of a range goes in batches, each a transaction, and visits each dead letter once, so that one
+ * which dies again at once is not replayed for ever. What belongs to an endpoint that is off is left.
+ */
+import { Failure } from '../../model/failure.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import { type Delivery, type DeliveryTransaction, findDelivery } from './delivery-transaction.ts';
+import type { Endpoints } from '../endpoints/endpoints.ts';
+
+/** Dead letters of one transaction. */
+const batchMax = 500;
+/** Dead letters that one page looks through when it filters by endpoint. */
+const lookedMax = 5_000;
+
+export interface DeadLetterFilter {
+  readonly endpointNo?: number | undefined;
+  /** Died at this time or later. */
+  readonly fromMs?: number | undefined;
+  /** Died before this time. */
+  readonly beforeMs?: number | undefined;
+}
+
+export interface DeadLetterPlace {
+  /** Of the page above. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+  readonly skip?: number | undefined;
+}
+
+/** A page of deliveries, newest first; `before` is where the next begins. */
+export interface DeliveryPage {
+  readonly data: readonly Delivery[];
+  readonly before?: string;
+}
+
+type DeadKey = [workspaceNo: number, deadAtMs: number, deliveryNo: number];
+
+export class DeadLetters {
+  readonly #book: DeliveryStore;
+  readonly #endpoints: Endpoints;
+
+  constructor(book: DeliveryStore, endpoints: Endpoints) {
+    this.#book = book;
+    this.#endpoints = endpoints;
+  }
+
+  list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPlace): DeliveryPage {
+    const { store } = this.#book;
+    const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
+    let { skip = 0 } = filter;
+    const [topMs, topNo] = parsePlace(before) ?? [beforeMs, 0];
+    const data: Delivery[] = [];
+    let looked = 0;
+    // A reversed walk includes its start: the place itself was on the page before.
+    const start: DeadKey = [workspaceNo, topMs, topNo - 1];
+    const end: DeadKey = [workspaceNo, fromMs, -1];
+    for (const { key, value } of store.dead.range({ start, end, reverse: true })) {
+      const [, deadAtMs, no] = key;
+      if (data.length === limit || looked === lookedMax) {
+        return { data, before: `${deadAtMs}.${no + 1}` };
+      }
+      looked += 1;
+      if (endpointNo !== undefined && value !== endpointNo) continue;
+      if (skip > 0) {
+        skip -= 1;
+        looked -= 1;
+        continue;
+      }
+      const delivery = findDelivery(store, no);
+      if (delivery !== undefined) data.push(delivery);
+    }
+    return { data };
+  }
+
+  /** How many there are; counting goes over all of them. */
+  count(workspaceNo: number, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
+    const { dead } = this.#book.store;
+    const range = this.#ascending(workspaceNo, fromMs, beforeMs ?? Number.MAX_SAFE_INTEGER);
+    if (endpointNo === undefined) return dead.count(range);
+    let count = 0;
+    for (const { value } of dead.range(range)) if (value === endpointNo) count += 1;
+    return count;
+  }
+
+  /**
+   * Sends one again.
+   * @throws Failure not_found, conflict when it is no dead letter or its endpoint is off
+   */
+  async replay(delivery: Delivery): Promise<Delivery> {
+    this.assertOn(delivery.endpointNo);
+    return await this.#book.write((pen) => {
+      const stored = pen.find(delivery.no);
+      if (stored?.state !== 'dead') {
+        throw new Failure(
+          'conflict',
+          `Cannot replay the delivery: it is ${stored?.state ?? 'expired'}, expected a dead one`,
+        );
+      }
+      return this.#revive(pen, stored);
+    });
+  }
+
+  /** Sends all of a range again. @returns how many */
+  async replayRange(
+    workspaceNo: number,
+    { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
+    nowMs: number,
+  ): Promise<number> {
+    const { dead } = this.#book.store;
+    let start: DeadKey | undefined;
+    let replayed = 0;
+    for (;;) {
+      const range = this.#ascending(workspaceNo, fromMs, Math.min(beforeMs, nowMs + 1));
+      const keys: DeadKey[] = [];
+      let last: DeadKey | undefined;
+      for (const { key, value } of dead.range({
+        ...range,
+        start: start ?? range.start,
+        limit: batchMax,
+      })) {
+        last = key;
+        if (endpointNo !== undefined && value !== endpointNo) continue;
+        if (this.#endpoints.byNo(value)?.status === 'enabled') keys.push(key);
+      }
+      if (last === undefined) return replayed;
+      start = [last[0], last[1], last[2] + 1];
+      replayed += await this.#replayMany(keys);
+    }
+  }
+
+  /** @throws Failure conflict for an endpoint that is disabled or removed */
+  assertOn(endpointNo: number): void {
+    const endpoint = this.#endpoints.byNo(endpointNo);
+    if (endpoint?.status === 'enabled') return;
+    const state = endpoint === undefined ? 'deleted' : 'disabled';
+    throw new Failure('conflict', `Cannot send: the endpoint is ${state}, expected an enabled one`);
+  }
+
+  async #replayMany(keys: readonly DeadKey[]): Promise<number> {
+    if (keys.length === 0) return 0;
+    return await this.#book.write((pen) => {
+      let count = 0;
+      for (const [, , no] of keys) {
+        const delivery = pen.find(no);
+        if (delivery?.state !== 'dead') continue;
+        this.#revive(pen, delivery);
+        count += 1;
+      }
+      return count;
+    });
+  }
+
+  #revive(pen: DeliveryTransaction, delivery: Delivery): Delivery {
+    return pen.move(delivery, 'replayed', { dueMs: this.#book.time.now() });
+  }
+
+  #ascending(workspaceNo: number, fromMs: number, beforeMs: number) {
+    const start: DeadKey = [workspaceNo, fromMs, 0];
+    const end: DeadKey = [workspaceNo, beforeMs, 0];
+    return { start, end };
+  }
+}
+
+function parsePlace(before: string | undefined): [deadAtMs: number, no: number] | undefined {
+  const match = before === undefined ? null : /^(\d{1,15})\.(\d{1,15})$/.exec(before);
+  return match === null ? undefined : [Number(match[1]), Number(match[2])];
+}

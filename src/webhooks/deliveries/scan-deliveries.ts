@@ -1,0 +1,125 @@
+/**
+ * From a block of scans to deliveries: who listens, and how many scans go into one body.
+ *
+ *   a code with at most 10 scans in the window    one body per scan
+ *   a code with more                              lists of at most `maxBatch` scans and 64 KB
+ *
+ * Only the groups' heads are read of codes whose workspace has no listener. A code's scans are taken in
+ * spans of 100, so that a block of any size can be left and gone on with; a list never crosses a span.
+ * The text of a scan is the same in every list and in `GET /events`: it is made from the block alone.
+ */
+import type { EndpointRecord } from '../../model/webhook.ts';
+import type { ScanBlock } from '../../scans/block.ts';
+import { scannedEvent } from '../../scans/scanned-event.ts';
+import type { NewDelivery } from './delivery-transaction.ts';
+
+const kind = 'qr.scanned';
+/** A code with more scans in its window is one of high volume. */
+const singlesMax = 10;
+/** The largest `maxBatch`. */
+const spanScans = 100;
+const listBytesMax = 65_536;
+const listBrackets = 2;
+
+export interface ScanAudience {
+  readonly listeners: (workspaceNo: number) => readonly EndpointRecord[];
+  /** The public id of a code, undefined when it is gone for good. */
+  readonly codeIdOf: (codeNo: number) => string | undefined;
+}
+
+export interface ScanPart {
+  readonly made: readonly NewDelivery[];
+  /** The entry to go on with; undefined when the block is done. */
+  readonly next: number | undefined;
+}
+
+interface Scanned {
+  readonly id: string;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/**
+ * Deliveries of the block's entries from `fromEntry` on, at least one span's.
+ * @param madeMax stops after the span in which there are so many
+ */
+export function scanDeliveries(
+  block: ScanBlock,
+  fromEntry: number,
+  audience: ScanAudience,
+  madeMax: number,
+): ScanPart {
+  const made: NewDelivery[] = [];
+  for (let group = 0; group < block.groups; group++) {
+    const end = block.first(group) + block.count(group);
+    if (end <= fromEntry) continue;
+    const workspaceNo = block.workspaceNo(group);
+    const listeners = audience
+      .listeners(workspaceNo)
+      .filter(({ firstBlock }) => block.sequence > firstBlock);
+    if (listeners.length === 0) continue;
+    const qrId = audience.codeIdOf(block.codeNo(group));
+    if (qrId === undefined) continue;
+    const people = peopleOf(block, group);
+    for (let at = 0; at < people.length; at += spanScans) {
+      const span = people.slice(at, at + spanScans);
+      const last = span.at(-1) ?? 0;
+      if (last < fromEntry) continue;
+      const scans = span.map((entry) => scanned(block, entry, qrId));
+      const volume = people.length > singlesMax ? 'high' : 'low';
+      for (const endpoint of listeners) made.push(...addressed(scans, endpoint, volume));
+      if (made.length >= madeMax) return { made, next: last + 1 };
+    }
+  }
+  return { made, next: undefined };
+}
+
+function peopleOf(block: ScanBlock, group: number): number[] {
+  const first = block.first(group);
+  const entries: number[] = [];
+  for (let entry = first; entry < first + block.count(group); entry++) {
+    if (block.bot(entry) === 0) entries.push(entry);
+  }
+  return entries;
+}
+
+function scanned(block: ScanBlock, entry: number, qrId: string): Scanned {
+  const event = scannedEvent(block, entry, qrId);
+  const text = JSON.stringify(event);
+  return { id: event.id, text, bytes: Buffer.byteLength(text) };
+}
+
+function* addressed(
+  scans: readonly Scanned[],
+  { no: endpointNo, workspaceNo, maxBatch }: EndpointRecord,
+  volume: 'high' | 'low',
+): Generator<NewDelivery> {
+  const to = { endpointNo, workspaceNo, kind } as const;
+  if (volume === 'low' || maxBatch === 1) {
+    for (const { id, text } of scans) yield { ...to, eventIds: [id], body: encode(text) };
+    return;
+  }
+  for (const list of lists(scans, maxBatch)) {
+    const text = `[${list.map((scan) => scan.text).join(',')}]`;
+    yield { ...to, eventIds: list.map(({ id }) => id), body: encode(text) };
+  }
+}
+
+function* lists(scans: readonly Scanned[], maxBatch: number): Generator<Scanned[]> {
+  let list: Scanned[] = [];
+  let bytes = listBrackets;
+  for (const scan of scans) {
+    const isFull = list.length === maxBatch || bytes + scan.bytes + 1 > listBytesMax;
+    if (isFull && list.length > 0) {
+      yield list;
+      list = [];
+      bytes = listBrackets;
+    }
+    list.push(scan);
+    bytes += scan.bytes + 1;
+  }
+  if (list.length > 0) yield list;
+}
+
+const encoder = new TextEncoder();
+const encode = (text: string): Uint8Array => encoder.encode(text);

@@ -1,0 +1,49 @@
+/**
+ * The time that deliveries fall due by. It reads like the wall clock and never steps: while the machine
+ * runs it goes on with the time since its boot, across restarts of the service and whatever happens to
+ * the wall clock; after a reboot it goes on from the later of the wall clock and its own last mark, for
+ * the time that the machine was off counts too. So a step of the wall clock by an hour or a year neither
+ * hastens a retry nor holds it back.
+ *
+ * Bound: a wall clock that is wrong at boot moves it forwards once (retries come early, none is lost),
+ * never backwards.
+ */
+import type { Clock, SteadyClock } from '../../model/clock.ts';
+import type { WheelMark } from '../../store/delivery.ts';
+
+export class WheelClock {
+  readonly #wall: Clock;
+  readonly #steady: SteadyClock;
+  readonly #originMs: number;
+
+  /** @param mark the newest that was stored; undefined at the first start */
+  constructor(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined) {
+    this.#wall = wall;
+    this.#steady = steady;
+    this.#originMs = startMs(wall, steady, mark) - steady.sinceBootMs();
+  }
+
+  /** Whole milliseconds, rounded down: what is due is never sent early. */
+  now(): number {
+    return Math.floor(this.#originMs + this.#steady.sinceBootMs());
+  }
+
+  /** To be stored now and then: a reboot goes on from the newest. */
+  mark(): WheelMark {
+    const sinceBootMs = this.#steady.sinceBootMs();
+    return { wheelMs: this.#originMs + sinceBootMs, bootId: this.#steady.bootId, sinceBootMs };
+  }
+
+  /** The wall's time of a time of this clock, as the wall goes now. */
+  wallMs(wheelMs: number): number {
+    return wheelMs - this.now() + this.#wall.now();
+  }
+}
+
+function startMs(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined): number {
+  if (mark === undefined) return wall.now();
+  if (mark.bootId === steady.bootId && steady.bootId !== '') {
+    return mark.wheelMs + Math.max(0, steady.sinceBootMs() - mark.sinceBootMs);
+  }
+  return Math.max(wall.now(), mark.wheelMs);
+}

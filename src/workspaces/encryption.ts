@@ -1,0 +1,56 @@
+/**
+ * Kept answers may hold a secret that was shown once (an API key, an invite's link): they rest encrypted,
+ * AES-256-GCM under a key derived from the oldest signing secret, which rotation keeps. The store alone,
+ * or a backup of it without `signing-keys.json`, gives none of them away.
+ *
+ *   "sealed." base64url( iv, 12 bytes | tag, 16 bytes | ciphertext )
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject } from 'node:crypto';
+import type { RandomBytes } from '../model/ids.ts';
+
+const prefix = 'sealed.';
+const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
+const ivBytes = 12;
+const tagBytes = 16;
+
+export class SecretCipher {
+  readonly #secret: () => KeyObject;
+  readonly #randomBytes: RandomBytes;
+  #key: Uint8Array | undefined;
+
+  constructor(secret: () => KeyObject, randomBytes: RandomBytes) {
+    this.#secret = secret;
+    this.#randomBytes = randomBytes;
+  }
+
+  close(text: string): string {
+    const iv = this.#randomBytes(new Uint8Array(ivBytes));
+    const cipher = createCipheriv(algorithm, this.#derived(), iv);
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return prefix + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+  }
+
+  /** Undefined for what another secret has sealed, or nobody. */
+  open(sealed: string): string | undefined {
+    if (!sealed.startsWith(prefix)) return undefined;
+    const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url');
+    const head = ivBytes + tagBytes;
+    if (bytes.length < head) return undefined;
+    const options = { authTagLength: tagBytes };
+    const iv = bytes.subarray(0, ivBytes);
+    const decipher = createDecipheriv(algorithm, this.#derived(), iv, options);
+    decipher.setAuthTag(bytes.subarray(ivBytes, head));
+    try {
+      return decipher.update(bytes.subarray(head), undefined, 'utf8') + decipher.final('utf8');
+    } catch {
+      return undefined;
+    }
+  }
+
+  #derived(): Uint8Array {
+    const info = 'quietzone kept answers';
+    this.#key ??= new Uint8Array(hkdfSync('sha256', this.#secret(), '', info, keyBytes));
+    return this.#key;
+  }
+}

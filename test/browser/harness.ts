@@ -1,0 +1,120 @@
+/**
+ * The dashboard as a person meets it: the real service as a child process, a real browser in front.
+ * One browser for all tests of a file; every test gets pages of its own.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Browser, chromium as playwright, type Page } from 'playwright-core';
+import { Client } from '../support/client.ts';
+import { freePorts, type ServiceProcess, startProcess } from '../support/process.ts';
+import { unpackChromium } from './chromium.ts';
+
+export const owner = { email: 'owner@example.com', password: 'correct horse battery' } as const;
+
+/**
+ * Not the package's own list: it puts everything into one process, where contexts share cookies, and turns
+ * the same-origin rules off.
+ */
+const browserArguments = ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'];
+
+/** Two busy cores: what a person would wait a second for may take this long. */
+export const waitMs = 30_000;
+
+export interface Rig {
+  readonly service: ServiceProcess;
+  readonly browser: Browser;
+  /** With the owner's API key. */
+  readonly api: Client;
+  /** A page nobody is signed in on. @param look what differs from a light, wide screen */
+  open(look?: Style): Promise<Page>;
+  /** A page on which the owner is signed in, at `path`. */
+  openSignedIn(path: string, look?: Style): Promise<Page>;
+  /** What the browser complained of: errors of scripts and refusals of the policy. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+}
+
+export interface Style {
+  readonly width?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+export async function openHarness(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Rig> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-browser-'));
+  const service = await startProcess({
+    dataDir,
+    ports: await freePorts(),
+    environment: {
+      QZ_BOOTSTRAP_EMAIL: owner.email,
+      QZ_BOOTSTRAP_PASSWORD: owner.password,
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+      QZ_TRUSTED_PROXIES: '127.0.0.1',
+      ...environment,
+    },
+  });
+  const unpacked = await unpackChromium();
+  const browser = await playwright.launch({
+    executablePath: unpacked.executable,
+    env: { ...process.env, ...unpacked.environment },
+    args: browserArguments,
+    headless: true,
+  });
+  const api = new Client(service.apiUrl, service.apiKey);
+  const complaints: string[] = [];
+  let contexts = 0;
+  const open = async ({ width = 1_440, scheme = 'light' }: Style = {}): Promise<Page> => {
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: scheme,
+      reducedMotion: 'reduce',
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+      baseURL: service.apiUrl,
+      // Each comes from an address of its own: those who are not signed in share a small limit.
+      extraHTTPHeaders: { 'x-forwarded-for': `198.18.0.${(contexts += 1)}` },
+    });
+    context.setDefaultTimeout(waitMs);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => {
+      // A refused request is no complaint: tests provoke them.
+      const isRefusal = /Failed to load resource/.test(message.text());
+      if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
+    });
+    return page;
+  };
+  return {
+    service,
+    browser,
+    api,
+    open,
+    complaints,
+    openSignedIn: async (path, look) => {
+      const page = await open(look);
+      await signIn(page, path);
+      return page;
+    },
+    async close() {
+      await browser.close();
+      await api.close();
+      await service.terminate();
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+/** Goes to `path` and through the door. */
+export async function signIn(
+  page: Page,
+  path: string,
+  { email, password }: { readonly email: string; readonly password: string } = owner,
+): Promise<void> {
+  await page.goto(path);
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.locator('.frame').waitFor();
+}

@@ -1,0 +1,238 @@
+/** The end of campaigns: once, in time, with final totals, whatever the clock and the process do. */
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import type { CampaignRecord } from '../../src/model/campaign.ts';
+import { dayMs } from '../../src/model/day.ts';
+import { Failure } from '../../src/model/failure.ts';
+import { actor } from '../codes/codes-fixture.ts';
+import { soon } from '../support/soon.ts';
+import { dayNumber, openFair, type Fair } from './campaigns-fixture.ts';
+
+const first = dayNumber('2026-03-01');
+const hourMs = 3_600_000;
+const yearMs = 365 * dayMs;
+
+describe('totals', () => {
+  test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
+    const fair = openFair();
+    const { clock } = fair.desk;
+    clock.set(first * dayMs);
+    const [a = '', b = '', other = ''] = await fair.codes(3);
+    const { book, conversions } = fair.campaigns;
+    const span = { startDay: first, endDay: first + 1 };
+    const made = await book.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
+    const no = (id: string): number => fair.desk.book.find(1, id)?.no ?? 0;
+    for (const day of [first - 1, first, first + 1, first + 2]) {
+      for (const id of [a, b, other]) {
+        fair.report.scans.push({ codeNo: no(id), day, scanner: 'same' });
+        fair.report.scans.push({ codeNo: no(id), day, scanner: `own ${id}` });
+      }
+    }
+    const convert = async (qrId: string) =>
+      await conversions.record(actor, { qrId, value: null, externalId: undefined });
+    await convert(a);
+    await convert(other);
+    clock.set((first + 2) * dayMs - 1);
+    await convert(b);
+    expect(await fair.ends.tick()).toBe(0);
+    clock.set((first + 2) * dayMs + 10_000);
+    await convert(b);
+    expect(await fair.ends.tick()).toBe(1);
+    const data = { id: made.id, totalScans: 8, uniqueScanners: 3, conversionRate: 2 / 8 };
+    expect(fair.told('campaign.ended')).toEqual([data]);
+    const { id: _id, ...result } = data;
+    expect(book.find(1, made.id)?.end).toEqual({ ...result, conversions: 2, atMs: clock.now() });
+  });
+
+  test('without scans the rate is 0', async () => {
+    const fair = openFair();
+    const [a = ''] = await fair.codes(1);
+    const today = Math.floor(fair.desk.clock.now() / dayMs);
+    const { book, conversions } = fair.campaigns;
+    const span = { startDay: 0, endDay: today };
+    await book.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
+    await conversions.record(actor, { qrId: a, value: 1, externalId: undefined });
+    fair.desk.clock.move(2 * dayMs);
+    await fair.ends.tick();
+    expect(fair.told('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
+  });
+
+  test('wait for what is journaled, a minute at most', async () => {
+    const fair = openFair();
+    const { counting } = fair;
+    const { clock } = fair.desk;
+    counting.isPrompt = false;
+    const { book } = fair.campaigns;
+    await book.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
+    counting.journaled = 100;
+    counting.counted = 99;
+    expect(await fair.ends.tick()).toBe(0);
+    // What is journaled later is not waited for.
+    counting.journaled = 200;
+    counting.counted = 100;
+    expect(await fair.ends.tick()).toBe(1);
+    await book.create(actor, { name: 'b', startDay: 0, endDay: 0, qrCodeIds: [] });
+    expect(await fair.ends.tick()).toBe(0);
+    clock.move(59_000);
+    expect(await fair.ends.tick()).toBe(0);
+    clock.move(1_000);
+    expect(await fair.ends.tick()).toBe(1);
+  });
+});
+
+test('a move and the end at the same time: one of them, and the event only with the end', async () => {
+  const fair = openFair();
+  const { clock } = fair.desk;
+  const { book } = fair.campaigns;
+  const made: CampaignRecord[] = [];
+  for (let at = 0; at < 20; at++) {
+    made.push(await book.create(actor, { name: 'c', startDay: 0, endDay: first, qrCodeIds: [] }));
+  }
+  clock.set((first + 1) * dayMs - 1);
+  const over = Promise.withResolvers<void>();
+  const moves = made.map(async ({ id }, at) => {
+    for (let turn = 0; turn < at * 3; turn++) await new Promise((go) => setImmediate(go));
+    if (at === 19) await over.promise;
+    return await book.change(actor, id, { endDay: first + 1 }).then(
+      () => 'moved',
+      ({ code }: Failure) => code,
+    );
+  });
+  await moves[0];
+  clock.move(5_000);
+  over.resolve();
+  await fair.ends.tick();
+  const outcome = await Promise.all(moves);
+  const ended = fair.told('campaign.ended').map(({ id }) => id);
+  expect(ended).toEqual(made.filter((_, at) => outcome[at] === 'conflict').map(({ id }) => id));
+  expect(new Set(outcome)).toEqual(new Set(['moved', 'conflict']));
+});
+
+test('whoever else asks at the same moment, it is told once', async () => {
+  const fair = openFair();
+  const { book } = fair.campaigns;
+  const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
+  const [one, two] = [await book.create(actor, draft), await book.create(actor, draft)];
+  const ended = await Promise.all([book.end(one.no), book.end(one.no), fair.ends.tick()]);
+  expect(ended.filter((did) => did === true).length).toBeLessThanOrEqual(1);
+  await Promise.all([book.delete(actor, two.id), book.end(two.no)]);
+  const told = fair.told('campaign.ended').map(({ id }) => id);
+  expect([told.length, new Set(told)]).toEqual([2, new Set([one.id, two.id])]);
+});
+
+test('a disk that is full delays the end, says so once, and takes none with it', async () => {
+  const fair = openFair();
+  const { book } = fair.campaigns;
+  for (const name of ['a', 'b']) {
+    await book.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
+  }
+  const disk = vi.spyOn(fair.desk.temporary.store.environment, 'transaction');
+  disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
+  fair.ends.start();
+  await vi.waitFor(() => expect(fair.logLines.length).toBe(1), soon);
+  disk.mockRestore();
+  await vi.waitFor(() => expect(fair.told('campaign.ended').length).toBe(2), soon);
+  await fair.ends.close();
+  expect(fair.logLines.length).toBe(2);
+});
+
+/** One campaign and what a test knows of it. */
+interface Watched {
+  readonly no: number;
+  readonly id: string;
+  /** Wall time of its end as it was last set; undefined = none. */
+  endMs: number | undefined;
+  isDeleted: boolean;
+  isTold: boolean;
+  /** Ticks of a minute in a row at which it was past its end. */
+  ticksOver: number;
+}
+
+const steps = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom(...[1, 5, 20].map((h) => ['wait', h] as const)) },
+  { weight: 3, arbitrary: fc.tuple(fc.constant('move' as const), fc.integer({ min: -3, max: 4 })) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('endless' as const), fc.constant(0)) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(
+      fc.constant('step' as const),
+      fc.constantFrom(hourMs, -hourMs, yearMs, -yearMs),
+    ),
+  },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('restart' as const), fc.constant(0)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('delete' as const), fc.constant(0)) },
+);
+
+test('ended exactly once and within 5 minutes, over moves, restarts and steps of the clock', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 2 })), { minLength: 5, maxLength: 25 }),
+      async (script) => {
+        const fair = openFair();
+        fair.desk.clock.set(first * dayMs);
+        const watched: Watched[] = [];
+        for (const [at, endDay] of [first, first + 1, undefined].entries()) {
+          const draft = { name: String(at), startDay: first - 5, endDay, qrCodeIds: [] };
+          const { id, no } = await fair.campaigns.book.create(actor, draft);
+          const endMs = endDay === undefined ? undefined : (endDay + 1) * dayMs;
+          watched.push({ id, no, endMs, isDeleted: false, isTold: false, ticksOver: 0 });
+        }
+        for (const [[kind, by], which] of script) {
+          await play(fair, watched[which]!, kind, by);
+          // Time stands still for a script's step, and the clock ticks each minute of what follows.
+          for (let minute = 0; minute < (kind === 'wait' ? by * 60 : 6); minute += 1) {
+            fair.desk.clock.move(60_000);
+            // Only the last ticks of a long wait can show anything new.
+            const isSkipped = kind === 'wait' && minute > 5 && minute < by * 60 - 6;
+            if (!isSkipped) await look(fair, watched);
+          }
+        }
+      },
+    ),
+    { numRuns: 15 },
+  );
+}, 60_000);
+
+async function play(fair: Fair, one: Watched, kind: string, by: number): Promise<void> {
+  const { clock } = fair.desk;
+  const { book } = fair.campaigns;
+  if (kind === 'restart') await fair.restart();
+  if (kind === 'step') clock.move(by);
+  const today = Math.floor(clock.now() / dayMs);
+  if (kind === 'delete' && !one.isDeleted) {
+    await book.delete(actor, one.id);
+    one.isDeleted = true;
+  }
+  if (kind !== 'move' && kind !== 'endless') return;
+  const endDay = kind === 'move' ? Math.max(today + by, first - 5) : null;
+  const before = book.find(1, one.id);
+  const isOver = before?.end !== undefined || (one.endMs ?? Infinity) <= clock.now();
+  const outcome = await book.change(actor, one.id, { endDay }).then(
+    () => 'moved',
+    ({ code }: Failure) => code,
+  );
+  const isSame = before?.endDay === (endDay ?? undefined);
+  if (one.isDeleted) expect(outcome).toBe('not_found');
+  else expect(outcome).toBe(isOver && !isSame ? 'conflict' : 'moved');
+  if (outcome !== 'moved') return;
+  one.endMs = endDay === null ? undefined : (endDay + 1) * dayMs;
+  one.ticksOver = 0;
+}
+
+/** One tick, and what must hold after it. */
+async function look(fair: Fair, watched: readonly Watched[]): Promise<void> {
+  await fair.ends.tick();
+  const told = fair.told('campaign.ended').map(({ id }) => id);
+  expect(new Set(told).size).toBe(told.length);
+  for (const one of watched) {
+    const isTold = told.includes(one.id);
+    const record = fair.campaigns.book.find(1, one.id);
+    if (!one.isDeleted) expect(record?.end !== undefined).toBe(isTold);
+    const isOver = (one.endMs ?? Infinity) <= fair.desk.clock.now();
+    one.ticksOver = isOver && !one.isDeleted ? one.ticksOver + 1 : 0;
+    // Ticks are a minute apart here; the real ones are a second.
+    if (one.ticksOver >= 5) expect(isTold).toBe(true);
+    if (isTold && !one.isTold && !one.isDeleted) expect(isOver).toBe(true);
+    one.isTold = isTold;
+  }
+}

@@ -1,0 +1,113 @@
+/** A code book on a real store, with a link table that remembers what it was told. */
+import { getRandomValues } from 'node:crypto';
+import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
+import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import type { StoredLinkBytes } from '../../src/links/writer.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import type { Actor } from '../../src/model/workspace.ts';
+import { Outbox } from '../../src/outbox/outbox.ts';
+import { adoptedLink } from '../support/adopted-link.ts';
+import {
+  HandClock,
+  temporaryManagement,
+  type TemporaryManagement,
+} from '../store/temporary-management.ts';
+
+export const actor: Actor = {
+  userId: 'usr_00000000000000000001',
+  workspaceId: 'ws_00000000000000000001',
+  workspaceNo: 1,
+  role: 'owner',
+  keyId: 'key_00000000000000000001',
+};
+export const stranger: Actor = {
+  ...actor,
+  userId: 'usr_00000000000000000002',
+  workspaceId: 'ws_00000000000000000002',
+  workspaceNo: 2,
+};
+
+export class RememberingLinks {
+  readonly live = new Map<string, Link>();
+  readonly gone = new Set<string>();
+
+  adopt(link: StoredLinkBytes): void {
+    this.put(adoptedLink(link));
+  }
+  put(link: Link): void {
+    if (link.state === 'gone') {
+      this.gone.add(link.key);
+      return;
+    }
+    const isKept = link.scansLeft === KEEP_SCANS_LEFT;
+    const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
+    this.live.set(link.key, { ...link, scansLeft });
+  }
+  addScans(key: string, scans: number): void {
+    const link = this.live.get(key);
+    if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
+  }
+  retire(key: string): void {
+    this.live.delete(key);
+    this.gone.add(key);
+  }
+}
+
+export interface Desk {
+  readonly temporary: TemporaryManagement;
+  readonly clock: HandClock;
+  links: RememberingLinks;
+  outbox: Outbox;
+  book: Codes;
+  /** Scans that count as counted, by code number. */
+  readonly scans: Map<number, number>;
+  restart(other?: Partial<CodesOptions>): Promise<void>;
+}
+
+export function openDesk(more: Partial<CodesOptions> = {}): Desk {
+  const temporary = temporaryManagement();
+  const clock = new HandClock();
+  const scans = new Map<number, number>();
+  const open = (other: Partial<CodesOptions> = more): Pick<Desk, 'links' | 'outbox' | 'book'> => {
+    const { store } = temporary;
+    const ids = createIdSource(clock, getRandomValues);
+    const outbox = new Outbox(store, ids, clock);
+    const links = new RememberingLinks();
+    const book = new Codes({
+      store,
+      outbox,
+      links,
+      ids,
+      clock,
+      randomBytes: getRandomValues,
+      shortUrlBase: 'http://localhost:8081',
+      scansOf: (no) => scans.get(no) ?? 0,
+      ...other,
+    });
+    return { links, outbox, book };
+  };
+  const desk: Desk = {
+    temporary,
+    clock,
+    scans,
+    ...open(),
+    async restart(other) {
+      await temporary.reopen();
+      Object.assign(desk, open(other));
+      desk.book.links.load();
+      desk.book.links.loadLimited();
+    },
+  };
+  return desk;
+}
+
+/** A campaign of the actor's workspace that runs for ever. */
+export async function putCampaign(desk: Desk, id: string, no: number): Promise<void> {
+  const { environment, campaigns } = desk.temporary.store;
+  const record = { id, no, workspaceNo: actor.workspaceNo, name: 'C', startDay: 0 };
+  const made = { createdBy: actor.userId, createdAtMs: 0, updatedAtMs: 0 };
+  await environment.transaction(() => {
+    campaigns.campaigns.put(no, { ...record, ...made });
+    campaigns.campaignIds.put(id, no);
+  });
+}

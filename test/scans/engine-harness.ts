@@ -1,0 +1,248 @@
+/**
+ * The scan engine in one thread: real journals, a real store, real shards, and a plain list of what was
+ * journaled to compare with. Threads are left out on purpose: here a test decides who moves when, who
+ * crashes, and which commit fails.
+ */
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { partitionCount, partitionOf } from '../../src/model/code.ts';
+import { Failure } from '../../src/model/failure.ts';
+import {
+  journalFolder,
+  recoverJournal,
+  segmentFile,
+  listSegments,
+  trimJournal,
+} from '../../src/scans/journal/segments.ts';
+import { Counting } from '../../src/scans/counting.ts';
+import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
+import { ScanReport } from '../../src/scans/report/report.ts';
+import { Shard } from '../../src/scans/shard.ts';
+import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
+import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans.ts';
+
+export interface ScanInput {
+  readonly codeNo: number;
+  readonly workspaceNo: number;
+  readonly agent: string;
+  readonly referer: string;
+  readonly address: Uint8Array;
+  readonly isPrefetch: boolean;
+}
+
+/** A journaled scan: what the numbers must come from. */
+export interface ScanFact extends ScanInput {
+  readonly timeMs: number;
+  readonly journal: number;
+  readonly position: number;
+  /** Order of the commit that made it visible. */
+  commit: number;
+}
+
+export type FailPoint = 'before' | 'after';
+
+const noGeo = { country: undefined, cityV4: undefined, cityV6: undefined, warnings: [] };
+
+export interface HarnessOptions {
+  readonly journals: number;
+  readonly segmentBytesMax: number;
+  readonly actorsMax: number;
+  readonly rawRetentionDays: number;
+  readonly codeIdOf: (codeNo: number) => string | undefined;
+}
+
+export class EngineHarness {
+  readonly facts: ScanFact[] = [];
+  readonly store: ScanStore;
+  readonly report: ScanReport;
+  shards: Shard[] = [];
+  /** Transactions that still go through before one fails. */
+  failAfter = Number.MAX_SAFE_INTEGER;
+  failPoint: FailPoint = 'before';
+  failures = 0;
+  nowMs = 0;
+  readonly #options: HarnessOptions;
+  readonly #root: string;
+  readonly #readStore: ScanStore;
+  readonly #tails = new JournalTails();
+  readonly #batch = new ScanBatch();
+  readonly #visitor: Visitor = openVisitor({ key: Buffer.alloc(16, 7), geo: noGeo });
+  #writers: JournalWriter[] = [];
+  #commits = 0;
+
+  constructor(options: HarnessOptions) {
+    this.#options = options;
+    this.#root = mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
+    const file = join(this.#root, 'scans.mdb');
+    this.store = openScanStore(file);
+    this.#readStore = openScanStore(file);
+    this.report = new ScanReport(this.#readStore, {
+      namesPerDayMax: 100,
+      codeIdOf: options.codeIdOf,
+    });
+    this.#injectFailures();
+    for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
+  }
+
+  /** How far what is journaled by now is counted. */
+  counting(): Counting {
+    return new Counting(this.#readStore, this.#tails, this.#journalRoot);
+  }
+
+  /** A redirect thread starts: after a crash, over whatever its predecessor left. */
+  openJournal(journal: number): void {
+    const folder = journalFolder(this.#journalRoot, journal);
+    this.store.environment.refresh();
+    const { position } = recoverJournal(folder, highestWatermark(this.store, journal));
+    this.#writers[journal] = new JournalWriter({
+      folder,
+      journal,
+      position,
+      segmentBytesMax: this.#options.segmentBytesMax,
+      backlogBytesMax: 1_000_000,
+      tails: this.#tails,
+    });
+  }
+
+  /** A redirect thread dies in the middle of a write, and its successor starts. */
+  async tearJournal(journal: number, garbage: Uint8Array): Promise<void> {
+    const folder = journalFolder(this.#journalRoot, journal);
+    await this.#writers[journal]!.close();
+    const newest = listSegments(folder).at(-1);
+    if (newest !== undefined) appendFileSync(segmentFile(folder, newest), garbage);
+    this.openJournal(journal);
+  }
+
+  scan(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
+    const writer = this.#writers[journal]!;
+    for (const { codeNo, workspaceNo, isPrefetch, address, agent, referer } of inputs) {
+      const flags = isPrefetch ? flagPrefetch : 0;
+      this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
+    }
+    const base = writer.position;
+    const frame = this.#batch.seal(timeMs);
+    const cursor = new RecordCursor();
+    cursor.open(frame, 0);
+    for (const input of inputs) {
+      cursor.next();
+      this.facts.push({ ...input, timeMs, journal, position: base + cursor.offset, commit: 0 });
+    }
+    writer.append(frame, inputs.length);
+  }
+
+  /** All shards start. What ran before is dropped as a crash drops it: nothing is saved or closed. */
+  startShards(count: number): void {
+    this.shards = [];
+    this.failAfter = Number.MAX_SAFE_INTEGER;
+    this.store.environment.refresh();
+    for (let shard = 0; shard < count; shard++) this.shards.push(this.#createShard(shard, count));
+  }
+
+  /** One turn, as the worker runs it: an expected failure is kept for the next try. */
+  turn(shard: number): boolean {
+    const it = this.shards[shard % this.shards.length]!;
+    const hasMore = this.#survive(() => it.turn()) ?? true;
+    this.#markCommitted();
+    return hasMore;
+  }
+
+  checkpoint(shard: number): void {
+    this.#survive(() => this.shards[shard % this.shards.length]!.checkpoint());
+  }
+
+  /** As the control thread does: deletes the segments that every shard says it has consumed. */
+  async trimJournals(): Promise<void> {
+    const consumed = await Promise.all(this.shards.map((shard) => shard.consumed()));
+    for (let journal = 0; journal < this.#options.journals; journal++) {
+      const marks = consumed.flatMap((marks) => marks.filter((mark) => mark.journal === journal));
+      const position = Math.min(...marks.map((mark) => mark.position));
+      trimJournal(journalFolder(this.#journalRoot, journal), position);
+    }
+  }
+
+  /** Runs all shards until nothing waits; throws when that takes absurdly long. */
+  settle(): void {
+    this.failAfter = Number.MAX_SAFE_INTEGER;
+    for (let shard = 0; shard < this.shards.length; shard++) {
+      let turns = 0;
+      while (this.turn(shard)) {
+        if (++turns > 1_000) throw new Error('Cannot settle: a shard never catches up');
+      }
+    }
+  }
+
+  /** The scans that are committed, by the store's own watermarks. */
+  committed(): ScanFact[] {
+    return this.facts.filter((fact) => fact.commit > 0);
+  }
+
+  async close(): Promise<void> {
+    for (const shard of this.shards) shard.close();
+    for (const writer of this.#writers) await writer.close();
+    await this.#readStore.environment.close();
+    await this.store.environment.close();
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+
+  get #journalRoot(): string {
+    return join(this.#root, 'journal');
+  }
+
+  #createShard(shard: number, shards: number): Shard {
+    return new Shard({
+      shard,
+      shards,
+      journalRoot: this.#journalRoot,
+      store: this.store,
+      tails: this.#tails,
+      visitor: this.#visitor,
+      clock: { now: () => this.nowMs, monotonicMs: () => 0 },
+      windowBytesMax: 1,
+      actorsMax: this.#options.actorsMax,
+      namesPerDayMax: 100,
+      rawRetentionDays: this.#options.rawRetentionDays,
+      deliveredBlock: Number.MAX_SAFE_INTEGER,
+    });
+  }
+
+  #survive<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.failures++;
+      return undefined;
+    }
+  }
+
+  #injectFailures(): void {
+    const { environment } = this.store;
+    const real = environment.transactionSync.bind(environment);
+    environment.transactionSync = (work) => {
+      const fails = this.failAfter-- <= 0;
+      if (fails && this.failPoint === 'before') throw new Failure('storage_full', 'full');
+      return real(() => {
+        const result = work();
+        if (fails) throw new Failure('storage_full', 'full');
+        return result;
+      });
+    };
+  }
+
+  /** One turn is one commit: what it brought below a watermark carries its number. */
+  #markCommitted(): void {
+    this.store.environment.refresh();
+    const commit = ++this.#commits;
+    const marks = new Map<number, number>();
+    for (const fact of this.facts) {
+      if (fact.commit > 0) continue;
+      const key = fact.journal * partitionCount + partitionOf(fact.codeNo);
+      let mark = marks.get(key);
+      if (mark === undefined) marks.set(key, (mark = this.store.watermarks.get(key) ?? 0));
+      if (fact.position < mark) fact.commit = commit;
+    }
+  }
+}

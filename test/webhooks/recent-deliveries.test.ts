@@ -1,0 +1,60 @@
+/** What is kept beside the queue is given once, only as the queue means it, and within its bound. */
+import { describe, expect, it } from 'vitest';
+import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
+import { RecentDeliveries } from '../../src/webhooks/dispatch/recent-deliveries.ts';
+
+const delivery = (no: number, dueMs: number, bytes = 10): Delivery => ({
+  no,
+  id: `dlv_${no}`,
+  endpointNo: 1,
+  workspaceNo: 1,
+  kind: 'qr.created',
+  eventIds: ['evt_1'],
+  state: 'pending',
+  createdAtMs: 1,
+  dueMs,
+  tries: 0,
+  attemptsMade: 0,
+  attempts: [],
+  deadAtMs: 0,
+  deadReason: '',
+  expiresMs: 0,
+  body: new Uint8Array(bytes),
+});
+
+describe('RecentDeliveries.take', () => {
+  it('gives a delivery once', () => {
+    const lately = new RecentDeliveries();
+    const made = delivery(7, 100);
+    lately.keep(made);
+    expect(lately.take(7, 100)).toBe(made);
+    expect(lately.take(7, 100)).toBeUndefined();
+  });
+
+  it('gives none that the queue has at another time, then or later', () => {
+    const lately = new RecentDeliveries();
+    lately.keep(delivery(7, 100));
+    expect(lately.take(7, 101)).toBeUndefined();
+    expect(lately.take(7, 100)).toBeUndefined();
+  });
+
+  it('keeps the newest 4,096, and 8 MB of bodies', () => {
+    const lately = new RecentDeliveries();
+    for (let no = 1; no <= 4_097; no++) lately.keep(delivery(no, 1));
+    expect(lately.take(1, 1)).toBeUndefined();
+    expect(lately.take(2, 1)).toBeDefined();
+    const large = new RecentDeliveries();
+    for (let no = 1; no <= 129; no++) large.keep(delivery(no, 1, 65_536));
+    expect(large.take(1, 1)).toBeUndefined();
+    expect(large.take(2, 1)).toBeDefined();
+    expect(large.take(129, 1)).toBeDefined();
+  });
+
+  it('counts a delivery that is kept twice once', () => {
+    const lately = new RecentDeliveries();
+    for (let time = 0; time < 200; time++) lately.keep(delivery(1, 1, 65_536));
+    lately.keep(delivery(2, 1));
+    expect(lately.take(1, 1)).toBeDefined();
+    expect(lately.take(2, 1)).toBeDefined();
+  });
+});

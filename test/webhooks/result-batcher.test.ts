@@ -1,0 +1,132 @@
+/** Results wait for one another and for nobody else, and survive whatever their journal or store does. */
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { ResultJournal } from '../../src/store/result-journal.ts';
+import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
+import { type Ended, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { eventually } from './eventually.ts';
+
+const delivery = (no: number): Delivery => ({
+  no,
+  id: `dlv_${no}`,
+  endpointNo: 1,
+  workspaceNo: 1,
+  kind: 'qr.created',
+  eventIds: [`evt_${no}`],
+  state: 'pending',
+  createdAtMs: 0,
+  dueMs: 0,
+  tries: 0,
+  attemptsMade: 0,
+  attempts: [],
+  deadAtMs: 0,
+  deadReason: '',
+  expiresMs: 0,
+  body: new Uint8Array(1),
+});
+
+const ended = (no: number): Ended => ({
+  delivery: delivery(no),
+  attempt: { atMs: 1, durationMs: 1, status: 200 },
+  wheelMs: no,
+  random: 0,
+});
+
+class Rig {
+  readonly path = join(temporaryFolder(), 'delivery.mdb');
+  readonly journal = new ResultJournal(this.path);
+  readonly commits: number[][] = [];
+  readonly faults: unknown[] = [];
+  /** Of a clock that goes backwards: but for the first, a window ends only when it is closed. */
+  nowMs = 1e9;
+  commit: () => Promise<void> = async () => undefined;
+  readonly window = new ResultBatcher({
+    journal: this.journal,
+    nowMs: () => (this.nowMs -= 100_000),
+    commit: async (batch) => {
+      await this.commit();
+      this.commits.push(batch.map(({ delivery: { no } }) => no));
+    },
+    onCommitted: () => undefined,
+    onFault: (error) => void this.faults.push(error),
+  });
+
+  add(...nos: number[]): void {
+    for (const no of nos) this.window.add(ended(no));
+  }
+  /** What a process that starts now would find. */
+  left(): number[] {
+    const journal = new ResultJournal(this.path);
+    journal.close();
+    return journal.left.map(({ deliveryNo }) => deliveryNo);
+  }
+}
+
+function openHarness(): Rig {
+  const rig = new Rig();
+  onTestFinished(async () => await rig.window.stop());
+  return rig;
+}
+
+it('commits the first with what comes in its turn, then at the end of their window', async () => {
+  const rig = openHarness();
+  rig.add(1, 2);
+  await eventually(() => rig.window.isQuiet, 'the first are committed');
+  expect(rig.commits).toEqual([[1, 2]]);
+  rig.add(3);
+  await new Promise((resolve) => setImmediate(resolve));
+  rig.add(4);
+  rig.window.close();
+  await eventually(() => rig.window.isQuiet, 'the next are committed');
+  expect(rig.commits).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect(rig.left()).toEqual([]);
+});
+
+it('has what waits in the journal by the end of the turn', async () => {
+  const rig = openHarness();
+  rig.add(1);
+  await eventually(() => rig.window.isQuiet, 'the first is committed');
+  rig.add(2, 3);
+  await Promise.resolve();
+  expect(rig.left()).toEqual([2, 3]);
+  expect(rig.commits).toHaveLength(1);
+});
+
+it('remembers that it was closed while a commit ran', async () => {
+  const rig = openHarness();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  rig.commit = () => promise;
+  rig.add(1);
+  await new Promise((next) => setTimeout(next, 5));
+  rig.add(2);
+  rig.window.close();
+  resolve();
+  await eventually(() => rig.window.isQuiet, 'both are committed');
+  expect(rig.commits).toEqual([[1], [2]]);
+});
+
+it('tries again until the store takes them, and tells when it does', async () => {
+  const rig = openHarness();
+  let fails = 1;
+  rig.commit = async () => {
+    if (fails-- > 0) throw new Error('full');
+  };
+  rig.add(1);
+  await eventually(() => rig.window.isQuiet, 'it is committed');
+  expect(rig.faults).toEqual([new Error('full'), undefined]);
+  expect(rig.commits).toEqual([[1]]);
+});
+
+it('commits what is heard after a stop with the next, and goes on without its journal', async () => {
+  const rig = openHarness();
+  rig.add(1);
+  await rig.window.stop();
+  rig.journal.close();
+  rig.add(2);
+  await rig.window.stop();
+  expect(rig.commits).toEqual([[1], [2]]);
+});
