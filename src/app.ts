@@ -39,8 +39,8 @@ import { healthOf, type Observed, registerMetrics } from './service/operations.t
 import { Outbox } from './outbox/outbox.ts';
 import { ScanReport } from './scans/report/report.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
-import { openManagement } from './store/management.ts';
-import { openScanStore } from './store/scans.ts';
+import { openManagement } from './store/management/management.ts';
+import { openScanStore } from './store/scans/scans.ts';
 import { systemClock } from './system-clock.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';

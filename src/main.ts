@@ -8,7 +8,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { type Administration, type App, openAdministration, openApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { addDataCommands } from './service/data-cli.ts';
-import { addImportCommand } from './service/import-cli.ts';
+import { addImportCommand } from './cli/import/command.ts';
 import { DataFolderError } from './service/data-folder.ts';
 import { diagnose } from './service/doctor.ts';
 import { ListenError } from './http/port.ts';

@@ -16,7 +16,7 @@ import type { EventKind } from '../../src/model/event.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { quantile } from '../report.ts';
 import type { Arena, Service } from './arena.ts';

@@ -4,7 +4,7 @@
  * a wrong answer, and is slower than what it would measure.
  */
 import { openDataFolder } from '../../src/service/data-folder.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { median, spread } from '../report.ts';
 import type { Arena } from './arena.ts';
 import { busiestThread, spentSince, threadNanoseconds } from './cpu.ts';

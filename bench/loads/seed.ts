@@ -10,9 +10,9 @@ import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
-import { packCode } from '../../src/store/code-codec.ts';
-import { linkBlockOf, withLink, type StoredLink } from '../../src/store/link-blocks.ts';
-import { openManagement, type Management } from '../../src/store/management.ts';
+import { packCode } from '../../src/store/management/code-codec.ts';
+import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
+import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 const codesPerTransaction = 100_000;

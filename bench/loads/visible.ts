@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ScanReport } from '../../src/scans/report/report.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
-import { openScanStore } from '../../src/store/scans.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { Arena } from './arena.ts';
 import { shortCodeOf } from './seed.ts';

@@ -13,7 +13,7 @@ import type { CodeFilter } from '../../src/codes/search/listing.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { openManagement, type Management } from '../../src/store/management.ts';
+import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
 

@@ -11,7 +11,7 @@ import { Bench } from 'tinybench';
 import { ScanReport } from '../../src/scans/report/report.ts';
 import { countryValue, Dimension } from '../../src/scans/rollup.ts';
 import { type Day, Summaries } from '../../src/scans/summaries.ts';
-import { openScanStore, type ScanStore } from '../../src/store/scans.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export const question = 'What do analytics over a year of a code with 10 M scans cost?';
 

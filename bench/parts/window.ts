@@ -13,7 +13,7 @@ import { CodeActor } from '../../src/scans/code-actor.ts';
 import { countryValue } from '../../src/scans/rollup.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
-import { openScanStore, type ScanStore } from '../../src/store/scans.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export const question = 'What does a window of 5,000 scans over 1 and over 5,000 codes cost?';
 

@@ -26,13 +26,13 @@ import { countryValue } from '../../src/scans/rollup.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 import { WorkspaceSums } from '../../src/scans/workspace-sums.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import {
   newestSequence,
   openScanStore,
   putCheckpoints,
   type ScanStore,
-} from '../../src/store/scans.ts';
+} from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 export const question = 'What do lists and summaries of a workspace of 100,000 codes cost?';

@@ -19,7 +19,7 @@ import { Failure } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Actor, WorkspaceRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';
 import { assertOpen, checkoutLifetimeMs, Checkouts } from './checkouts.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs, isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { parseId } from '../model/ids.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 
 export const checkoutLifetimeMs = dayMs;
 const retentionMs = 30 * dayMs;

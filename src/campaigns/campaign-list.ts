@@ -6,8 +6,8 @@
 import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
-import type { PackedSchedule } from '../store/campaign-tables.ts';
-import type { Management } from '../store/management.ts';
+import type { PackedSchedule } from '../store/management/campaigns.ts';
+import type { Management } from '../store/management/management.ts';
 
 const cursorPattern = /^[A-Za-z0-9_-]{6}$/;
 const numberMax = 2 ** 32 - 1;

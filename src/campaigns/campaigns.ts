@@ -21,7 +21,7 @@ import { Failure, type Fault } from '../model/failure.ts';
 import { type IdSource, parseId } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { effectOf } from './campaign-state.ts';
 

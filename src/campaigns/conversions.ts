@@ -10,8 +10,8 @@ import type { QrCodeRecord } from '../model/code.ts';
 import { dayMs, dayOf } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
-import type { ConversionRecord } from '../store/campaign-tables.ts';
-import type { Management } from '../store/management.ts';
+import type { ConversionRecord } from '../store/management/campaigns.ts';
+import type { Management } from '../store/management/management.ts';
 
 /** A name is remembered this long. */
 const namesRetentionMs = 90 * dayMs;

@@ -2,7 +2,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { Campaigns } from './campaigns.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { CampaignList } from './campaign-list.ts';

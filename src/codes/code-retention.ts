@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import type { Memberships } from './memberships.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */

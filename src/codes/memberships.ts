@@ -1,5 +1,5 @@
 /**
- * Which codes are in which campaigns. The tables (store/campaign-tables.ts) are the only truth, whichever
+ * Which codes are in which campaigns. The tables (store/management/campaigns.ts) are the only truth, whichever
  * side changes them:
  *
  *   a code's `campaignId`        joins that campaign, and leaves the one it named before
@@ -19,8 +19,8 @@ import {
 import type { Clock } from '../model/clock.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import { Failure, type Fault } from '../model/failure.ts';
-import type { PackedMember } from '../store/campaign-tables.ts';
-import type { Management } from '../store/management.ts';
+import type { PackedMember } from '../store/management/campaigns.ts';
+import type { Management } from '../store/management/management.ts';
 import { fault } from './rules.ts';
 import { indexCampaign, termCount } from './search/terms.ts';
 

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../model/clock.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { createPool, type PoolStats } from '../workers/pool.ts';
 import { ByteBoundedCache } from './cache.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';

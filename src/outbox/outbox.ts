@@ -10,7 +10,7 @@ import type { Clock } from '../model/clock.ts';
 import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
 import { dayMs, isoTime } from '../model/day.ts';
 import type { IdSource } from '../model/ids.ts';
-import type { Management, StoredEvent } from '../store/management.ts';
+import type { Management, StoredEvent } from '../store/management/management.ts';
 
 /** Events older than this are trimmed: a month to look back at. */
 const eventRetentionMs = 30 * dayMs;

@@ -3,7 +3,7 @@
  * A block goes whole, once all its scans are old enough and nobody needs it any more.
  */
 import { dayMs } from '../model/day.ts';
-import type { ScanStore } from '../store/scans.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 
 /** With no retention of raw scans, blocks stay this long for their events. */

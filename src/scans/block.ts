@@ -19,7 +19,7 @@
  */
 import { dayOf } from '../model/day.ts';
 import type { Sketch } from '../model/sketch.ts';
-import { dayStoredMax } from '../store/scans.ts';
+import { dayStoredMax } from '../store/scans/scans.ts';
 import { Dimension, type Rollup, countryCode } from './rollup.ts';
 
 export const blockVersion = 1;

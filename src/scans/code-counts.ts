@@ -9,7 +9,7 @@
  * all that has to be remembered. A save touches the chunks with scans since then; a chunk has at most
  * 4,096 codes, 16 KB.
  */
-import { monthSpan, type ScanStore } from '../store/scans.ts';
+import { monthSpan, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthOf } from './summaries.ts';
 

@@ -4,7 +4,7 @@
  * compare where the journals ended then with where the watermarks are now.
  */
 import { partitionCount } from '../model/code.ts';
-import type { ScanStore } from '../store/scans.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
 import { listJournals } from './journal/segments.ts';
 import type { JournalTails } from './journal/tails.ts';
 

@@ -9,7 +9,7 @@
  * share, until these expire; without the head nothing leads to them.
  */
 import type { Table } from '../store/environment.ts';
-import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans.ts';
+import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans/scans.ts';
 import { forgetCount } from './code-counts.ts';
 import { monthOf, type Summaries } from './summaries.ts';
 

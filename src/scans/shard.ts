@@ -14,7 +14,12 @@
 import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { BotReason } from '../model/scan.ts';
-import { newestSequence, putCheckpoints, readCheckpoints, type ScanStore } from '../store/scans.ts';
+import {
+  newestSequence,
+  putCheckpoints,
+  readCheckpoints,
+  type ScanStore,
+} from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 import { trimBlocks } from './block-retention.ts';
 import { CodeActor } from './code-actor.ts';

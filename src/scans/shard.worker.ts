@@ -3,7 +3,7 @@
  * A turn that fails is tried again after `retryMs`; what is not readable is a defect and ends the thread.
  */
 import { Failure } from '../model/failure.ts';
-import { openScanStore } from '../store/scans.ts';
+import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadLine } from '../workers/thread-setup.ts';
 import { JournalTails } from './journal/tails.ts';

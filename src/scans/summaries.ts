@@ -12,7 +12,7 @@
  */
 import { dayMs } from '../model/day.ts';
 import { Sketch, type ChunkSource } from '../model/sketch.ts';
-import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans.ts';
+import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
 

@@ -17,7 +17,7 @@ import {
   readCheckpoints,
   type ScanStore,
   workspaceSubject,
-} from '../store/scans.ts';
+} from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';

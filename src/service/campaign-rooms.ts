@@ -8,7 +8,7 @@ import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanReport } from '../scans/report/report.ts';
 import { RetentionSweep } from '../scans/retention.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { EngineThreads } from './threads.ts';
 

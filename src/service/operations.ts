@@ -6,8 +6,8 @@ import type { HealthCheck, HealthReport } from '../api/services.ts';
 import type { Codes } from '../codes/codes.ts';
 import type { Images } from '../images/image-service.ts';
 import type { LinkWriter } from '../links/writer.ts';
-import type { Management } from '../store/management.ts';
-import type { ScanStore } from '../store/scans.ts';
+import type { Management } from '../store/management/management.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type EngineThreads, refusalKinds } from './threads.ts';
 

@@ -37,7 +37,7 @@ import type { PurgeOrder } from '../scans/purge.ts';
 import type { ShardFigures } from '../scans/shard.ts';
 import type { ShardReport, ShardRequest, ShardThread } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
-import { highestWatermark, type ScanStore } from '../store/scans.ts';
+import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 

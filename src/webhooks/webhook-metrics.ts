@@ -2,7 +2,7 @@
  * What an operator sees of webhooks at each scrape: what waits, what flies, what is dead, and how far behind
  * the events they are. Nothing here runs on its own; what is counted as it happens is in webhook-meter.ts.
  */
-import type { EndpointStats } from '../store/delivery.ts';
+import type { EndpointStats } from '../store/delivery/delivery.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { DeliveryStore } from './deliveries/delivery-store.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';

@@ -3,7 +3,7 @@
  * transaction, also from another process (`quietzone keys …`). What was worked out under one version
  * holds until the number differs, so a request looks at one small value instead of four records.
  */
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 
 const accessKey = 'version:access';
 

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../model/failure.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInThrottle } from './sign-in-throttle.ts';
 import { foldEmail, type Users } from './users.ts';

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
-import type { Management, StoredAnswer } from '../store/management.ts';
+import type { Management, StoredAnswer } from '../store/management/management.ts';
 import type { SecretCipher } from './encryption.ts';
 
 const answerRetentionMs = dayMs;

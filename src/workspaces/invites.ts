@@ -15,7 +15,7 @@ import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { foldEmail, type Users } from './users.ts';
 
 const tokenBytes = 32;

@@ -12,7 +12,7 @@ import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import type { ApiKeyRecord } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { accessVersion } from './access.ts';
 import type { SigningKey } from './signing-keys.ts';
 

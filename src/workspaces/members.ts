@@ -12,7 +12,7 @@ import {
   type Role,
   type UserRecord,
 } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 
 export interface Member {

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../model/clock.ts';
 import type { PlanLimits } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { DelayedWrite } from './delayed-write.ts';
 import { QuotaWindows, type QuotaAnswer } from './window-count.ts';
 

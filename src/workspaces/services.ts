@@ -4,7 +4,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { Outbox } from '../outbox/outbox.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';

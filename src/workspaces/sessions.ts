@@ -12,7 +12,7 @@ import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { limitsOf, type Actor, type PlanLimits, type SessionRecord } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { DelayedWrite } from './delayed-write.ts';
 
 const secretBytes = 32;

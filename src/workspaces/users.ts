@@ -6,7 +6,7 @@ import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
-import type { Management } from '../store/management.ts';
+import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { vendorCode, recogniseVendorExport } from '../../src/codes/bulk/vendor-exports.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { openImportSource } from '../../src/service/import-source.ts';
+import { openImportSource } from '../../src/cli/import/source.ts';
 
 async function rowsOf(name: string) {
   const file = fileURLToPath(new URL(`../fixtures/exports/${name}`, import.meta.url));

@@ -6,7 +6,7 @@ import type { CodeChange } from '../../src/codes/code-change.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 
 export type Errand = { readonly actor: Actor } & (

@@ -13,9 +13,9 @@ import { moveTerms } from '../../src/codes/search/terms.ts';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import { packCode, unpackCode } from '../../src/store/code-codec.ts';
-import { endOf } from '../../src/store/code-keys.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
+import { endOf } from '../../src/store/management/code-keys.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { actor, type Desk, openDesk, stranger } from './codes-fixture.ts';
 import type { Errand } from './other-process.worker.ts';
 

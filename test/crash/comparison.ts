@@ -6,9 +6,9 @@
  *   counted     in the store's numbers         duplicated  counted more often than once
  *   sent        asked for                      unexpected  whatever else must not be
  */
-import { unpackCode } from '../../src/store/code-codec.ts';
-import { openManagement, type Management } from '../../src/store/management.ts';
-import { openScanStore } from '../../src/store/scans.ts';
+import { unpackCode } from '../../src/store/management/code-codec.ts';
+import { openManagement, type Management } from '../../src/store/management/management.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
 import { ScanReport } from '../../src/scans/report/report.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';

@@ -10,7 +10,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { Management } from '../../src/store/management.ts';
+import type { Management } from '../../src/store/management/management.ts';
 import type { ScanReport } from '../../src/scans/report/report.ts';
 import { pause } from '../support/process.ts';
 import type { Ledger } from './ledger.ts';

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { openManagement } from '../../src/store/management.ts';
-import { openScanStore } from '../../src/store/scans.ts';
+import { openManagement } from '../../src/store/management/management.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import {
   freePorts,

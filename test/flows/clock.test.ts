@@ -22,7 +22,7 @@ import { ScanReport } from '../../src/scans/report/report.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
-import { openScanStore } from '../../src/store/scans.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { Client } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
 

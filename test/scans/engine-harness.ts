@@ -22,7 +22,7 @@ import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts
 import { ScanReport } from '../../src/scans/report/report.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
-import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans.ts';
+import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 
 export interface ScanInput {
   readonly codeNo: number;

@@ -12,7 +12,7 @@ import { readCounts } from '../../src/scans/code-counts.ts';
 import { RetentionSweep } from '../../src/scans/retention.ts';
 import type { PurgeOrder } from '../../src/scans/purge.ts';
 import { partitionOf, type QrCodeRecord } from '../../src/model/code.ts';
-import type { Management } from '../../src/store/management.ts';
+import type { Management } from '../../src/store/management/management.ts';
 import type { Table } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';

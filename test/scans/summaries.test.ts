@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Sketch } from '../../src/model/sketch.ts';
 import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
 import { type Day, firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
-import { openScanStore, type ScanStore, spanKey } from '../../src/store/scans.ts';
+import { openScanStore, type ScanStore, spanKey } from '../../src/store/scans/scans.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
 
 const namesMax = 5;

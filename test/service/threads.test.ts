@@ -10,7 +10,7 @@ import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { loadGeoFiles } from '../../src/scans/visitor/geo.ts';
 import { openDataFolder } from '../../src/service/data-folder.ts';
 import { EngineThreads } from '../../src/service/threads.ts';
-import { openScanStore } from '../../src/store/scans.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 

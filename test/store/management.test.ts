@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { packCode, unpackCode } from '../../src/store/code-codec.ts';
-import { before, endOf, positionOf, termKey } from '../../src/store/code-keys.ts';
-import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/link-blocks.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
+import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
+import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/management/link-blocks.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
 

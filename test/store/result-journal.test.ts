@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { type JournaledResult, ResultJournal } from '../../src/store/result-journal.ts';
+import { type JournaledResult, ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import { temporaryFolder } from './temporary-management.ts';
 
 const succeeded: AttemptRecord = { atMs: 1_700_000_000_000, durationMs: 1.25, status: 200 };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
-import { openManagement, type Management } from '../../src/store/management.ts';
+import { openManagement, type Management } from '../../src/store/management/management.ts';
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-domain-'));

@@ -28,7 +28,7 @@ import type { EventEnvelope } from '../../src/model/event.ts';
 import { createIdSource, type IdSource, type RandomBytes } from '../../src/model/ids.ts';
 import type { Plan, Role } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { openManagement, type Management } from '../../src/store/management.ts';
+import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Signal } from '../../src/model/signal.ts';

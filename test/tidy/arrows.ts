@@ -43,6 +43,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'system-clock.ts',
   ],
+  cli: ['*'],
   service: ['*'],
   'app.ts': ['*'],
   'main.ts': ['*'],

@@ -1,7 +1,7 @@
 /** Results wait for one another and for nobody else, and survive whatever their journal or store does. */
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ResultJournal } from '../../src/store/result-journal.ts';
+import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
 import { type Ended, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDeliveryTables } from '../../src/store/delivery.ts';
+import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';

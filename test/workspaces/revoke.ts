@@ -2,7 +2,7 @@
 import { getRandomValues } from 'node:crypto';
 import { join } from 'node:path';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openManagement } from '../../src/store/management.ts';
+import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { openWorkspaceServices } from '../../src/workspaces/services.ts';
 

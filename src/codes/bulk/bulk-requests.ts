@@ -14,8 +14,8 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { BulkRequestRecord } from '../../store/bulk-tables.ts';
-import type { Management } from '../../store/management.ts';
+import type { BulkRequestRecord } from '../../store/management/bulk.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft, Made } from '../code-creation.ts';
 import { nextTurn } from './pieces.ts';
 

@@ -9,8 +9,8 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { ImportRecord } from '../../store/bulk-tables.ts';
-import type { Management } from '../../store/management.ts';
+import type { ImportRecord } from '../../store/management/bulk.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft, Made } from '../code-creation.ts';
 import type { Creator } from './bulk-requests.ts';
 

@@ -13,12 +13,12 @@ import {
   linksIn,
   type StoredLink,
   withLink,
-} from '../../store/link-blocks.ts';
-import type { Management } from '../../store/management.ts';
+} from '../../store/management/link-blocks.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { LinkTable } from './link-table.ts';
 
 const noLimit = -1;
-/** The table is in another process, which follows the numbered changes (link-follower.ts). */
+/** The table is in another process, which follows the numbered changes (link-refresher.ts). */
 export type Remote = 'elsewhere';
 
 /** Late links one wake tries: about 1 ms. */

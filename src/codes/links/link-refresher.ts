@@ -11,7 +11,7 @@
  * every link anyway: it begins at the number that stood before that reading, and a change seen twice
  * is put twice, which changes nothing.
  */
-import type { Management } from '../../store/management.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { LinkLoader } from './link-loader.ts';
 
 /** A change of another process is seen this much later at most. */

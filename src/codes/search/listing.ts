@@ -22,9 +22,9 @@ import {
   termKey,
   type ListPosition,
   type Term,
-} from '../../store/code-keys.ts';
-import { unpackCode, type PackedCode } from '../../store/code-codec.ts';
-import type { Management } from '../../store/management.ts';
+} from '../../store/management/code-keys.ts';
+import { unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
+import type { Management } from '../../store/management/management.ts';
 import { nextTurn } from '../bulk/pieces.ts';
 import { tagLengthMax } from '../rules.ts';
 import type { SearchColumn } from './search-column.ts';

@@ -13,7 +13,7 @@
  * entry without text, in which nothing is found, and what is empty goes when a quarter is.
  */
 import type { QrCodeRecord } from '../../model/code.ts';
-import type { ListPosition, Term } from '../../store/code-keys.ts';
+import type { ListPosition, Term } from '../../store/management/code-keys.ts';
 import { nextTurn } from '../bulk/pieces.ts';
 import { termName, termsOf } from './terms.ts';
 

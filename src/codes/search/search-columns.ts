@@ -13,8 +13,8 @@
  * Memory is bounded for all columns together: the least lately searched go first, and a workspace that is
  * too large alone has none: its searches walk the index, at 4 to 7 us a code each time.
  */
-import { endOf, type ListPosition, positionOf, termKey } from '../../store/code-keys.ts';
-import type { Management } from '../../store/management.ts';
+import { endOf, type ListPosition, positionOf, termKey } from '../../store/management/code-keys.ts';
+import type { Management } from '../../store/management/management.ts';
 import { nextTurn } from '../bulk/pieces.ts';
 import { findEdit } from '../code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';

@@ -6,8 +6,13 @@
  *   url | dynamic | static | static-url | text | email | phone | sms | wifi | vcard | geo
  */
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
-import type { Management } from '../../store/management.ts';
-import { type ListPosition, termCountKey, termKey, type Term } from '../../store/code-keys.ts';
+import type { Management } from '../../store/management/management.ts';
+import {
+  type ListPosition,
+  termCountKey,
+  termKey,
+  type Term,
+} from '../../store/management/code-keys.ts';
 import { noteEdit } from '../code-edits.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };

@@ -11,9 +11,9 @@
 import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { termCountKey } from '../../store/code-keys.ts';
-import type { StoredLogo } from '../../store/logo-tables.ts';
-import type { Management } from '../../store/management.ts';
+import { termCountKey } from '../../store/management/code-keys.ts';
+import type { StoredLogo } from '../../store/management/logos.ts';
+import type { Management } from '../../store/management/management.ts';
 import type { LogoMediaType } from './logo.ts';
 import type { LogoStore } from './logo-store.ts';
 import type { LogoImage } from '../draw/picture.ts';

@@ -5,7 +5,7 @@
  * without a head, which is what most of a long list are, costs one look-up.
  */
 import { Sketch } from '../../model/sketch.ts';
-import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans.ts';
+import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import { Rollup } from '../rollup.ts';
 import { firstDayOf, monthOf, Summaries } from '../summaries.ts';

@@ -10,7 +10,7 @@
  * A range ends the walk when as many scans were found as the rollups count in it, so the newest days of
  * an old code cost what they hold; time alone cannot end it, for clocks step.
  */
-import type { ScanStore } from '../../store/scans.ts';
+import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import type { Ranges } from './range.ts';
 import { Dimension, Rollup } from '../rollup.ts';

@@ -15,7 +15,7 @@ import {
   type ScanStore,
   workspaceOfSubject,
   workspaceSubject,
-} from '../../store/scans.ts';
+} from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 
 /** A shard that does not come to a checkpoint must not fill memory: 512 windows are a minute. */

@@ -9,7 +9,7 @@
  *   events       scan-events.ts    all blocks, by workspace
  */
 import { Sketch } from '../../model/sketch.ts';
-import { type ScanStore, workspaceSubject } from '../../store/scans.ts';
+import { type ScanStore, workspaceSubject } from '../../store/scans/scans.ts';
 import {
   type Analytics,
   analyticsFrom,

@@ -3,7 +3,7 @@
  * place, as a live stream follows them.
  */
 import type { EventEnvelope } from '../../model/event.ts';
-import { newestSequence, type ScanStore } from '../../store/scans.ts';
+import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import type { RecentBlocks } from './recent-blocks.ts';
 import { scannedEvent } from '../scanned-event.ts';

@@ -5,7 +5,7 @@
  * The counts are walked a chunk of 4,096 codes at a time, each in one snapshot, and the event loop turns
  * between slices: a chunk costs its months and edge days, about 5 µs each and 50 ns a code in them.
  */
-import { monthSpan, type ScanStore } from '../../store/scans.ts';
+import { monthSpan, type ScanStore } from '../../store/scans/scans.ts';
 import { chunkOf, chunkOfKey, countKey, readCounts } from '../code-counts.ts';
 import type { CodeScans } from './many-codes.ts';
 import { isWithin, type Ranges, spansOf, type Spans } from './range.ts';

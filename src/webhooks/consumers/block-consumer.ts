@@ -8,7 +8,7 @@
  * for an endpoint gets nothing that is older than itself.
  */
 import { ScanBlock } from '../../scans/block.ts';
-import { newestSequence, type ScanStore } from '../../store/scans.ts';
+import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { Delivery, NewDelivery } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';

@@ -3,7 +3,7 @@
  * `write`, which hands out a pen, commits, and then wakes the endpoints that got something to send.
  */
 import type { Clock, SteadyClock } from '../../model/clock.ts';
-import type { DeliveryTables } from '../../store/delivery.ts';
+import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import { type DeliveryLimits, DeliveryTransaction } from './delivery-transaction.ts';
 import { RetryWheel } from './retry-wheel.ts';
 import { WheelClock } from './wheel-clock.ts';

@@ -19,7 +19,7 @@ import {
   packDelivery,
   type StoredDelivery,
   unpackDelivery,
-} from '../../store/delivery.ts';
+} from '../../store/delivery/delivery.ts';
 import { type DeliveryEvent, deliveryTransitions } from './delivery-state.ts';
 import type { RetryWheel } from './retry-wheel.ts';
 

@@ -5,7 +5,7 @@
  * that says 429 or 503 with `Retry-After` may put its next attempt off, up to twice the scheduled delay.
  */
 import type { AttemptRecord } from '../../model/webhook.ts';
-import type { EndpointStats } from '../../store/delivery.ts';
+import type { EndpointStats } from '../../store/delivery/delivery.ts';
 import type { DeliveryEvent } from './delivery-state.ts';
 
 /** Of the delay: spreads the retries of an outage without moving the schedule. */

@@ -15,7 +15,7 @@
  * `cover`, `walk` and `rest` are for a transaction of the delivery environment. What they keep in memory
  * may run ahead of a commit that fails; then an entry is put twice or walked twice, never missed.
  */
-import type { DeliveryTables } from '../../store/delivery.ts';
+import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 
 /** A retry leaves at most this and a tick after its time: 2 % of the shortest delay (5 s). */
 export const bucketMs = 100;

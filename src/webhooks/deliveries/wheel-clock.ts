@@ -9,7 +9,7 @@
  * never backwards.
  */
 import type { Clock, SteadyClock } from '../../model/clock.ts';
-import type { WheelMark } from '../../store/delivery.ts';
+import type { WheelMark } from '../../store/delivery/delivery.ts';
 
 export class WheelClock {
   readonly #wall: Clock;

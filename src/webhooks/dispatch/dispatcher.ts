@@ -12,8 +12,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
 import type { AttemptRecord, AttemptTask, DisabledReason } from '../../model/webhook.ts';
-import type { QueueKey } from '../../store/delivery.ts';
-import type { ResultJournal } from '../../store/result-journal.ts';
+import type { QueueKey } from '../../store/delivery/delivery.ts';
+import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { AttemptSender } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';

@@ -12,7 +12,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AttemptRecord } from '../../model/webhook.ts';
-import type { ResultJournal } from '../../store/result-journal.ts';
+import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Delivery } from '../deliveries/delivery-transaction.ts';
 
 const windowMs = 50;

@@ -15,7 +15,7 @@ import type { IdSource, RandomBytes } from '../../model/ids.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { DisabledReason, EndpointRecord } from '../../model/webhook.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { Management } from '../../store/management.ts';
+import type { Management } from '../../store/management/management.ts';
 import { EndpointIndex } from './endpoint-index.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
 

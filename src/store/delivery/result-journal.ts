@@ -23,7 +23,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import type { AttemptRecord } from '../model/webhook.ts';
+import type { AttemptRecord } from '../../model/webhook.ts';
 import { type PackedAttempt, packAttempt, unpackAttempt } from './delivery.ts';
 
 /** How an attempt ended, with all that its verdict depends on. */

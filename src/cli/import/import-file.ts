@@ -1,32 +1,32 @@
 /**
  * `quietzone import FILE`: links of a file, of any length, as QR codes; beside a running service or without.
  *
- *   file -> rows (import-source.ts) -> drafts -> 100 a transaction, with the note how far it has come
- *        -> the running service follows the numbered changes of links (codes/link-follower.ts)
+ *   file -> rows (source.ts) -> drafts -> 100 a transaction, with the note how far it has come
+ *        -> the running service follows the numbered changes of links (codes/links/link-refresher.ts)
  *
  * Given the same file again, it goes on where it stopped, and does nothing when there is nothing left.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBody } from '../api/codes/code-schemas.ts';
-import { check, validationFailure } from '../api/faults.ts';
-import type { Administration } from '../app.ts';
-import { type ImportDraft, importBatchRows } from '../codes/bulk/code-import.ts';
-import type { CodeDraft } from '../codes/code-creation.ts';
-import type { Clock } from '../model/clock.ts';
-import { foldShortCode } from '../model/code.ts';
-import { isoTime } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
-import type { Actor } from '../model/workspace.ts';
-import type { ImportRecord } from '../store/bulk-tables.ts';
-import { FailureReport, type ImportPrinter, ImportProgress } from './import-report.ts';
+import { createBody } from '../../api/codes/code-schemas.ts';
+import { check, validationFailure } from '../../api/faults.ts';
+import type { Administration } from '../../app.ts';
+import { type ImportDraft, importBatchRows } from '../../codes/bulk/code-import.ts';
+import type { CodeDraft } from '../../codes/code-creation.ts';
+import type { Clock } from '../../model/clock.ts';
+import { foldShortCode } from '../../model/code.ts';
+import { isoTime } from '../../model/day.ts';
+import { Failure } from '../../model/failure.ts';
+import type { Actor } from '../../model/workspace.ts';
+import type { ImportRecord } from '../../store/management/bulk.ts';
+import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
 import {
   type ImportFormat,
   type ImportRow,
   type ImportSource,
   openImportSource,
-} from './import-source.ts';
-import { workspaceOf } from './people-commands.ts';
+} from './source.ts';
+import { workspaceOf } from '../../service/people-commands.ts';
 
 /** Between two batches the store's lock is free for the service that runs beside. */
 const pauseMs = 1;

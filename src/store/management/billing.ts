@@ -9,8 +9,8 @@
  *   provider_events      provider's event id                                  -> time received, ms
  *   billing_expiry       [removeAtMs, "chk_…" | provider's event id]          -> 1, for the sweep
  */
-import type { CheckoutRecord, SubscriptionRecord } from '../model/billing.ts';
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 export interface BillingTables {
   readonly subscriptions: Table<number, SubscriptionRecord>;

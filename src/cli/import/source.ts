@@ -11,17 +11,17 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type BulkRow, bulkRows } from '../api/codes/bulk-rows.ts';
-import { parseJson } from '../api/json.ts';
-import { csvColumns, readCsv } from '../codes/bulk/csv-rows.ts';
+import { type BulkRow, bulkRows } from '../../api/codes/bulk-rows.ts';
+import { parseJson } from '../../api/json.ts';
+import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
   vendorCode,
   type VendorFormat,
   vendorFormats,
   recogniseVendorExport,
-} from '../codes/bulk/vendor-exports.ts';
-import { listRows, ndjsonRows } from '../codes/bulk/json-rows.ts';
-import { Failure } from '../model/failure.ts';
+} from '../../codes/bulk/vendor-exports.ts';
+import { listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
+import { Failure } from '../../model/failure.ts';
 
 export const importFormats = ['auto', 'csv', 'ndjson', ...vendorFormats] as const;
 export type ImportFormat = (typeof importFormats)[number];

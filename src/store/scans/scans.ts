@@ -14,8 +14,8 @@
  * Keys are big-endian, so a code's records stand together in time order. A workspace's sums are kept as a
  * code's are, under a number from the upper end that no code has (`workspaceSubject`).
  */
-import { partitionCount } from '../model/code.ts';
-import { StoreEnvironment, type Table } from './environment.ts';
+import { partitionCount } from '../../model/code.ts';
+import { StoreEnvironment, type Table } from '../environment.ts';
 
 const schemaVersion = 1;
 

@@ -3,8 +3,8 @@
  * a map (measured: 1.8 µs against 4.7). The number is the key. New fields go to the end; an absent
  * one is null, and a shorter array of an older release reads as absent.
  */
-import type { CodeType, QrCodeRecord } from '../model/code.ts';
-import type { Design } from '../model/design.ts';
+import type { CodeType, QrCodeRecord } from '../../model/code.ts';
+import type { Design } from '../../model/design.ts';
 
 export type PackedCode = readonly [
   id: string,

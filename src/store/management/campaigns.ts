@@ -15,8 +15,8 @@
  * Membership is what campaign_codes says; code_campaigns is the same the other way, and the term
  * `campaign` of the list's index (code-keys.ts) the same again for live codes.
  */
-import type { CampaignRecord } from '../model/campaign.ts';
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { CampaignRecord } from '../../model/campaign.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 /** What a list filters by, without decoding the record. `endDay`: -1 = none; `isTold`: its end. */
 export type PackedSchedule = readonly [startDay: number, endDay: number, isTold: 0 | 1];

@@ -12,8 +12,8 @@
  *   pending_invites      [workspaceNo, folded e-mail]                         -> "inv_…", at most one
  *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, for the sweep
  */
-import type { InviteRecord, SessionRecord } from '../model/workspace.ts';
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { InviteRecord, SessionRecord } from '../../model/workspace.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 export interface PeopleTables {
   readonly sessions: Table<string, SessionRecord>;

@@ -1,11 +1,11 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
-import type { Administration } from '../app.ts';
-import { systemClock } from '../system-clock.ts';
-import { importFile, type ImportRequest } from './import-command.ts';
-import type { ImportPrinter } from './import-report.ts';
-import { importFormats } from './import-source.ts';
-import { type CommonOptions, configOption, workspaceOption } from './people-cli.ts';
+import type { Administration } from '../../app.ts';
+import { systemClock } from '../../system-clock.ts';
+import { importFile, type ImportRequest } from './import-file.ts';
+import type { ImportPrinter } from './report.ts';
+import { importFormats } from './source.ts';
+import { type CommonOptions, configOption, workspaceOption } from '../../service/people-cli.ts';
 
 interface ImportOptions extends CommonOptions {
   readonly workspace?: string;

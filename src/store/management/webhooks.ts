@@ -7,8 +7,8 @@
  * The control thread holds all endpoints in memory as well (about 1 KB each, and a workspace has few),
  * because every event asks who listens.
  */
-import type { EndpointRecord } from '../model/webhook.ts';
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { EndpointRecord } from '../../model/webhook.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 export interface WebhookTables {
   readonly endpoints: Table<number, EndpointRecord>;

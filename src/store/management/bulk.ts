@@ -11,7 +11,7 @@
  * `link_changes` numbers the changes of links by whoever does not hold the link table: the service that
  * holds it follows the numbers, and removes what it has followed.
  */
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 export interface BulkRequestRecord {
   /** Of the body: another one under the key is a conflict. */

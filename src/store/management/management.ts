@@ -27,7 +27,7 @@
  *   idempotency          [workspaceNo, key]                                   -> kept answer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, key]                      -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
- *   …                    people-, billing-, campaign- and webhook-tables.ts draw theirs
+ *   …                    people, billing, bulk, campaigns, logos and webhooks draw theirs
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
  * same work has written before it (tested).
@@ -40,16 +40,16 @@ import type {
   MembershipRecord,
   UserRecord,
   WorkspaceRecord,
-} from '../model/workspace.ts';
-import type { EventKind } from '../model/event.ts';
-import { type BillingTables, openBillingTables } from './billing-tables.ts';
-import { type CampaignTables, openCampaignTables } from './campaign-tables.ts';
-import { type BulkTables, openBulkTables } from './bulk-tables.ts';
+} from '../../model/workspace.ts';
+import type { EventKind } from '../../model/event.ts';
+import { type BillingTables, openBillingTables } from './billing.ts';
+import { type CampaignTables, openCampaignTables } from './campaigns.ts';
+import { type BulkTables, openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
-import { StoreEnvironment, type Table } from './environment.ts';
-import { type LogoTables, openLogoTables } from './logo-tables.ts';
-import { openPeopleTables, type PeopleTables } from './people-tables.ts';
-import { openWebhookTables, type WebhookTables } from './webhook-tables.ts';
+import { StoreEnvironment, type Table } from '../environment.ts';
+import { type LogoTables, openLogoTables } from './logos.ts';
+import { openPeopleTables, type PeopleTables } from './people.ts';
+import { openWebhookTables, type WebhookTables } from './webhooks.ts';
 
 /** The layout this program writes. */
 const schemaVersion = 1;

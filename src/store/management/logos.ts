@@ -6,7 +6,7 @@
  *
  * A name is 32 hexadecimal digits of the picture's SHA-256.
  */
-import type { StoreEnvironment, Table } from './environment.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
 export interface StoredLogo {
   readonly width: number;

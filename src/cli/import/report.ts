@@ -6,10 +6,10 @@
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
-import { csvLine } from '../api/csv.ts';
-import type { Clock } from '../model/clock.ts';
-import { Failure } from '../model/failure.ts';
-import type { Printer } from './data-cli.ts';
+import { csvLine } from '../../api/csv.ts';
+import type { Clock } from '../../model/clock.ts';
+import { Failure } from '../../model/failure.ts';
+import type { Printer } from '../../service/data-cli.ts';
 
 /** Failures shown on the screen; the file has all. */
 const shownMax = 20;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Administration, openAdministration } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { importFile, type ImportRequest } from '../../src/service/import-command.ts';
+import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
