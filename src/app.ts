@@ -21,7 +21,7 @@ import {
   lockDataFolder,
   openDataFolder,
   readSecret,
-} from './service/data-folder.ts';
+} from './engine/data-folder.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
@@ -34,7 +34,7 @@ import type { InviteMailer } from './mail/invite-letter.ts';
 import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
 import { openCampaignRooms } from './service/campaign-rooms.ts';
-import { DashboardFiles } from './service/dashboard-files.ts';
+import { DashboardFiles } from './http/dashboard-files.ts';
 import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { ScanReport } from './scans/report/report.ts';
@@ -44,7 +44,7 @@ import { openScanStore } from './store/scans/scans.ts';
 import { systemClock } from './system-clock.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import { EngineThreads } from './service/threads.ts';
+import { EngineThreads } from './engine/threads.ts';
 import { startWebhooks } from './service/webhook-room.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';

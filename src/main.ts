@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import { type Administration, type App, openAdministration, openApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
-import { addDataCommands } from './service/data-cli.ts';
+import { addDataCommands } from './cli/data.ts';
 import { addImportCommand } from './cli/import/command.ts';
-import { DataFolderError } from './service/data-folder.ts';
-import { diagnose } from './service/doctor.ts';
+import { DataFolderError } from './engine/data-folder.ts';
+import { diagnose } from './cli/doctor.ts';
 import { ListenError } from './http/port.ts';
 import { Failure } from './model/failure.ts';
 import { roles, type Role } from './model/workspace.ts';
@@ -21,11 +21,11 @@ import {
   type CommonOptions,
   configOption as config,
   workspaceOption,
-} from './service/people-cli.ts';
-import { workspaceOf } from './service/people-commands.ts';
+} from './cli/people.ts';
+import { workspaceOf } from './cli/people-commands.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
 import { createLog } from './telemetry/log.ts';
-import { firstOwner, welcome } from './service/welcome.ts';
+import { firstOwner, welcome } from './cli/welcome.ts';
 
 const exitFailed = 1;
 const exitUsage = 2;

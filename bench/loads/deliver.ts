@@ -15,7 +15,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { EventKind } from '../../src/model/event.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { openDataFolder } from '../../src/service/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { quantile } from '../report.ts';

@@ -3,7 +3,7 @@
  * In turns; what counts is the ratio within a round. wrk where it is installed: autocannon takes a 200 for
  * a wrong answer, and is slower than what it would measure.
  */
-import { openDataFolder } from '../../src/service/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { median, spread } from '../report.ts';
 import type { Arena } from './arena.ts';

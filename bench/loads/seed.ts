@@ -9,7 +9,7 @@ import { moveTerms } from '../../src/codes/search/terms.ts';
 import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openDataFolder } from '../../src/service/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';

@@ -1,7 +1,7 @@
 /** How long after its redirect a scan is in the numbers that the API reads, on a service at rest. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { ScanReport } from '../../src/scans/report/report.ts';
-import { openDataFolder } from '../../src/service/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { Arena } from './arena.ts';

@@ -10,7 +10,7 @@ import type { ScanReport } from '../scans/report/report.ts';
 import { RetentionSweep } from '../scans/retention.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { EngineThreads } from './threads.ts';
+import type { EngineThreads } from '../engine/threads.ts';
 
 export interface CampaignRoomsOptions {
   readonly management: Management;

@@ -9,7 +9,7 @@ import type { LinkWriter } from '../links/writer.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type EngineThreads, refusalKinds } from './threads.ts';
+import { type EngineThreads, refusalKinds } from '../engine/threads.ts';
 
 /** Uncounted scans older than this make the service not ready: the numbers no longer keep up. */
 const lagMsMax = 30_000;

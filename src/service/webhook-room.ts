@@ -14,7 +14,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { openWebhooks, type Webhooks } from '../webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
-import type { EngineThreads } from './threads.ts';
+import type { EngineThreads } from '../engine/threads.ts';
 
 const uint32Count = 2 ** 32;
 

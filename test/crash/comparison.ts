@@ -9,7 +9,7 @@
 import { unpackCode } from '../../src/store/management/code-codec.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
-import { openDataFolder } from '../../src/service/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { ScanReport } from '../../src/scans/report/report.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import {

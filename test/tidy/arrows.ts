@@ -29,7 +29,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   images: ['store', 'workers'],
   mail: [],
   dashboard: [],
-  http: ['links', 'scans', 'workers/thread-setup.ts'],
+  http: ['links', 'scans', 'workers/thread-setup.ts', 'dashboard/paths.ts'],
   api: [
     'outbox',
     'scans',
@@ -43,10 +43,29 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'system-clock.ts',
   ],
-  cli: ['*'],
+  engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts'],
   service: ['*'],
   'app.ts': ['*'],
+  cli: [
+    'app.ts',
+    'api',
+    'store',
+    'engine',
+    'codes',
+    'workspaces',
+    'http',
+    'scans',
+    'config.ts',
+    'system-clock.ts',
+  ],
   'main.ts': ['*'],
+};
+
+/** The top of the house: only the process entry runs commands, and nothing runs the entry. */
+const importers: Readonly<Record<string, readonly string[]>> = {
+  cli: ['main.ts'],
+  'app.ts': ['cli', 'main.ts'],
+  'main.ts': [],
 };
 
 /** `src/scans/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
@@ -91,9 +110,12 @@ function refuse(at: {
     return `${target} is a thread entry; start it with new URL('…', import.meta.url), share code in a plain file`;
   }
   const to = roomOf(target);
-  if (to === room || allowed.includes('*')) {
-    return to === 'main.ts' ? 'nothing imports main.ts; move what it needs into a room' : undefined;
+  if (to === room) return undefined;
+  const above = importers[to];
+  if (above !== undefined && !above.includes(room)) {
+    return `${room} imports ${to}, which is above it; move what it needs down`;
   }
+  if (allowed.includes('*')) return undefined;
   if (allowed.includes(to) || allowed.some((path) => target === `src/${path}`)) return undefined;
   if (
     room !== 'model' &&

@@ -5,7 +5,7 @@ import { systemClock } from '../../system-clock.ts';
 import { importFile, type ImportRequest } from './import-file.ts';
 import type { ImportPrinter } from './report.ts';
 import { importFormats } from './source.ts';
-import { type CommonOptions, configOption, workspaceOption } from '../../service/people-cli.ts';
+import { type CommonOptions, configOption, workspaceOption } from '../people.ts';
 
 interface ImportOptions extends CommonOptions {
   readonly workspace?: string;

@@ -9,7 +9,7 @@ import { SingleBar } from 'cli-progress';
 import { csvLine } from '../../api/csv.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
-import type { Printer } from '../../service/data-cli.ts';
+import type { Printer } from '../data.ts';
 
 /** Failures shown on the screen; the file has all. */
 const shownMax = 20;

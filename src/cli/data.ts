@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
-import { backup } from './backup.ts';
-import type { BackupReport } from './backup-files.ts';
-import { openDataFolder } from './data-folder.ts';
-import { type CommonOptions, configOption } from './people-cli.ts';
-import { restore } from './restore.ts';
+import { backup } from '../engine/backup.ts';
+import type { BackupReport } from '../engine/backup-files.ts';
+import { openDataFolder } from '../engine/data-folder.ts';
+import { type CommonOptions, configOption } from './people.ts';
+import { restore } from '../engine/restore.ts';
 
 export interface Printer {
   /** The result, on standard output. */

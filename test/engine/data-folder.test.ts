@@ -11,7 +11,7 @@ import {
   makeFolder,
   openDataFolder,
   readSecret,
-} from '../../src/service/data-folder.ts';
+} from '../../src/engine/data-folder.ts';
 
 let path: string;
 beforeEach(() => {

@@ -2,7 +2,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Config, loadConfig, threadCounts } from '../config.ts';
-import { DataFolderLockedError, lockDataFolder, openDataFolder } from './data-folder.ts';
+import { DataFolderLockedError, lockDataFolder, openDataFolder } from '../engine/data-folder.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeptHeader, Reply, Request } from '../../src/http/request.ts';
-import { DashboardFiles } from '../../src/service/dashboard-files.ts';
+import { DashboardFiles } from '../../src/http/dashboard-files.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
 const buildMsMax = 60_000;

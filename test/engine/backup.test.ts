@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { backup } from '../../src/service/backup.ts';
-import { DataFolderError, openDataFolder } from '../../src/service/data-folder.ts';
+import { backup } from '../../src/engine/backup.ts';
+import { DataFolderError, openDataFolder } from '../../src/engine/data-folder.ts';
 
 let parent: string;
 beforeEach(() => {

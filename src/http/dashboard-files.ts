@@ -16,7 +16,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build, stop, type OutputFile, type Metafile } from 'esbuild';
 import { matchPath } from '../dashboard/paths.ts';
-import type { Reply, Request } from '../http/request.ts';
+import type { Reply, Request } from './request.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 const root = fileURLToPath(new URL('../dashboard/', import.meta.url));
