@@ -3,7 +3,7 @@
  * them: a proxy on the same machine forwards strangers, and says so by X-Forwarded-For.
  * With a port of its own it answers whoever can reach that.
  */
-import { isLoopback } from '../http/client-address.ts';
+import { isLoopback } from '../model/address.ts';
 import type { Handler, Reply, Request } from '../http/request.ts';
 import type { Failure } from '../model/failure.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

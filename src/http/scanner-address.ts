@@ -7,11 +7,10 @@
  * connected to this thread, no request needs to ask. Once a stranger has connected, every request asks,
  * until a moment without connections: uWS does not say which of them has left.
  */
-import { isIP } from 'node:net';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { type ClientAddresses, normaliseAddress } from './client-address.ts';
+import { addressBytes, parseAddress } from '../model/address.ts';
+import type { ClientAddresses } from './client-address.ts';
 
-const ipv4Length = 4;
 const mappedPrefixLength = 12;
 
 /** What the trusted proxies name the client with; `any` = either, PROXY first. */
@@ -65,13 +64,16 @@ export class ScannerAddresses {
     } else if (forwarded === '') {
       return unmapped(new Uint8Array(proxied));
     }
-    return this.#walk(response, proxied.byteLength > 0, forwarded);
+    return this.#resolve(response, proxied.byteLength > 0, forwarded);
   }
 
   /** The general case: lists of hops, IPv6, a PROXY header and X-Forwarded-For together. */
-  #walk(response: HttpResponse, isProxied: boolean, forwarded: string): Uint8Array {
+  #resolve(response: HttpResponse, isProxied: boolean, forwarded: string): Uint8Array {
     const proxied = isProxied ? text(response.getProxiedRemoteAddressAsText()) : '';
-    return addressBytes(this.#clients.resolve(peerText(response), proxied, forwarded));
+    const clientText = this.#clients.resolve(peerText(response), proxied, forwarded);
+    if (parseIpv4(clientText, this.#four)) return this.#four;
+    const client = parseAddress(clientText);
+    return client === undefined ? unknownAddress : addressBytes(client);
   }
 }
 
@@ -113,30 +115,4 @@ export function parseIpv4(text: string, to: Uint8Array): boolean {
   if (part !== 3 || value < 0) return false;
   to[3] = value;
   return true;
-}
-
-/** The bytes of an address in text: 4, or 16 for IPv6. */
-export function addressBytes(text: string): Uint8Array {
-  const address = normaliseAddress(text);
-  const family = isIP(address);
-  if (family === ipv4Length) return Uint8Array.from(address.split('.'), Number);
-  const bytes = new Uint8Array(16);
-  if (family === 0) return bytes;
-  const plain = address.replace(/%.*$/, '');
-  const [head = '', tail] = plain.split('::');
-  const left = groupsOf(head);
-  const right = tail === undefined ? [] : groupsOf(tail);
-  bytes.set(left, 0);
-  bytes.set(right, 16 - right.length);
-  return bytes;
-}
-
-/** `2001:db8` -> its bytes; a dotted end counts as two groups. */
-function groupsOf(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (group.includes('.')) return group.split('.').map(Number);
-    const value = Number.parseInt(group, 16);
-    return [value >>> 8, value & 0xff];
-  });
 }

@@ -7,9 +7,9 @@
  * In memory only, and bounded: beyond it the entry that was begun first is forgotten.
  */
 import { hash } from 'node:crypto';
+import { addressGroup } from '../model/address.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
-import { addressGroup } from './ip-quota.ts';
 
 /** About 150 bytes each: 10 MB at most. */
 const entriesMax = 65_536;

@@ -1,6 +1,6 @@
 /** Whose request it is, behind proxies and without. */
 import { describe, expect, test } from 'vitest';
-import { ClientAddresses, isLoopback, normaliseAddress } from '../../src/http/client-address.ts';
+import { ClientAddresses } from '../../src/http/client-address.ts';
 
 describe('ClientAddresses.resolve', () => {
   const trusting = new ClientAddresses(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32']);
@@ -9,9 +9,9 @@ describe('ClientAddresses.resolve', () => {
     ['an untrusted peer’s header is ignored', '198.51.100.1', '', '1.1.1.1', '198.51.100.1'],
     ['a trusted peer names the client', '10.0.0.1', '', '1.1.1.1', '1.1.1.1'],
     ['what the client put left of it is ignored', '10.0.0.1', '', '6.6.6.6, 1.1.1.1', '1.1.1.1'],
-    ['trusted hops are walked over', '10.0.0.1', '', '1.1.1.1, 10.9.9.9, 192.0.2.1', '1.1.1.1'],
+    ['trusted hops are passed over', '10.0.0.1', '', '1.1.1.1, 10.9.9.9, 192.0.2.1', '1.1.1.1'],
     ['all trusted: the leftmost', '10.0.0.1', '', '10.1.1.1, 10.2.2.2', '10.1.1.1'],
-    ['garbage ends the walk', '10.0.0.1', '', '1.1.1.1, nonsense, 10.2.2.2', '10.2.2.2'],
+    ['garbage ends the reading', '10.0.0.1', '', '1.1.1.1, nonsense, 10.2.2.2', '10.2.2.2'],
     ['ports are cut', '10.0.0.1', '', '1.1.1.1:443', '1.1.1.1'],
     ['IPv6 with brackets and port', '10.0.0.1', '', '[2606:4700::1]:443', '2606:4700::1'],
     ['no header: the peer', '10.0.0.1', '', '', '10.0.0.1'],
@@ -28,19 +28,8 @@ describe('ClientAddresses.resolve', () => {
     expect(new ClientAddresses([]).resolve('127.0.0.1', '1.1.1.1', '2.2.2.2')).toBe('127.0.0.1');
   });
 
-  test('a chain of thousands of hops costs a bounded walk', () => {
+  test('a chain of thousands of hops is read to a bounded length', () => {
     const chain = Array(5_000).fill('10.1.1.1').join(',');
     expect(trusting.resolve('10.0.0.1', '', `1.1.1.1,${chain}`)).toBe('10.1.1.1');
   });
-});
-
-test('normaliseAddress unwraps both spellings of mapped IPv4', () => {
-  expect(normaliseAddress('0000:0000:0000:0000:0000:ffff:c000:0201')).toBe('192.0.2.1');
-  expect(normaliseAddress('::FFFF:192.0.2.1')).toBe('192.0.2.1');
-});
-
-test('isLoopback knows 127/8, ::1 and its long form, and nothing else', () => {
-  const inside = ['127.0.0.1', '127.9.9.9', '::1', '0000:0000:0000:0000:0000:0000:0000:0001'];
-  expect(inside.every(isLoopback)).toBe(true);
-  expect(['128.0.0.1', '10.0.0.1', '::2', ''].some(isLoopback)).toBe(false);
 });

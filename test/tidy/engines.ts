@@ -18,6 +18,7 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   pdfkit: ['src/images/'],
   'zxing-wasm': ['src/images/'],
   fflate: ['src/images/'],
+  'ipaddr.js': ['src/model/address.ts'],
   stripe: ['src/billing/'],
   nodemailer: ['src/mail/'],
 };

@@ -5,13 +5,13 @@
  *   IPv4  denied where listed (IANA's special-purpose registry, and Azure's metadata address)
  *   IPv6  allowed in 2000::/3 alone (global unicast), minus the parts of it that are listed
  *   IPv4 inside IPv6: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) reach what is
- *     inside, so that is judged too; 6to4 is denied as a whole besides, as is 64:ff9b:1::/48, which
+ *     inside, so that is checked too; 6to4 is denied as a whole besides, as is 64:ff9b:1::/48, which
  *     lies outside 2000::/3
  *
  * `allowNetworks` opens blocks in spite of that. It never opens what an address holds inside: 2002::/16
  * opened still refuses 2002:7f00:1::, which is 127.0.0.1.
  */
-import { BlockList, isIP, isIPv4 } from 'node:net';
+import { type Address, ipv4Inside, isIpv4, Networks, parseAddress } from '../../model/address.ts';
 
 const deniedIpv4 = [
   '0.0.0.0/8', // this network
@@ -31,7 +31,6 @@ const deniedIpv4 = [
   '224.0.0.0/4', // multicast
   '240.0.0.0/4', // reserved, broadcast
 ];
-const globalIpv6 = ['2000::/3'];
 const deniedIpv6 = [
   '2001::/23', // protocol assignments, Teredo
   '2001:db8::/32', // documentation
@@ -39,70 +38,30 @@ const deniedIpv6 = [
   '3fff::/20', // documentation
 ];
 
+const denied = new Networks([...deniedIpv4, ...deniedIpv6]);
+const globalIpv6 = new Networks(['2000::/3']);
+const sixToFour = new Networks(['2002::/16']);
+const nat64 = new Networks(['64:ff9b::/96']);
+
 export class AddressGuard {
-  readonly #allowed: BlockList;
-  readonly #denied = listOf([...deniedIpv4, ...deniedIpv6]);
-  readonly #global = listOf(globalIpv6);
+  readonly #allowed: Networks;
 
   /** @param allowNetworks CIDR blocks, validated by config */
   constructor(allowNetworks: readonly string[]) {
-    this.#allowed = listOf(allowNetworks);
+    this.#allowed = new Networks(allowNetworks);
   }
 
-  /** Whether `address` (text, no brackets) may not be connected to; true for what is no address. */
-  isDenied(address: string): boolean {
-    const family = isIP(address);
-    if (family === 4) {
-      return !this.#allowed.check(address, 'ipv4') && this.#denied.check(address, 'ipv4');
-    }
+  /** Whether `text` (no brackets) may not be connected to; true for what is no address. */
+  isDenied(text: string): boolean {
+    const address = parseAddress(text);
     // A zone (`fe80::1%eth0`) is for link-local addresses alone.
-    if (family === 0 || address.includes('%')) return true;
-    const inner = innerIpv4(address);
-    if (inner !== undefined && this.isDenied(inner.address)) return true;
-    if (inner?.isWhole === true) return false;
-    if (this.#allowed.check(address, 'ipv6')) return false;
-    return !this.#global.check(address, 'ipv6') || this.#denied.check(address, 'ipv6');
+    return address === undefined || text.includes('%') || this.#isDenied(address);
   }
-}
 
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', bits] = network.split('/');
-    list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6');
+  #isDenied(address: Address): boolean {
+    if (nat64.has(address)) return this.#isDenied(ipv4Inside(address, 6));
+    if (sixToFour.has(address) && this.#isDenied(ipv4Inside(address, 1))) return true;
+    if (this.#allowed.has(address)) return false;
+    return denied.has(address) || !(isIpv4(address) || globalIpv6.has(address));
   }
-  return list;
-}
-
-/** The IPv4 address that an IPv6 address stands for; `isWhole` when it says nothing beyond that. */
-function innerIpv4(address: string): { address: string; isWhole: boolean } | undefined {
-  const groups = groupsOf(address);
-  const [first = 0, second = 0, third = 0] = groups;
-  if (first === 0x2002) return { address: dotted(second, third), isWhole: false };
-  const [high = 0, low = 0] = groups.slice(6);
-  const isZero = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
-  const isMapped = isZero(0, 5) && groups[5] === 0xffff;
-  const isNat64 = first === 0x64 && second === 0xff9b && isZero(2, 6);
-  return isMapped || isNat64 ? { address: dotted(high, low), isWhole: true } : undefined;
-}
-
-const dotted = (high: number, low: number): string =>
-  [high >> 8, high & 255, low >> 8, low & 255].join('.');
-
-/** The eight groups of a valid IPv6 address, `::` and a dotted end written out. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = address.split('::');
-  const front = partOf(head);
-  if (tail === undefined) return front;
-  const back = partOf(tail);
-  return [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back];
-}
-
-function partOf(text: string): number[] {
-  if (text === '') return [];
-  return text.split(':').flatMap((group) => {
-    if (!group.includes('.')) return [Number.parseInt(group, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-    return [a * 256 + b, c * 256 + d];
-  });
 }
