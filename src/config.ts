@@ -203,7 +203,7 @@ export interface Environment {
 }
 
 /** The process's environment: read here and nowhere else. */
-const processEnvironment: Environment = process.env;
+export const processEnvironment: Environment = process.env;
 
 type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>

@@ -1,7 +1,7 @@
 /** `quietzone doctor`: would the service start here, and if not, why. Changes nothing but the folder's existence. */
 import { statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
-import { type Config, loadConfig, threadCounts } from '../config.ts';
+import { type Config, threadCounts } from '../config.ts';
 import { DataFolderLockedError, lockDataFolder, openDataFolder } from '../engine/data-folder.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
@@ -15,11 +15,7 @@ interface Finding {
   readonly text: string;
 }
 
-/** @throws ConfigError */
-export async function diagnose(
-  configFile: string | undefined,
-): Promise<{ text: string; ok: boolean }> {
-  const config = loadConfig(configFile);
+export async function diagnose(config: Config): Promise<{ text: string; ok: boolean }> {
   const folder = await examine(async () => {
     const { path } = openDataFolder(config.dataDir);
     return `data folder ${path} can be written`;

@@ -12,7 +12,7 @@ export const manifestName = 'backup.json';
 export const manifestVersion = 1;
 const copyBytes = 1_048_576;
 
-export interface BackupReport {
+export interface BackupSummary {
   readonly files: number;
   readonly bytes: number;
 }

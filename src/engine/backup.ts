@@ -24,7 +24,7 @@ import {
 import { StoreEnvironment } from '../store/environment.ts';
 import {
   assertEmpty,
-  type BackupReport,
+  type BackupSummary,
   type CopiedFile,
   copyFile,
   copyHandle,
@@ -51,7 +51,7 @@ export async function backup(
   target: string,
   createdAt: string,
   onFile: OnFile,
-): Promise<BackupReport> {
+): Promise<BackupSummary> {
   const path = resolve(target);
   if (`${path}${sep}`.startsWith(`${folder.path}${sep}`)) {
     throw new DataFolderError(

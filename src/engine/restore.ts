@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import {
   assertEmpty,
-  type BackupReport,
+  type BackupSummary,
   copyFile,
   type CopiedFile,
   describe,
@@ -25,7 +25,7 @@ export async function restore(
   folder: DataFolder,
   source: string,
   onFile: OnFile,
-): Promise<BackupReport> {
+): Promise<BackupSummary> {
   const from = resolve(source);
   const { files } = readManifest(from);
   assertEmpty(folder.path, 'restore into');

@@ -1,11 +1,15 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
-import type { Administration } from '../../app.ts';
 import { systemClock } from '../../system-clock.ts';
 import { importFile, type ImportRequest } from './import-file.ts';
-import type { ImportPrinter } from './report.ts';
 import { importFormats } from './source.ts';
-import { type CommonOptions, configOption, workspaceOption } from '../people.ts';
+import {
+  administer,
+  type CommandContext,
+  type CommonOptions,
+  configOption,
+  workspaceOption,
+} from '../command.ts';
 
 interface ImportOptions extends CommonOptions {
   readonly workspace?: string;
@@ -15,19 +19,7 @@ interface ImportOptions extends CommonOptions {
   readonly domain?: string;
 }
 
-/** Opens the stores beside whatever runs, and closes them. */
-type Administer = (
-  options: CommonOptions,
-  work: (administration: Administration) => Promise<void>,
-) => Promise<void>;
-
-/** @param fail sets the exit code for rows that failed */
-export function addImportCommand(
-  program: Command,
-  administer: Administer,
-  printer: ImportPrinter,
-  fail: () => void,
-): void {
+export function addImportCommand(program: Command, context: CommandContext): void {
   program
     .command('import <file>')
     .description('make codes of a file of links, also beside a running service; resumable')
@@ -43,10 +35,10 @@ export function addImportCommand(
     .option(...configOption)
     .action(async (file: string, options: ImportOptions) => {
       const { dryRun, ...rest } = options;
-      await administer(options, async (administration) => {
+      await administer(context, options, async (administration) => {
         const request = { ...rest, file, isDryRun: dryRun === true };
-        const isWhole = await importFile(administration, request, printer, systemClock);
-        if (!isWhole) fail();
+        const isWhole = await importFile(administration, request, context, systemClock);
+        if (!isWhole) context.fail();
       });
     });
 }

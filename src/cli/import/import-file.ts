@@ -26,7 +26,7 @@ import {
   type ImportSource,
   openImportSource,
 } from './source.ts';
-import { workspaceOf } from '../people-commands.ts';
+import { workspaceOf } from '../command.ts';
 
 /** Between two batches the store's lock is free for the service that runs beside. */
 const pauseMs = 1;

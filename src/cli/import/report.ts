@@ -9,7 +9,7 @@ import { SingleBar } from 'cli-progress';
 import { csvLine } from '../../api/csv.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
-import type { Printer } from '../data.ts';
+import type { Process } from '../command.ts';
 
 /** Failures shown on the screen; the file has all. */
 const shownMax = 20;
@@ -25,11 +25,8 @@ export interface FailedRow {
   readonly failure: Failure;
 }
 
-/** Where an import speaks. */
-export interface ImportPrinter extends Printer {
-  /** Set when a person watches: gets the bar. */
-  readonly terminal: NodeJS.WriteStream | undefined;
-}
+/** Where an import prints. */
+export type ImportPrinter = Pick<Process, 'result' | 'progress' | 'terminal'>;
 
 export class ImportProgress {
   readonly #printer: ImportPrinter;

@@ -1,0 +1,119 @@
+/**
+ * The commands, their texts and exit codes.
+ *
+ *   0  done        1  failed (the reason on standard error)        2  bad configuration or usage
+ */
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { DataFolderError } from '../engine/data-folder.ts';
+import { ListenError } from '../http/port.ts';
+import { Failure } from '../model/failure.ts';
+import { addBackupCommands } from './backup.ts';
+import {
+  administer,
+  type CommandContext,
+  type CommonOptions,
+  configOf,
+  configOption,
+  type Process,
+} from './command.ts';
+import { diagnose } from './doctor.ts';
+import { addImportCommand } from './import/command.ts';
+import { addKeyCommands } from './keys.ts';
+import { serve } from './serve.ts';
+import { addUserCommands } from './users.ts';
+import { version } from './version.ts';
+import { addWorkspaceCommands } from './workspaces.ts';
+
+const exitFailed = 1;
+const exitUsage = 2;
+
+/**
+ * Runs `quietzone <args>`. Without a command the service runs: then this resolves when it is ready.
+ * @returns the exit code
+ */
+export async function run(args: readonly string[], process: Process): Promise<number> {
+  let isFailed = false;
+  const program = commands({ ...process, fail: () => void (isFailed = true) });
+  const [word] = args;
+  const isKnown = program.commands.some((command) => command.name() === word) || word === 'help';
+  try {
+    // Commander would hand an unknown word to `serve` as an argument.
+    if (word !== undefined && !word.startsWith('-') && !isKnown) {
+      program.error(`error: unknown command '${word}'`);
+    }
+    await program.parseAsync(args, { from: 'user' });
+    return isFailed ? exitFailed : 0;
+  } catch (error) {
+    return explain(error, process);
+  }
+}
+
+/** Prints the reason on standard error; returns the exit code. */
+function explain(error: unknown, { progress }: Process): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitUsage;
+  if (error instanceof ConfigError) {
+    progress(error.message);
+    return exitUsage;
+  }
+  const isExpected =
+    error instanceof DataFolderError || error instanceof ListenError || error instanceof Failure;
+  const defect = error instanceof Error ? error.stack : undefined;
+  progress(error instanceof Error && isExpected ? error.message : (defect ?? String(error)));
+  return exitFailed;
+}
+
+function commands(context: CommandContext): Command {
+  const program = new Command('quietzone')
+    .description('Dynamic QR codes on one machine: redirects, counts, webhooks.')
+    .version(version(), '-V, --version', 'print the version')
+    .exitOverride()
+    .showHelpAfterError('(quietzone --help lists the commands)')
+    .configureHelp({ sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => context.result(text.trimEnd()),
+      writeErr: (text) => context.progress(text.trimEnd()),
+    });
+  program
+    .command('serve', { isDefault: true })
+    .description('run the service (default)')
+    .option(...configOption)
+    .action((options: CommonOptions) => serve(context, options));
+  addKeyCommands(program, context);
+  addUserCommands(program, context);
+  addWorkspaceCommands(program, context);
+  program
+    .command('billing')
+    .description('money, also beside a running service')
+    .command('confirm <checkout>')
+    .description('settle a checkout of the manual provider: its plan starts')
+    .option(...configOption)
+    .action((id: string, options: CommonOptions) => confirmCheckout(context, id, options));
+  addBackupCommands(program, context);
+  addImportCommand(program, context);
+  program
+    .command('doctor')
+    .description('check configuration, data folder, ports, memory and geo data')
+    .option(...configOption)
+    .action(async (options: CommonOptions) => {
+      const { text, ok } = await diagnose(configOf(context, options));
+      context.result(text);
+      if (!ok) context.fail();
+    });
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => context.result(version()));
+  return program;
+}
+
+function confirmCheckout(
+  context: CommandContext,
+  id: string,
+  options: CommonOptions,
+): Promise<void> {
+  return administer(context, options, async ({ billing }) => {
+    const { plan, interval } = await billing.confirm(undefined, id, () => undefined);
+    context.result(`Checkout ${id} is complete: the plan ${plan}, by the ${interval}, is active`);
+  });
+}

@@ -1,0 +1,94 @@
+/** `quietzone workspaces`: plans and limits, beside a running service too. */
+import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { isoTime } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
+import { limitsOf, plans, type Plan, type PlanLimits } from '../model/workspace.ts';
+import type { WorkspaceServices } from '../workspaces/services.ts';
+import {
+  administer,
+  type CommandContext,
+  type CommonOptions,
+  configOption,
+  jsonOption,
+  tableText,
+  workspaceOf,
+} from './command.ts';
+
+interface ListOptions extends CommonOptions {
+  readonly json?: boolean;
+}
+
+interface PlanOptions extends CommonOptions {
+  readonly perMinute?: number;
+  readonly perDay?: number;
+}
+
+export function addWorkspaceCommands(program: Command, context: CommandContext): void {
+  const workspaces = program
+    .command('workspaces')
+    .description('workspaces, their plans and limits');
+  workspaces
+    .command('list')
+    .description('list the workspaces')
+    .option(...jsonOption)
+    .option(...configOption)
+    .action((options: ListOptions) =>
+      administer(context, options, ({ services }) =>
+        context.result(tableText(listWorkspaces(services), options)),
+      ),
+    );
+  workspaces
+    .command('set-plan')
+    .description('change plan and, for enterprise, limits; they hold from the next request')
+    .argument('<id>', 'workspace')
+    .addArgument(new Argument('<plan>', 'plan').choices(plans))
+    .option('--per-minute <requests>', 'enterprise: requests a minute', wholeNumber)
+    .option('--per-day <requests>', 'enterprise: requests a day (default: no cap)', wholeNumber)
+    .option(...configOption)
+    .action((id: string, plan: Plan, options: PlanOptions) =>
+      administer(context, options, async ({ services }) =>
+        context.result(await setPlan(services, id, plan, options)),
+      ),
+    );
+}
+
+function listWorkspaces({ workspaces, users }: WorkspaceServices): object[] {
+  return [...workspaces.all()].map((workspace) => {
+    const { perMinute, perDay } = limitsOf(workspace);
+    return {
+      id: workspace.id,
+      name: workspace.name,
+      plan: workspace.plan,
+      perMinute,
+      perDay: perDay ?? null,
+      owner: users.firstOwner(workspace.no)?.email ?? null,
+      createdAt: isoTime(workspace.createdAtMs),
+    };
+  });
+}
+
+/** Limits of its own are for Enterprise alone. @throws Failure validation_failed, not_found */
+async function setPlan(
+  services: WorkspaceServices,
+  id: string,
+  plan: Plan,
+  limits: PlanOptions,
+): Promise<string> {
+  const own = limits.perMinute !== undefined || limits.perDay !== undefined;
+  if (own && plan !== 'enterprise') {
+    throw new Failure('validation_failed', `Cannot set limits of ${plan}: expected enterprise`);
+  }
+  const workspace = workspaceOf(services, id);
+  const { perMinute = limitsOf({ ...workspace, plan }).perMinute, perDay } = limits;
+  const override: PlanLimits | undefined = own ? { perMinute, perDay } : undefined;
+  const changed = await services.workspaces.setPlan(workspace.no, plan, override);
+  const now = limitsOf(changed);
+  const day = now.perDay === undefined ? 'no daily cap' : `${now.perDay} a day`;
+  return `${changed.name} is ${plan}: ${now.perMinute} requests a minute, ${day}`;
+}
+
+/** @throws InvalidArgumentError */
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a whole number from 1.');
+}
