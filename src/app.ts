@@ -13,6 +13,9 @@ import { createMetricsHandler } from './api/metrics.ts';
 import { Billing } from './billing/billing.ts';
 import { BillingScheduler } from './billing/billing-scheduler.ts';
 import { openBilling } from './billing/open-billing.ts';
+import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
+import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
+import { CodeRetention } from './codes/code-retention.ts';
 import { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, threadCounts } from './config.ts';
@@ -33,7 +36,6 @@ import { LinkWriter } from './links/writer.ts';
 import type { InviteMailer } from './mail/invite-letter.ts';
 import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
-import { openCampaignRooms } from './service/campaign-rooms.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
 import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
@@ -222,8 +224,8 @@ async function assemble(
   const observed: Observed = { threads, links, codes, images, scans, management, webhooks };
   registerMetrics(metrics, observed);
   const billing = await openRunningBilling(config, log, engine, closers);
-  const campaignRooms = openCampaignRooms({ ...engine, clock: systemClock, log });
-  closers.push(() => campaignRooms.close());
+  const campaigns = openCampaigns({ ...engine, store: management, clock: systemClock });
+  const retention = startSchedules(engine, campaigns, log, closers);
   const mail = await openMail(config, log, closers);
   const dashboard = DashboardFiles.open(log);
   closers.push(() => dashboard.close());
@@ -235,7 +237,7 @@ async function assemble(
     ids,
     log,
     codes,
-    campaigns: campaignRooms.campaigns,
+    campaigns,
     webhooks,
     workspaces: services,
     outbox,
@@ -255,11 +257,12 @@ async function assemble(
   const sweeper = setInterval(() => {
     links.reclaim();
     codes.links.wakeLate();
+    retention.tick();
     const sweeps = [
       outbox.trim(webhooks.deliveredEvent),
       services.sweep(),
       codes.bulk.sweep(),
-      campaignRooms.sweep(),
+      campaigns.conversions.expire(),
     ];
     Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
   }, sweepMs);
@@ -314,6 +317,30 @@ async function openMail(
   const mailer = new Mailer(config.mail, log);
   closers.push(() => mailer.close());
   return new InviteMailer(mailer);
+}
+
+/** What is due by the clock: the end of campaigns, and of deleted codes. */
+function startSchedules(
+  { management, codes, threads }: Awaited<ReturnType<typeof openEngine>>,
+  { campaigns }: CampaignServices,
+  log: Logger,
+  closers: Closers,
+): CodeRetention {
+  const counting = threads.counting();
+  const scheduler = new CampaignScheduler({ campaigns, counting, clock: systemClock, log });
+  closers.push(() => scheduler.close());
+  scheduler.start();
+  const retention = new CodeRetention({
+    store: management,
+    memberships: codes.memberships,
+    clock: systemClock,
+    removeNumbers: (expired) => threads.expire(expired),
+    log,
+  });
+  threads.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
+  closers.push(() => retention.close());
+  retention.tick();
+  return retention;
 }
 
 /** Billing with its provider and its timer. */

@@ -101,7 +101,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const members = await fill(book, size.codes);
     const campaigns = openCampaigns({ store: management, ids, outbox, clock, codes: book, report });
     const draft = { name: 'Summer', startDay: firstDay, qrCodeIds: members };
-    const campaign = await campaigns.book.create(actor, draft);
+    const campaign = await campaigns.campaigns.create(actor, draft);
     const kept = countScans(scans, size);
     return [
       kept,

@@ -52,7 +52,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ campaigns, clock }),
+    ...campaignRoutes({ ...campaigns, clock }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks),

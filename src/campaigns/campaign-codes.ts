@@ -18,6 +18,6 @@ export interface CampaignCodes {
     membersOf(campaignNo: number): readonly CampaignMember[];
     listFaults(campaignNo: number | undefined, codes: readonly QrCodeRecord[]): Fault[];
     setList(campaign: CampaignRecord, codes: readonly QrCodeRecord[]): void;
-    forgetCampaign(campaign: CampaignRecord): void;
+    removeCampaign(campaign: CampaignRecord): void;
   };
 }

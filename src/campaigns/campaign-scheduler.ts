@@ -1,26 +1,26 @@
 /**
- * The end clock: looks once a second for campaigns that came to their end, waits until every scan that
- * was answered before it is counted, and ends them.
+ * The campaign scheduler: once a second it looks for campaigns whose end has passed, waits until every
+ * scan that was answered before the end is counted, and ends them.
  *
- *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> book.end
+ *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> Campaigns.end
  *
- * What is due stands in the store and is asked with the wall clock at every tick, so a restart or a step
- * of the clock, forth or back, only changes when it is seen; that it happens once is the book's. The wait
- * is in memory and starts anew after a restart. A store that cannot count for a minute (a full disk) must
- * not keep an end that is due within five: then it is told with what is counted.
+ * Due campaigns are read from the store with the wall clock at every tick, so a restart or a step of the
+ * clock, forth or back, only changes when an end is seen; `Campaigns.end` sees to it that it happens once.
+ * The wait is in memory and starts anew after a restart. A store that cannot count for a minute (a full
+ * disk) must not delay the event, which is due within five minutes: then it goes out with what is counted.
  */
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { Ticker } from '../telemetry/ticker.ts';
 import type { Campaigns } from './campaigns.ts';
 
-/** Between the looks for what is due. */
 const tickMs = 1_000;
 /** A redirect thread puts a scan into its journal this long after it has timed it, at the very most. */
 const settleMs = 2_000;
 /** How long counting is waited for. */
 const countingMsMax = 60_000;
-/** CampaignServices one tick ends: they all end at midnight, so the rest is due at the next. */
+/** Campaigns one tick ends: they all end at midnight, so the rest is due at the next. */
 const batchMax = 1_000;
 
 /** Where every journal ended at a moment: position by journal. */
@@ -33,7 +33,7 @@ export interface Counting {
 }
 
 export interface CampaignSchedulerOptions {
-  readonly book: Campaigns;
+  readonly campaigns: Pick<Campaigns, 'due' | 'end'>;
   readonly counting: Counting;
   readonly clock: Clock;
   readonly log: Logger;
@@ -47,42 +47,41 @@ interface Wait {
 
 export class CampaignScheduler {
   readonly #options: CampaignSchedulerOptions;
+  readonly #ticker: Ticker;
   #waits = new Map<number, Wait>();
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<unknown> = Promise.resolve();
   #isClosed = false;
-  #isFailing = false;
 
   constructor(options: CampaignSchedulerOptions) {
     this.#options = options;
+    this.#ticker = new Ticker({
+      everyMs: tickMs,
+      run: async () => await this.tick(),
+      log: options.log,
+      failed: 'ending campaigns failed, retrying',
+      resumed: 'ending campaigns resumed',
+    });
   }
 
   start(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#run().finally(() => this.start());
-    }, tickMs);
-    this.#timer.unref();
+    this.#ticker.start();
   }
 
   /** Resolves when no tick runs, and none will. Before the environments are closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+    await this.#ticker.close();
   }
 
-  /** One look. @returns campaigns it ended @throws what kept one from ending, after the others were */
+  /** @returns campaigns it ended @throws the first failure, after the other campaigns were tried */
   async tick(): Promise<number> {
-    const { book, clock } = this.#options;
-    const due = book.due(clock.now() - settleMs, batchMax);
-    this.#waits = this.#waitsFor(due);
+    const { campaigns, clock } = this.#options;
+    this.#waits = this.#waitsFor(campaigns.due(clock.now() - settleMs, batchMax));
     let ended = 0;
     let fault: unknown;
     for (const no of this.#final()) {
       if (this.#isClosed) break;
       try {
-        if (await book.end(no)) ended++;
+        if (await campaigns.end(no)) ended++;
       } catch (error) {
         fault ??= error;
       }
@@ -91,7 +90,7 @@ export class CampaignScheduler {
     return ended;
   }
 
-  /** Those known wait on, the others begin at one mark; who is not due any more is forgotten. */
+  /** Known waits go on, new ones share one mark; campaigns that are no longer due drop out. */
   #waitsFor(due: readonly CampaignRecord[]): Map<number, Wait> {
     const waits = new Map<number, Wait>();
     let fresh: Wait | undefined;
@@ -104,7 +103,7 @@ export class CampaignScheduler {
     return waits;
   }
 
-  /** Those that need not wait any longer; campaigns of one midnight share their mark. */
+  /** Campaigns whose wait is over; those of one midnight share their mark. */
   #final(): number[] {
     const { counting, clock } = this.#options;
     const counted = new Map<JournalMark, boolean>();
@@ -115,18 +114,5 @@ export class CampaignScheduler {
       if (isPast || clock.monotonicMs() - sinceMs >= countingMsMax) final.push(no);
     }
     return final;
-  }
-
-  async #run(): Promise<void> {
-    const { log } = this.#options;
-    try {
-      await this.tick();
-      if (this.#isFailing) log.info('campaigns end again when they are due');
-      this.#isFailing = false;
-    } catch (err) {
-      // A full disk fails every tick: one line says so, and one that it is over.
-      if (!this.#isFailing) log.error({ err }, 'cannot end a campaign that is due, trying again');
-      this.#isFailing = true;
-    }
   }
 }

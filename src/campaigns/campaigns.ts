@@ -153,7 +153,7 @@ export class Campaigns {
         const state = campaignStateAt(current, clock.now());
         if (effectOf(state, 'delete_asked') === 'end_then_remove') return undefined;
         const { campaigns, campaignIds, campaignDue, workspaceCampaigns } = store.campaigns;
-        codes.memberships.forgetCampaign(current);
+        codes.memberships.removeCampaign(current);
         campaigns.remove(current.no);
         campaignIds.remove(id);
         workspaceCampaigns.remove([current.workspaceNo, current.no]);

@@ -15,8 +15,8 @@ import type { Management } from '../store/management/management.ts';
 
 /** A name is remembered this long. */
 const namesRetentionMs = 90 * dayMs;
-/** Names one sweep removes: some ms of the writer's time. */
-const sweepBatchMax = 1_000;
+/** Names one call of `expire` removes: some ms of the writer's time. */
+const expiryBatchMax = 1_000;
 /** Values are summed in ten-thousandths, so that cents stay exact up to 900 million a code and day. */
 const valueScale = 10_000;
 
@@ -108,13 +108,13 @@ export class Conversions {
     return days;
   }
 
-  /** Forgets names that are over, one batch. @returns how many; a full batch means that more may wait */
-  async sweep(batch = sweepBatchMax): Promise<number> {
+  /** Removes names whose time is over, one batch. @returns how many; a full batch means that more may wait */
+  async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { conversionExpiry, conversionKeys } = store.campaigns;
     const range = {
       end: [clock.now() + 1, 0, ''] satisfies [number, number, string],
-      limit: batch,
+      limit: expiryBatchMax,
     };
     if ([...conversionExpiry.keys({ ...range, limit: 1 })].length === 0) return 0;
     return await store.environment.transaction(() => {

@@ -1,4 +1,4 @@
-/** The room as the wiring opens it: book, list, numbers, conversions, and the clock that ends campaigns. */
+/** Campaigns as the application opens them: records, lists, numbers and conversions. */
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -19,7 +19,7 @@ export interface CampaignServicesOptions {
 }
 
 export interface CampaignServices {
-  readonly book: Campaigns;
+  readonly campaigns: Campaigns;
   readonly list: CampaignList;
   readonly report: CampaignReport;
   readonly conversions: Conversions;
@@ -29,9 +29,9 @@ export function openCampaigns({ report, ...parts }: CampaignServicesOptions): Ca
   const conversions = new Conversions(parts);
   const campaignReport = new CampaignReport({ ...parts, report, conversions });
   return {
-    book: new Campaigns({
+    campaigns: new Campaigns({
       ...parts,
-      totalsOf: async (campaign) => await campaignReport.totals(campaign),
+      totalsOf: (campaign) => campaignReport.totals(campaign),
     }),
     list: new CampaignList(parts.store, parts.clock),
     report: campaignReport,

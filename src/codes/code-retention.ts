@@ -1,78 +1,116 @@
 /**
  * The last of a deleted code: its analytics answer for 90 days, then every trace of it goes.
  *
- *   deleted_codes says who is due -> the shards remove its numbers (scans/purge.ts) -> `forget`
+ *   deleted_codes: due --ask--> shards remove its numbers (scans/code-expiry.ts)
+ *                      --numbersRemoved--> its records go --> ask for the next
  *
- * `forget` comes last and takes the entry that says so with it, so whatever dies on the way is done
- * again. What stays for ever is its short code, taken and gone: 410, and never given out again.
+ * The entry in deleted_codes goes last, with the records, and nothing else is remembered: a code that is
+ * still in it is asked for again at the next tick, whichever thread or process died in between. Removing
+ * twice removes nothing. Only its short code stays for ever: taken, answered 410, never given out again.
  */
 import type { Clock } from '../model/clock.ts';
+import type { ExpiredCode } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
 import type { Management } from '../store/management/management.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { Memberships } from './memberships.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */
 export const deletedRetentionMs = 90 * dayMs;
+/** Codes asked for at a time: removing their records is about 5 ms of the control thread. */
+const batchMax = 200;
 /** Days of conversions one transaction removes: some ms of the writer's time. */
 const conversionDaysMax = 2_000;
 
-export interface DueCode {
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+export interface CodeRetentionOptions {
+  readonly store: Management;
+  readonly memberships: Memberships;
+  readonly clock: Clock;
+  /** Asks the shards; `numbersRemoved` is the answer. */
+  readonly removeNumbers: (codes: readonly ExpiredCode[]) => void;
+  readonly log: Logger;
 }
 
 export class CodeRetention {
-  readonly #store: Management;
-  readonly #memberships: Memberships;
-  readonly #clock: Clock;
+  readonly #options: CodeRetentionOptions;
+  #removing: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
-  constructor(store: Management, memberships: Memberships, clock: Clock) {
-    this.#store = store;
-    this.#memberships = memberships;
-    this.#clock = clock;
+  constructor(options: CodeRetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Looks for what is due. Every 30 s, and whenever something was removed. */
+  tick(): void {
+    if (this.#isClosed) return;
+    const due = this.#due();
+    if (due.length > 0) this.#options.removeNumbers(due);
+  }
+
+  /** The shards have removed the numbers of these. */
+  numbersRemoved(codeNos: readonly number[]): void {
+    this.#removing = this.#removeAll(this.#removing, codeNos);
+  }
+
+  /** Resolves when no removal is in progress. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#removing;
   }
 
   /** Codes whose time is over, oldest first. */
-  due(limit: number): DueCode[] {
-    const { codes, deletedCodes } = this.#store;
-    const end: [number, number] = [this.#clock.now() - deletedRetentionMs + 1, 0];
-    const due: DueCode[] = [];
-    for (const [, codeNo] of deletedCodes.keys({ end, limit })) {
-      const packed = codes.get(codeNo);
+  #due(): ExpiredCode[] {
+    const { store, clock } = this.#options;
+    const end: [number, number] = [clock.now() - deletedRetentionMs + 1, 0];
+    const due: ExpiredCode[] = [];
+    for (const [, codeNo] of store.deletedCodes.keys({ end, limit: batchMax })) {
+      const packed = store.codes.get(codeNo);
       if (packed !== undefined) due.push({ codeNo, workspaceNo: packed[1] });
     }
     return due;
   }
 
-  /** Removes what is left of codes without numbers. One transaction; what does not fit into it stays due. */
-  async forget(codeNos: readonly number[]): Promise<void> {
-    await this.#store.environment.transaction(() => {
+  async #removeAll(before: Promise<void>, codeNos: readonly number[]): Promise<void> {
+    await before;
+    try {
+      for (let at = 0; at < codeNos.length && !this.#isClosed; at += batchMax) {
+        await this.#remove(codeNos.slice(at, at + batchMax));
+      }
+      this.tick();
+    } catch (err) {
+      this.#options.log.error({ err }, 'removing expired codes failed, retrying');
+    }
+  }
+
+  /** One transaction; what does not fit into it stays due. */
+  async #remove(codeNos: readonly number[]): Promise<void> {
+    await this.#options.store.environment.transaction(() => {
       let daysLeft = conversionDaysMax;
       for (const codeNo of codeNos) {
-        daysLeft -= this.#forgetConversions(codeNo, daysLeft);
+        daysLeft -= this.#removeConversions(codeNo, daysLeft);
         if (daysLeft <= 0) return;
-        this.#forgetRecord(codeNo);
+        this.#removeRecord(codeNo);
       }
     });
   }
 
-  #forgetConversions(codeNo: number, limit: number): number {
-    const { conversionDays } = this.#store.campaigns;
+  #removeConversions(codeNo: number, limit: number): number {
+    const { conversionDays } = this.#options.store.campaigns;
     const days = [...conversionDays.keys({ start: [codeNo, 0], end: [codeNo + 1, 0], limit })];
     for (const key of days) conversionDays.remove(key);
     return days.length;
   }
 
-  #forgetRecord(codeNo: number): void {
-    const { codes, codeIds, deletedCodes } = this.#store;
-    const packed = codes.get(codeNo);
+  #removeRecord(codeNo: number): void {
+    const { store, memberships } = this.#options;
+    const packed = store.codes.get(codeNo);
     if (packed === undefined) return;
     const [id] = packed;
     const deletedAtMs = packed[17];
-    if (deletedAtMs === null) throw new Error(`Cannot forget code ${codeNo}: it is not deleted`);
-    this.#memberships.forgetCode(codeNo);
-    codes.remove(codeNo);
-    codeIds.remove(id);
-    deletedCodes.remove([deletedAtMs, codeNo]);
+    if (deletedAtMs === null) throw new Error(`Cannot remove code ${codeNo}: it is not deleted`);
+    memberships.removeCode(codeNo);
+    store.codes.remove(codeNo);
+    store.codeIds.remove(id);
+    store.deletedCodes.remove([deletedAtMs, codeNo]);
   }
 }

@@ -165,13 +165,13 @@ export class Memberships {
   }
 
   /** A code whose analytics are gone leaves the sums too. Inside a transaction. */
-  forgetCode(codeNo: number): void {
+  removeCode(codeNo: number): void {
     const keys = [...this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))];
     for (const [, campaignNo] of keys) this.#leave(campaignNo, codeNo);
   }
 
   /** A deleted campaign lets all go. Inside the transaction of its deletion. */
-  forgetCampaign(campaign: CampaignRecord): void {
+  removeCampaign(campaign: CampaignRecord): void {
     const left: Array<{ no: number; createdAtMs: number }> = [];
     for (const { key, value } of this.#rows(campaign.no)) {
       this.#leave(campaign.no, key[1]);

@@ -23,7 +23,7 @@ import {
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
-import { partitionOf } from '../model/code.ts';
+import { type ExpiredCode, partitionOf } from '../model/code.ts';
 import { Counting } from '../scans/counting.ts';
 import { Signal } from '../model/signal.ts';
 import {
@@ -33,7 +33,6 @@ import {
   trimJournal,
 } from '../scans/journal/segments.ts';
 import { JournalTails } from '../scans/journal/tails.ts';
-import type { PurgeOrder } from '../scans/purge.ts';
 import type { ShardFigures } from '../scans/shard.ts';
 import type { ShardReport, ShardRequest, ShardThread } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
@@ -103,8 +102,8 @@ export class EngineThreads {
   #onListening: ((reason: string | undefined) => void) | undefined;
   #onCaughtUp: (() => void) | undefined;
   #onShardsFailed: ((error: Error) => void) | undefined;
-  /** Told of what `purge` asked for, when it is done. */
-  onPurged: ((codeNos: readonly number[]) => void) | undefined;
+  /** Called with the codes of which `expire` has removed everything. */
+  onExpired: ((codeNos: readonly number[]) => void) | undefined;
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
@@ -182,11 +181,11 @@ export class EngineThreads {
   }
 
   /** Asks the owners of these codes to remove their numbers; may be lost with a thread. */
-  purge(orders: readonly PurgeOrder[]): void {
+  expire(codes: readonly ExpiredCode[]): void {
     const count = this.shards.length;
     for (const [index, { thread }] of this.shards.entries()) {
-      const own = orders.filter(({ codeNo }) => partitionOf(codeNo) % count === index);
-      if (own.length > 0) thread.tell({ kind: 'purge', orders: own });
+      const own = codes.filter(({ codeNo }) => partitionOf(codeNo) % count === index);
+      if (own.length > 0) thread.tell({ kind: 'expire', codes: own });
     }
   }
 
@@ -265,8 +264,8 @@ export class EngineThreads {
       this.#onCaughtUp?.();
     } else if (report.kind === 'committed') {
       this.committed.fire();
-    } else if (report.kind === 'purged') {
-      this.onPurged?.(report.codeNos);
+    } else if (report.kind === 'expired') {
+      this.onExpired?.(report.codeNos);
     } else if (report.kind === 'figures') {
       if (report.fault !== undefined && report.fault !== state.fault) {
         this.#options.log.error({ fault: report.fault }, 'scans cannot be stored, trying again');

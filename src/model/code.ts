@@ -89,3 +89,9 @@ export function partitionOf(codeNo: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
   return (mixed ^ (mixed >>> 16)) & (partitionCount - 1);
 }
+
+/** A deleted code whose analytics have expired: every trace of it is removed. */
+export interface ExpiredCode {
+  readonly codeNo: number;
+  readonly workspaceNo: number;
+}

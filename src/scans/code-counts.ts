@@ -57,7 +57,7 @@ export function addCounts(store: ScanStore, workspaceNo: number, counts: CountsB
 }
 
 /** Takes a code out of one day or month (`monthSpan`). Inside a transaction. */
-export function forgetCount(
+export function removeCount(
   store: ScanStore,
   workspaceNo: number,
   codeNo: number,

@@ -1,5 +1,5 @@
 /** What the control thread and a shard's thread tell each other. */
-import type { PurgeOrder } from './purge.ts';
+import type { ExpiredCode } from '../model/code.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 
@@ -22,12 +22,12 @@ export interface ShardThread {
 export type ShardRequest =
   | { readonly kind: 'stop' }
   | { readonly kind: 'delivered'; readonly block: number }
-  | { readonly kind: 'purge'; readonly orders: readonly PurgeOrder[] };
+  | { readonly kind: 'expire'; readonly codes: readonly ExpiredCode[] };
 
 export type ShardReport =
   | { readonly kind: 'caught-up' }
-  /** Asked for by `purge`: nothing of these codes is left in the store. */
-  | { readonly kind: 'purged'; readonly codeNos: readonly number[] }
+  /** Asked for by `expire`: nothing of these codes is left in the store. */
+  | { readonly kind: 'expired'; readonly codeNos: readonly number[] }
   /** A window with scans is in the store: there are new blocks. */
   | { readonly kind: 'committed' }
   | { readonly kind: 'figures'; readonly figures: ShardFigures; readonly fault: string | undefined }

@@ -23,10 +23,10 @@ import {
 import { ScanBlock } from './block.ts';
 import { trimBlocks } from './block-retention.ts';
 import { CodeActor } from './code-actor.ts';
+import { CodeExpiry } from './code-expiry.ts';
 import { JournalReader } from './journal/reader.ts';
 import { journalFolder, listJournals } from './journal/segments.ts';
 import type { JournalTails } from './journal/tails.ts';
-import { Purge } from './purge.ts';
 import { RecordCursor } from './record.ts';
 import { Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
@@ -95,7 +95,7 @@ export class Shard {
   readonly #address = new Uint8Array(16);
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
-  readonly purge: Purge;
+  readonly expiry: CodeExpiry;
   #waitingBlock: Buffer | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
@@ -128,7 +128,7 @@ export class Shard {
     this.#options = options;
     this.#deliveredBlock = options.deliveredBlock;
     this.#summaries = new Summaries(options.store, options.namesPerDayMax);
-    this.purge = new Purge(options.store, this.#summaries);
+    this.expiry = new CodeExpiry(options.store, this.#summaries);
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
@@ -155,7 +155,7 @@ export class Shard {
       this.#figures.windowMs = clock.monotonicMs() - startedMs;
     }
     this.#workspaces.follow();
-    const hasWork = this.#sinceCheckpoint > 0 || !this.purge.isIdle;
+    const hasWork = this.#sinceCheckpoint > 0 || !this.expiry.isIdle;
     if (!hadWindow && (hasWork || this.#isLeftBehind())) {
       this.checkpoint();
     }
@@ -177,18 +177,18 @@ export class Shard {
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
-    this.purge.dropFrom(this.#actors);
+    this.expiry.freeFrom(this.#actors);
     const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
     store.environment.transactionSync(() => {
       for (const actor of dirty) actor.save();
-      this.purge.step();
+      this.expiry.step();
       this.#workspaces.save();
       this.#checkpoint = newestSequence(store);
       putCheckpoints(store, this.#partitions, this.#checkpoint);
       if (this.#options.shard === 0) this.#trimBlocks();
     });
     for (const actor of dirty) actor.settle();
-    this.purge.settle();
+    this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
     this.#restIdleActors();

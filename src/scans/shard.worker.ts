@@ -67,8 +67,8 @@ function stop(): void {
 
 function report(): void {
   send({ kind: 'figures', figures: shard.figures(), fault });
-  const purged = shard.purge.takeDone();
-  if (purged.length > 0) send({ kind: 'purged', codeNos: purged });
+  const expired = shard.expiry.takeDone();
+  if (expired.length > 0) send({ kind: 'expired', codeNos: expired });
   if (isReporting) return;
   isReporting = true;
   void shard
@@ -87,8 +87,8 @@ line.onRequest((request) => {
     shard.delivered(request.block);
     return;
   }
-  if (request.kind === 'purge') {
-    shard.purge.ask(request.orders);
+  if (request.kind === 'expire') {
+    shard.expiry.add(request.codes);
     return;
   }
   isStopping = true;

@@ -20,29 +20,29 @@ const agents = [
 ];
 const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
 
-interface Show {
+interface Setup {
   readonly desk: Desk;
-  readonly rig: EngineHarness;
-  readonly campaigns: CampaignServices;
+  readonly engine: EngineHarness;
+  readonly services: CampaignServices;
   /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
   readonly visit: (codeNo: number, from: number, to: number) => void;
 }
 
-function openShow(): Show {
+function openSetup(): Setup {
   const desk = openDesk();
-  const rig = new EngineHarness({
+  const engine = new EngineHarness({
     journals: 2,
     segmentBytesMax: 10_000,
     actorsMax: 100,
     rawRetentionDays: 40_000,
     codeIdOf: (no) => desk.book.findByNo(no)?.id,
   });
-  onTestFinished(async () => await rig.close());
-  rig.startShards(2);
+  onTestFinished(async () => await engine.close());
+  engine.startShards(2);
   const { clock, outbox, book: codes, temporary } = desk;
   const ids = createIdSource(clock, getRandomValues);
   const parts = { store: temporary.store, outbox, ids, clock, codes };
-  const campaigns = openCampaigns({ ...parts, report: rig.report });
+  const services = openCampaigns({ ...parts, report: engine.report });
   const visit = (codeNo: number, from: number, to: number): void => {
     for (let day = from; day <= to; day++) {
       const inputs = Array.from({ length: 5 }, (_, at) => ({
@@ -53,14 +53,14 @@ function openShow(): Show {
         address: Uint8Array.of(10, 0, day & 1, (at * codeNo) % 7),
         isPrefetch: false,
       }));
-      rig.scan(day % 2, day * dayMs + codeNo * 1_000, inputs);
+      engine.scan(day % 2, day * dayMs + codeNo * 1_000, inputs);
     }
   };
-  return { desk, rig, campaigns, visit };
+  return { desk, engine, services, visit };
 }
 
 test('equal a plain count over its codes and days, in any range', async () => {
-  const { desk, rig, campaigns, visit } = openShow();
+  const { desk, engine, services, visit } = openSetup();
   const codes = [];
   for (let at = 0; at < 6; at++) {
     codes.push(await desk.book.create(actor, { target: 'https://example.com/' }));
@@ -68,16 +68,16 @@ test('equal a plain count over its codes and days, in any range', async () => {
   const inside = codes.slice(0, 4);
   const span = { startDay: first + 5, endDay: first + 50 };
   const qrCodeIds = inside.map(({ id }) => id);
-  const made = await campaigns.book.create(actor, { name: 'c', ...span, qrCodeIds });
+  const made = await services.campaigns.create(actor, { name: 'c', ...span, qrCodeIds });
   for (const { no } of codes) visit(no, first, first + 60);
-  rig.settle();
-  rig.startShards(3);
-  rig.settle();
+  engine.settle();
+  engine.startShards(3);
+  engine.settle();
   desk.clock.set((first + 40) * dayMs);
   await desk.book.delete(actor, inside[3]!.id);
   const numbers = new Set(inside.map(({ no }) => no));
   const within = (from: number, to: number): ScanFact[] =>
-    rig.facts.filter(({ codeNo, timeMs }) => {
+    engine.facts.filter(({ codeNo, timeMs }) => {
       const day = Math.floor(timeMs / dayMs);
       return numbers.has(codeNo) && day >= from && day <= to;
     });
@@ -91,7 +91,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
     const from = Math.max(span.startDay, fromDay ?? 0);
     const to = Math.min(span.endDay, toDay ?? 99_999);
     const facts = within(from, to);
-    const found = await campaigns.report.analytics(made, { fromDay, toDay });
+    const found = await services.report.analytics(made, { fromDay, toDay });
     expect(found).toMatchObject(analyticsOf(facts));
     const perCode = inside.map(({ id, no }, at) => ({
       qrId: id,
@@ -100,34 +100,35 @@ test('equal a plain count over its codes and days, in any range', async () => {
       conversions: 0,
     }));
     expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
-    const shares = await campaigns.report.breakdown(made, { fromDay, toDay }, 'os');
+    const shares = await services.report.breakdown(made, { fromDay, toDay }, 'os');
     expect(shares).toEqual(breakdownOf(facts, 'os'));
-    const points = await campaigns.report.timeseries(made, { fromDay, toDay }, 'day');
+    const points = await services.report.timeseries(made, { fromDay, toDay }, 'day');
     expect(points).toEqual(timeseriesOf(facts, from, Math.min(to, first + 40), 24));
   }
 });
 
 test('at the end have every scan that was answered before it', async () => {
-  const { desk, rig, campaigns, visit } = openShow();
+  const { desk, engine, services, visit } = openSetup();
   const code = await desk.book.create(actor, { target: 'https://example.com/' });
   const span = { startDay: first, endDay: first };
   const draft = { name: 'c', ...span, qrCodeIds: [code.id] };
-  const { id } = await campaigns.book.create(actor, draft);
+  const { id } = await services.campaigns.create(actor, draft);
   const log = createLog('debug', { write: () => undefined });
   const { clock } = desk;
-  const counting = rig.counting();
-  const ends = new CampaignScheduler({ book: campaigns.book, counting, clock, log });
+  const counting = engine.counting();
+  const { campaigns } = services;
+  const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
   clock.set((first + 1) * dayMs - 1);
   visit(code.no, first, first);
   const empty = counting.mark();
   expect(counting.isPast(empty)).toBe(false);
   clock.move(10_000);
-  expect(await ends.tick()).toBe(0);
-  rig.turn(0);
-  rig.settle();
+  expect(await scheduler.tick()).toBe(0);
+  engine.turn(0);
+  engine.settle();
   expect(counting.isPast(empty)).toBe(true);
-  expect(await ends.tick()).toBe(1);
-  const people = rig.facts.filter(isPerson).length;
+  expect(await scheduler.tick()).toBe(1);
+  const people = engine.facts.filter(isPerson).length;
   expect(people).toBeGreaterThan(0);
-  expect(campaigns.book.find(1, id)?.end?.totalScans).toBe(people);
+  expect(services.campaigns.find(1, id)?.end?.totalScans).toBe(people);
 });

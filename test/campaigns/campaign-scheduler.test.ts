@@ -6,7 +6,7 @@ import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { actor } from '../codes/codes-fixture.ts';
 import { soon } from '../support/soon.ts';
-import { dayNumber, openFair, type Fair } from './campaigns-fixture.ts';
+import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
 
 const first = dayNumber('2026-03-01');
 const hourMs = 3_600_000;
@@ -14,18 +14,18 @@ const yearMs = 365 * dayMs;
 
 describe('totals', () => {
   test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
-    const fair = openFair();
-    const { clock } = fair.desk;
+    const fixture = openCampaignsFixture();
+    const { clock } = fixture.desk;
     clock.set(first * dayMs);
-    const [a = '', b = '', other = ''] = await fair.codes(3);
-    const { book, conversions } = fair.campaigns;
+    const [a = '', b = '', other = ''] = await fixture.codes(3);
+    const { campaigns, conversions } = fixture.services;
     const span = { startDay: first, endDay: first + 1 };
-    const made = await book.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => fair.desk.book.find(1, id)?.no ?? 0;
+    const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
+    const no = (id: string): number => fixture.desk.book.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
-        fair.report.scans.push({ codeNo: no(id), day, scanner: 'same' });
-        fair.report.scans.push({ codeNo: no(id), day, scanner: `own ${id}` });
+        fixture.report.scans.push({ codeNo: no(id), day, scanner: 'same' });
+        fixture.report.scans.push({ codeNo: no(id), day, scanner: `own ${id}` });
       }
     }
     const convert = async (qrId: string) =>
@@ -34,66 +34,72 @@ describe('totals', () => {
     await convert(other);
     clock.set((first + 2) * dayMs - 1);
     await convert(b);
-    expect(await fair.ends.tick()).toBe(0);
+    expect(await fixture.scheduler.tick()).toBe(0);
     clock.set((first + 2) * dayMs + 10_000);
     await convert(b);
-    expect(await fair.ends.tick()).toBe(1);
+    expect(await fixture.scheduler.tick()).toBe(1);
     const data = { id: made.id, totalScans: 8, uniqueScanners: 3, conversionRate: 2 / 8 };
-    expect(fair.told('campaign.ended')).toEqual([data]);
+    expect(fixture.emitted('campaign.ended')).toEqual([data]);
     const { id: _id, ...result } = data;
-    expect(book.find(1, made.id)?.end).toEqual({ ...result, conversions: 2, atMs: clock.now() });
+    expect(campaigns.find(1, made.id)?.end).toEqual({
+      ...result,
+      conversions: 2,
+      atMs: clock.now(),
+    });
   });
 
   test('without scans the rate is 0', async () => {
-    const fair = openFair();
-    const [a = ''] = await fair.codes(1);
-    const today = Math.floor(fair.desk.clock.now() / dayMs);
-    const { book, conversions } = fair.campaigns;
+    const fixture = openCampaignsFixture();
+    const [a = ''] = await fixture.codes(1);
+    const today = Math.floor(fixture.desk.clock.now() / dayMs);
+    const { campaigns, conversions } = fixture.services;
     const span = { startDay: 0, endDay: today };
-    await book.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
+    await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
     await conversions.record(actor, { qrId: a, value: 1, externalId: undefined });
-    fair.desk.clock.move(2 * dayMs);
-    await fair.ends.tick();
-    expect(fair.told('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
+    fixture.desk.clock.move(2 * dayMs);
+    await fixture.scheduler.tick();
+    expect(fixture.emitted('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
   });
 
   test('wait for what is journaled, a minute at most', async () => {
-    const fair = openFair();
-    const { counting } = fair;
-    const { clock } = fair.desk;
+    const fixture = openCampaignsFixture();
+    const { counting } = fixture;
+    const { clock } = fixture.desk;
     counting.isPrompt = false;
-    const { book } = fair.campaigns;
-    await book.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
+    const { campaigns } = fixture.services;
+    await campaigns.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
     counting.journaled = 100;
     counting.counted = 99;
-    expect(await fair.ends.tick()).toBe(0);
+    expect(await fixture.scheduler.tick()).toBe(0);
     // What is journaled later is not waited for.
     counting.journaled = 200;
     counting.counted = 100;
-    expect(await fair.ends.tick()).toBe(1);
-    await book.create(actor, { name: 'b', startDay: 0, endDay: 0, qrCodeIds: [] });
-    expect(await fair.ends.tick()).toBe(0);
+    expect(await fixture.scheduler.tick()).toBe(1);
+    await campaigns.create(actor, { name: 'b', startDay: 0, endDay: 0, qrCodeIds: [] });
+    expect(await fixture.scheduler.tick()).toBe(0);
     clock.move(59_000);
-    expect(await fair.ends.tick()).toBe(0);
+    expect(await fixture.scheduler.tick()).toBe(0);
     clock.move(1_000);
-    expect(await fair.ends.tick()).toBe(1);
+    expect(await fixture.scheduler.tick()).toBe(1);
   });
 });
 
 test('a move and the end at the same time: one of them, and the event only with the end', async () => {
-  const fair = openFair();
-  const { clock } = fair.desk;
-  const { book } = fair.campaigns;
+  const fixture = openCampaignsFixture();
+  const { clock } = fixture.desk;
+  const { campaigns } = fixture.services;
   const made: CampaignRecord[] = [];
   for (let at = 0; at < 20; at++) {
-    made.push(await book.create(actor, { name: 'c', startDay: 0, endDay: first, qrCodeIds: [] }));
+    made.push(
+      await campaigns.create(actor, { name: 'c', startDay: 0, endDay: first, qrCodeIds: [] }),
+    );
   }
   clock.set((first + 1) * dayMs - 1);
   const over = Promise.withResolvers<void>();
   const moves = made.map(async ({ id }, at) => {
     for (let turn = 0; turn < at * 3; turn++) await new Promise((go) => setImmediate(go));
     if (at === 19) await over.promise;
-    return await book.change(actor, id, { endDay: first + 1 }).then(
+    return await campaigns.change(actor, id, { endDay: first + 1 }).then(
       () => 'moved',
       ({ code }: Failure) => code,
     );
@@ -101,39 +107,43 @@ test('a move and the end at the same time: one of them, and the event only with 
   await moves[0];
   clock.move(5_000);
   over.resolve();
-  await fair.ends.tick();
+  await fixture.scheduler.tick();
   const outcome = await Promise.all(moves);
-  const ended = fair.told('campaign.ended').map(({ id }) => id);
+  const ended = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect(ended).toEqual(made.filter((_, at) => outcome[at] === 'conflict').map(({ id }) => id));
   expect(new Set(outcome)).toEqual(new Set(['moved', 'conflict']));
 });
 
 test('whoever else asks at the same moment, it is told once', async () => {
-  const fair = openFair();
-  const { book } = fair.campaigns;
+  const fixture = openCampaignsFixture();
+  const { campaigns } = fixture.services;
   const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
-  const [one, two] = [await book.create(actor, draft), await book.create(actor, draft)];
-  const ended = await Promise.all([book.end(one.no), book.end(one.no), fair.ends.tick()]);
+  const [one, two] = [await campaigns.create(actor, draft), await campaigns.create(actor, draft)];
+  const ended = await Promise.all([
+    campaigns.end(one.no),
+    campaigns.end(one.no),
+    fixture.scheduler.tick(),
+  ]);
   expect(ended.filter((did) => did === true).length).toBeLessThanOrEqual(1);
-  await Promise.all([book.delete(actor, two.id), book.end(two.no)]);
-  const told = fair.told('campaign.ended').map(({ id }) => id);
+  await Promise.all([campaigns.delete(actor, two.id), campaigns.end(two.no)]);
+  const told = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect([told.length, new Set(told)]).toEqual([2, new Set([one.id, two.id])]);
 });
 
 test('a disk that is full delays the end, says so once, and takes none with it', async () => {
-  const fair = openFair();
-  const { book } = fair.campaigns;
+  const fixture = openCampaignsFixture();
+  const { campaigns } = fixture.services;
   for (const name of ['a', 'b']) {
-    await book.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
+    await campaigns.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
   }
-  const disk = vi.spyOn(fair.desk.temporary.store.environment, 'transaction');
+  const disk = vi.spyOn(fixture.desk.temporary.store.environment, 'transaction');
   disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
-  fair.ends.start();
-  await vi.waitFor(() => expect(fair.logLines.length).toBe(1), soon);
+  fixture.scheduler.start();
+  await vi.waitFor(() => expect(fixture.logLines.length).toBe(1), soon);
   disk.mockRestore();
-  await vi.waitFor(() => expect(fair.told('campaign.ended').length).toBe(2), soon);
-  await fair.ends.close();
-  expect(fair.logLines.length).toBe(2);
+  await vi.waitFor(() => expect(fixture.emitted('campaign.ended').length).toBe(2), soon);
+  await fixture.scheduler.close();
+  expect(fixture.logLines.length).toBe(2);
 });
 
 /** One campaign and what a test knows of it. */
@@ -168,23 +178,23 @@ test('ended exactly once and within 5 minutes, over moves, restarts and steps of
     fc.asyncProperty(
       fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 2 })), { minLength: 5, maxLength: 25 }),
       async (script) => {
-        const fair = openFair();
-        fair.desk.clock.set(first * dayMs);
+        const fixture = openCampaignsFixture();
+        fixture.desk.clock.set(first * dayMs);
         const watched: Watched[] = [];
         for (const [at, endDay] of [first, first + 1, undefined].entries()) {
           const draft = { name: String(at), startDay: first - 5, endDay, qrCodeIds: [] };
-          const { id, no } = await fair.campaigns.book.create(actor, draft);
+          const { id, no } = await fixture.services.campaigns.create(actor, draft);
           const endMs = endDay === undefined ? undefined : (endDay + 1) * dayMs;
           watched.push({ id, no, endMs, isDeleted: false, isTold: false, ticksOver: 0 });
         }
         for (const [[kind, by], which] of script) {
-          await play(fair, watched[which]!, kind, by);
+          await play(fixture, watched[which]!, kind, by);
           // Time stands still for a script's step, and the clock ticks each minute of what follows.
           for (let minute = 0; minute < (kind === 'wait' ? by * 60 : 6); minute += 1) {
-            fair.desk.clock.move(60_000);
+            fixture.desk.clock.move(60_000);
             // Only the last ticks of a long wait can show anything new.
             const isSkipped = kind === 'wait' && minute > 5 && minute < by * 60 - 6;
-            if (!isSkipped) await look(fair, watched);
+            if (!isSkipped) await look(fixture, watched);
           }
         }
       },
@@ -193,21 +203,26 @@ test('ended exactly once and within 5 minutes, over moves, restarts and steps of
   );
 }, 60_000);
 
-async function play(fair: Fair, one: Watched, kind: string, by: number): Promise<void> {
-  const { clock } = fair.desk;
-  const { book } = fair.campaigns;
-  if (kind === 'restart') await fair.restart();
+async function play(
+  fixture: CampaignsFixture,
+  one: Watched,
+  kind: string,
+  by: number,
+): Promise<void> {
+  const { clock } = fixture.desk;
+  const { campaigns } = fixture.services;
+  if (kind === 'restart') await fixture.restart();
   if (kind === 'step') clock.move(by);
   const today = Math.floor(clock.now() / dayMs);
   if (kind === 'delete' && !one.isDeleted) {
-    await book.delete(actor, one.id);
+    await campaigns.delete(actor, one.id);
     one.isDeleted = true;
   }
   if (kind !== 'move' && kind !== 'endless') return;
   const endDay = kind === 'move' ? Math.max(today + by, first - 5) : null;
-  const before = book.find(1, one.id);
+  const before = campaigns.find(1, one.id);
   const isOver = before?.end !== undefined || (one.endMs ?? Infinity) <= clock.now();
-  const outcome = await book.change(actor, one.id, { endDay }).then(
+  const outcome = await campaigns.change(actor, one.id, { endDay }).then(
     () => 'moved',
     ({ code }: Failure) => code,
   );
@@ -220,15 +235,15 @@ async function play(fair: Fair, one: Watched, kind: string, by: number): Promise
 }
 
 /** One tick, and what must hold after it. */
-async function look(fair: Fair, watched: readonly Watched[]): Promise<void> {
-  await fair.ends.tick();
-  const told = fair.told('campaign.ended').map(({ id }) => id);
+async function look(fixture: CampaignsFixture, watched: readonly Watched[]): Promise<void> {
+  await fixture.scheduler.tick();
+  const told = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect(new Set(told).size).toBe(told.length);
   for (const one of watched) {
     const isTold = told.includes(one.id);
-    const record = fair.campaigns.book.find(1, one.id);
+    const record = fixture.services.campaigns.find(1, one.id);
     if (!one.isDeleted) expect(record?.end !== undefined).toBe(isTold);
-    const isOver = (one.endMs ?? Infinity) <= fair.desk.clock.now();
+    const isOver = (one.endMs ?? Infinity) <= fixture.desk.clock.now();
     one.ticksOver = isOver && !one.isDeleted ? one.ticksOver + 1 : 0;
     // Ticks are a minute apart here; the real ones are a second.
     if (one.ticksOver >= 5) expect(isTold).toBe(true);

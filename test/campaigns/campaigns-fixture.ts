@@ -1,4 +1,4 @@
-/** CampaignServices on a real store with codes of a desk, a clock that is moved by hand, and scans as a test wants them. */
+/** Campaigns on a real store with real codes, a clock that is moved by hand, and scans as a test wants them. */
 import { createIdSource } from '../../src/model/ids.ts';
 import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import type { ManyCodesReport } from '../../src/campaigns/campaign-report.ts';
@@ -9,7 +9,7 @@ import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
 import { getRandomValues } from 'node:crypto';
 
 /** A scan: whose code, on which day, by whom. */
-export interface FairScan {
+export interface FixtureScan {
   readonly codeNo: number;
   readonly day: number;
   readonly scanner: string;
@@ -17,9 +17,9 @@ export interface FairScan {
 
 /** Counts a plain list of scans. */
 export class PlainReport implements ManyCodesReport {
-  readonly scans: FairScan[] = [];
+  readonly scans: FixtureScan[] = [];
 
-  #of(codeNos: Iterable<number>, fromDay: number, toDay: number): FairScan[] {
+  #of(codeNos: Iterable<number>, fromDay: number, toDay: number): FixtureScan[] {
     const wanted = new Set(codeNos);
     return this.scans.filter(
       ({ codeNo, day }) => wanted.has(codeNo) && day >= fromDay && day <= toDay,
@@ -67,43 +67,41 @@ export class HandCounting implements Counting {
   }
 }
 
-export interface Fair {
+export interface CampaignsFixture {
   readonly desk: Desk;
   readonly report: PlainReport;
   readonly counting: HandCounting;
   readonly logLines: string[];
-  campaigns: CampaignServices;
-  ends: CampaignScheduler;
-  /** Data of the events of a kind, oldest first. */
-  told(kind: 'campaign.created' | 'campaign.ended'): Array<Readonly<Record<string, unknown>>>;
+  services: CampaignServices;
+  scheduler: CampaignScheduler;
+  /** Data of the emitted events of a kind, oldest first. */
+  emitted(kind: 'campaign.created' | 'campaign.ended'): Array<Readonly<Record<string, unknown>>>;
   /** As many codes as asked; ids. */
   codes(count: number): Promise<string[]>;
   restart(): Promise<void>;
 }
 
-export function openFair(): Fair {
+export function openCampaignsFixture(): CampaignsFixture {
   const desk = openDesk();
   const report = new PlainReport();
   const counting = new HandCounting();
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
-  const open = (): Pick<Fair, 'campaigns' | 'ends'> => {
+  const open = (): Pick<CampaignsFixture, 'services' | 'scheduler'> => {
     const { clock, outbox, book: codes } = desk;
     const ids = createIdSource(clock, getRandomValues);
     const store = desk.temporary.store;
-    const campaigns = openCampaigns({ store, outbox, ids, clock, codes, report });
-    return {
-      campaigns,
-      ends: new CampaignScheduler({ book: campaigns.book, counting, clock, log }),
-    };
+    const services = openCampaigns({ store, outbox, ids, clock, codes, report });
+    const { campaigns } = services;
+    return { services, scheduler: new CampaignScheduler({ campaigns, counting, clock, log }) };
   };
-  const fair: Fair = {
+  const fixture: CampaignsFixture = {
     desk,
     report,
     counting,
     logLines,
     ...open(),
-    told: (kind) =>
+    emitted: (kind) =>
       desk.outbox
         .after(0, 10_000)
         .filter((event) => event.kind === kind)
@@ -115,10 +113,10 @@ export function openFair(): Fair {
     },
     async restart() {
       await desk.restart();
-      Object.assign(fair, open());
+      Object.assign(fixture, open());
     },
   };
-  return fair;
+  return fixture;
 }
 
 export function dayNumber(text: string): number {

@@ -1,11 +1,11 @@
-/** The campaign book: what it takes, what it refuses, which codes are in, and what is told. */
+/** Campaigns: what is accepted and refused, which codes are members, and which events are emitted. */
 import { describe, expect, test } from 'vitest';
 import { campaignEvents, campaignTransitions } from '../../src/campaigns/campaign-state.ts';
 import { campaignStates, campaignStateAt } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { actor, stranger } from '../codes/codes-fixture.ts';
-import { dayNumber, openFair, type Fair } from './campaigns-fixture.ts';
+import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
@@ -13,8 +13,8 @@ const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
     () => 'no failure',
     (error: Failure) => [error.code, ...error.faults.map(({ path, code }) => `${path} ${code}`)],
   );
-const listed = async (fair: Fair, campaignId: string): Promise<string[]> => {
-  const page = await fair.desk.book.list(1, { filter: { campaignId }, limit: 100 });
+const listed = async (fixture: CampaignsFixture, campaignId: string): Promise<string[]> => {
+  const page = await fixture.desk.book.list(1, { filter: { campaignId }, limit: 100 });
   expect(page.total).toBe(page.data.length);
   return page.data.map(({ id }) => id).sort();
 };
@@ -46,12 +46,12 @@ describe('state', () => {
 
 describe('create', () => {
   test('tells campaign.created with its data, in the order given', async () => {
-    const fair = openFair();
-    const [a = '', b = ''] = await fair.codes(2);
-    const { book } = fair.campaigns;
-    const made = await book.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
-    const endless = await book.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
-    expect(fair.told('campaign.created')).toEqual([
+    const fixture = openCampaignsFixture();
+    const [a = '', b = ''] = await fixture.codes(2);
+    const { campaigns } = fixture.services;
+    const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
+    const endless = await campaigns.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
+    expect(fixture.emitted('campaign.created')).toEqual([
       {
         id: made.id,
         name: 'Spring',
@@ -61,64 +61,66 @@ describe('create', () => {
       },
       { id: endless.id, name: 'E', startDate: '1970-01-01', endDate: null, qrCodeIds: [] },
     ]);
-    expect(book.qrCodeIdsOf(made)).toEqual([b, a]);
-    expect(book.find(stranger.workspaceNo, made.id)).toBeUndefined();
+    expect(campaigns.qrCodeIdsOf(made)).toEqual([b, a]);
+    expect(campaigns.find(stranger.workspaceNo, made.id)).toBeUndefined();
   });
 
   test('says all that is wrong at once, and leaves nothing behind', async () => {
-    const fair = openFair();
-    const [own = '', gone = ''] = await fair.codes(2);
-    await fair.desk.book.delete(actor, gone);
-    const foreign = await fair.desk.book.create(stranger, { target: 'https://example.com/' });
+    const fixture = openCampaignsFixture();
+    const [own = '', gone = ''] = await fixture.codes(2);
+    await fixture.desk.book.delete(actor, gone);
+    const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
     const qrCodeIds = [own, foreign.id, gone, own, 'qr_00000000000000000000'];
     const backwards = { startDay: march.endDay, endDay: march.startDay };
-    const { book, list } = fair.campaigns;
-    expect(await faultsOf(book.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual([
-      'validation_failed',
-      'endDate before_start',
-      'qrCodeIds.1 unknown_code',
-      'qrCodeIds.2 unknown_code',
-      'qrCodeIds.3 repeated',
-      'qrCodeIds.4 unknown_code',
-    ]);
+    const { campaigns, list } = fixture.services;
+    expect(await faultsOf(campaigns.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual(
+      [
+        'validation_failed',
+        'endDate before_start',
+        'qrCodeIds.1 unknown_code',
+        'qrCodeIds.2 unknown_code',
+        'qrCodeIds.3 repeated',
+        'qrCodeIds.4 unknown_code',
+      ],
+    );
     expect(list.page(1, { page: 1, limit: 10 }).total).toBe(0);
-    expect(fair.told('campaign.created')).toEqual([]);
+    expect(fixture.emitted('campaign.created')).toEqual([]);
   });
 });
 
 describe('membership', () => {
   test('a code’s campaignId and a campaign’s list are the same thing', async () => {
-    const fair = openFair();
-    const { book: codes } = fair.desk;
-    const { book } = fair.campaigns;
-    const [a = '', b = ''] = await fair.codes(2);
-    const one = await book.create(actor, { name: '1', ...march, qrCodeIds: [a] });
-    const two = await book.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
+    const fixture = openCampaignsFixture();
+    const { book: codes } = fixture.desk;
+    const { campaigns } = fixture.services;
+    const [a = '', b = ''] = await fixture.codes(2);
+    const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
+    const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
     const idsOf = (id: string) => codes.memberships.campaignIdsOf(codes.find(1, id)?.no ?? 0);
     expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
     const c = await codes.create(actor, { target: 'https://example.com/', campaignId: one.id });
-    expect(book.qrCodeIdsOf(one)).toEqual([a, c.id]);
+    expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);
     await codes.change(actor, c.id, { campaignId: two.id });
-    expect([book.qrCodeIdsOf(one), book.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
-    expect(await listed(fair, two.id)).toEqual([a, b, c.id].sort());
-    await book.change(actor, two.id, { qrCodeIds: [b] });
+    expect([campaigns.qrCodeIdsOf(one), campaigns.qrCodeIdsOf(two)]).toEqual([[a], [a, b, c.id]]);
+    expect(await listed(fixture, two.id)).toEqual([a, b, c.id].sort());
+    await campaigns.change(actor, two.id, { qrCodeIds: [b] });
     expect(codes.find(1, c.id)?.campaignId).toBeUndefined();
-    expect(await listed(fair, two.id)).toEqual([b]);
+    expect(await listed(fixture, two.id)).toEqual([b]);
     await codes.change(actor, c.id, { campaignId: one.id });
     expect(codes.find(1, c.id)?.campaignId).toBe(one.id);
     await codes.change(actor, c.id, { campaignId: null });
-    expect(book.qrCodeIdsOf(one)).toEqual([a]);
-    await book.delete(actor, one.id);
-    expect([idsOf(a), await listed(fair, one.id)]).toEqual([[], []]);
-    const { campaignCodes, codeCampaigns } = fair.desk.temporary.store.campaigns;
+    expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
+    await campaigns.delete(actor, one.id);
+    expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
+    const { campaignCodes, codeCampaigns } = fixture.desk.temporary.store.campaigns;
     expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
   });
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
-    const fair = openFair();
-    const { book: codes } = fair.desk;
-    const { book } = fair.campaigns;
-    const made = await book.create(actor, { name: '1', ...march, qrCodeIds: [] });
+    const fixture = openCampaignsFixture();
+    const { book: codes } = fixture.desk;
+    const { campaigns } = fixture.services;
+    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
     const target = 'https://example.com/';
     const unknown = ['validation_failed', 'campaignId unknown_campaign'];
     expect(await faultsOf(codes.create(stranger, { target, campaignId: made.id }))).toEqual(
@@ -126,17 +128,17 @@ describe('membership', () => {
     );
     const campaignId = 'cmp_00000000000000000000';
     expect(await faultsOf(codes.create(actor, { target, campaignId }))).toEqual(unknown);
-    const [a = ''] = await fair.codes(1);
+    const [a = ''] = await fixture.codes(1);
     expect(await faultsOf(codes.change(actor, a, { campaignId }))).toEqual(unknown);
-    const many = await fair.codes(1_000);
-    await book.change(actor, made.id, { qrCodeIds: many });
+    const many = await fixture.codes(1_000);
+    await campaigns.change(actor, made.id, { qrCodeIds: many });
     expect(await faultsOf(codes.change(actor, a, { campaignId: made.id }))).toEqual([
       'validation_failed',
       'campaignId campaign_full',
     ]);
     await codes.delete(actor, many[0] ?? '');
     await codes.change(actor, a, { campaignId: made.id });
-    expect(await faultsOf(book.change(actor, made.id, { qrCodeIds: [a, ...many] }))).toEqual([
+    expect(await faultsOf(campaigns.change(actor, made.id, { qrCodeIds: [a, ...many] }))).toEqual([
       'validation_failed',
       'qrCodeIds.1 unknown_code',
     ]);
@@ -145,19 +147,19 @@ describe('membership', () => {
   });
 
   test('a deleted code is listed no more, and counts on', async () => {
-    const fair = openFair();
-    const [a = '', b = ''] = await fair.codes(2);
-    const { book, report } = fair.campaigns;
-    const made = await book.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => fair.desk.book.find(1, id)?.no ?? 0);
-    fair.report.scans.push(
+    const fixture = openCampaignsFixture();
+    const [a = '', b = ''] = await fixture.codes(2);
+    const { campaigns, report } = fixture.services;
+    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
+    const [one, two] = [a, b].map((id) => fixture.desk.book.find(1, id)?.no ?? 0);
+    fixture.report.scans.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
     );
-    await fair.desk.book.delete(actor, b);
-    expect(book.qrCodeIdsOf(made)).toEqual([a]);
-    expect(await listed(fair, made.id)).toEqual([a]);
+    await fixture.desk.book.delete(actor, b);
+    expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
+    expect(await listed(fixture, made.id)).toEqual([a]);
     const found = await report.analytics(made, {});
     expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
     expect(found.codes).toEqual([
@@ -165,80 +167,86 @@ describe('membership', () => {
       { qrId: b, deleted: true, totalScans: 1, conversions: 0 },
     ]);
     // A list that is set anew lets live codes go, not what is only waiting for its end.
-    await book.change(actor, made.id, { qrCodeIds: [] });
+    await campaigns.change(actor, made.id, { qrCodeIds: [] });
     expect(await report.totals(made)).toMatchObject({ totalScans: 1 });
   });
 });
 
 describe('change', () => {
   test('what is the same changes nothing; from the end on only the name can', async () => {
-    const fair = openFair();
-    const { clock } = fair.desk;
-    const { book } = fair.campaigns;
-    const [a = '', b = ''] = await fair.codes(2);
-    const made = await book.create(actor, { name: '1', ...march, qrCodeIds: [a] });
+    const fixture = openCampaignsFixture();
+    const { clock } = fixture.desk;
+    const { campaigns } = fixture.services;
+    const [a = '', b = ''] = await fixture.codes(2);
+    const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     clock.move(1_000);
-    expect(await book.change(actor, made.id, { name: '1', qrCodeIds: [a] })).toEqual(made);
-    const moved = await book.change(actor, made.id, { endDay: null });
+    expect(await campaigns.change(actor, made.id, { name: '1', qrCodeIds: [a] })).toEqual(made);
+    const moved = await campaigns.change(actor, made.id, { endDay: null });
     expect(moved).toEqual({ ...made, endDay: undefined, updatedAtMs: clock.now() });
     const backwards = { endDay: made.startDay - 1 };
-    expect(await faultsOf(book.change(actor, made.id, backwards))).toEqual([
+    expect(await faultsOf(campaigns.change(actor, made.id, backwards))).toEqual([
       'validation_failed',
       'endDate before_start',
     ]);
-    await book.change(actor, made.id, { endDay: march.endDay });
+    await campaigns.change(actor, made.id, { endDay: march.endDay });
     clock.set((march.endDay + 1) * dayMs);
     for (const change of [{ endDay: march.endDay + 1 }, { endDay: null }, { qrCodeIds: [b] }]) {
-      expect(await faultsOf(book.change(actor, made.id, change))).toEqual(['conflict']);
+      expect(await faultsOf(campaigns.change(actor, made.id, change))).toEqual(['conflict']);
     }
-    expect(await faultsOf(book.change(actor, made.id, { startDay: 1 }))).toEqual(['conflict']);
-    await book.end(made.no);
-    expect(await faultsOf(book.change(actor, made.id, { endDay: null }))).toEqual(['conflict']);
-    expect(await book.change(actor, made.id, { name: 'done' })).toMatchObject({ name: 'done' });
-    const late = { target: 'https://example.com/', campaignId: made.id };
-    expect(await faultsOf(fair.desk.book.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(fair.desk.book.change(actor, b, { campaignId: made.id }))).toEqual([
+    expect(await faultsOf(campaigns.change(actor, made.id, { startDay: 1 }))).toEqual(['conflict']);
+    await campaigns.end(made.no);
+    expect(await faultsOf(campaigns.change(actor, made.id, { endDay: null }))).toEqual([
       'conflict',
     ]);
-    await fair.desk.book.change(actor, a, { campaignId: made.id });
-    await fair.desk.book.change(actor, a, { campaignId: null });
-    expect(book.qrCodeIdsOf(made)).toEqual([a]);
+    expect(await campaigns.change(actor, made.id, { name: 'done' })).toMatchObject({
+      name: 'done',
+    });
+    const late = { target: 'https://example.com/', campaignId: made.id };
+    expect(await faultsOf(fixture.desk.book.create(actor, late))).toEqual(['conflict']);
+    expect(await faultsOf(fixture.desk.book.change(actor, b, { campaignId: made.id }))).toEqual([
+      'conflict',
+    ]);
+    await fixture.desk.book.change(actor, a, { campaignId: made.id });
+    await fixture.desk.book.change(actor, a, { campaignId: null });
+    expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 
   test('deleting tells an end that is due, and none that is to come', async () => {
-    const fair = openFair();
-    const { book } = fair.campaigns;
-    const [a = ''] = await fair.codes(1);
+    const fixture = openCampaignsFixture();
+    const { campaigns } = fixture.services;
+    const [a = ''] = await fixture.codes(1);
     const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
-    const over = await book.create(actor, { name: 'over', ...past });
-    const open = await book.create(actor, { name: 'open', ...march, qrCodeIds: [a] });
-    await book.delete(actor, over.id);
-    await book.delete(actor, open.id);
-    expect(fair.told('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
-    fair.desk.clock.set((march.endDay + 2) * dayMs);
-    expect(await fair.ends.tick()).toBe(0);
-    expect(await faultsOf(book.delete(actor, open.id))).toEqual(['not_found']);
-    expect(fair.desk.temporary.store.campaigns.campaignDue.count({})).toBe(0);
+    const over = await campaigns.create(actor, { name: 'over', ...past });
+    const open = await campaigns.create(actor, { name: 'open', ...march, qrCodeIds: [a] });
+    await campaigns.delete(actor, over.id);
+    await campaigns.delete(actor, open.id);
+    expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
+    fixture.desk.clock.set((march.endDay + 2) * dayMs);
+    expect(await fixture.scheduler.tick()).toBe(0);
+    expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
+    expect(fixture.desk.temporary.store.campaigns.campaignDue.count({})).toBe(0);
   });
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {
-  const fair = openFair();
-  const { book, list } = fair.campaigns;
-  const today = Math.floor(fair.desk.clock.now() / dayMs);
+  const fixture = openCampaignsFixture();
+  const { campaigns, list } = fixture.services;
+  const today = Math.floor(fixture.desk.clock.now() / dayMs);
   const ids: string[] = [];
   for (let at = 0; at < 9; at++) {
     const startDay = today + (at % 3) - 1;
     const name = String(at);
-    ids.unshift((await book.create(actor, { name, startDay, endDay: startDay, qrCodeIds: [] })).id);
+    ids.unshift(
+      (await campaigns.create(actor, { name, startDay, endDay: startDay, qrCodeIds: [] })).id,
+    );
   }
-  await book.create(stranger, { name: 's', startDay: 0, qrCodeIds: [] });
+  await campaigns.create(stranger, { name: 's', startDay: 0, qrCodeIds: [] });
   const page = (request: Partial<Parameters<typeof list.page>[1]>) =>
     list.page(1, { page: 1, limit: 4, ...request });
   const idsOf = ({ data }: ReturnType<typeof page>) => data.map(({ id }) => id);
   const first = page({});
   expect([idsOf(first), first.total]).toEqual([ids.slice(0, 4), 9]);
-  await book.delete(actor, ids[3] ?? '');
+  await campaigns.delete(actor, ids[3] ?? '');
   const second = page({ cursor: first.nextCursor });
   expect(idsOf(second)).toEqual(ids.slice(4, 8));
   const last = page({ cursor: second.nextCursor });

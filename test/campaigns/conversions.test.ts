@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { actor, stranger } from '../codes/codes-fixture.ts';
-import { openFair } from './campaigns-fixture.ts';
+import { openCampaignsFixture } from './campaigns-fixture.ts';
 
 test('sums per code and day, values to the cent', async () => {
-  const fair = openFair();
-  const [a = '', b = ''] = await fair.codes(2);
-  const { conversions } = fair.campaigns;
-  const { clock, book } = fair.desk;
+  const fixture = openCampaignsFixture();
+  const [a = '', b = ''] = await fixture.codes(2);
+  const { conversions } = fixture.services;
+  const { clock, book } = fixture.desk;
   const today = dayOf(clock.now());
   const record = async (qrId: string, value: number | null) =>
     await conversions.record(actor, { qrId, value, externalId: undefined });
@@ -28,11 +28,11 @@ test('sums per code and day, values to the cent', async () => {
 });
 
 test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
-  const fair = openFair();
-  const [a = '', b = ''] = await fair.codes(2);
-  const foreign = await fair.desk.book.create(stranger, { target: 'https://example.com/' });
-  const { conversions } = fair.campaigns;
-  const { clock } = fair.desk;
+  const fixture = openCampaignsFixture();
+  const [a = '', b = ''] = await fixture.codes(2);
+  const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
+  const { conversions } = fixture.services;
+  const { clock } = fixture.desk;
   const order = { qrId: a, value: 1.5, externalId: 'order-1' };
   const all = await Promise.all(
     Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
@@ -56,25 +56,25 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
   expect(isRepeated).toBe(false);
   clock.move(dayMs + 1);
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: false });
-  expect(await conversions.sweep()).toBe(1);
+  expect(await conversions.expire()).toBe(1);
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
   clock.move(90 * dayMs + 1);
-  while ((await conversions.sweep(1)) > 0);
-  const { conversionKeys, conversionExpiry } = fair.desk.temporary.store.campaigns;
+  while ((await conversions.expire()) > 0);
+  const { conversionKeys, conversionExpiry } = fixture.desk.temporary.store.campaigns;
   expect([conversionKeys.count({}), conversionExpiry.count({})]).toEqual([0, 0]);
 });
 
 test('an unknown, foreign or deleted code is named, and nothing is remembered', async () => {
-  const fair = openFair();
-  const [gone = ''] = await fair.codes(1);
-  await fair.desk.book.delete(actor, gone);
-  const foreign = await fair.desk.book.create(stranger, { target: 'https://example.com/' });
-  const { conversions } = fair.campaigns;
+  const fixture = openCampaignsFixture();
+  const [gone = ''] = await fixture.codes(1);
+  await fixture.desk.book.delete(actor, gone);
+  const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
+  const { conversions } = fixture.services;
   for (const qrId of ['qr_00000000000000000000', gone, foreign.id]) {
     const failure = conversions
       .record(actor, { qrId, value: 1, externalId: 'x' })
       .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
     expect(await failure).toEqual(['validation_failed', 'qrId', 'unknown_code']);
   }
-  expect(fair.desk.temporary.store.campaigns.conversionKeys.count({})).toBe(0);
+  expect(fixture.desk.temporary.store.campaigns.conversionKeys.count({})).toBe(0);
 });

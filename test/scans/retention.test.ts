@@ -1,5 +1,5 @@
 /**
- * The last of a deleted code, on real stores, shards and a code book: after 90 days no table holds a
+ * The last of a deleted code, on real stores, shards and codes: after 90 days no table holds a
  * key of it, whatever dies on the way; its neighbours keep every number, and its short code stays taken.
  */
 import { describe, expect, test, onTestFinished } from 'vitest';
@@ -9,9 +9,7 @@ import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { readCounts } from '../../src/scans/code-counts.ts';
-import { RetentionSweep } from '../../src/scans/retention.ts';
-import type { PurgeOrder } from '../../src/scans/purge.ts';
-import { partitionOf, type QrCodeRecord } from '../../src/model/code.ts';
+import { type ExpiredCode, partitionOf, type QrCodeRecord } from '../../src/model/code.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import type { Table } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -22,58 +20,60 @@ import { getRandomValues } from 'node:crypto';
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
-interface Plant {
+interface Setup {
   readonly desk: Desk;
-  readonly rig: EngineHarness;
-  readonly sweep: RetentionSweep;
-  readonly asked: PurgeOrder[];
+  readonly engine: EngineHarness;
+  readonly retention: CodeRetention;
+  readonly asked: ExpiredCode[];
   readonly gone: QrCodeRecord;
   readonly kept: QrCodeRecord;
 }
 
 /** Two codes in a campaign with scans over three months, one of them busy; then one is deleted. */
-async function plant(): Promise<Plant> {
+async function setUp(): Promise<Setup> {
   const desk = openDesk();
   const store = desk.temporary.store;
-  const rig = new EngineHarness({
+  const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 30,
     codeIdOf: (no) => desk.book.findByNo(no)?.id,
   });
-  onTestFinished(async () => await rig.close());
-  rig.startShards(2);
+  onTestFinished(async () => await engine.close());
+  engine.startShards(2);
   // The first code has the number of the workspace and of the campaign: it would hide what is left.
   await makeCode(desk);
   const [gone, kept] = [await makeCode(desk), await makeCode(desk)];
   await fillManagement(desk, [gone, kept]);
   const begin = Math.floor(desk.clock.now() / dayMs);
   for (let day = begin; day < begin + 60; day++) {
-    rig.nowMs = day * dayMs;
-    rig.scan(0, rig.nowMs, visits(gone, day === begin + 3 ? 300 : 2, day));
-    rig.scan(0, rig.nowMs, visits(kept, 3, day));
-    rig.settle();
+    engine.nowMs = day * dayMs;
+    engine.scan(0, engine.nowMs, visits(gone, day === begin + 3 ? 300 : 2, day));
+    engine.scan(0, engine.nowMs, visits(kept, 3, day));
+    engine.settle();
   }
-  for (const index of rig.shards.keys()) rig.checkpoint(index);
+  for (const index of engine.shards.keys()) engine.checkpoint(index);
   desk.clock.move(60 * dayMs);
   const deleted = await desk.book.delete(actor, gone.id);
-  const asked: PurgeOrder[] = [];
-  const sweep = new RetentionSweep({
-    codes: new CodeRetention(store, desk.book.memberships, desk.clock),
-    purge: (orders) => {
-      asked.push(...orders);
-      for (const [index, shard] of rig.shards.entries()) {
-        shard.purge.ask(orders.filter(({ codeNo }) => ownerOf(rig, codeNo) === index));
+  const asked: ExpiredCode[] = [];
+  const retention = new CodeRetention({
+    store,
+    memberships: desk.book.memberships,
+    clock: desk.clock,
+    removeNumbers: (expired) => {
+      asked.push(...expired);
+      for (const [index, shard] of engine.shards.entries()) {
+        shard.expiry.add(expired.filter(({ codeNo }) => ownerOf(engine, codeNo) === index));
       }
     },
     log: createLog('debug', { write: () => undefined }),
   });
-  return { desk, rig, sweep, asked, gone: deleted, kept };
+  return { desk, engine, retention, asked, gone: deleted, kept };
 }
 
-const ownerOf = (rig: EngineHarness, codeNo: number): number =>
-  partitionOf(codeNo) % rig.shards.length;
+const ownerOf = (engine: EngineHarness, codeNo: number): number =>
+  partitionOf(codeNo) % engine.shards.length;
 
 async function makeCode(desk: Desk): Promise<QrCodeRecord> {
   return await desk.book.create(actor, { target: 'https://example.com/', tags: ['t'] });
@@ -91,7 +91,7 @@ async function fillManagement(desk: Desk, codes: readonly QrCodeRecord[]): Promi
   const parts = { store: temporary.store, outbox, ids, clock, codes: book, report };
   const campaigns = openCampaigns(parts);
   const qrCodeIds = codes.map(({ id }) => id);
-  await campaigns.book.create(actor, { name: 'c', startDay: 0, qrCodeIds });
+  await campaigns.campaigns.create(actor, { name: 'c', startDay: 0, qrCodeIds });
   for (const qrId of qrCodeIds) {
     await campaigns.conversions.record(actor, { qrId, value: 1, externalId: undefined });
   }
@@ -108,22 +108,22 @@ function visits({ no, workspaceNo }: QrCodeRecord, count: number, day: number): 
   }));
 }
 
-/** Turns of all shards until they have reported, and what they report is forgotten. */
-async function work({ rig, sweep }: Plant, turns: number): Promise<void> {
+/** Cycles of all shards; what they report done is removed. */
+async function work({ engine, retention }: Setup, turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
-    for (const [index, shard] of rig.shards.entries()) {
-      rig.turn(index);
-      const done = shard.purge.takeDone();
-      if (done.length > 0) sweep.purged(done);
+    for (const [index, shard] of engine.shards.entries()) {
+      engine.turn(index);
+      const done = shard.expiry.takeDone();
+      if (done.length > 0) retention.numbersRemoved(done);
     }
     await new Promise((go) => setImmediate(go));
   }
 }
 
 /** How many keys of a code each table of numbers has. */
-function numbersOf({ rig }: Plant, codeNo: number): Record<string, number> {
-  rig.store.environment.refresh();
-  const { heads, days, months, chunks } = rig.store;
+function numbersOf({ engine }: Setup, codeNo: number): Record<string, number> {
+  engine.store.environment.refresh();
+  const { heads, days, months, chunks } = engine.store;
   const isOwn = (key: Uint8Array): boolean => Buffer.from(key).readUInt32BE(0) === codeNo;
   const count = (table: Table<Uint8Array, Uint8Array>): number =>
     [...table.keys({})].filter(isOwn).length;
@@ -162,28 +162,28 @@ function tracesOf(store: Management, { no, id }: QrCodeRecord): string[] {
 
 describe('retention', () => {
   test('nothing goes before 90 days, nothing is left after', async () => {
-    const it = await plant();
-    const { desk, rig, sweep, gone, kept } = it;
+    const it = await setUp();
+    const { desk, engine, retention, gone, kept } = it;
     const store = desk.temporary.store;
-    const before = rig.report.analytics(kept.no, 0, 99_999);
+    const before = engine.report.analytics(kept.no, 0, 99_999);
     const full = numbersOf(it, gone.no);
     expect(full).toMatchObject({ heads: 1, months: 3 });
     expect(full.days).toBe(59);
     expect(full.chunks).toBeGreaterThan(16);
     desk.clock.move(90 * dayMs - 1);
-    sweep.tick();
+    retention.tick();
     expect(it.asked).toEqual([]);
     expect(desk.book.findKept(1, gone.id)).toBeDefined();
     desk.clock.move(1);
     expect(desk.book.findKept(1, gone.id)).toBeUndefined();
-    rig.nowMs = desk.clock.now();
-    sweep.tick();
+    engine.nowMs = desk.clock.now();
+    retention.tick();
     await work(it, 20);
-    await sweep.close();
+    await retention.close();
     expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
     expect(tracesOf(store, gone)).toEqual([]);
-    expect(rig.report.analytics(gone.no, 0, 99_999).totalScans).toBe(0);
-    expect(rig.report.analytics(kept.no, 0, 99_999)).toEqual(before);
+    expect(engine.report.analytics(gone.no, 0, 99_999).totalScans).toBe(0);
+    expect(engine.report.analytics(kept.no, 0, 99_999)).toEqual(before);
     expect(tracesOf(store, kept)).toContain('conversion_days');
     expect(countsBy(it)).toEqual([kept.no]);
     const slug = gone.shortCode ?? '';
@@ -195,65 +195,65 @@ describe('retention', () => {
   });
 
   test('goes on where it was when shards, disk or process fail midway', async () => {
-    const it = await plant();
-    const { desk, rig, sweep, gone, kept } = it;
-    const before = rig.report.analytics(kept.no, 0, 99_999);
+    const it = await setUp();
+    const { desk, engine, retention, gone, kept } = it;
+    const before = engine.report.analytics(kept.no, 0, 99_999);
     desk.clock.move(90 * dayMs);
-    rig.nowMs = desk.clock.now();
-    sweep.tick();
-    const owner = ownerOf(rig, gone.no);
-    rig.failAfter = 0;
-    rig.turn(owner);
-    rig.failAfter = Number.MAX_SAFE_INTEGER;
+    engine.nowMs = desk.clock.now();
+    retention.tick();
+    const owner = ownerOf(engine, gone.no);
+    engine.failAfter = 0;
+    engine.turn(owner);
+    engine.failAfter = Number.MAX_SAFE_INTEGER;
     expect(numbersOf(it, gone.no)).toMatchObject({ heads: 1, days: 59 });
-    rig.turn(owner);
+    engine.turn(owner);
     const midway = numbersOf(it, gone.no);
     expect(midway.heads).toBe(1);
     expect(midway.days).toBeLessThan(59);
     // The shard dies with what it had to say; the next tick asks its successor.
-    rig.startShards(3);
+    engine.startShards(3);
     await work(it, 3);
     expect(desk.temporary.store.codes.has(gone.no)).toBe(true);
-    sweep.tick();
+    retention.tick();
     await work(it, 10);
-    await sweep.close();
+    await retention.close();
     expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
     expect(tracesOf(desk.temporary.store, gone)).toEqual([]);
-    expect(rig.report.analytics(kept.no, 0, 99_999)).toEqual(before);
+    expect(engine.report.analytics(kept.no, 0, 99_999)).toEqual(before);
   });
 
   test('one step removes a bounded number of keys, and windows go on between', async () => {
-    const it = await plant();
-    const { rig, gone, kept } = it;
-    const day = Math.floor(rig.nowMs / dayMs) + 1;
+    const it = await setUp();
+    const { engine, gone, kept } = it;
+    const day = Math.floor(engine.nowMs / dayMs) + 1;
     // Five busy years more than any window may wait for.
-    rig.store.environment.transactionSync(() => {
+    engine.store.environment.transactionSync(() => {
       for (let at = 0; at < 2_000; at++) {
         const key = Buffer.alloc(6);
         key.writeUInt32BE(gone.no, 0);
         key.writeUInt16BE(at, 4);
-        rig.store.days.put(key, Buffer.alloc(8));
+        engine.store.days.put(key, Buffer.alloc(8));
       }
     });
-    const owner = ownerOf(rig, gone.no);
-    rig.shards[owner]!.purge.ask([{ codeNo: gone.no, workspaceNo: 1 }]);
+    const owner = ownerOf(engine, gone.no);
+    engine.shards[owner]!.expiry.add([{ codeNo: gone.no, workspaceNo: 1 }]);
     const left: number[] = [];
-    for (let turn = 0; turn < 200 && !rig.shards[owner]!.purge.isIdle; turn++) {
-      if (turn < 20) rig.scan(0, day * dayMs + turn, visits(kept, 1, day));
-      for (const index of rig.shards.keys()) rig.turn(index);
+    for (let turn = 0; turn < 200 && !engine.shards[owner]!.expiry.isIdle; turn++) {
+      if (turn < 20) engine.scan(0, day * dayMs + turn, visits(kept, 1, day));
+      for (const index of engine.shards.keys()) engine.turn(index);
       left.push(Object.values(numbersOf(it, gone.no)).reduce((sum, count) => sum + count, 0));
     }
     const steps = left.map((now, at) => (left[at - 1] ?? left[0]!) - now);
     expect(Math.max(...steps)).toBeLessThanOrEqual(500);
     expect(left.at(-1)).toBe(0);
-    expect(rig.report.analytics(kept.no, day, day).totalScans).toBe(20);
+    expect(engine.report.analytics(kept.no, day, day).totalScans).toBe(20);
   });
 });
 
 /** Codes that the workspaces' counts by code still name. */
-function countsBy({ rig, kept, gone }: Plant): number[] {
+function countsBy({ engine, kept, gone }: Setup): number[] {
   const named = new Set<number>();
-  for (const { value } of rig.store.codeCounts.range({})) {
+  for (const { value } of engine.store.codeCounts.range({})) {
     for (const no of [kept.no, gone.no]) {
       // n | (low bits of the code, scans), small numbers are one byte each.
       if (hasCode(value, no)) named.add(no);

@@ -45,8 +45,7 @@ import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'CampaignServices';
 
-export interface CampaignsOptions {
-  readonly campaigns: CampaignServices;
+export interface CampaignsOptions extends CampaignServices {
   readonly clock: Clock;
 }
 
@@ -81,8 +80,9 @@ function createOne(options: CampaignsOptions): Route {
       const created = (record: CampaignRecord) =>
         jsonResult(201, view(options, record), { Location: `/v1/campaigns/${record.id}` });
       const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
-      const { book } = options.campaigns;
-      return created(await book.create(actor, draft, (record) => keep(created(record))));
+      return created(
+        await options.campaigns.create(actor, draft, (record) => keep(created(record))),
+      );
     },
   });
 }
@@ -100,7 +100,7 @@ function listMany(options: CampaignsOptions): Route {
     answer: { status: 200, schema: campaignPage, what: 'A page of campaigns' },
     failures: [],
     handle: async ({ actor, query }) => {
-      const found = options.campaigns.list.page(actor.workspaceNo, query);
+      const found = options.list.page(actor.workspaceNo, query);
       const data: Array<z.input<typeof campaign>> = [];
       for (const record of found.data) {
         data.push(view(options, record));
@@ -152,7 +152,7 @@ function patchOne(options: CampaignsOptions): Route {
     failures: ['not_found', 'conflict', 'storage_full'],
     handle: async ({ actor, params, body: { name, startDate, endDate, qrCodeIds } }) => {
       const change = { name, startDay: startDate, endDay: endDate, qrCodeIds };
-      const record = await options.campaigns.book.change(actor, params.id ?? '', change);
+      const record = await options.campaigns.change(actor, params.id ?? '', change);
       return jsonResult(200, view(options, record));
     },
   });
@@ -171,7 +171,7 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
     answer: { status: 200, schema: campaignDeleted, what: 'It is deleted' },
     failures: ['not_found', 'storage_full'],
     handle: async ({ actor, params }) => {
-      const { id } = await campaigns.book.delete(actor, params.id ?? '');
+      const { id } = await campaigns.delete(actor, params.id ?? '');
       return jsonResult(200, { deleted: true, id });
     },
   });
@@ -193,10 +193,10 @@ function totals(options: CampaignsOptions): Route {
     failures: ['not_found'],
     handle: async ({ actor, params, query, header }) => {
       const record = mustFind(options, actor, params.id);
-      const found = await options.campaigns.report.analytics(record, spanOf(query));
+      const found = await options.report.analytics(record, spanOf(query));
       const format = formatOf(query.format, header('accept'), tableFormats);
       if (format === 'json') return jsonResult(200, found, varied);
-      const { fromDay, toDay } = options.campaigns.report.seriesDays(record, spanOf(query));
+      const { fromDay, toDay } = options.report.seriesDays(record, spanOf(query));
       const range = { from: formatDay(fromDay), to: formatDay(toDay) };
       return csvResult(fileName('campaign', range), totalsColumns, rowsOf(found));
     },
@@ -217,7 +217,7 @@ function series(options: CampaignsOptions): Route {
     failures: ['not_found'],
     handle: async ({ actor, params, query, header }) => {
       const record = mustFind(options, actor, params.id);
-      const { report } = options.campaigns;
+      const { report } = options;
       const { interval } = query;
       const range = report.seriesDays(record, spanOf(query));
       checkLength(range, interval);
@@ -242,7 +242,7 @@ function shares(options: CampaignsOptions): Route {
     failures: ['not_found'],
     handle: async ({ actor, params, query, header }) => {
       const record = mustFind(options, actor, params.id);
-      const { report } = options.campaigns;
+      const { report } = options;
       const { by } = query;
       const data = await report.breakdown(record, spanOf(query), by);
       const format = formatOf(query.format, header('accept'), tableFormats);
@@ -253,7 +253,7 @@ function shares(options: CampaignsOptions): Route {
 
 function view({ campaigns, clock }: CampaignsOptions, record: CampaignRecord) {
   const status = campaignStatusAt(record, clock.now());
-  return viewCampaign(record, status, campaigns.book.qrCodeIdsOf(record));
+  return viewCampaign(record, status, campaigns.qrCodeIdsOf(record));
 }
 
 function mustFind(
@@ -261,7 +261,7 @@ function mustFind(
   actor: Actor,
   id: string | undefined,
 ): CampaignRecord {
-  const found = campaigns.book.find(actor.workspaceNo, id ?? '');
+  const found = campaigns.find(actor.workspaceNo, id ?? '');
   if (found !== undefined) return found;
   throw new Failure('not_found', 'There is no campaign with this id');
 }

@@ -1,16 +1,17 @@
 /**
- * Removes the numbers of codes whose analytics are over: head, days, months, the chunks of their sketches,
- * and their share of the workspace's counts by code. Only the shard that owns a code's partition does it,
- * for nobody else writes its keys.
+ * Removes the numbers of codes whose analytics have expired: summary, days, months, the chunks of their
+ * sketches, and their share of the workspace's counts by code. Only the shard that owns a code's partition
+ * does it: no other thread writes its keys.
  *
  * It rides on the shard's checkpoints, a bounded number of keys each, so that no window waits: a code
  * with ten busy years has 60,000. The store is the only memory of how far it came, so a transaction that
  * is undone or a crash midway just finds more to remove. Raw scans stay in their blocks, which other codes
- * share, until these expire; without the head nothing leads to them.
+ * share, until these expire; without the summary nothing leads to them.
  */
+import type { ExpiredCode } from '../model/code.ts';
 import type { Table } from '../store/environment.ts';
 import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans/scans.ts';
-import { forgetCount } from './code-counts.ts';
+import { removeCount } from './code-counts.ts';
 import { monthOf, type Summaries } from './summaries.ts';
 
 /** Keys one step removes: 1 to 2 ms. */
@@ -21,12 +22,7 @@ const spanKeys = 10;
 const waitingMax = 10_000;
 const spanEnd = 0xffff;
 
-export interface PurgeOrder {
-  readonly codeNo: number;
-  readonly workspaceNo: number;
-}
-
-export class Purge {
+export class CodeExpiry {
   readonly #store: ScanStore;
   readonly #summaries: Summaries;
   /** Workspace by code. */
@@ -44,14 +40,14 @@ export class Purge {
     return this.#waiting.size === 0;
   }
 
-  ask(orders: readonly PurgeOrder[]): void {
-    for (const { codeNo, workspaceNo } of orders) {
+  add(codes: readonly ExpiredCode[]): void {
+    for (const { codeNo, workspaceNo } of codes) {
       if (this.#waiting.size < waitingMax) this.#waiting.set(codeNo, workspaceNo);
     }
   }
 
   /** Their actors leave memory: saved, they would bring the numbers back. */
-  dropFrom(actors: Map<number, unknown>): void {
+  freeFrom(actors: Map<number, unknown>): void {
     for (const codeNo of this.#waiting.keys()) actors.delete(codeNo);
   }
 
@@ -82,22 +78,22 @@ export class Purge {
     const { chunks, days, months, heads } = this.#store;
     const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };
     const pieces = { start: chunkKey(codeNo, 0, 0), end: chunkKey(codeNo, spanEnd, 0) };
-    const forget = (span: number): void => forgetCount(this.#store, workspaceNo, codeNo, span);
+    const uncount = (span: number): void => removeCount(this.#store, workspaceNo, codeNo, span);
     let cost = removeRange(chunks, pieces, limit).length;
-    const ofSpans = (): number => Math.ceil(Math.max(0, limit - cost) / spanKeys);
-    for (const key of removeRange(days, spans, ofSpans())) {
-      forget(spanOf(key));
+    const spansLeft = (): number => Math.ceil(Math.max(0, limit - cost) / spanKeys);
+    for (const key of removeRange(days, spans, spansLeft())) {
+      uncount(spanOf(key));
       cost += spanKeys;
     }
-    for (const key of removeRange(months, spans, ofSpans())) {
-      forget(monthSpan(spanOf(key)));
+    for (const key of removeRange(months, spans, spansLeft())) {
+      uncount(monthSpan(spanOf(key)));
       cost += spanKeys;
     }
     if (cost >= limit) return cost;
     const newest = this.#summaries.newestDayCounts(codeNo);
     if (newest === undefined) return cost;
-    forget(newest.day);
-    forget(monthSpan(monthOf(newest.day)));
+    uncount(newest.day);
+    uncount(monthSpan(monthOf(newest.day)));
     heads.remove(codeNo);
     return cost + spanKeys;
   }
