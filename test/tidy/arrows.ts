@@ -4,12 +4,12 @@
  */
 import type { Finding, Import, Source } from './source.ts';
 
-/** Known to every room above it without an arrow: the words, and (but for the words) telemetry. */
+/** Known to every module above it without an arrow: the words, and (but for the words) telemetry. */
 const everywhere = ['model', 'telemetry'];
 
 /**
- * Room -> what it may import beside `everywhere`; a path instead of a room opens that file alone.
- * `src/x.ts` is the room `x.ts`. From low to high.
+ * Room -> what it may import beside `everywhere`; a path instead of a module opens that file alone.
+ * `src/x.ts` is the module `x.ts`. From low to high.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -61,7 +61,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['*'],
 };
 
-/** The top of the house: only the process entry runs commands, and nothing runs the entry. */
+/** The top: only the process entry runs commands, and nothing runs the entry. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   cli: ['main.ts'],
   'app.ts': ['cli', 'main.ts'],
@@ -69,21 +69,21 @@ const importers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `src/scans/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */
-const roomOf = (path: string): string => path.split('/')[1] ?? '';
+const moduleOf = (path: string): string => path.split('/')[1] ?? '';
 const inSource = (path: string): boolean => path.startsWith('src/');
 
 export function checkArrows(sources: readonly Source[]): Finding[] {
   const findings: Finding[] = [];
   for (const source of sources.filter(({ path }) => inSource(path))) {
-    const room = roomOf(source.path);
-    const allowed = arrows[room];
+    const module = moduleOf(source.path);
+    const allowed = arrows[module];
     if (allowed === undefined) {
-      const message = `room "${room}" has no arrows; put the file in a room, or the room in test/tidy/arrows.ts`;
+      const message = `module "${module}" has no arrows; put the file in a module that has, or add the module to test/tidy/arrows.ts`;
       findings.push({ path: source.path, line: 1, message });
       continue;
     }
     for (const imported of source.imports) {
-      const message = refuse({ source, room, allowed, imported });
+      const message = refuse({ source, module, allowed, imported });
       if (message !== undefined) {
         findings.push({ path: source.path, line: imported.line, message });
       }
@@ -94,11 +94,11 @@ export function checkArrows(sources: readonly Source[]): Finding[] {
 
 function refuse(at: {
   source: Source;
-  room: string;
+  module: string;
   allowed: readonly string[];
   imported: Import;
 }): string | undefined {
-  const { source, room, allowed, imported } = at;
+  const { source, module, allowed, imported } = at;
   const { target, isTypeOnly } = imported;
   if (target === undefined) return undefined;
   const isEntry = source.path.endsWith('.worker.ts');
@@ -109,29 +109,29 @@ function refuse(at: {
   if (target.endsWith('.worker.ts') && !isTypeOnly) {
     return `${target} is a thread entry; start it with new URL('…', import.meta.url), share code in a plain file`;
   }
-  const to = roomOf(target);
-  if (to === room) return undefined;
+  const to = moduleOf(target);
+  if (to === module) return undefined;
   const above = importers[to];
-  if (above !== undefined && !above.includes(room)) {
-    return `${room} imports ${to}, which is above it; move what it needs down`;
+  if (above !== undefined && !above.includes(module)) {
+    return `${module} imports ${to}, which is above it; move what it needs down`;
   }
   if (allowed.includes('*')) return undefined;
   if (allowed.includes(to) || allowed.some((path) => target === `src/${path}`)) return undefined;
   if (
-    room !== 'model' &&
+    module !== 'model' &&
     everywhere.includes(to) &&
-    !(room === 'telemetry' && to === 'telemetry')
+    !(module === 'telemetry' && to === 'telemetry')
   ) {
     return undefined;
   }
-  if (to === 'config.ts' && (isEntry || (isTypeOnly && room !== 'model'))) return undefined;
+  if (to === 'config.ts' && (isEntry || (isTypeOnly && module !== 'model'))) return undefined;
   if (to === 'system-clock.ts' && isEntry) return undefined;
   if (to === 'config.ts')
-    return `${room} reads the configuration; take the values as parameters, or import type`;
+    return `${module} reads the configuration; take the values as parameters, or import type`;
   if (to === 'system-clock.ts')
-    return `${room} takes the machine's clock; take a Clock as a parameter`;
-  const list = [...everywhere.filter(() => room !== 'model'), ...allowed].join(', ') || 'nothing';
-  return `${room} may not import ${to}; it may import ${list}: take it as a parameter, or move it down`;
+    return `${module} takes the machine's clock; take a Clock as a parameter`;
+  const list = [...everywhere.filter(() => module !== 'model'), ...allowed].join(', ') || 'nothing';
+  return `${module} may not import ${to}; it may import ${list}: take it as a parameter, or move it down`;
 }
 
 /** Circles of files, each named once at its first file in path order. */

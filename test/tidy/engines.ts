@@ -1,5 +1,5 @@
 /**
- * Laws 2 and 3: one room per engine, one place for each thing that a test must be able to hand in,
+ * Laws 2 and 3: one module per engine, one place for each thing that a test must be able to hand in,
  * thread entries, and hot files that never wait.
  */
 import type { Finding, Source } from './source.ts';
@@ -82,7 +82,7 @@ function packages(source: Source): Finding[] {
   for (const { from, names, line } of source.imports) {
     const home = homes[from] ?? homes[from.split('/')[0] ?? ''];
     if (home !== undefined && !home.some((prefix) => source.path.startsWith(prefix))) {
-      const message = `${from} lives in ${home.join(', ')} alone; use what that room exports`;
+      const message = `${from} lives in ${home.join(', ')} alone; use what that module exports`;
       findings.push({ path: source.path, line, message });
     }
     const disguised = disguises[from];

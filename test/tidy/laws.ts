@@ -1,10 +1,11 @@
 /** All laws of the house over a list of files. */
 import { checkArrows } from './arrows.ts';
 import { checkEngines, checkHotFiles } from './engines.ts';
-import { checkNames, checkShape } from './shape.ts';
+import { checkFolders, checkNames, checkShape } from './shape.ts';
 import { isScript, parseSource, type File, type Finding } from './source.ts';
 import { checkFlags } from './flags.ts';
-import { checkComments, checkTests, checkTraces, checkTypes } from './words.ts';
+import { checkVocabulary } from './vocabulary.ts';
+import { checkComments, checkConstants, checkTests, checkTraces, checkTypes } from './words.ts';
 
 /**
  * @param files scripts (parsed) and other texts of the tree
@@ -20,12 +21,15 @@ export function checkTree(
     ...checkEngines(sources),
     ...checkHotFiles(sources, hot),
     ...checkNames(files),
+    ...checkFolders(files),
     ...checkShape(sources),
     ...checkTypes(sources),
     ...checkFlags(sources),
+    ...checkConstants(sources),
     ...checkTests(sources),
     ...checkComments(sources),
     ...checkTraces(files),
+    ...checkVocabulary(files, sources),
   ];
 }
 

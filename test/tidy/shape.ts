@@ -1,9 +1,11 @@
-/** Law 4: functions and files of a size that fits one screen and one sitting, no barrels, no drawers. */
+/** Law 4: functions, files and folders of a size that can be read at once; no barrels, no drawers. */
 import type { Node } from 'oxc-parser';
 import type { File, Finding, Source } from './source.ts';
 
 export const functionLinesMax = 70;
 export const fileLinesMax = 400;
+/** Files beside one another; a folder with more of them has groups that a sub-folder can name. */
+export const folderFilesMax = 22;
 
 /** Names that say nothing about what is inside. */
 const drawers = /^(utils?|helpers?|commons?|libs?|misc|shared|stuff)$/;
@@ -25,6 +27,20 @@ export function checkNames(files: readonly File[]): Finding[] {
     findings.push({ path, line: 1, message });
   }
   return findings;
+}
+
+export function checkFolders(files: readonly File[]): Finding[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    const folder = path.split('/').slice(0, -1).join('/');
+    if (/^(src|test|bench)\//.test(folder)) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > folderFilesMax)
+    .map(([path, count]) => {
+      const message = `${count} files in one folder, at most ${folderFilesMax}; group them in sub-folders`;
+      return { path, line: 1, message };
+    });
 }
 
 function fileLength(source: Source): Finding[] {

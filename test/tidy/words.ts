@@ -1,4 +1,4 @@
-/** Laws 5 and 6: what may not be written, in types, in tests, in comments, and in any text at all. */
+/** Laws 5 and 6: what may not be written, in types, names, tests, comments, and in any text at all. */
 import type { CallExpression, Node } from 'oxc-parser';
 import type { File, Finding, Source } from './source.ts';
 
@@ -27,6 +27,20 @@ export function checkTypes(sources: readonly Source[]): Finding[] {
         const { exported } = node;
         const name = exported.type === 'Literal' ? exported.value : exported.name;
         if (name === 'default') refuse(node, 'default export; export it by its name');
+      },
+    });
+    return findings;
+  });
+}
+
+/** Constants are named like everything else: their place and their unit tell what they are. */
+export function checkConstants(sources: readonly Source[]): Finding[] {
+  return sources.flatMap((source) => {
+    const findings: Finding[] = [];
+    source.visit({
+      VariableDeclarator({ id }) {
+        if (id.type !== 'Identifier' || !/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(id.name)) return;
+        findings.push(source.finding(id.start, `constant ${id.name}; write it in camelCase`));
       },
     });
     return findings;
