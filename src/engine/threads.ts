@@ -17,9 +17,9 @@ import { ListenError } from '../http/port.ts';
 import {
   latencyRange,
   type RedirectFigures,
-  type RedirectReport,
-  type RedirectRequest,
-  type RedirectThread,
+  type RedirectMessage,
+  type RedirectCommand,
+  type RedirectSetup,
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
@@ -34,7 +34,7 @@ import {
 } from '../scans/journal/segments.ts';
 import { JournalTails } from '../scans/journal/tails.ts';
 import type { ShardFigures } from '../scans/shard.ts';
-import type { ShardReport, ShardRequest, ShardThread } from '../scans/shard-thread.ts';
+import type { ShardMessage, ShardCommand, ShardSetup } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -56,8 +56,8 @@ export interface ThreadsOptions {
   readonly visitor: VisitorSetup;
 }
 
-type RedirectSupervisor = SupervisedThread<RedirectThread, RedirectRequest, RedirectReport>;
-type ShardSupervisor = SupervisedThread<ShardThread, ShardRequest, ShardReport>;
+type RedirectSupervisor = SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
+type ShardSupervisor = SupervisedThread<ShardSetup, ShardCommand, ShardMessage>;
 
 export interface RedirectState {
   readonly thread: RedirectSupervisor;
@@ -177,7 +177,7 @@ export class EngineThreads {
   tellDelivered(block: number): void {
     if (block === this.#deliveredBlock) return;
     this.#deliveredBlock = block;
-    for (const { thread } of this.shards) thread.tell({ kind: 'delivered', block });
+    for (const { thread } of this.shards) thread.send({ kind: 'delivered', block });
   }
 
   /** Asks the owners of these codes to remove their numbers; may be lost with a thread. */
@@ -185,7 +185,7 @@ export class EngineThreads {
     const count = this.shards.length;
     for (const [index, { thread }] of this.shards.entries()) {
       const own = codes.filter(({ codeNo }) => partitionOf(codeNo) % count === index);
-      if (own.length > 0) thread.tell({ kind: 'expire', codes: own });
+      if (own.length > 0) thread.send({ kind: 'expire', codes: own });
     }
   }
 
@@ -235,7 +235,7 @@ export class EngineThreads {
         rawRetentionDays,
         deliveredBlock: this.#deliveredBlock,
       }),
-      onReport: (report) => this.#onShardReport(state, report),
+      onMessage: (report) => this.#onShardReport(state, report),
       onDeath: (reason, restarts) => {
         log.error({ shard, reason, restarts }, 'a shard thread died, starting it again');
         this.#onShardsFailed?.(new Error(`Cannot start a shard: ${reason}`));
@@ -258,7 +258,7 @@ export class EngineThreads {
     return state;
   }
 
-  #onShardReport(state: ShardState, report: ShardReport): void {
+  #onShardReport(state: ShardState, report: ShardMessage): void {
     if (report.kind === 'caught-up') {
       state.isCaughtUp = true;
       this.#onCaughtUp?.();
@@ -332,7 +332,7 @@ export class EngineThreads {
         syncIntervalMs,
         drainMsMax,
       }),
-      onReport: (report) => this.#onRedirectReport(state, report),
+      onMessage: (report) => this.#onRedirectReport(state, report),
       onDeath: (reason, restarts) => {
         log.error({ thread: index, reason, restarts }, 'a redirect thread died, starting it again');
         carryOver(state);
@@ -350,7 +350,7 @@ export class EngineThreads {
     return state;
   }
 
-  #onRedirectReport(state: RedirectState, report: RedirectReport): void {
+  #onRedirectReport(state: RedirectState, report: RedirectMessage): void {
     if (report.kind === 'listening') {
       state.isListening = true;
       this.#port = report.port;

@@ -1,4 +1,4 @@
-/** What the control thread and a redirect thread tell each other. */
+/** What the control thread and a redirect thread send each other. */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { ErrorPageKind } from './pages.ts';
@@ -11,7 +11,7 @@ export const latencyRange = {
   numberOfSignificantValueDigits: 2,
 } as const;
 
-export interface RedirectThread {
+export interface RedirectSetup {
   /** Also the number of its journal and its place among the link table's readers. */
   readonly thread: number;
   readonly host: string;
@@ -36,7 +36,7 @@ export interface RedirectThread {
   readonly drainMsMax: number;
 }
 
-export type RedirectRequest = { readonly kind: 'drain' };
+export type RedirectCommand = { readonly kind: 'drain' };
 
 export interface RedirectFigures {
   readonly redirects: number;
@@ -48,11 +48,11 @@ export interface RedirectFigures {
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
-  /** Latencies since the last report, compressed by hdr-histogram. */
+  /** Latencies since the last message, compressed by hdr-histogram. */
   readonly latency: string;
 }
 
-export type RedirectReport =
+export type RedirectMessage =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'cannot-listen'; readonly reason: string }
   | { readonly kind: 'figures'; readonly figures: RedirectFigures }

@@ -13,24 +13,24 @@ import { JournalTails } from '../scans/journal/tails.ts';
 import { JournalWriter } from '../scans/journal/writer.ts';
 import { BotReasons } from '../scans/visitor/bot.ts';
 import { systemClock } from '../system-clock.ts';
-import { openThreadLine } from '../workers/thread-setup.ts';
+import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
 import {
   latencyRange,
-  type RedirectReport,
-  type RedirectRequest,
-  type RedirectThread,
+  type RedirectMessage,
+  type RedirectCommand,
+  type RedirectSetup,
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
 
-const reportMs = 1_000;
+const figuresMs = 1_000;
 const drainPollMs = 25;
 
-const line = openThreadLine<RedirectThread, RedirectReport, RedirectRequest>();
-const { setup, send } = line;
+const channel = openThreadChannel<RedirectSetup, RedirectMessage, RedirectCommand>();
+const { setup, send } = channel;
 
 const addresses = new ScannerAddresses(
   new ClientAddresses(setup.trustedProxies),
@@ -60,7 +60,7 @@ const redirect = new Redirect({
   latency,
 });
 
-function figures(): RedirectReport & { kind: 'figures' } {
+function figures(): RedirectMessage & { kind: 'figures' } {
   const encoded = latency.totalCount === 0 ? '' : encodeIntoCompressedBase64(latency);
   latency.reset();
   return {
@@ -104,7 +104,7 @@ const syncTimer = setInterval(() => {
   if (journal.waitingScans > 0) journal.retry();
   journal.sync().catch(() => undefined);
 }, setup.syncIntervalMs);
-const reportTimer = setInterval(() => send(figures()), reportMs);
+const figuresTimer = setInterval(() => send(figures()), figuresMs);
 
 async function drain(): Promise<void> {
   if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket);
@@ -114,10 +114,10 @@ async function drain(): Promise<void> {
   }
   app.close();
   clearInterval(syncTimer);
-  clearInterval(reportTimer);
+  clearInterval(figuresTimer);
   await journal.close();
   send({ ...figures(), kind: 'stopped' });
   process.exit(0);
 }
 
-line.onRequest(() => void drain());
+channel.onCommand(() => void drain());

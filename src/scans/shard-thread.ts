@@ -1,9 +1,9 @@
-/** What the control thread and a shard's thread tell each other. */
+/** What the control thread and a shard's thread send each other. */
 import type { ExpiredCode } from '../model/code.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 
-export interface ShardThread {
+export interface ShardSetup {
   readonly shard: number;
   readonly shards: number;
   readonly storeFile: string;
@@ -19,12 +19,12 @@ export interface ShardThread {
   readonly deliveredBlock: number;
 }
 
-export type ShardRequest =
+export type ShardCommand =
   | { readonly kind: 'stop' }
   | { readonly kind: 'delivered'; readonly block: number }
   | { readonly kind: 'expire'; readonly codes: readonly ExpiredCode[] };
 
-export type ShardReport =
+export type ShardMessage =
   | { readonly kind: 'caught-up' }
   /** Asked for by `expire`: nothing of these codes is left in the store. */
   | { readonly kind: 'expired'; readonly codeNos: readonly number[] }

@@ -1,22 +1,22 @@
 /**
- * Thread entry of a shard: runs its turns and reports to the control thread.
- * A turn that fails is tried again after `retryMs`; what is not readable is a defect and ends the thread.
+ * Thread entry of a shard: runs its cycles and sends its figures to the control thread.
+ * A cycle that fails is retried after `retryMs`; an unreadable record is a defect and ends the thread.
  */
 import { Failure } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
-import { openThreadLine } from '../workers/thread-setup.ts';
+import { openThreadChannel } from '../workers/thread-setup.ts';
 import { JournalTails } from './journal/tails.ts';
 import { Shard } from './shard.ts';
-import type { ShardReport, ShardRequest, ShardThread } from './shard-thread.ts';
+import type { ShardMessage, ShardCommand, ShardSetup } from './shard-thread.ts';
 import { openVisitor } from './visitor/visitor.ts';
 
 /** Between two tries of a commit that the disk refused. */
 const retryMs = 500;
-const reportMs = 1_000;
+const figuresMs = 1_000;
 
-const line = openThreadLine<ShardThread, ShardReport, ShardRequest>();
-const { setup, send } = line;
+const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
+const { setup, send } = channel;
 
 const store = openScanStore(setup.storeFile);
 const shard = new Shard({
@@ -28,10 +28,10 @@ const shard = new Shard({
 });
 let isStopping = false;
 let isCaughtUp = false;
-let isReporting = false;
+let isReadingConsumed = false;
 let timer: NodeJS.Timeout | undefined;
 let fault: string | undefined;
-let reportedScans = 0;
+let announcedScans = 0;
 
 function turn(): void {
   let waitMs = setup.windowMs;
@@ -39,8 +39,8 @@ function turn(): void {
     const startedMs = systemClock.monotonicMs();
     const hasMore = shard.turn();
     fault = undefined;
-    if (shard.committedScans !== reportedScans) {
-      reportedScans = shard.committedScans;
+    if (shard.committedScans !== announcedScans) {
+      announcedScans = shard.committedScans;
       send({ kind: 'committed' });
     }
     waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
@@ -65,12 +65,12 @@ function stop(): void {
   });
 }
 
-function report(): void {
+function sendFigures(): void {
   send({ kind: 'figures', figures: shard.figures(), fault });
   const expired = shard.expiry.takeDone();
   if (expired.length > 0) send({ kind: 'expired', codeNos: expired });
-  if (isReporting) return;
-  isReporting = true;
+  if (isReadingConsumed) return;
+  isReadingConsumed = true;
   void shard
     .consumed()
     .then((consumed) => send({ kind: 'consumed', consumed }))
@@ -78,22 +78,22 @@ function report(): void {
       fault = error instanceof Error ? error.message : String(error);
     })
     .finally(() => {
-      isReporting = false;
+      isReadingConsumed = false;
     });
 }
 
-line.onRequest((request) => {
-  if (request.kind === 'delivered') {
-    shard.delivered(request.block);
+channel.onCommand((command) => {
+  if (command.kind === 'delivered') {
+    shard.delivered(command.block);
     return;
   }
-  if (request.kind === 'expire') {
-    shard.expiry.add(request.codes);
+  if (command.kind === 'expire') {
+    shard.expiry.add(command.codes);
     return;
   }
   isStopping = true;
   clearTimeout(timer);
   turn();
 });
-setInterval(report, reportMs).unref();
+setInterval(sendFigures, figuresMs).unref();
 turn();

@@ -1,30 +1,30 @@
 /**
- * A thread that must always be there: started, listened to, and started again when it dies.
+ * A thread that must always run: started, and started again when it dies.
  *
- * The setup is made anew for every start, for a successor begins where the store and the journal say,
- * not where its predecessor began. Restarts wait a little longer each time, up to a second; a thread that
- * has run for a while starts again at once.
+ * Every start makes a new setup, because a successor begins where the store and the journal end,
+ * not where its predecessor began. Each restart waits twice as long as the last, up to a second; a thread
+ * that has run for ten seconds restarts at once.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../model/clock.ts';
 
 const restartMsMax = 1_000;
 const restartMsFirst = 20;
-/** Having run this long, a thread's death counts as the first again. */
+/** The death of a thread that has run this long counts as a first one. */
 const healthyMs = 10_000;
 
-export interface ThreadOptions<Setup, Report> {
+export interface SupervisedThreadOptions<Setup, Message> {
   readonly file: URL;
-  /** Called before each start; may wait. */
+  /** Called before each start. */
   readonly setup: () => Promise<Setup> | Setup;
-  readonly onReport: (report: Report) => void;
-  /** Told why the thread ended, before it is started again. */
+  readonly onMessage: (message: Message) => void;
+  /** Called with the reason why the thread ended, before it is started again. */
   readonly onDeath: (reason: string, restarts: number) => void;
   readonly clock: Clock;
 }
 
-export class SupervisedThread<Setup, Request, Report> {
-  readonly #options: ThreadOptions<Setup, Report>;
+export class SupervisedThread<Setup, Command, Message> {
+  readonly #options: SupervisedThreadOptions<Setup, Message>;
   #worker: Worker | undefined;
   #isStopping = false;
   #restartTimer: NodeJS.Timeout | undefined;
@@ -32,19 +32,19 @@ export class SupervisedThread<Setup, Request, Report> {
   #ended: Promise<void> = Promise.resolve();
   restarts = 0;
 
-  constructor(options: ThreadOptions<Setup, Report>) {
+  constructor(options: SupervisedThreadOptions<Setup, Message>) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    const { file, setup, onReport, clock } = this.#options;
+    const { file, setup, onMessage, clock } = this.#options;
     const workerData = await setup();
     if (this.#isStopping) return;
     const worker = new Worker(file, { workerData });
     this.#worker = worker;
     const startedMs = clock.monotonicMs();
-    let reason = 'it ended without a word';
-    worker.on('message', (report: Report) => onReport(report));
+    let reason = 'it ended without an error';
+    worker.on('message', (message: Message) => onMessage(message));
     worker.on('error', (error: unknown) => {
       reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
@@ -57,21 +57,22 @@ export class SupervisedThread<Setup, Request, Report> {
     });
   }
 
-  tell(request: Request): void {
-    this.#worker?.postMessage(request);
+  /** Lost where the thread is dead: its successor starts from the setup. */
+  send(command: Command): void {
+    this.#worker?.postMessage(command);
   }
 
-  /** Ends the thread by asking; cut off after `msMax`. Resolves when it is gone. */
-  async stop(request: Request, msMax: number): Promise<void> {
+  /** Sends the command that ends the thread; cuts it off after `msMax`. Resolves when it has ended. */
+  async stop(command: Command, msMax: number): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#restartTimer);
-    this.tell(request);
+    this.send(command);
     const cutOff = setTimeout(() => void this.#worker?.terminate(), msMax);
     await this.#ended;
     clearTimeout(cutOff);
   }
 
-  /** @param ranMs 0 when it did not even start: a setup that fails for long must not be tried faster */
+  /** @param ranMs 0 when it did not start: a setup that takes long to fail must not be retried faster */
   #restart(reason: string, ranMs: number): void {
     if (this.#isStopping) return;
     const { onDeath } = this.#options;

@@ -1,23 +1,27 @@
 /**
- * The thread's side of `SupervisedThread`: what it was started with, and the port to its supervisor.
- * The one place that believes what another thread sent: both ends are built from the same type.
+ * The thread's side of `SupervisedThread`: its setup, and the channel to its supervisor.
+ * The one place that trusts the type of a message: both ends are built from it.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 
-export interface ThreadLine<Setup, Report, Request> {
+export interface ThreadChannel<Setup, Message, Command> {
   readonly setup: Setup;
-  readonly send: (report: Report) => void;
-  readonly onRequest: (handle: (request: Request) => void) => void;
+  readonly send: (message: Message) => void;
+  readonly onCommand: (handle: (command: Command) => void) => void;
 }
 
 /** @throws Error when this is not a thread */
-export function openThreadLine<Setup, Report, Request>(): ThreadLine<Setup, Report, Request> {
+export function openThreadChannel<Setup, Message, Command>(): ThreadChannel<
+  Setup,
+  Message,
+  Command
+> {
   const port: MessagePort | null = parentPort;
-  if (port === null) throw new Error('Cannot open a thread line: this is the main thread');
+  if (port === null) throw new Error('Cannot open a thread channel: this is the main thread');
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     setup: workerData as Setup,
-    send: (report) => port.postMessage(report),
-    onRequest: (handle) => port.on('message', handle),
+    send: (message) => port.postMessage(message),
+    onCommand: (handle) => port.on('message', handle),
   };
 }

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
 import type {
   RedirectFigures,
-  RedirectReport,
-  RedirectRequest,
-  RedirectThread,
+  RedirectMessage,
+  RedirectCommand,
+  RedirectSetup,
 } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
@@ -33,9 +33,9 @@ export interface JournaledScan {
 export interface RedirectHarnessOptions {
   readonly threads?: number;
   readonly file?: URL;
-  readonly durability?: RedirectThread['durability'];
+  readonly durability?: RedirectSetup['durability'];
   readonly trustedProxies?: readonly string[];
-  readonly trustedProxyHeader?: RedirectThread['trustedProxyHeader'];
+  readonly trustedProxyHeader?: RedirectSetup['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
 }
 
@@ -54,7 +54,7 @@ export interface RedirectHarness {
   readonly close: () => Promise<void>;
 }
 
-type Supervisor = SupervisedThread<RedirectThread, RedirectRequest, RedirectReport>;
+type Supervisor = SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
 
 /** What is the same for all threads of a rig. */
 const settings = (options: RedirectHarnessOptions) => ({
@@ -108,10 +108,10 @@ export async function startRedirects(
           journalPosition: recoverJournal(folder, 0).position,
           tails: tails.memory,
         }),
-        onReport: (report) => {
-          if (report.kind === 'listening') resolve(void (lives += 1));
-          if (report.kind === 'cannot-listen') reject(new Error(report.reason));
-          if (report.kind === 'stopped') stopped.push(report.figures);
+        onMessage: (message) => {
+          if (message.kind === 'listening') resolve(void (lives += 1));
+          if (message.kind === 'cannot-listen') reject(new Error(message.reason));
+          if (message.kind === 'stopped') stopped.push(message.figures);
         },
         onDeath: (reason) => deaths.push(reason),
       });
@@ -131,7 +131,7 @@ export async function startRedirects(
     stopped,
     scans: () =>
       supervisors.flatMap((_, at) => readScans(journalFolder(root, at), tails.position(at))),
-    tell: (thread, request) => supervisors[thread]!.tell(request as RedirectRequest),
+    tell: (thread, request) => supervisors[thread]!.send(request as RedirectCommand),
     drain,
     close: async () => {
       if (!isDrained) await drain();

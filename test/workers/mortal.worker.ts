@@ -1,13 +1,13 @@
-/** A thread that does what it is told: answers, or ends in one way or another. */
-import { openThreadLine } from '../../src/workers/thread-setup.ts';
+/** A thread that answers each command, or ends in one of five ways. */
+import { openThreadChannel } from '../../src/workers/thread-setup.ts';
 
-const line = openThreadLine<{ number: number }, string, string>();
-line.send(`started ${line.setup.number}`);
-line.onRequest((request) => {
-  if (request === 'throw') throw new Error('thrown for the test');
-  if (request === 'reject') void Promise.reject(new Error('rejected for the test'));
-  if (request === 'exit') process.exit(7);
-  if (request === 'stop') process.exit(0);
-  if (request === 'hang') for (;;);
-  line.send(`answer to ${request}`);
+const channel = openThreadChannel<{ number: number }, string, string>();
+channel.send(`started ${channel.setup.number}`);
+channel.onCommand((command) => {
+  if (command === 'throw') throw new Error('thrown for the test');
+  if (command === 'reject') void Promise.reject(new Error('rejected for the test'));
+  if (command === 'exit') process.exit(7);
+  if (command === 'stop') process.exit(0);
+  if (command === 'hang') for (;;);
+  channel.send(`answer to ${command}`);
 });

@@ -1,4 +1,4 @@
-/** A supervised thread is always there: started again with a fresh setup, until it is told to stop. */
+/** A supervised thread always runs: it restarts with a new setup until it is stopped. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -13,32 +13,32 @@ function create(
   setup: (starts: number) => { number: number } = (number) => ({ number }),
   clock: Clock = systemClock,
 ) {
-  const reports: string[] = [];
+  const messages: string[] = [];
   const deaths: string[] = [];
   let starts = 0;
   thread = new SupervisedThread({
     file,
     setup: () => setup(++starts),
-    onReport: (report: string) => reports.push(report),
+    onMessage: (message: string) => messages.push(message),
     onDeath: (reason) => deaths.push(reason),
     clock,
   });
-  return { thread, reports, deaths, starts: () => starts };
+  return { thread, messages, deaths, starts: () => starts };
 }
 
 describe('SupervisedThread', () => {
   it.each([
     ['throw', 'thrown for the test'],
     ['reject', 'rejected for the test'],
-    ['exit', 'ended without a word'],
+    ['exit', 'ended without an error'],
   ])('starts again after %s, with a setup of its own', async (end, reason) => {
-    const { thread, reports, deaths } = create();
+    const { thread, messages, deaths } = create();
     await thread.start();
     for (let round = 1; round <= 3; round++) {
-      await expect.poll(() => reports, soon).toContain(`started ${round}`);
-      thread.tell(`ping ${round}`);
-      await expect.poll(() => reports, soon).toContain(`answer to ping ${round}`);
-      thread.tell(end);
+      await expect.poll(() => messages, soon).toContain(`started ${round}`);
+      thread.send(`ping ${round}`);
+      await expect.poll(() => messages, soon).toContain(`answer to ping ${round}`);
+      thread.send(end);
       await expect.poll(() => deaths.length, soon).toBe(round);
       expect(deaths.at(-1)).toContain(reason);
       expect(thread.restarts).toBe(round);
@@ -46,13 +46,13 @@ describe('SupervisedThread', () => {
   });
 
   it('goes on trying when a setup fails', async () => {
-    const { thread, reports, deaths } = create((number) => {
+    const { thread, messages, deaths } = create((number) => {
       if (number === 2 || number === 3) throw new Error('no setup yet');
       return { number };
     });
     await thread.start();
-    thread.tell('exit');
-    await expect.poll(() => reports, soon).toContain('started 4');
+    thread.send('exit');
+    await expect.poll(() => messages, soon).toContain('started 4');
     expect(deaths.filter((reason) => reason.includes('no setup yet')).length).toBe(2);
   });
 
@@ -69,13 +69,13 @@ describe('SupervisedThread', () => {
       { now: () => ms, monotonicMs: () => ms },
     );
     await thread.start();
-    thread.tell('exit');
+    thread.send('exit');
     await expect.poll(() => failuresAtMs.length, soon).toBeGreaterThanOrEqual(4);
     expect(failuresAtMs[3]! - failuresAtMs[0]!).toBeGreaterThan(40 + 80 + 160 - 10);
     expect(deaths.length).toBeGreaterThanOrEqual(4);
   });
 
-  it('tells whoever starts it first when the setup fails', async () => {
+  it('refuses its first start when the setup fails', async () => {
     const { thread } = create(() => {
       throw new Error('cannot set up');
     });
@@ -91,20 +91,20 @@ describe('SupervisedThread', () => {
   });
 
   it('is cut off when it does not stop', async () => {
-    const { thread, reports } = create();
+    const { thread, messages } = create();
     await thread.start();
-    await expect.poll(() => reports, soon).toContain('started 1');
-    thread.tell('hang');
-    thread.tell('ping');
-    // It hears nothing any more: without the cut this would never end.
+    await expect.poll(() => messages, soon).toContain('started 1');
+    thread.send('hang');
+    thread.send('ping');
+    // It reads no message any more: without the cut-off this would never end.
     await thread.stop('stop', 200);
-    expect(reports).toEqual(['started 1']);
+    expect(messages).toEqual(['started 1']);
   });
 
   it('does not start once more when it is stopped between death and restart', async () => {
     const { thread, deaths, starts } = create();
     await thread.start();
-    thread.tell('exit');
+    thread.send('exit');
     await expect.poll(() => deaths.length, { ...soon, interval: 1 }).toBe(1);
     await thread.stop('stop', 20_000);
     const before = starts();
