@@ -1,0 +1,78 @@
+/** config/README.md has every setting with its default and its variable, and none besides. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { environmentName, loadConfig } from '../src/config.ts';
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+const defaults: unknown = JSON.parse(read('../config/default.json'));
+
+/** Leaves of the settings by their path; a list is a leaf. */
+function leaves(value: unknown, path: readonly string[] = []): Map<string, unknown> {
+  const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isGroup) return new Map([[path.join('.'), value]]);
+  return new Map(
+    Object.entries(value).flatMap(([key, child]) => [...leaves(child, [...path, key])]),
+  );
+}
+
+const rows = [
+  ...read('../config/README.md').matchAll(/^\| `([\w.*]+)` \| (.+?) \| `(.+?)` \| .+ \|$/gm),
+];
+
+test('the table has each setting of the schema once', () => {
+  const settings = [...leaves(defaults).keys()];
+  expect([...leaves(loadConfig(undefined, {})).keys()].sort()).toEqual(settings.toSorted());
+  const named = rows.flatMap(([, pattern = '']) =>
+    settings.filter((path) => covers(pattern, path)),
+  );
+  expect(named.toSorted()).toEqual(settings.toSorted());
+});
+
+test('each row has the default and the variable of its setting', () => {
+  const written = rows.map(([, path, value, variable]) => ({ path, value, variable }));
+  const expected = rows.map(([, path = '']) => {
+    const covered = [...leaves(defaults)].filter(([setting]) => covers(path, setting));
+    const texts = covered.map(([setting, value]) => defaultText(setting, value));
+    const isUniform = texts.every((text) => text === texts[0]);
+    const value = isUniform ? texts[0] : plain(texts);
+    return { path, value, variable: environmentName(path.split('.')) };
+  });
+  expect(written).toEqual(expected);
+});
+
+/** `billing.prices.pro.*` stands for the settings of each interval. */
+function covers(pattern: string, setting: string): boolean {
+  const parts = setting.split('.');
+  const wanted = pattern.split('.');
+  return (
+    parts.length === wanted.length &&
+    wanted.every((part, index) => part === '*' || part === parts[index])
+  );
+}
+
+const plain = (texts: readonly string[]): string => texts.join(', ').replaceAll('`', '');
+
+/** A default as the table has it: bytes and times in the largest unit that divides them. */
+function defaultText(setting: string, value: unknown): string {
+  if (value === '') return 'empty';
+  if (Array.isArray(value)) {
+    return value.length === 0 ? 'none' : plain(value.map((one) => defaultText(setting, one)));
+  }
+  const units = setting.includes('Bytes') ? sizes : /Ms(Max)?$/.test(setting) ? times : [];
+  const number = Number(value);
+  const unit = units.find(([, one]) => number % one === 0);
+  return unit === undefined ? `\`${String(value)}\`` : `${number / unit[1]} ${unit[0]}`;
+}
+
+type Unit = readonly [name: string, amount: number];
+const sizes: readonly Unit[] = [
+  ['GiB', 1024 ** 3],
+  ['MiB', 1024 ** 2],
+  ['KiB', 1024],
+];
+const times: readonly Unit[] = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+];
