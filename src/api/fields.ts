@@ -69,5 +69,7 @@ export const pageQuery = {
 
 /** A route without query parameters. */
 export const noQuery = z.object({});
+/** A POST that says everything by its address: no body, or `{}`. */
+export const emptyBody = z.strictObject({}).optional();
 /** A route without a body. */
 export const noBody = z.undefined();

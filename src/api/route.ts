@@ -7,6 +7,7 @@ import type { KeptHeader } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
+import { noBody, noQuery } from './fields.ts';
 import { parseJson } from './json.ts';
 import type { OperationId } from './roles.ts';
 import type { Session } from '../workspaces/sessions.ts';
@@ -52,6 +53,8 @@ export interface Call<Query, Body, Who = Actor> {
   readonly session: Session | undefined;
   readonly clientAddress: string;
   readonly params: Readonly<Record<string, string>>;
+  /** The path's parameter, where it has one: the id of the resource. */
+  readonly id: string;
   readonly query: Query;
   readonly body: Body;
   readonly header: (name: KeptHeader) => string | undefined;
@@ -97,62 +100,60 @@ export interface Route extends RouteDescription {
   run(call: RawCall): Promise<Result | StreamedResult>;
 }
 
-type Specification<Q extends z.ZodObject, B extends z.ZodType> = RouteDescription & {
-  readonly query: Q;
-  readonly body: B;
+type AnyResult = Result | StreamedResult;
+
+type Specification<Q extends z.ZodObject, B extends z.ZodType, Who> = RouteDescription & {
+  /** None when absent. */
+  readonly query?: Q;
+  /** None when absent. */
+  readonly body?: B;
   /** Faults that the schema cannot see, looked for when the schema has found some: all come at once. */
-  readonly alsoCheck?: (raw: unknown, actor: Actor, id: string) => readonly Fault[];
-  readonly handle: (
-    call: Call<z.output<Q>, z.output<B>>,
-  ) => Promise<Result | StreamedResult> | Result | StreamedResult;
+  readonly alsoCheck?: (raw: unknown, actor: Who, id: string) => readonly Fault[];
+  readonly handle: (call: Call<z.output<Q>, z.output<B>, Who>) => Promise<AnyResult> | AnyResult;
 };
 
-export function createRoute<Q extends z.ZodObject, B extends z.ZodType>(
-  specification: Specification<Q, B>,
+/** A route that needs no key: the actor is there when the request has one. */
+export function createPublicRoute<
+  Q extends z.ZodObject = typeof noQuery,
+  B extends z.ZodType = typeof noBody,
+>(specification: Specification<Q, B, Actor | undefined>): Route;
+export function createPublicRoute(
+  specification: Specification<z.ZodObject, z.ZodType, Actor | undefined>,
 ): Route {
-  const { handle, alsoCheck, ...description } = specification;
+  const { handle, alsoCheck, ...given } = specification;
+  const description = { query: noQuery, body: noBody, ...given };
   return {
     ...description,
-    run: async (call) => {
-      const { actor, params } = call;
-      if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
-      const query = readQuery(description.query, call.query);
-      const raw = takesBody(description) ? await readBody(call, description) : undefined;
-      const body = check(description.body, raw);
+    run: async ({ actor, params, header, keep, session, clientAddress, ...raw }) => {
+      const [id = ''] = Object.values(params);
+      const query = readQuery(description.query, raw.query);
+      const value = takesBody(description) ? await readBody(raw, description) : undefined;
+      const body = check(description.body, value);
       if (!body.ok) {
-        const more = alsoCheck?.(raw, actor, params.id ?? '') ?? [];
+        const more = alsoCheck?.(value, actor, id) ?? [];
         throw validationFailure(mergeFaults(body.faults, more), 'body');
       }
-      return handle({ ...callOf(call), actor, query, body: body.value });
+      const call = { actor, params, id, header, keep, session, clientAddress };
+      return handle({ ...call, query, body: body.value });
     },
   };
 }
 
-type PublicSpecification<B extends z.ZodType> = RouteDescription & {
-  readonly body: B;
-  readonly handle: (
-    call: Call<unknown, z.output<B>, Actor | undefined>,
-  ) => Promise<Result> | Result;
-};
-
-/** A route that needs no key: whoever is known comes along. */
-export function createPublicRoute<B extends z.ZodType>(
-  specification: PublicSpecification<B>,
-): Route {
-  const { handle, ...description } = specification;
-  return {
+/** A route whose actor the guard has let in. */
+export function createRoute<
+  Q extends z.ZodObject = typeof noQuery,
+  B extends z.ZodType = typeof noBody,
+>(specification: Specification<Q, B, Actor>): Route {
+  const { handle, alsoCheck, ...description } = specification;
+  const known = (actor: Actor | undefined): Actor => {
+    if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
+    return actor;
+  };
+  return createPublicRoute<Q, B>({
     ...description,
-    run: async (call) => {
-      const raw = takesBody(description) ? await readBody(call, description) : undefined;
-      const body = check(description.body, raw);
-      if (!body.ok) throw validationFailure(body.faults, 'body');
-      return handle({ ...callOf(call), actor: call.actor, query: undefined, body: body.value });
-    },
-  };
-}
-
-function callOf({ params, header, keep, session, clientAddress }: RawCall) {
-  return { params, header, keep, session, clientAddress };
+    ...(alsoCheck && { alsoCheck: (raw, actor, id) => alsoCheck(raw, known(actor), id) }),
+    handle: ({ actor, ...call }) => handle({ ...call, actor: known(actor) }),
+  });
 }
 
 /** One fault per path is enough; the schema's comes first. */
@@ -201,7 +202,10 @@ export function mediaTypeOf(contentType: string | undefined): { name: string; is
   return { name: name.trim(), isUtf8 };
 }
 
-async function readBody(call: RawCall, route: RouteDescription): Promise<unknown> {
+async function readBody(
+  call: Pick<RawCall, 'body' | 'contentType'>,
+  route: RouteDescription,
+): Promise<unknown> {
   if (!needsBody(route) && (await call.body()).length === 0) return undefined;
   const { method } = route;
   const { name, isUtf8 } = mediaTypeOf(call.contentType);

@@ -70,7 +70,7 @@ export class Billing {
   }
 
   /** @throws Failure not_found */
-  standing(workspaceNo: number): BillingStatus {
+  status(workspaceNo: number): BillingStatus {
     const workspace = this.#options.store.workspaces.get(workspaceNo);
     if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
     return { workspace, subscription: this.#book.find(workspaceNo) };
@@ -216,7 +216,7 @@ export class Billing {
       atProvider: async (provider, id) => await provider.resume(id),
       here: () => {
         this.#book.apply(workspaceNo, 'resume_asked');
-        kept(this.standing(workspaceNo));
+        kept(this.status(workspaceNo));
       },
     });
   }
@@ -262,7 +262,7 @@ export class Billing {
 
   #assertWanted(workspaceNo: number, plan: PaidPlan): void {
     transition(this.#book.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
-    if (this.standing(workspaceNo).workspace.plan !== plan) return;
+    if (this.status(workspaceNo).workspace.plan !== plan) return;
     throw new Failure(
       'conflict',
       `Cannot open a checkout: the workspace has the plan ${plan} already, expected another`,
@@ -288,7 +288,7 @@ export class Billing {
     const record = allowed();
     if (record.provider === 'stripe') await this.#news.act(allowed, act.atProvider);
     else await this.#options.store.environment.transaction(() => act.here(allowed()));
-    return this.standing(workspaceNo);
+    return this.status(workspaceNo);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Expected failures: one closed set, thrown by the domain rooms and mapped to HTTP in `api/problem.ts`.
+ * Expected failures: one closed set, thrown by the domain modules and mapped to HTTP in `api/problem.ts`.
  * Anything else that is thrown is a defect: logged, answered 500, never described to the client.
  */
 export type FailureCode =
@@ -50,4 +50,9 @@ export class Failure extends Error {
     this.faults = more.faults ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds;
   }
+}
+
+/** What every module answers about an id that names nothing, or nothing of this workspace. */
+export function notFound(what: string): Failure {
+  return new Failure('not_found', `There is no ${what} with this id`);
 }

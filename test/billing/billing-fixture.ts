@@ -78,7 +78,7 @@ export async function openTill(
       await office.restart();
       till.billing = make();
     },
-    plan: () => till.billing.standing(workspace.no).workspace.plan,
+    plan: () => till.billing.status(workspace.no).workspace.plan,
     told: () =>
       [...office.temporary.store.events.range({})].map(({ value }) => JSON.parse(value.body)),
     due: () => [...office.temporary.store.billing.subscriptionDue.keys({})],

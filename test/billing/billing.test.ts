@@ -100,10 +100,10 @@ describe('a change', () => {
     await till.billing.change(workspaceNo, { plan: 'business' });
     await till.billing.change(workspaceNo, { plan: 'business', interval: 'month' });
     expect(till.plan()).toBe('business');
-    const before = till.billing.standing(workspaceNo).subscription;
+    const before = till.billing.status(workspaceNo).subscription;
     till.office.clock.move(5 * dayMs);
     await till.billing.change(workspaceNo, { interval: 'year' });
-    const after = till.billing.standing(workspaceNo).subscription;
+    const after = till.billing.status(workspaceNo).subscription;
     expect(before?.periodEndMs).toBe(addMonths(before?.anchorMs ?? 0, 1));
     expect(after?.periodStartMs).toBe(till.office.clock.now());
     expect(after?.price.amount).toBe(990);
@@ -205,7 +205,7 @@ describe('a cancellation', () => {
     till.office.clock.move(32 * dayMs);
     await till.billing.tick();
     expect(till.plan()).toBe('enterprise');
-    expect(till.billing.standing(workspaceNo).subscription?.state).toBe('none');
+    expect(till.billing.status(workspaceNo).subscription?.state).toBe('none');
   });
 });
 
@@ -216,7 +216,7 @@ describe('time', () => {
     till.office.clock.set(Date.UTC(2026, 0, 31, 12));
     await till.subscribe('pro');
     const period = () => {
-      const record = till.billing.standing(workspaceNo).subscription;
+      const record = till.billing.status(workspaceNo).subscription;
       return [isoTime(record?.periodStartMs ?? 0), isoTime(record?.periodEndMs ?? 0)];
     };
     const at = (day: string): string => `${day}T12:00:00.000Z`;

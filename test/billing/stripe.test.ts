@@ -40,7 +40,7 @@ const send = async (type: string, subscription: Subscription): Promise<SignedEve
   await receive(event);
   return event;
 };
-const record = () => till.billing.standing(till.actor.workspaceNo).subscription;
+const record = () => till.billing.status(till.actor.workspaceNo).subscription;
 const kinds = (): string[] => till.told().map(({ event }) => event.replace('subscription.', ''));
 
 /** With another last digit. */

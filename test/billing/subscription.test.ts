@@ -113,7 +113,7 @@ describe('a random life', () => {
             await Promise.resolve(work()).catch((error: Error) => {
               expect(error.message).toMatch(/^Cannot /);
             });
-            const { subscription } = till.billing.standing(workspaceNo);
+            const { subscription } = till.billing.status(workspaceNo);
             const state = subscription?.state ?? 'none';
             expect(till.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
             expect(till.due()).toEqual(

@@ -1,65 +1,174 @@
 /**
- * /billing: what plans cost, the workspace's subscription, checkouts. Shapes in, records out; the rules
- * are the billing room's. Nothing here touches a redirect.
+ * /billing: what plans cost, the workspace's subscription, its checkouts. The rules are in billing/.
+ * Amounts are in major units. Nothing here touches a redirect.
  */
-import type { Billing } from '../../billing/billing.ts';
-import type { CheckoutRecord } from '../../model/billing.ts';
-import { isoTime } from '../../model/day.ts';
+import { z } from 'zod';
+import type { Billing, BillingStatus } from '../../billing/billing.ts';
+import type { Catalogue } from '../../billing/catalogue.ts';
 import {
-  cancelBody,
-  canceled,
-  changeBody,
-  checkout,
-  checkoutBody,
-  emptyBody,
-  planList,
-  portal,
-  received,
-  stripeEventBody,
-  subscription,
-  viewCheckout,
-  viewPlans,
-  viewSubscription,
-} from './billing-schemas.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
+  billingIntervals,
+  billingProviders,
+  type CheckoutRecord,
+  checkoutStates,
+  paidPlans,
+  subscriptionStates,
+} from '../../model/billing.ts';
+import { isoTime } from '../../model/day.ts';
+import { plans } from '../../model/workspace.ts';
+import { emptyBody, plainText, time } from '../fields.ts';
+import { created, getRoute, keptResult } from '../resource.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+
+const reasonLengthMax = 500;
+
+const paidPlan = z.enum(paidPlans).meta({ example: 'pro' });
+const interval = z.enum(billingIntervals).meta({ example: 'month' });
+const amount = z.number().min(0).meta({ description: 'In major units', example: 29 });
+const currency = z.string().meta({ description: 'ISO 4217', example: 'EUR' });
+const address = z.string().meta({ override: { type: 'string', format: 'uri' } });
+
+const checkoutBody = z.strictObject({ plan: paidPlan, interval }).meta({ id: 'CheckoutCreate' });
+
+const changeBody = z
+  .strictObject({ plan: paidPlan.optional(), interval: interval.optional() })
+  .refine((body) => body.plan !== undefined || body.interval !== undefined, {
+    message: 'Expected a plan, an interval, or both',
+  })
+  .meta({ id: 'SubscriptionChange' });
+
+const cancelBody = z
+  .strictObject({
+    reason: plainText(reasonLengthMax).optional().meta({
+      description: 'Why; goes into `subscription.canceled`',
+      example: 'The campaign is over',
+    }),
+  })
+  .optional();
+
+/** Only what tells an event from anything else: the signature says that the rest is Stripe's. */
+const stripeEventBody = z
+  .looseObject({ id: z.string(), type: z.string() })
+  .meta({ description: 'An event as Stripe sends it' });
+
+const planList = z
+  .object({
+    data: z.array(
+      z.object({
+        plan: z.enum(plans),
+        limits: z.object({
+          perMinute: z.int(),
+          perDay: z.int().nullable().meta({ description: 'null = no daily cap' }),
+        }),
+        prices: z
+          .array(z.object({ interval, amount, currency }))
+          .meta({ description: 'Empty for what is not sold here' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Plans' });
+
+const subscription = z
+  .object({
+    plan: z.enum(plans).meta({ description: 'The workspace’s plan now', example: 'pro' }),
+    status: z.enum(subscriptionStates).meta({ example: 'active' }),
+    interval: interval.optional(),
+    amount: amount.optional(),
+    currency: currency.optional(),
+    provider: z.enum(billingProviders).optional(),
+    currentPeriodStart: time.optional(),
+    currentPeriodEnd: time.optional(),
+    effectiveAt: time.optional().meta({ description: 'When a canceled plan becomes Free' }),
+    reason: z.string().optional().meta({ description: 'Why it was canceled', example: 'Moving' }),
+  })
+  .meta({ id: 'Subscription' });
+
+const canceled = z.object({
+  status: z.enum(subscriptionStates).meta({ example: 'canceling' }),
+  effectiveAt: time,
+});
+
+const checkout = z
+  .object({
+    id: z.string().meta({ example: 'chk_01k3zq8m4hd2v7c5x9ab' }),
+    url: address.meta({
+      description: 'Where it is paid, or shown',
+      example: 'https://example.com',
+    }),
+    status: z.enum(checkoutStates).meta({ example: 'open' }),
+    plan: paidPlan,
+    interval,
+    amount,
+    currency,
+    createdAt: time,
+    expiresAt: time,
+  })
+  .meta({ id: 'Checkout' });
+
+const portal = z.object({
+  url: address.meta({ example: 'https://billing.stripe.com/p/session/test' }),
+});
+const received = z.object({ received: z.literal(true) });
+
+function viewPlans(catalogue: Catalogue): z.input<typeof planList> {
+  const data = catalogue.offers().map(({ plan, limits, prices }) => ({
+    plan,
+    limits: { perMinute: limits.perMinute, perDay: limits.perDay ?? null },
+    prices: prices.map((price) => ({ ...price, currency: catalogue.currency })),
+  }));
+  return { data };
+}
+
+function viewSubscription({
+  workspace,
+  subscription: record,
+}: BillingStatus): z.input<typeof subscription> {
+  if (record === undefined || record.state === 'none') {
+    return { plan: workspace.plan, status: 'none' };
+  }
+  const { effectiveAtMs, reason } = record;
+  return {
+    plan: workspace.plan,
+    status: record.state,
+    interval: record.interval,
+    amount: record.price.amount,
+    currency: record.price.currency,
+    provider: record.provider,
+    currentPeriodStart: isoTime(record.periodStartMs),
+    currentPeriodEnd: isoTime(record.periodEndMs),
+    ...(effectiveAtMs === undefined ? {} : { effectiveAt: isoTime(effectiveAtMs) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function viewCheckout(record: CheckoutRecord): z.input<typeof checkout> {
+  const { id, url, state, plan, interval: every, price, createdAtMs, expiresAtMs } = record;
+  return {
+    id,
+    url,
+    status: state,
+    plan,
+    interval: every,
+    amount: price.amount,
+    currency: price.currency,
+    createdAt: isoTime(createdAtMs),
+    expiresAt: isoTime(expiresAtMs),
+  };
+}
 
 const tag = 'Billing';
 
 export function billingRoutes(billing: Billing): Route[] {
-  return [
-    listPlans(billing),
-    getSubscription(billing),
-    openCheckout(billing),
-    getCheckout(billing),
-    confirmCheckout(billing),
-    changeSubscription(billing),
-    cancelSubscription(billing),
-    resumeSubscription(billing),
-    openPortal(billing),
-    receiveStripeEvent(billing),
-  ];
-}
-
-function listPlans(billing: Billing): Route {
-  return createRoute({
-    method: 'GET',
+  const listPlans = getRoute({
     path: '/billing/plans',
     operationId: 'listPlans',
     tag,
     summary: 'List plans and prices',
     description: 'Every plan with its limits, the smallest first.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: planList, what: 'The plans' },
-    failures: [],
-    handle: () => jsonResult(200, viewPlans(billing.catalogue)),
+    schema: planList,
+    what: 'The plans',
+    read: () => viewPlans(billing.catalogue),
   });
-}
-
-function getSubscription(billing: Billing): Route {
-  return createRoute({
-    method: 'GET',
+  const getSubscription = getRoute({
     path: '/billing/subscription',
     operationId: 'getSubscription',
     tag,
@@ -67,12 +176,32 @@ function getSubscription(billing: Billing): Route {
     description:
       '`none` without a paid plan, `past_due` while a payment is late, `canceling` until the ' +
       'canceled plan becomes Free at `effectiveAt`. Redirects go on whatever it says.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: subscription, what: 'Where the workspace stands' },
-    failures: [],
-    handle: ({ actor }) => jsonResult(200, viewSubscription(billing.standing(actor.workspaceNo))),
+    schema: subscription,
+    what: 'Where the workspace stands',
+    read: ({ actor }) => viewSubscription(billing.status(actor.workspaceNo)),
   });
+  const getCheckout = getRoute({
+    path: '/billing/checkout/:id',
+    operationId: 'getCheckout',
+    tag,
+    summary: 'Get a checkout',
+    description: '`complete` once its plan has started; kept for 30 days.',
+    schema: checkout,
+    what: 'The checkout',
+    read: ({ actor, id }) => viewCheckout(billing.checkout(actor.workspaceNo, id)),
+  });
+  return [
+    listPlans,
+    getSubscription,
+    openCheckout(billing),
+    getCheckout,
+    confirmCheckout(billing),
+    changeSubscription(billing),
+    cancelSubscription(billing),
+    resumeSubscription(billing),
+    openPortal(billing),
+    receiveStripeEvent(billing),
+  ];
 }
 
 function openCheckout(billing: Billing): Route {
@@ -86,32 +215,15 @@ function openCheckout(billing: Billing): Route {
       'For a workspace without a subscription. Open `url` to pay, or, with the `manual` provider, ' +
       'to see it; it lasts 24 hours and replaces an open one. The plan starts with the payment or ' +
       'confirmation, which emits `subscription.created`.',
-    query: noQuery,
     body: checkoutBody,
     answer: { status: 201, schema: checkout, what: 'The checkout; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) => {
-      const opened = (record: CheckoutRecord): Result =>
-        jsonResult(201, viewCheckout(record), { Location: `/v1/billing/checkout/${record.id}` });
-      return opened(await billing.openCheckout(actor, body, (record) => keep(opened(record))));
-    },
-  });
-}
-
-function getCheckout(billing: Billing): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/billing/checkout/:id',
-    operationId: 'getCheckout',
-    tag,
-    summary: 'Get a checkout',
-    description: '`complete` once its plan has started; kept for 30 days.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: checkout, what: 'The checkout' },
-    failures: ['not_found'],
-    handle: ({ actor, params }) =>
-      jsonResult(200, viewCheckout(billing.checkout(actor.workspaceNo, params.id ?? ''))),
+    handle: async ({ actor, body, keep }) =>
+      await keptResult(
+        keep,
+        (record) => created('/billing/checkout', viewCheckout(record)),
+        (kept: (record: CheckoutRecord) => void) => billing.openCheckout(actor, body, kept),
+      ),
   });
 }
 
@@ -125,15 +237,15 @@ function confirmCheckout(billing: Billing): Route {
     description:
       'With the `manual` provider: says that the payment is settled between people. The plan starts ' +
       'at once. Emits `subscription.created`.',
-    query: noQuery,
     body: emptyBody,
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params, keep }) => {
-      const done = (record: CheckoutRecord): Result => jsonResult(200, viewCheckout(record));
-      const kept = (record: CheckoutRecord): void => keep(done(record));
-      return done(await billing.confirm(actor.workspaceNo, params.id ?? '', kept));
-    },
+    handle: async ({ actor, id, keep }) =>
+      await keptResult(
+        keep,
+        (record) => jsonResult(200, viewCheckout(record)),
+        (kept: (record: CheckoutRecord) => void) => billing.confirm(actor.workspaceNo, id, kept),
+      ),
   });
 }
 
@@ -147,7 +259,6 @@ function changeSubscription(billing: Billing): Route {
     description:
       'Takes effect at once, limits included; another interval begins a new period. Emits ' +
       '`subscription.updated` when something changed.',
-    query: noQuery,
     body: changeBody,
     answer: { status: 200, schema: subscription, what: 'The subscription as it is now' },
     failures: ['conflict', 'storage_full'],
@@ -166,7 +277,6 @@ function cancelSubscription(billing: Billing): Route {
     description:
       'The plan stays until the end of the paid period, then becomes Free. Emits ' +
       '`subscription.canceled` at once. Can be taken back until then.',
-    query: noQuery,
     body: cancelBody,
     answer: { status: 200, schema: canceled, what: 'It is canceled' },
     failures: ['conflict', 'storage_full'],
@@ -186,17 +296,15 @@ function resumeSubscription(billing: Billing): Route {
     tag,
     summary: 'Take a cancellation back',
     description: 'Before `effectiveAt`; afterwards a new checkout starts a new subscription.',
-    query: noQuery,
     body: emptyBody,
     answer: { status: 200, schema: subscription, what: 'The subscription, active again' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, keep }) => {
-      const resumed = (standing: Parameters<typeof viewSubscription>[0]): Result =>
-        jsonResult(200, viewSubscription(standing));
-      return resumed(
-        await billing.resume(actor.workspaceNo, (standing) => keep(resumed(standing))),
-      );
-    },
+    handle: async ({ actor, keep }) =>
+      await keptResult(
+        keep,
+        (status) => jsonResult(200, viewSubscription(status)),
+        (kept: (status: BillingStatus) => void) => billing.resume(actor.workspaceNo, kept),
+      ),
   });
 }
 
@@ -208,7 +316,6 @@ function openPortal(billing: Billing): Route {
     tag,
     summary: 'Open the customer portal',
     description: 'With Stripe: a link, good for a few minutes, to invoices and means of payment.',
-    query: noQuery,
     body: emptyBody,
     answer: { status: 201, schema: portal, what: 'The link; Location is the same' },
     failures: ['conflict', 'idempotency_conflict'],
@@ -219,7 +326,7 @@ function openPortal(billing: Billing): Route {
   });
 }
 
-/** Reads no actor and no JSON of its own: the bytes, as they were signed, are the billing room's. */
+/** Has no actor and parses no JSON: the signature is over the bytes, which billing/ checks and reads. */
 function receiveStripeEvent(billing: Billing): Route {
   return {
     method: 'POST',
@@ -232,7 +339,6 @@ function receiveStripeEvent(billing: Billing): Route {
       'led to is stored; sent again, it has no second effect. Subscribe the endpoint to ' +
       '`checkout.session.completed`, `customer.subscription.updated`, ' +
       '`customer.subscription.deleted` and `invoice.payment_failed`.',
-    query: noQuery,
     body: stripeEventBody,
     answer: { status: 200, schema: received, what: 'It had its effect, or has none' },
     failures: ['invalid_signature', 'not_found', 'storage_full'],

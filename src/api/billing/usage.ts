@@ -4,8 +4,9 @@ import type { Codes } from '../../codes/codes.ts';
 import { isoTime } from '../../model/day.ts';
 import { limitsOf, plans } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { count, noBody, noQuery, time } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { count, time } from '../fields.ts';
+import { getRoute } from '../resource.ts';
+import type { Route } from '../route.ts';
 
 const window = z.object({
   used: count.meta({ description: 'Requests so far' }),
@@ -24,29 +25,27 @@ export interface UsageOptions {
 
 export function usageRoutes({ workspaces, codes }: UsageOptions): Route[] {
   return [
-    createRoute({
-      method: 'GET',
+    getRoute({
       path: '/billing/usage',
       operationId: 'getUsage',
       tag: 'Billing',
       summary: 'Get usage',
       description: 'Requests of this UTC minute and day against the limits, and how many codes.',
-      query: noQuery,
-      body: noBody,
-      answer: { status: 200, schema: usage, what: 'Usage now' },
-      failures: [],
-      handle: async ({ actor: { workspaceNo } }) => {
+      schema: usage,
+      what: 'Usage now',
+      read: async ({ actor: { workspaceNo } }) => {
         const workspace = workspaces.workspaces.find(workspaceNo);
-        if (workspace === undefined) throw new Error('Cannot tell usage: the workspace is missing');
+        if (workspace === undefined)
+          throw new Error('Cannot answer usage: the workspace is missing');
         const { minute, day } = workspaces.quota.usage(workspaceNo);
         const limits = limitsOf(workspace);
         const { total } = await codes.list(workspaceNo, { filter: {}, limit: 1, page: 1 });
-        return jsonResult(200, {
+        return {
           plan: workspace.plan,
           minute: viewWindow(minute, limits.perMinute),
           day: viewWindow(day, limits.perDay),
           qrCodes: total,
-        });
+        };
       },
     }),
   ];

@@ -11,7 +11,7 @@ import { parseId } from '../../model/ids.ts';
 import { day, seriesQuery, sharesQuery, totalsShape } from '../analytics/analytics-answers.ts';
 import { csvFormat } from '../csv.ts';
 import { count, pageQuery, plainText, queryDay, time } from '../fields.ts';
-import { pageSchema } from '../short-list.ts';
+import { pageSchema } from '../resource.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;

@@ -18,7 +18,6 @@ import { parseId } from '../../model/ids.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { EventFeed, type FeedFilter, parsePlace } from './event-feed.ts';
-import { noBody } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanReport } from '../services.ts';
 
@@ -103,7 +102,6 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     description:
       'Server-sent events, from now on or from the last id. Costs one request, however long it lasts.',
     query,
-    body: noBody,
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     failures: [],
     handle: ({ actor, session, clientAddress, query: asked, header }) => {

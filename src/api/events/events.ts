@@ -13,8 +13,9 @@ import { eventKinds, type EventEnvelope, type EventKind } from '../../model/even
 import { Failure } from '../../model/failure.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import { noBody, queryInteger, time } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { queryInteger, time } from '../fields.ts';
+import { getRoute } from '../resource.ts';
+import type { Route } from '../route.ts';
 import type { ScanReport } from '../services.ts';
 
 /** Rows of the outbox read at once, and batches read for one page when a filter drops most of them. */
@@ -72,24 +73,22 @@ export interface EventsOptions {
 }
 
 export function eventRoutes({ outbox, report }: EventsOptions): Route[] {
-  const list = createRoute({
-    method: 'GET',
+  const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
     tag: 'Events',
     summary: 'List events',
     description: 'What happened in the workspace, newest first, as webhooks would carry it.',
     query,
-    body: noBody,
-    answer: { status: 200, schema: eventPage, what: 'A page of events' },
-    failures: [],
-    handle: ({ actor, query: { type, limit, cursor } }) => {
+    schema: eventPage,
+    what: 'A page of events',
+    read: ({ actor, query: { type, limit, cursor } }) => {
       const place = cursor === undefined ? {} : parseCursor(cursor);
       const page = readPage(outbox, report, actor.workspaceNo, type, limit, place);
-      return jsonResult(200, { data: page.data, limit, nextCursor: page.next });
+      return { data: page.data, limit, nextCursor: page.next };
     },
   });
-  return [list];
+  return [listEvents];
 }
 
 function readPage(

@@ -5,11 +5,10 @@ import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
 import { deliveryPageResult, shown } from './delivery-page.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { nothing } from '../workspaces/people-schemas.ts';
+import { emptyBody, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { pageSchema } from '../short-list.ts';
+import { pageSchema } from '../resource.ts';
 import {
   acceptedDelivery,
   deadLetter,
@@ -69,7 +68,7 @@ function replayOne({ deliveries }: Webhooks): Route {
     description:
       'The same delivery goes out again, with the same event ids and bytes and all its retries.',
     query: noQuery,
-    body: nothing,
+    body: emptyBody,
     answer: { status: 202, schema: acceptedDelivery, what: 'It waits to be sent' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, params }) => {

@@ -2,11 +2,10 @@
  * /webhooks/…/deliveries: what was sent to an endpoint, every attempt of it, and the same once more.
  */
 import { deliveryPageResult, shown } from './delivery-page.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { nothing } from '../workspaces/people-schemas.ts';
+import { emptyBody, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { pageSchema } from '../short-list.ts';
+import { pageSchema } from '../resource.ts';
 import {
   acceptedDelivery,
   deliveriesQuery,
@@ -77,7 +76,7 @@ function sendAgain({ deliveries }: Webhooks): Route {
       'Makes another delivery of the same events and bytes, with retries of its own, whatever became of ' +
       'this one. Receivers know the events by their ids.',
     query: noQuery,
-    body: nothing,
+    body: emptyBody,
     answer: { status: 202, schema: acceptedDelivery, what: 'The new delivery; Location names it' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, params }) => {

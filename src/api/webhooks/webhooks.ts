@@ -10,10 +10,9 @@ import type { EndpointRecord } from '../../model/webhook.ts';
 import type { MadeEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { noBody, noQuery } from '../fields.ts';
-import { deleted } from '../workspaces/people-schemas.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { pageResult, pageSchema, shortListQuery } from '../short-list.ts';
+import { deleted, listRoute, pageSchema } from '../resource.ts';
 import {
   endpoint,
   endpointBody,
@@ -76,24 +75,16 @@ function createOne({ endpoints }: Webhooks): Route {
 }
 
 function listMany({ endpoints }: Webhooks): Route {
-  return createRoute({
-    method: 'GET',
+  return listRoute({
     path: '/webhooks',
     operationId: 'listWebhooks',
     tag,
     summary: 'List endpoints',
     description: 'Newest first, disabled ones too. Never their secrets.',
-    query: shortListQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('WebhookPage', endpoint), what: 'A page' },
-    failures: [],
-    handle: ({ actor, query }) =>
-      pageResult(
-        endpoints.list(actor.workspaceNo),
-        query,
-        ({ id }) => id,
-        (record) => view(endpoints, record),
-      ),
+    schema: pageSchema('WebhookPage', endpoint),
+    items: ({ actor }) => endpoints.list(actor.workspaceNo),
+    idOf: ({ id }) => id,
+    view: (record) => view(endpoints, record),
   });
 }
 

@@ -1,49 +1,89 @@
 /**
- * /api-keys: make, list, revoke, rotate. The secret is in the answer that makes it; rotation and
+ * /api-keys: create, list, revoke, rotate. The secret is only in the answer that makes it; rotation and
  * revocation touch no redirect.
  */
+import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
+import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
+import type { ApiKeyRecord } from '../../model/workspace.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { noBody, noQuery } from '../fields.ts';
-import {
-  apiKey,
-  apiKeyBody,
-  deleted,
-  madeApiKey,
-  rotateBody,
-  viewApiKey,
-} from './people-schemas.ts';
-import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
-import { pageResult, pageSchema, shortListQuery } from '../short-list.ts';
+import { moment, time } from '../fields.ts';
+import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { createRoute, type Result, type Route } from '../route.ts';
+import { name, role, timeOrNull, userId } from './people.ts';
+
+const overlapSecondsStandard = 86_400;
+const overlapSecondsMax = 30 * 86_400;
+
+const keyFields = {
+  id: z.string().meta({ example: 'key_01k3zq8m4hd2v7c5x9ab' }),
+  name: z.string().meta({ example: 'Till' }),
+  role,
+  userId: userId.meta({ description: 'Whom it speaks for' }),
+  createdAt: time,
+  lastUsedAt: time.nullable(),
+  expiresAt: time.nullable(),
+  revokedAt: time.nullable(),
+};
+const apiKey = z.object(keyFields).meta({ id: 'ApiKey' });
+const madeApiKey = z
+  .object({
+    ...keyFields,
+    key: z.string().meta({ description: 'The secret, shown this once', example: 'eyJhbGciOi…' }),
+  })
+  .meta({ id: 'MadeApiKey' });
+const apiKeyBody = z
+  .strictObject({
+    name,
+    role: role.default('editor'),
+    expiresAt: moment.nullable().default(null).meta({ description: 'Absent: it does not expire' }),
+  })
+  .meta({ id: 'ApiKeyCreate' });
+const rotateBody = z
+  .strictObject({
+    overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard),
+  })
+  .default({ overlapSeconds: overlapSecondsStandard })
+  .meta({ id: 'ApiKeyRotate' });
+
+function viewApiKey(record: ApiKeyRecord, lastUsedAtMs?: number) {
+  return {
+    id: record.id,
+    name: record.name,
+    role: record.role,
+    userId: record.userId,
+    createdAt: isoTime(record.createdAtMs),
+    lastUsedAt: timeOrNull(lastUsedAtMs),
+    expiresAt: timeOrNull(record.expiresAtMs),
+    revokedAt: timeOrNull(record.revokedAtMs),
+  };
+}
+
+function madeResult({ record, token }: MadeKey): Result {
+  return created('/api-keys', { ...viewApiKey(record), key: token });
+}
 
 const tag = 'API keys';
-const millisecondsPerSecond = 1_000;
 
 export interface ApiKeysOptions {
   readonly workspaces: WorkspaceServices;
   readonly clock: Clock;
 }
 
-export function apiKeyRoutes(options: ApiKeysOptions): Route[] {
-  const { workspaces } = options;
-  return [createOne(options), listMany(workspaces), deleteOne(workspaces), rotateOne(workspaces)];
-}
-
-function createOne({ workspaces: { keys }, clock }: ApiKeysOptions): Route {
-  return createRoute({
+export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): Route[] {
+  const createApiKey = createRoute({
     method: 'POST',
     path: '/api-keys',
     operationId: 'createApiKey',
     tag,
     summary: 'Create an API key',
     description: 'It speaks for you, with a role up to yours. The secret is shown this once.',
-    query: noQuery,
     body: apiKeyBody,
     answer: { status: 201, schema: madeApiKey, what: 'The key; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { name, role, expiresAt }, keep }) => {
+    handle: async ({ actor, body: { name: given, role: granted, expiresAt }, keep }) => {
       if (expiresAt !== null && expiresAt <= clock.now()) {
         const message = 'Expected a time in the future';
         const faults = [{ path: 'expiresAt', code: 'in_the_past', message }];
@@ -52,61 +92,36 @@ function createOne({ workspaces: { keys }, clock }: ApiKeysOptions): Route {
       const wanted = {
         workspaceNo: actor.workspaceNo,
         userId: actor.userId,
-        name,
-        role,
+        name: given,
+        role: granted,
         grantor: actor.role,
         ...(expiresAt === null ? {} : { expiresAtMs: expiresAt }),
       };
-      return created(await keys.create(wanted, (made) => keep(created(made))));
+      return await keptResult(keep, madeResult, (kept) => keys.create(wanted, kept));
     },
   });
-}
-
-function listMany({ keys }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'GET',
+  const listApiKeys = listRoute({
     path: '/api-keys',
     operationId: 'listApiKeys',
     tag,
     summary: 'List API keys',
     description: 'The workspace’s keys, revoked ones too, newest first. Never their secrets.',
-    query: shortListQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('ApiKeyPage', apiKey), what: 'A page' },
-    failures: [],
-    handle: ({ actor, query }) =>
-      pageResult(
-        keys.list(actor.workspaceNo).toReversed(),
-        query,
-        ({ id }) => id,
-        (record) => viewApiKey(record, keys.lastUsedAtMs(record.id)),
-      ),
+    schema: pageSchema('ApiKeyPage', apiKey),
+    items: ({ actor }) => keys.list(actor.workspaceNo).toReversed(),
+    idOf: ({ id }) => id,
+    view: (record) => viewApiKey(record, keys.lastUsedAtMs(record.id)),
   });
-}
-
-function deleteOne({ keys }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'DELETE',
+  const deleteApiKey = deleteRoute({
     path: '/api-keys/:id',
     operationId: 'deleteApiKey',
     tag,
     summary: 'Revoke an API key',
     description:
       'From the next request on it is refused. A key above your role is not yours to end.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: deleted, what: 'Revoked' },
-    failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const id = params.id ?? '';
-      await keys.revoke(actor.workspaceNo, id, actor.role);
-      return jsonResult(200, { deleted: true, id });
-    },
+    what: 'Revoked',
+    remove: async ({ workspaceNo, role: own }, id) => await keys.revoke(workspaceNo, id, own),
   });
-}
-
-function rotateOne({ keys }: WorkspaceServices): Route {
-  return createRoute({
+  const rotateApiKey = createRoute({
     method: 'POST',
     path: '/api-keys/:id/rotate',
     operationId: 'rotateApiKey',
@@ -115,19 +130,13 @@ function rotateOne({ keys }: WorkspaceServices): Route {
     description:
       'Makes a key in its place, with its name and role, for you. Both work for `overlapSeconds`, ' +
       'then the old one has expired.',
-    query: noQuery,
     body: rotateBody,
     answer: { status: 201, schema: madeApiKey, what: 'The new key; Location names it' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params, body: { overlapSeconds }, keep }) => {
-      const overlapMs = overlapSeconds * millisecondsPerSecond;
-      const kept = (made: MadeKey): void => keep(created(made));
-      return created(await keys.rotate(actor, params.id ?? '', overlapMs, kept));
-    },
+    handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
+      await keptResult(keep, madeResult, (kept) =>
+        keys.rotate(actor, id, overlapSeconds * 1_000, kept),
+      ),
   });
-}
-
-function created({ record, token }: MadeKey): Result {
-  const headers = { Location: `/v1/api-keys/${record.id}` };
-  return jsonResult(201, { ...viewApiKey(record, undefined), key: token }, headers);
+  return [createApiKey, listApiKeys, deleteApiKey, rotateApiKey];
 }

@@ -2,25 +2,72 @@
  * /team/invites: invite, list, withdraw, accept. The link goes out by mail where a mail server is
  * configured, after the commit; else it is in the answer, once.
  */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import type { Actor, InviteRecord } from '../../model/workspace.ts';
+import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import type { MadeInvite } from '../../workspaces/invites.ts';
-import type { Actor } from '../../model/workspace.ts';
-import { noBody, noQuery } from '../fields.ts';
-import {
-  acceptBody,
-  deleted,
-  invite,
-  inviteBody,
-  joined,
-  madeInvite,
-  viewInvite,
-} from './people-schemas.ts';
+import { time } from '../fields.ts';
+import { created, deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { InviteMail } from '../services.ts';
-import { pageResult, pageSchema, shortListQuery } from '../short-list.ts';
+import { emailLengthMax, givenPassword, name, role, userId, workspaceId } from './people.ts';
 
 /** The dashboard's page that an invite's link opens. */
 const invitePath = '/accept-invite';
+/**
+ * RFC 6531: letters of any alphabet on both sides of one `@`. What would mean more than one address in a
+ * mail header, quotes, commas and brackets, is left out.
+ */
+const emailPattern =
+  /^[^\s\p{C}@"(),:;<>[\\\]]{1,64}@[^\s\p{C}@"(),:;<>[\\\]]+\.[^\s\p{C}@"(),:;<>[\\\].]+$/u;
+
+const inviteFields = {
+  id: z.string().meta({ example: 'inv_01k3zq8m4hd2v7c5x9ab' }),
+  email: z.string().meta({ example: 'jane@example.com' }),
+  role,
+  status: z.enum(inviteStates),
+  invitedBy: userId,
+  createdAt: time,
+  expiresAt: time,
+};
+const invite = z.object(inviteFields).meta({ id: 'Invite' });
+const madeInvite = z
+  .object({
+    ...inviteFields,
+    acceptUrl: z.string().optional().meta({
+      description: 'Only where no mail is sent: the link to hand over, shown this once',
+    }),
+    token: z.string().optional().meta({ description: 'The token in that link' }),
+  })
+  .meta({ id: 'MadeInvite' });
+const email = z
+  .string()
+  .max(emailLengthMax)
+  .regex(emailPattern, 'Expected an e-mail address')
+  .meta({ example: 'jane@example.com' });
+const inviteBody = z.strictObject({ email, role }).meta({ id: 'InviteCreate' });
+const acceptBody = z
+  .strictObject({
+    token: z.string().min(1).max(256),
+    name: name.optional(),
+    password: givenPassword.optional(),
+  })
+  .meta({ id: 'InviteAccept' });
+const joined = z.object({ workspaceId, userId, role }).meta({ id: 'Joined' });
+
+function viewInvite(record: InviteRecord, status: InviteState) {
+  return {
+    id: record.id,
+    email: record.email,
+    role: record.role,
+    status,
+    invitedBy: record.invitedBy,
+    createdAt: isoTime(record.createdAtMs),
+    expiresAt: isoTime(record.expiresAtMs),
+  };
+}
+
 const tag = 'Team';
 
 export interface InvitesOptions {
@@ -31,12 +78,32 @@ export interface InvitesOptions {
 }
 
 export function inviteRoutes(options: InvitesOptions): Route[] {
-  const { workspaces } = options;
-  return [createOne(options), listMany(workspaces), deleteOne(workspaces), accept(workspaces)];
+  const { invites } = options.workspaces;
+  const listInvites = listRoute({
+    path: '/team/invites',
+    operationId: 'listInvites',
+    tag,
+    summary: 'List invites',
+    description: 'Newest first; those that are over stay for a month.',
+    schema: pageSchema('InvitePage', invite),
+    items: ({ actor }) => invites.list(actor.workspaceNo),
+    idOf: ({ id }) => id,
+    view: (record) => viewInvite(record, invites.stateOf(record)),
+  });
+  const deleteInvite = deleteRoute({
+    path: '/team/invites/:id',
+    operationId: 'deleteInvite',
+    tag,
+    summary: 'Withdraw an invite',
+    description: 'Its link ends at once.',
+    what: 'Withdrawn',
+    failures: ['not_found', 'conflict', 'storage_full'],
+    remove: async ({ workspaceNo }, id) => await invites.remove(workspaceNo, id),
+  });
+  return [createInvite(options), listInvites, deleteInvite, acceptInvite(options.workspaces)];
 }
 
-function createOne({ workspaces, mail, publicUrl }: InvitesOptions): Route {
-  const { invites } = workspaces;
+function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
   return createRoute({
     method: 'POST',
     path: '/team/invites',
@@ -47,24 +114,21 @@ function createOne({ workspaces, mail, publicUrl }: InvitesOptions): Route {
       'With a role up to yours, for 7 days. Where mail is sent the link goes to the address, else the ' +
       'answer has it. When the mail could not be sent, invite again: then the answer has the link. ' +
       'Emits `member.invited`.',
-    query: noQuery,
     body: inviteBody,
     answer: { status: 201, schema: madeInvite, what: 'The invite' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body: { email, role }, keep }) => {
-      const linkOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
+    handle: async ({ actor, body, keep }) => {
+      const urlOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
       const answer = (made: MadeInvite): Result => {
         const isShown = mail === undefined || made.isAgain;
-        const secret = isShown ? { acceptUrl: linkOf(made), token: made.token } : {};
-        return jsonResult(
-          201,
-          { ...viewInvite(made.invite, 'pending'), ...secret },
-          { Location: `/v1/team/invites/${made.invite.id}` },
-        );
+        const secret = isShown ? { acceptUrl: urlOf(made), token: made.token } : {};
+        return created('/team/invites', { ...viewInvite(made.invite, 'pending'), ...secret });
       };
-      const made = await invites.create(actor, email, role, (record) => keep(answer(record)));
+      const made = await workspaces.invites.create(actor, body.email, body.role, (record) =>
+        keep(answer(record)),
+      );
       if (mail !== undefined && !made.isAgain) {
-        await sendMail({ workspaces, mail }, actor, made, linkOf(made));
+        await sendMail(workspaces, mail, actor, made.invite, urlOf(made));
       }
       return answer(made);
     },
@@ -72,67 +136,26 @@ function createOne({ workspaces, mail, publicUrl }: InvitesOptions): Route {
 }
 
 async function sendMail(
-  { workspaces, mail }: { workspaces: WorkspaceServices; mail: InviteMail },
+  { invites, users, workspaces }: WorkspaceServices,
+  mail: InviteMail,
   actor: Actor,
-  { invite: record }: MadeInvite,
+  { id, email: to, role: granted, expiresAtMs }: InviteRecord,
   acceptUrl: string,
 ): Promise<void> {
-  const onFailed = async (): Promise<void> => await workspaces.invites.noteMailFailed(record.id);
+  const onFailed = async (): Promise<void> => await invites.noteMailFailed(id);
   const isTaken = mail.send({
-    to: record.email,
-    workspaceName: workspaces.workspaces.find(actor.workspaceNo)?.name ?? '',
-    invitedBy: workspaces.users.find(actor.userId)?.name ?? '',
-    role: record.role,
+    to,
+    workspaceName: workspaces.find(actor.workspaceNo)?.name ?? '',
+    invitedBy: users.find(actor.userId)?.name ?? '',
+    role: granted,
     acceptUrl,
-    expiresAtMs: record.expiresAtMs,
+    expiresAtMs,
     onFailed,
   });
   if (!isTaken) await onFailed();
 }
 
-function listMany({ invites }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/team/invites',
-    operationId: 'listInvites',
-    tag,
-    summary: 'List invites',
-    description: 'Newest first; those that are over stay for a month.',
-    query: shortListQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('InvitePage', invite), what: 'A page' },
-    failures: [],
-    handle: ({ actor, query }) =>
-      pageResult(
-        invites.list(actor.workspaceNo),
-        query,
-        ({ id }) => id,
-        (record) => viewInvite(record, invites.stateOf(record)),
-      ),
-  });
-}
-
-function deleteOne({ invites }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'DELETE',
-    path: '/team/invites/:id',
-    operationId: 'deleteInvite',
-    tag,
-    summary: 'Withdraw an invite',
-    description: 'Its link ends at once.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: deleted, what: 'Withdrawn' },
-    failures: ['not_found', 'conflict', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const id = params.id ?? '';
-      await invites.remove(actor.workspaceNo, id);
-      return jsonResult(200, { deleted: true, id });
-    },
-  });
-}
-
-function accept({ accounts, invites }: WorkspaceServices): Route {
+function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
   return createPublicRoute({
     method: 'POST',
     path: '/team/invites/accept',
@@ -145,11 +168,11 @@ function accept({ accounts, invites }: WorkspaceServices): Route {
     body: acceptBody,
     answer: { status: 200, schema: joined, what: 'Where you are a member now' },
     failures: ['not_found', 'conflict', 'gone', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, session, body: { token, name, password }, clientAddress, keep }) => {
+    handle: async ({ actor, session, body: { token, ...given }, clientAddress, keep }) => {
       const found = invites.find(token);
-      const userId = session === undefined ? undefined : actor?.userId;
-      const at = { address: clientAddress, userId };
-      const user = await accounts.invitee(found, { name, password }, at);
+      const userIdOrNone = session === undefined ? undefined : actor?.userId;
+      const at = { address: clientAddress, userId: userIdOrNone };
+      const user = await accounts.invitee(found, given, at);
       return await invites.accept(token, user, (membership) => {
         const result = jsonResult(200, membership);
         keep(result);

@@ -1,35 +1,37 @@
-/** /team/members: who belongs to the workspace, as what. The rules are the workspaces room's. */
+/** /team/members: who belongs to the workspace, with which role. The rules are in workspaces/members. */
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import type { Member } from '../../workspaces/members.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { deleted, member, memberBody, viewMember } from './people-schemas.ts';
+import { time } from '../fields.ts';
+import { deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
-import { pageResult, pageSchema, shortListQuery } from '../short-list.ts';
+import { role, userId } from './people.ts';
+
+const member = z
+  .object({ userId, email: z.string(), name: z.string(), role, joinedAt: time })
+  .meta({ id: 'Member' });
+const memberBody = z.strictObject({ role }).meta({ id: 'MemberChange' });
+
+function viewMember({ user: { id, email, name }, role: own, joinedAtMs }: Member) {
+  return { userId: id, email, name, role: own, joinedAt: isoTime(joinedAtMs) };
+}
 
 const tag = 'Team';
 
-export function memberRoutes(workspaces: WorkspaceServices): Route[] {
-  return [listMany(workspaces), patchOne(workspaces), deleteOne(workspaces)];
-}
-
-function listMany({ members }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'GET',
+export function memberRoutes({ members }: WorkspaceServices): Route[] {
+  const listMembers = listRoute({
     path: '/team/members',
     operationId: 'listMembers',
     tag,
     summary: 'List members',
     description: 'Everybody in the workspace, newest user first.',
-    query: shortListQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('MemberPage', member), what: 'A page' },
-    failures: [],
-    handle: ({ actor, query }) =>
-      pageResult(members.list(actor.workspaceNo), query, ({ user }) => user.id, viewMember),
+    schema: pageSchema('MemberPage', member),
+    items: ({ actor }) => members.list(actor.workspaceNo),
+    idOf: ({ user }) => user.id,
+    view: viewMember,
   });
-}
-
-function patchOne({ members }: WorkspaceServices): Route {
-  return createRoute({
+  const updateMember = createRoute({
     method: 'PATCH',
     path: '/team/members/:userId',
     operationId: 'updateMember',
@@ -38,31 +40,21 @@ function patchOne({ members }: WorkspaceServices): Route {
     description:
       'Up to your own role, of members up to your own role; the last owner stays. Holds from the ' +
       'next request, for their API keys too.',
-    query: noQuery,
     body: memberBody,
     answer: { status: 200, schema: member, what: 'The member' },
     failures: ['not_found', 'conflict', 'storage_full'],
-    handle: async ({ actor, params, body }) =>
-      jsonResult(200, viewMember(await members.changeRole(actor, params.userId ?? '', body.role))),
+    handle: async ({ actor, id, body }) =>
+      jsonResult(200, viewMember(await members.changeRole(actor, id, body.role))),
   });
-}
-
-function deleteOne({ members }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'DELETE',
+  const deleteMember = deleteRoute({
     path: '/team/members/:userId',
     operationId: 'deleteMember',
     tag,
     summary: 'Remove a member',
     description: 'Their keys and sessions end here with the next request; the last owner stays.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: deleted, what: 'Removed' },
+    what: 'Removed',
     failures: ['not_found', 'conflict', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const id = params.userId ?? '';
-      await members.remove(actor, id);
-      return jsonResult(200, { deleted: true, id });
-    },
+    remove: async (actor, id) => await members.remove(actor, id),
   });
+  return [listMembers, updateMember, deleteMember];
 }

@@ -1,35 +1,53 @@
 /**
- * /auth and /session: signing in and out, one's password, who one is. Sessions are for the dashboard;
- * programs use API keys.
+ * /auth and /session: signing in and out, changing the password, who one is. Sessions are for the
+ * dashboard; programs use API keys.
  */
+import { z } from 'zod';
 import type { Actor } from '../../model/workspace.ts';
+import { passwordLengthMin } from '../../workspaces/accounts.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import type { Session } from '../../workspaces/sessions.ts';
-import type { SessionCookie } from './cookie.ts';
-import { noBody, noQuery } from '../fields.ts';
-import {
-  done,
-  nothing,
-  passwordBody,
-  session as sessionSchema,
-  signInBody,
-  viewWorkspace,
-} from './people-schemas.ts';
+import { emptyBody } from '../fields.ts';
+import { getRoute } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Route } from '../route.ts';
+import type { SessionCookie } from './cookie.ts';
+import {
+  emailLengthMax,
+  givenPassword,
+  passwordLengthMax,
+  userId,
+  viewWorkspace,
+  workspace,
+} from './people.ts';
+
+const signInBody = z
+  .strictObject({ email: z.string().min(1).max(emailLengthMax), password: givenPassword })
+  .meta({ id: 'SignIn' });
+const newPassword = z
+  .string()
+  .min(passwordLengthMin)
+  .max(passwordLengthMax)
+  .meta({ description: 'Whatever you can remember; kept as a scrypt hash' });
+const passwordBody = z
+  .strictObject({ oldPassword: givenPassword, newPassword })
+  .meta({ id: 'PasswordChange' });
+const user = z.object({ id: userId, email: z.string(), name: z.string() }).meta({ id: 'User' });
+export const sessionSchema = z
+  .object({
+    user,
+    workspace,
+    csrfToken: z.string().optional().meta({
+      description: 'Of a signed-in person: sent as X-CSRF-Token with what changes something',
+    }),
+  })
+  .meta({ id: 'Session' });
+const done = z.object({ done: z.literal(true) }).meta({ id: 'Done' });
 
 const tag = 'Sessions';
 
 export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCookie): Route[] {
-  return [
-    signIn(workspaces, cookie),
-    signOut(workspaces, cookie),
-    changePassword(workspaces),
-    getSession(workspaces),
-  ];
-}
-
-function signIn(workspaces: WorkspaceServices, cookie: SessionCookie): Route {
-  return createPublicRoute({
+  const { accounts, sessions } = workspaces;
+  const signIn = createPublicRoute({
     method: 'POST',
     path: '/auth/sign-in',
     operationId: 'signIn',
@@ -43,23 +61,19 @@ function signIn(workspaces: WorkspaceServices, cookie: SessionCookie): Route {
     answer: { status: 200, schema: sessionSchema, what: 'Who you are; Set-Cookie has the session' },
     failures: ['storage_full'],
     handle: async ({ body: { email, password }, clientAddress }) => {
-      const made = await workspaces.accounts.signIn(email, password, clientAddress);
+      const made = await accounts.signIn(email, password, clientAddress);
       const view = viewSession(workspaces, made.actor, made.csrfToken);
       return jsonResult(200, view, { 'Set-Cookie': cookie.begin(made.secret) });
     },
   });
-}
-
-function signOut({ sessions }: WorkspaceServices, cookie: SessionCookie): Route {
-  return createRoute({
+  const signOut = createRoute({
     method: 'POST',
     path: '/auth/sign-out',
     operationId: 'signOut',
     tag,
     summary: 'Sign out',
     description: 'Ends this session at once.',
-    query: noQuery,
-    body: nothing,
+    body: emptyBody,
     isRepeatable: true,
     answer: { status: 200, schema: done, what: 'Signed out; Set-Cookie forgets the session' },
     failures: ['storage_full'],
@@ -68,17 +82,13 @@ function signOut({ sessions }: WorkspaceServices, cookie: SessionCookie): Route 
       return jsonResult(200, { done: true }, { 'Set-Cookie': cookie.end() });
     },
   });
-}
-
-function changePassword({ accounts }: WorkspaceServices): Route {
-  return createRoute({
+  const changePassword = createRoute({
     method: 'POST',
     path: '/auth/password',
     operationId: 'changePassword',
     tag,
     summary: 'Change your password',
     description: 'Needs the old one. Your other sessions end; API keys go on.',
-    query: noQuery,
     body: passwordBody,
     answer: { status: 200, schema: done, what: 'Changed' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
@@ -89,23 +99,17 @@ function changePassword({ accounts }: WorkspaceServices): Route {
       return jsonResult(200, { done: true });
     },
   });
-}
-
-function getSession(workspaces: WorkspaceServices): Route {
-  return createRoute({
-    method: 'GET',
+  const getSession = getRoute({
     path: '/session',
     operationId: 'getSession',
     tag,
     summary: 'Who am I',
     description: 'The user and the workspace that this key or session acts for, and as what.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: sessionSchema, what: 'User, workspace and role' },
-    failures: [],
-    handle: ({ actor, session }) =>
-      jsonResult(200, viewSession(workspaces, actor, session?.csrfToken)),
+    schema: sessionSchema,
+    what: 'User, workspace and role',
+    read: ({ actor, session }) => viewSession(workspaces, actor, session?.csrfToken),
   });
+  return [signIn, signOut, changePassword, getSession];
 }
 
 export function viewSession(

@@ -1,113 +1,85 @@
-/** /workspaces: those one belongs to, a new one, a new name, and changing over. */
-import { Failure } from '../../model/failure.ts';
+/** /workspaces: list those one belongs to, create, rename, switch. */
+import { z } from 'zod';
+import { notFound } from '../../model/failure.ts';
 import type { WorkspaceRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { noBody, noQuery } from '../fields.ts';
-import {
-  nothing,
-  session as sessionSchema,
-  viewWorkspace,
-  workspace,
-  workspaceBody,
-} from './people-schemas.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
-import { given, viewSession } from './session.ts';
-import { pageResult, pageSchema, shortListQuery } from '../short-list.ts';
+import { emptyBody } from '../fields.ts';
+import { created, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
+import { name, viewWorkspace, workspace } from './people.ts';
+import { given, sessionSchema, viewSession } from './session.ts';
+
+const workspaceBody = z.strictObject({ name }).meta({ id: 'WorkspaceName' });
 
 const tag = 'Workspaces';
 
-export function workspaceRoutes(workspaces: WorkspaceServices): Route[] {
-  return [listMany(workspaces), createOne(workspaces), patchOne(workspaces), switchTo(workspaces)];
-}
-
-function listMany({ workspaces }: WorkspaceServices): Route {
-  return createRoute({
-    method: 'GET',
+export function workspaceRoutes(services: WorkspaceServices): Route[] {
+  const { workspaces, sessions } = services;
+  const listWorkspaces = listRoute({
     path: '/workspaces',
     operationId: 'listWorkspaces',
     tag,
     summary: 'List your workspaces',
     description: 'Those you are a member of, newest first; an API key sees its own alone.',
-    query: shortListQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('WorkspacePage', workspace), what: 'A page' },
-    failures: [],
-    handle: ({ actor, session, query }) => {
-      const all = workspaces.of(actor.userId);
-      const own = workspaces.find(actor.workspaceNo);
-      const seen =
-        session !== undefined || own === undefined ? all : [{ workspace: own, role: actor.role }];
-      return pageResult(
-        seen,
-        query,
-        (item) => item.workspace.id,
-        (item) => viewWorkspace(item.workspace, item.role),
-      );
+    schema: pageSchema('WorkspacePage', workspace),
+    items: ({ actor, session }) => {
+      const own = session === undefined ? workspaces.find(actor.workspaceNo) : undefined;
+      if (own === undefined) return workspaces.of(actor.userId);
+      return [{ workspace: own, role: actor.role }];
     },
+    idOf: (item) => item.workspace.id,
+    view: (item) => viewWorkspace(item.workspace, item.role),
   });
-}
-
-function createOne({ workspaces }: WorkspaceServices): Route {
-  return createRoute({
+  const createWorkspace = createRoute({
     method: 'POST',
     path: '/workspaces',
     operationId: 'createWorkspace',
     tag,
     summary: 'Create a workspace',
     description: 'A Free one that you own. Your session stays where it is: switch to go there.',
-    query: noQuery,
     body: workspaceBody,
     answer: { status: 201, schema: workspace, what: 'The workspace; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) => {
-      const created = (made: WorkspaceRecord) =>
-        jsonResult(201, viewWorkspace(made, 'owner'), { Location: `/v1/workspaces/${made.id}` });
-      return created(
-        await workspaces.create(actor.userId, body.name, (made) => keep(created(made))),
+      const answer = (made: WorkspaceRecord): Result =>
+        created('/workspaces', viewWorkspace(made, 'owner'));
+      return await keptResult(keep, answer, (kept) =>
+        workspaces.create(actor.userId, body.name, kept),
       );
     },
   });
-}
-
-function patchOne({ workspaces }: WorkspaceServices): Route {
-  return createRoute({
+  const updateWorkspace = createRoute({
     method: 'PATCH',
     path: '/workspaces/:id',
     operationId: 'updateWorkspace',
     tag,
     summary: 'Rename a workspace',
     description: 'The one you are in.',
-    query: noQuery,
     body: workspaceBody,
     answer: { status: 200, schema: workspace, what: 'The workspace' },
     failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, params, body }) => {
-      if (params.id !== actor.workspaceId) {
-        throw new Failure('not_found', 'There is no workspace with this id');
-      }
+    handle: async ({ actor, id, body }) => {
+      if (id !== actor.workspaceId) throw notFound('workspace');
       const changed = await workspaces.rename(actor.workspaceNo, body.name);
       return jsonResult(200, viewWorkspace(changed, actor.role));
     },
   });
-}
-
-function switchTo(services: WorkspaceServices): Route {
-  return createRoute({
+  const switchWorkspace = createRoute({
     method: 'POST',
     path: '/workspaces/:id/switch',
     operationId: 'switchWorkspace',
     tag,
     summary: 'Switch to a workspace',
     description: 'From the next request on your session works there.',
-    query: noQuery,
-    body: nothing,
+    body: emptyBody,
     isRepeatable: true,
     answer: { status: 200, schema: sessionSchema, what: 'Who you are now' },
     failures: ['not_found', 'storage_full'],
-    handle: async ({ session, params }) => {
+    handle: async ({ session, id }) => {
       const own = given(session);
-      const actor = await services.sessions.switchTo(own.hash, params.id ?? '');
+      const actor = await sessions.switchTo(own.hash, id);
       return jsonResult(200, viewSession(services, actor, own.csrfToken));
     },
   });
+  return [listWorkspaces, createWorkspace, updateWorkspace, switchWorkspace];
 }

@@ -1,0 +1,161 @@
+/**
+ * What resources have in common: get one, list them page by page, delete one, answer with a new one.
+ *
+ * The lists here are bounded and at hand whole: members, invites, keys, workspaces, endpoints. Items come
+ * newest first by id; a cursor is the last id of a page, so what comes or goes in between shifts nothing.
+ */
+import { z } from 'zod';
+import { Failure } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
+import { count, type noQuery, pageQuery } from './fields.ts';
+import {
+  type Call,
+  createRoute,
+  jsonResult,
+  type Result,
+  type Route,
+  type RouteDescription,
+} from './route.ts';
+
+type Described = Pick<
+  RouteDescription,
+  'path' | 'operationId' | 'tag' | 'summary' | 'description' | 'isRepeatable'
+>;
+type Read<Q extends z.ZodObject> = Call<z.output<Q>, undefined>;
+
+/** @param read the answer's value; 404 belongs to every path that names something by its id */
+export function getRoute<Q extends z.ZodObject = typeof noQuery>({
+  schema,
+  what,
+  read,
+  ...described
+}: Described & {
+  readonly query?: Q;
+  readonly schema: z.ZodType;
+  readonly what: string;
+  readonly read: (call: Read<Q>) => unknown;
+}): Route {
+  return createRoute<Q>({
+    method: 'GET',
+    ...described,
+    answer: { status: 200, schema, what },
+    failures: described.path.includes(':') ? ['not_found'] : [],
+    handle: async (call) => jsonResult(200, await read(call)),
+  });
+}
+
+const shortListQuery = z.object(pageQuery);
+type Query = z.output<typeof shortListQuery>;
+
+const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
+
+/** @param id of the schema in the OpenAPI document */
+export function pageSchema<S extends z.ZodType>(id: string, item: S) {
+  return z
+    .object({
+      data: z.array(item),
+      page: z.int().min(1).meta({ example: 1 }),
+      total: count,
+      limit: z.int().min(1).max(100).meta({ example: 20 }),
+      nextCursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+    })
+    .meta({ id });
+}
+
+/** @param items all of them, newest first */
+export function listRoute<T>({
+  schema,
+  items,
+  idOf,
+  view,
+  ...described
+}: Described & {
+  readonly schema: z.ZodType;
+  readonly items: (call: Read<typeof shortListQuery>) => readonly T[];
+  readonly idOf: (item: T) => string;
+  readonly view: (item: T) => unknown;
+}): Route {
+  return getRoute({
+    ...described,
+    query: shortListQuery,
+    schema,
+    what: 'A page',
+    read: (call) => pageOf(items(call), call.query, idOf, view),
+  });
+}
+
+/** @throws Failure validation_failed for a cursor of another list */
+function pageOf<T>(
+  items: readonly T[],
+  { page, limit, cursor }: Query,
+  idOf: (item: T) => string,
+  view: (item: T) => unknown,
+) {
+  const start = cursor === undefined ? (page - 1) * limit : startAfter(items, cursor, idOf);
+  const data = items.slice(start, start + limit);
+  const last = data.at(-1);
+  const isMore = start + limit < items.length;
+  return {
+    data: data.map(view),
+    page,
+    total: items.length,
+    limit,
+    ...(isMore && last !== undefined ? { nextCursor: idOf(last) } : {}),
+  };
+}
+
+function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => string): number {
+  if (!cursorPattern.test(cursor)) {
+    const message = 'Expected nextCursor of the page before';
+    const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
+    throw new Failure('validation_failed', message, { faults });
+  }
+  const at = items.findIndex((item) => idOf(item) < cursor);
+  return at === -1 ? items.length : at;
+}
+
+export const deleted = z
+  .object({ deleted: z.literal(true), id: z.string() })
+  .meta({ id: 'DeletedOne' });
+
+/** @param remove @throws Failure not_found, also the second time */
+export function deleteRoute({
+  remove,
+  schema = deleted,
+  what = 'Deleted',
+  failures = ['not_found', 'storage_full'],
+  ...described
+}: Described & {
+  readonly remove: (actor: Actor, id: string) => Promise<unknown>;
+  readonly schema?: z.ZodType;
+  readonly what?: string;
+  readonly failures?: RouteDescription['failures'];
+}): Route {
+  return createRoute({
+    method: 'DELETE',
+    ...described,
+    answer: { status: 200, schema, what },
+    failures,
+    handle: async ({ actor, id }) => {
+      await remove(actor, id);
+      return jsonResult(200, { deleted: true, id });
+    },
+  });
+}
+
+/** 201 with the address of the new resource. @param path of its list, below /v1 */
+export function created(
+  path: string,
+  value: { readonly id: string; readonly [field: string]: unknown },
+): Result {
+  return jsonResult(201, value, { Location: `/v1${path}/${value.id}` });
+}
+
+/** Answers with what `work` makes; the answer is kept inside the transaction that makes it. */
+export async function keptResult<T>(
+  keep: (result: Result) => void,
+  answer: (made: T) => Result,
+  work: (kept: (made: T) => void) => Promise<T>,
+): Promise<Result> {
+  return answer(await work((made) => keep(answer(made))));
+}
