@@ -9,6 +9,7 @@
  */
 import { randomFillSync } from 'node:crypto';
 import { createApi } from './api/api.ts';
+import { importedDrafts } from './api/codes/code-bodies.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import { Billing } from './billing/billing.ts';
 import { BillingScheduler } from './billing/billing-scheduler.ts';
@@ -16,6 +17,7 @@ import { openBilling } from './billing/open-billing.ts';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
 import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
+import type { CodeDraft } from './codes/code-creation.ts';
 import { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, threadCounts } from './config.ts';
@@ -34,6 +36,7 @@ import { openImages } from './images/image-service.ts';
 import { createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import type { InviteMailer } from './mail/invite-letter.ts';
+import type { Failure } from './model/failure.ts';
 import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
@@ -77,6 +80,8 @@ export interface Administration {
   readonly services: WorkspaceServices;
   /** Its changes reach a running service through the numbered changes of links. */
   readonly codes: Codes;
+  /** A row of an import, as the body of a new code, checked. */
+  readonly draftOf: (row: unknown) => CodeDraft | Failure;
   /** Without a payment provider: what an operator settles by hand. */
   readonly billing: Billing;
   close(): Promise<void>;
@@ -107,7 +112,8 @@ export function openAdministration(config: Config): Administration {
     publicUrl: config.api.publicUrl,
     provider: undefined,
   });
-  return { services, codes, billing, close };
+  const draftOf = importedDrafts(config.shortUrlBase);
+  return { services, codes, draftOf, billing, close };
 }
 
 /** @throws DataFolderError, ListenError with a text for the operator */

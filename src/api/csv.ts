@@ -1,10 +1,6 @@
-/**
- * Which form an answer takes, and CSV by RFC 4180: a header row, CRLF, quotes where needed, UTF-8.
- *
- * A cell that a spreadsheet would run as a formula (= + - @, tab, CR) gets an apostrophe before it: names,
- * cities and referers are chosen by strangers, and the file is opened by a person.
- */
+/** Which form an answer takes, JSON, NDJSON or CSV, and answers that are a file. */
 import { z } from 'zod';
+import { type Cell, csvLine } from '../model/csv.ts';
 import type { StreamedResult } from './route.ts';
 
 export type Format = 'json' | 'csv' | 'ndjson';
@@ -40,12 +36,6 @@ export function formatOf<F extends Format>(
   return best;
 }
 
-type Cell = string | number | null;
-
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`;
-}
-
 /** @param name of the file, without its ending */
 export function csvResult(
   name: string,
@@ -64,13 +54,6 @@ export function fileHeaders(format: 'csv' | 'ndjson', name: string): Record<stri
     'Content-Disposition': `attachment; filename="${name}.${format}"`,
     Vary: 'Accept',
   };
-}
-
-function cellText(cell: Cell): string {
-  if (cell === null) return '';
-  if (typeof cell === 'number') return String(cell);
-  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 
 interface Range {

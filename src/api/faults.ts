@@ -19,6 +19,24 @@ export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z
   return { ok: false, faults: result.error.issues.flatMap(faultsOf).slice(0, faultsMax) };
 }
 
+/**
+ * The schema, which looks further when it has found faults: those of a rule between fields, or of the domain,
+ * come with its own, one a field. A body without faults is left to the domain, which has the same rules.
+ */
+export function alsoFinding<S extends z.ZodType>(
+  schema: S,
+  faultsOf: (value: unknown) => readonly Fault[],
+): S {
+  const addMore = (value: unknown, context: z.RefinementCtx): void => {
+    const seen = new Set(context.issues.map(({ path }) => path?.join('.')));
+    for (const { path, code, message } of faultsOf(value)) {
+      if (seen.has(path)) continue;
+      context.addIssue({ code: 'custom', path: path.split('.'), message, params: { code } });
+    }
+  };
+  return schema.superRefine(addMore, { when: ({ issues }) => issues.length > 0 });
+}
+
 export function validationFailure(
   faults: readonly Fault[],
   what: 'body' | 'query' | 'row',
@@ -52,6 +70,8 @@ function describe(issue: Issue): { code: string; message: string } {
       return { code: 'not_allowed', message: `Expected one of ${issue.values.join(', ')}` };
     case 'invalid_format':
       return { code: 'invalid_format', message: issue.message };
+    case 'custom':
+      return { code: String(issue.params?.code ?? 'invalid'), message: issue.message };
     default:
       return { code: 'invalid', message: issue.message };
   }

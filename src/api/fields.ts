@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
 
 /** Text a person typed: no control characters, so that no list, log or CSV is broken by it. */
 export function plainText(lengthMax: number) {
@@ -73,3 +74,11 @@ export const noQuery = z.object({});
 export const emptyBody = z.strictObject({}).optional();
 /** A route without a body. */
 export const noBody = z.undefined();
+
+/** @throws Failure validation_failed when the range runs backwards */
+export function checkOrder(from: number | undefined, to: number | undefined): void {
+  if (from === undefined || to === undefined || from <= to) return;
+  throw new Failure('validation_failed', 'The range runs backwards', {
+    faults: [{ path: 'from', code: 'after_to', message: 'Expected `from` not after `to`' }],
+  });
+}

@@ -8,7 +8,7 @@ import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
 import { noBody, noQuery } from './fields.ts';
-import { parseJson } from './json.ts';
+import { parseJson } from '../model/json.ts';
 import type { OperationId } from './roles.ts';
 import type { Session } from '../workspaces/sessions.ts';
 
@@ -107,8 +107,8 @@ type Specification<Q extends z.ZodObject, B extends z.ZodType, Who> = RouteDescr
   readonly query?: Q;
   /** None when absent. */
   readonly body?: B;
-  /** Faults that the schema cannot see, looked for when the schema has found some: all come at once. */
-  readonly alsoCheck?: (raw: unknown, actor: Who, id: string) => readonly Fault[];
+  /** Checks the body in place of `body`, which the document shows; undefined = `body` does. */
+  readonly bodyFor?: (actor: Who, id: string) => B | undefined;
   readonly handle: (call: Call<z.output<Q>, z.output<B>, Who>) => Promise<AnyResult> | AnyResult;
 };
 
@@ -120,7 +120,7 @@ export function createPublicRoute<
 export function createPublicRoute(
   specification: Specification<z.ZodObject, z.ZodType, Actor | undefined>,
 ): Route {
-  const { handle, alsoCheck, ...given } = specification;
+  const { handle, bodyFor, ...given } = specification;
   const description = { query: noQuery, body: noBody, ...given };
   return {
     ...description,
@@ -128,11 +128,8 @@ export function createPublicRoute(
       const [id = ''] = Object.values(params);
       const query = readQuery(description.query, raw.query);
       const value = takesBody(description) ? await readBody(raw, description) : undefined;
-      const body = check(description.body, value);
-      if (!body.ok) {
-        const more = alsoCheck?.(value, actor, id) ?? [];
-        throw validationFailure(mergeFaults(body.faults, more), 'body');
-      }
+      const body = check(bodyFor?.(actor, id) ?? description.body, value);
+      if (!body.ok) throw validationFailure(body.faults, 'body');
       const call = { actor, params, id, header, keep, session, clientAddress };
       return handle({ ...call, query, body: body.value });
     },
@@ -144,22 +141,16 @@ export function createRoute<
   Q extends z.ZodObject = typeof noQuery,
   B extends z.ZodType = typeof noBody,
 >(specification: Specification<Q, B, Actor>): Route {
-  const { handle, alsoCheck, ...description } = specification;
+  const { handle, bodyFor, ...description } = specification;
   const known = (actor: Actor | undefined): Actor => {
     if (actor === undefined) throw new Error(`Cannot run ${description.operationId}: no actor`);
     return actor;
   };
   return createPublicRoute<Q, B>({
     ...description,
-    ...(alsoCheck && { alsoCheck: (raw, actor, id) => alsoCheck(raw, known(actor), id) }),
+    ...(bodyFor && { bodyFor: (actor, id) => bodyFor(known(actor), id) }),
     handle: ({ actor, ...call }) => handle({ ...call, actor: known(actor) }),
   });
-}
-
-/** One fault per path is enough; the schema's comes first. */
-export function mergeFaults(first: readonly Fault[], second: readonly Fault[]): Fault[] {
-  const paths = new Set(first.map((fault) => fault.path));
-  return [...first, ...second.filter((fault) => !paths.has(fault.path))];
 }
 
 /** Only the names the schema knows are looked at; a name given twice has no single value. */

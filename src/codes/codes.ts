@@ -189,7 +189,16 @@ export class Codes {
     return code?.deletedAtMs === undefined ? code : undefined;
   }
 
-  /** The same, and a deleted code while its analytics are kept. */
+  /** @throws Failure not_found */
+  get(workspaceNo: number, id: string): QrCodeRecord {
+    return existing(this.find(workspaceNo, id));
+  }
+
+  /** The same, and a deleted code while its analytics are kept. @throws Failure not_found */
+  getKept(workspaceNo: number, id: string): QrCodeRecord {
+    return existing(this.findKept(workspaceNo, id));
+  }
+
   findKept(workspaceNo: number, id: string): QrCodeRecord | undefined {
     const code = this.findAnywhere(id);
     return code?.workspaceNo === workspaceNo ? code : undefined;
@@ -239,7 +248,7 @@ export class Codes {
   async delete(actor: Actor, id: string, inTransaction?: InTransaction): Promise<QrCodeRecord> {
     const { store, clock, outbox } = this.#options;
     const code = await store.environment.transaction(() => {
-      const current = this.#mustFind(actor, id);
+      const current = this.get(actor.workspaceNo, id);
       const nowMs = clock.now();
       const deleted: QrCodeRecord = { ...current, deletedAtMs: nowMs };
       store.codes.put(current.no, packCode(deleted));
@@ -297,12 +306,12 @@ export class Codes {
   ): Promise<{ readonly code: QrCodeRecord; readonly changed: boolean } | undefined> {
     const { store, clock } = this.#options;
     // The type never changes, so the target is checked before the writer's lock is taken.
-    const seen = this.#mustFind(actor, id);
+    const seen = this.get(actor.workspaceNo, id);
     const { type } = seen;
     const checked = target === undefined ? undefined : validateTarget(type, target, this.#ownHosts);
     const accepted = wish && (await this.#creation.acceptedDesign(actor, seen, wish(seen.design)));
     return await store.environment.transaction(() => {
-      const current = this.#mustFind(actor, id);
+      const current = this.get(actor.workspaceNo, id);
       const isStale = wish !== undefined && !isDeepStrictEqual(current.design, seen.design);
       if (isStale) return undefined;
       const design = wish === undefined ? current.design : accepted;
@@ -339,12 +348,11 @@ export class Codes {
     const data = { id: next.id, ...difference, updatedBy: actor.userId };
     outbox.append('qr.updated', actor.workspaceNo, data, next.updatedAtMs);
   }
+}
 
-  #mustFind(actor: Actor, id: string): QrCodeRecord {
-    const code = this.find(actor.workspaceNo, id);
-    if (code === undefined) throw new Failure('not_found', 'There is no QR code with this id');
-    return code;
-  }
+function existing(code: QrCodeRecord | undefined): QrCodeRecord {
+  if (code === undefined) throw new Failure('not_found', 'There is no QR code with this id');
+  return code;
 }
 
 /** A change on its way: what it asks for, and what it makes of the code it finds. */

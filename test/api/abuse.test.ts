@@ -4,7 +4,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { parseJson } from '../../src/api/json.ts';
+import { parseJson } from '../../src/model/json.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { Client, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';

@@ -65,7 +65,7 @@ it('rows that cannot be codes are reported by line, each with its reason', async
   const errors = join(folder, 'errors.csv');
   const dry = await importing(file, { errors, isDryRun: true });
   expect(dry).toMatchObject({ isWhole: false });
-  expect(dry.result).toContain('Nothing is changed');
+  expect(dry.result).toContain('Dry run: ');
   expect(dry.result).toContain('6 rows, 2 created, 4 failed');
   const dryErrors = await readFile(errors, 'utf8');
 
@@ -139,6 +139,27 @@ it('takes our own CSV and NDJSON, whose broken rows are theirs alone', async () 
   expect(told.progress).toMatch(/line 3: unknown_field: colour: There is no such field here/);
 });
 
+it('takes slugs of 1 to 64 characters, which other tools gave, and no design', async () => {
+  const rows = ['7', 'a1', 'x'.repeat(64), 'y'.repeat(65), 'a b'].map(
+    (slug) => `{"target":"https://example.com/","slug":"${slug}"}`,
+  );
+  const design = '{"target":"https://example.com/","slug":"drawn","design":{}}';
+  const told = await importing(await fileOf('slugs.ndjson', [...rows, design]));
+  expect(told.result).toContain('6 rows, 3 created, 3 failed');
+  expect(told.progress).toMatch(/line 4: invalid_format: slug: .*line 5: invalid_format: slug: /s);
+  expect(told.progress).toContain('line 6: not_importable: design: ');
+  expect(administration.codes.holderOf('A1')).toBe('a1');
+});
+
+it('names all faults of a row at once', async () => {
+  const errors = join(folder, 'faults.csv');
+  const row = '{"target":"ftp://x","type":"url","slug":"API","name":""}';
+  await importing(await fileOf('faults.ndjson', [row]), { errors });
+  expect(administration.draftOf(JSON.parse(row))).toMatchObject({
+    faults: [{ path: 'name' }, { path: 'target' }, { path: 'slug', code: 'reserved' }],
+  });
+});
+
 it('goes on with the errors file of the run before, without its uncertain lines', async () => {
   const errors = join(folder, 'continued.csv');
   const rows = Array.from(
@@ -168,7 +189,7 @@ it('goes on with the errors file of the run before, without its uncertain lines'
   await expect(importing(file, { errors })).rejects.toThrow('killed');
   codes.openImport = openImport;
   const told = await importing(file, { errors });
-  expect(told.progress).toContain('Going on behind row 100');
+  expect(told.progress).toContain('Resumed after row 100');
   expect(told.result).toContain('250 rows, 245 created, 5 failed');
   const numbers = (await readFile(errors, 'utf8')).split('\r\n').map((line) => line.split(',')[0]);
   expect(numbers).toEqual(['row', '1', '51', '101', '151', '201', '']);

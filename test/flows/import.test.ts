@@ -120,7 +120,7 @@ test('an import that is killed goes on where it stopped: nothing doubled, nothin
       0,
       expect.stringContaining(`${rows} rows, ${rows} created, 0 failed`),
     ]);
-    if ((counts[1] ?? 0) < rows) expect(result.stderr).toContain('Going on behind row');
+    if ((counts[1] ?? 0) < rows) expect(result.stderr).toContain('Resumed after row');
     expect(await total(client, 'many')).toBe(rows);
     for (const at of [0, 3_000, rows - 1]) {
       await expect

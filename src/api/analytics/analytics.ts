@@ -27,8 +27,7 @@ import {
   totalsShape,
 } from './analytics-answers.ts';
 import { csvFormat, formatOf } from '../csv.ts';
-import { noBody, queryDay } from '../fields.ts';
-import { checkOrder, unknownCode } from '../codes/qr-codes.ts';
+import { checkOrder, noBody, queryDay } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanReport } from '../services.ts';
 
@@ -138,8 +137,7 @@ export function codeRange(
   id: string,
   query: { readonly from?: number | undefined; readonly to?: number | undefined },
 ): CodeRange {
-  const code = codes.findKept(actor.workspaceNo, id);
-  if (code === undefined) throw unknownCode();
+  const code = codes.getKept(actor.workspaceNo, id);
   const createdDay = dayOf(code.createdAtMs);
   const fromDay = query.from ?? createdDay;
   const today = dayOf(clock.now());

@@ -30,8 +30,7 @@ import {
   varied,
 } from './analytics-answers.ts';
 import { csvFormat, csvResult, formatOf } from '../csv.ts';
-import { count, noBody, queryDay } from '../fields.ts';
-import { checkOrder } from '../codes/qr-codes.ts';
+import { checkOrder, count, noBody, queryDay } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { ScanReport } from '../services.ts';
 

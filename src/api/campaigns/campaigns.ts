@@ -39,8 +39,7 @@ import {
   viewCampaign,
 } from './campaign-schemas.ts';
 import { csvResult, formatOf } from '../csv.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { checkOrder } from '../codes/qr-codes.ts';
+import { checkOrder, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'CampaignServices';

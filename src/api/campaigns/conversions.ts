@@ -4,8 +4,7 @@ import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, formatDay, isoTime } from '../../model/day.ts';
 import { spanOnlyQuery, codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { checkOrder, unknownCode } from '../codes/qr-codes.ts';
+import { checkOrder, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'CampaignServices';
@@ -64,8 +63,7 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     answer: { status: 200, schema: codeConversions, what: 'The sums' },
     failures: ['not_found'],
     handle: ({ actor, params, query }) => {
-      const code = codes.findKept(actor.workspaceNo, params.id ?? '');
-      if (code === undefined) throw unknownCode();
+      const code = codes.getKept(actor.workspaceNo, params.id ?? '');
       const createdDay = dayOf(code.createdAtMs);
       const from = query.from ?? createdDay;
       const to = query.to ?? Math.max(dayOf(clock.now()), from);

@@ -14,29 +14,21 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { nextTurn, smallPieces } from '../../codes/bulk/pieces.ts';
-import type { CodeDraft } from '../../codes/code-creation.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { Idempotency } from '../../workspaces/idempotency.ts';
 import { BulkGate } from './bulk-gate.ts';
-import { type BulkFormat, bulkRows } from './bulk-rows.ts';
+import { type BulkFormat, bulkRows } from '../../codes/bulk/rows.ts';
+import { newCodeBody, rowDraft } from './code-bodies.ts';
 import { createBody, qrCode } from './code-schemas.ts';
 import type { CodeView } from './code-view.ts';
 import { formatOf } from '../csv.ts';
-import { check, validationFailure } from '../faults.ts';
 import { count, noQuery } from '../fields.ts';
 import { LineQueue } from './line-queue.ts';
 import { problemKinds } from '../problem.ts';
-import { createFaults } from './qr-codes.ts';
-import {
-  mediaTypeOf,
-  mergeFaults,
-  type RawCall,
-  type Route,
-  type StreamedResult,
-} from '../route.ts';
+import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../route.ts';
 
 const rowsMax = 10_000;
 /** 10,000 rows of 2,500 bytes: the longest targets there are, with a name, a slug and tags. */
@@ -80,6 +72,7 @@ const bulkAnswer = z
 
 export function bulkRoutes(options: BulkOptions): Route[] {
   const gate = new BulkGate();
+  const body = newCodeBody(createBody, options.ownHosts);
   return [
     {
       method: 'POST',
@@ -112,7 +105,7 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         if (actor === undefined) throw new Error('Cannot create codes: no actor');
         const format = bodyFormatOf(call);
         const leave = await gate.enter(actor.workspaceNo);
-        const request = new BulkCall(options, actor, call);
+        const request = new BulkCall(options, body, actor, call);
         return await request.answer(format, leave);
       },
     },
@@ -140,10 +133,12 @@ class BulkCall {
   readonly #options: BulkOptions;
   readonly #actor: Actor;
   readonly #call: RawCall;
+  readonly #body: typeof createBody;
   #isReplayed = false;
 
-  constructor(options: BulkOptions, actor: Actor, call: RawCall) {
+  constructor(options: BulkOptions, body: typeof createBody, actor: Actor, call: RawCall) {
     this.#options = options;
+    this.#body = body;
     this.#actor = actor;
     this.#call = call;
   }
@@ -183,7 +178,7 @@ class BulkCall {
     const run = async () =>
       await codes.bulk.run(this.#actor, {
         rows: rows.length,
-        draftOf: (index) => this.#draft(rows[index]),
+        draftOf: (index) => rowDraft(this.#body, rows[index]),
         lineOf: (index, made) => this.#line(index, made),
         onLines,
         idempotency: key === undefined ? undefined : { key, fingerprint },
@@ -224,17 +219,6 @@ class BulkCall {
       hash.update(piece);
       yield piece;
     }
-  }
-
-  #draft(value: unknown): CodeDraft | Failure {
-    if (value instanceof Failure) return value;
-    const checked = check(createBody, value);
-    if (!checked.ok) {
-      const more = createFaults(value, this.#options.ownHosts);
-      return validationFailure(mergeFaults(checked.faults, more), 'row');
-    }
-    const { expiresAt, ...rest } = checked.value;
-    return { ...rest, expiresAtMs: expiresAt };
   }
 
   #line(index: number, made: QrCodeRecord | Failure): string {

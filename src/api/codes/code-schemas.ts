@@ -1,13 +1,13 @@
 /**
- * QR codes on the wire: what a client may send and what it gets.
- * The rules of targets, slugs and limits are those of the codes room; here is only their shape.
- * Objects are strict: an unknown field is a typing error that should be told, not swallowed.
+ * QR codes on the wire: what a client may send and what it gets. The bounds are those of codes/rules.ts.
+ * Objects are strict: an unknown field is a typing error, which is reported and not ignored.
  */
 import { z } from 'zod';
 import {
+  expiresAtMsMax,
   externalIdLengthMax,
-  metadataBytesMax,
-  metadataKeysMax,
+  importedSlugPattern,
+  metadataFaults,
   nameLengthMax,
   scanLimitMax,
   searchLengthMax,
@@ -47,21 +47,21 @@ const scanLimit = z
   .meta({ description: 'Scans after which the code answers 410', example: 10_000 });
 const metadata = z
   .record(z.string(), z.unknown())
-  .refine(
-    (value) => Object.keys(value).length <= metadataKeysMax,
-    `Expected at most ${metadataKeysMax} keys`,
-  )
-  .refine(
-    (value) => Buffer.byteLength(JSON.stringify(value)) <= metadataBytesMax,
-    `Expected at most ${metadataBytesMax} bytes of JSON`,
-  )
+  .superRefine((value, context) => {
+    for (const { message } of metadataFaults(value)) context.addIssue({ code: 'custom', message });
+  })
   .meta({ description: 'Yours: kept and returned as it is', example: { table: 12 } });
 const campaignId = z
   .string()
   .refine((text) => parseId('cmp', text) !== undefined, 'Expected a campaign id (cmp_…)')
   .meta({ example: 'cmp_01k3zq8m4hd2v7c5x9ab' });
 const externalId = plainText(externalIdLengthMax).meta({ description: 'Your own id of it' });
-const expiresAt = moment.meta({ description: 'From then on the code answers 410' });
+const expiresAt = moment
+  .refine((timeMs) => timeMs >= 0 && timeMs <= expiresAtMsMax, {
+    message: 'Expected a time from 1970 to 9999',
+    params: { code: 'out_of_range' },
+  })
+  .meta({ description: 'From then on the code answers 410' });
 
 /** A field that may be left out, or be null: that is how answers write what is not set. */
 function unset<Field extends z.ZodType>(field: Field) {
@@ -86,6 +86,19 @@ export const createBody = z
     design: unset(design),
   })
   .meta({ id: 'QrCodeCreate' });
+
+/** A row of an import: with a slug that another tool gave, and without a design. */
+export const importBody = createBody.extend({
+  slug: unset(z.string().regex(importedSlugPattern, 'Expected 1 to 64 letters, digits, _ or -')),
+  design: z
+    .unknown()
+    .optional()
+    .refine((value) => value === undefined || value === null, {
+      message: 'Designs are checked by the running service: use POST /v1/qr-codes/bulk',
+      params: { code: 'not_importable' },
+    })
+    .transform(() => undefined),
+});
 
 export const patchBody = z
   .strictObject({

@@ -8,7 +8,8 @@ import { nextTurn } from '../../codes/bulk/pieces.ts';
 import type { CodeFilter } from '../../codes/search/listing.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { CodeView } from './code-view.ts';
-import { csvLine, fileHeaders } from '../csv.ts';
+import { csvLine } from '../../model/csv.ts';
+import { fileHeaders } from '../csv.ts';
 import type { StreamedResult } from '../route.ts';
 
 /** Codes made into lines between two turns of the event loop: at about 60 us each, 2 ms. */

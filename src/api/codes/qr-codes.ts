@@ -1,13 +1,14 @@
 /**
- * /qr-codes: create, list, read, change, replace, delete. Shapes in, records out; the rules are the
- * codes room's. The answer of a create is kept for its Idempotency-Key in the create's transaction.
+ * /qr-codes: create, list, read, change, replace, delete. Shapes in, records out; the rules are those of
+ * codes/. The answer of a create is kept for its Idempotency-Key in the create's transaction.
  */
 import type { Codes } from '../../codes/codes.ts';
-import { contentFaults } from '../../codes/rules.ts';
-import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { codeTypes, type CodeType, type QrCodeRecord } from '../../model/code.ts';
-import type { Actor } from '../../model/workspace.ts';
-import { Failure, type Fault } from '../../model/failure.ts';
+import type { QrCodeRecord } from '../../model/code.ts';
+import { csvFormat, formatOf } from '../csv.ts';
+import { checkOrder, noBody, noQuery } from '../fields.ts';
+import { withLogoRoom } from '../images/logo-body-limit.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
+import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
 import {
   createBody,
   deleted,
@@ -19,10 +20,6 @@ import {
 } from './code-schemas.ts';
 import { codeTable } from './code-table.ts';
 import type { CodeView } from './code-view.ts';
-import { csvFormat, formatOf } from '../csv.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { withLogoRoom } from '../images/logo-body-limit.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'QR codes';
 
@@ -36,18 +33,19 @@ export interface QrCodesOptions {
 }
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
-  const roomy = (route: Route): Route => withLogoRoom(route, options.bodyBytesMax);
+  const withLogo = (route: Route): Route => withLogoRoom(route, options.bodyBytesMax);
   return [
-    roomy(createOne(options)),
+    withLogo(createOne(options)),
     listMany(options),
     getOne(options),
-    roomy(patchOne(options)),
-    roomy(putOne(options)),
+    withLogo(patchOne(options)),
+    withLogo(putOne(options)),
     deleteOne(options),
   ];
 }
 
 function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
+  const checkedBody = newCodeBody(createBody, ownHosts);
   return createRoute({
     method: 'POST',
     path: '/qr-codes',
@@ -61,13 +59,11 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     body: createBody,
     answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
     failures: ['slug_taken', 'unscannable', 'idempotency_conflict', 'storage_full'],
-    alsoCheck: (raw) => createFaults(raw, ownHosts),
+    bodyFor: () => checkedBody,
     handle: async ({ actor, body, keep }) => {
-      const { expiresAt, ...rest } = body;
-      const draft = { ...rest, expiresAtMs: expiresAt };
       const created = (code: QrCodeRecord) =>
         jsonResult(201, view.whole(code), { Location: `/v1/qr-codes/${code.id}` });
-      const code = await codes.create(actor, draft, (made) => keep(created(made)));
+      const code = await codes.create(actor, fieldsOf(body), (made) => keep(created(made)));
       return created(code);
     },
   });
@@ -128,16 +124,13 @@ function getOne({ codes, view }: QrCodesOptions): Route {
     body: noBody,
     answer: { status: 200, schema: qrCode, what: 'The code' },
     failures: ['not_found'],
-    handle: ({ actor, params }) => {
-      const code = codes.find(actor.workspaceNo, params.id ?? '');
-      if (code === undefined) throw unknownCode();
-      return jsonResult(200, view.whole(code));
-    },
+    handle: ({ actor, params }) =>
+      jsonResult(200, view.whole(codes.get(actor.workspaceNo, params.id ?? ''))),
   });
 }
 
-function patchOne(options: QrCodesOptions): Route {
-  const { codes, view } = options;
+function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
+  const bodies = changeBodies(patchBody, ownHosts);
   return createRoute({
     method: 'PATCH',
     path: '/qr-codes/:id',
@@ -151,18 +144,16 @@ function patchOne(options: QrCodesOptions): Route {
     body: patchBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
-    alsoCheck: changedTargetFaults(options),
+    bodyFor: (actor, id) => bodies.get(codes.find(actor.workspaceNo, id)?.type),
     handle: async ({ actor, params, body }) => {
-      const { expiresAt, ...rest } = body;
-      const change = { ...rest, expiresAtMs: expiresAt };
-      const code = await codes.change(actor, params.id ?? '', change);
+      const code = await codes.change(actor, params.id ?? '', fieldsOf(body));
       return jsonResult(200, view.whole(code));
     },
   });
 }
 
-function putOne(options: QrCodesOptions): Route {
-  const { codes, view } = options;
+function putOne({ codes, view, ownHosts }: QrCodesOptions): Route {
+  const bodies = changeBodies(putBody, ownHosts);
   return createRoute({
     method: 'PUT',
     path: '/qr-codes/:id',
@@ -174,11 +165,9 @@ function putOne(options: QrCodesOptions): Route {
     body: putBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
-    alsoCheck: changedTargetFaults(options),
+    bodyFor: (actor, id) => bodies.get(codes.find(actor.workspaceNo, id)?.type),
     handle: async ({ actor, params, body }) => {
-      const { expiresAt, ...rest } = body;
-      const replacement = { ...rest, expiresAtMs: expiresAt };
-      const code = await codes.replace(actor, params.id ?? '', replacement);
+      const code = await codes.replace(actor, params.id ?? '', fieldsOf(body));
       return jsonResult(200, view.whole(code));
     },
   });
@@ -202,54 +191,5 @@ function deleteOne({ codes }: QrCodesOptions): Route {
       const code = await codes.delete(actor, params.id ?? '');
       return jsonResult(200, { deleted: true, id: code.id });
     },
-  });
-}
-
-/** The faults of a new code's target, slug and kind, when its other fields are at fault already. */
-export function createFaults(raw: unknown, ownHosts: readonly string[]): readonly Fault[] {
-  const given = fieldOf(raw, 'type') ?? 'url';
-  const type = codeTypes.find((name) => name === given);
-  if (type === undefined) return [];
-  const [slug, dynamic] = [fieldOf(raw, 'slug'), fieldOf(raw, 'dynamic')];
-  const content = {
-    type,
-    dynamic: typeof dynamic === 'boolean' ? dynamic : type === 'url',
-    ...(typeof slug === 'string' ? { slug } : {}),
-    tags: [],
-    metadata: {},
-  };
-  return [...targetFaults(type, raw, ownHosts), ...contentFaults(content)];
-}
-
-/** For a change of an existing code: its type says what its target may be. */
-function changedTargetFaults({ codes, ownHosts }: QrCodesOptions) {
-  return (raw: unknown, actor: Actor, id: string): readonly Fault[] => {
-    const code = codes.find(actor.workspaceNo, id);
-    return code === undefined ? [] : targetFaults(code.type, raw, ownHosts);
-  };
-}
-
-/** The faults of a target in a body whose other fields are at fault already. */
-function targetFaults(type: CodeType, raw: unknown, ownHosts: readonly string[]): readonly Fault[] {
-  const target = fieldOf(raw, 'target');
-  if (typeof target !== 'string') return [];
-  const verdict = validateTarget(type, target, ownHosts);
-  return isFaults(verdict) ? verdict : [];
-}
-
-function fieldOf(raw: unknown, name: string): unknown {
-  if (typeof raw !== 'object' || raw === null) return undefined;
-  return Object.entries(raw).find(([key]) => key === name)?.[1];
-}
-
-export function unknownCode(): Failure {
-  return new Failure('not_found', 'There is no such QR code in this workspace');
-}
-
-/** @throws Failure validation_failed when the range runs backwards */
-export function checkOrder(from: number | undefined, to: number | undefined): void {
-  if (from === undefined || to === undefined || from <= to) return;
-  throw new Failure('validation_failed', 'The range runs backwards', {
-    faults: [{ path: 'from', code: 'after_to', message: 'Expected `from` not after `to`' }],
   });
 }

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../model/json.ts';
 import type { Route } from '../route.ts';
 
 /** @param bodyBytesMax of a body without a logo */

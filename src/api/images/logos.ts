@@ -10,7 +10,7 @@ import { Failure } from '../../model/failure.ts';
 import { noBody, noQuery } from '../fields.ts';
 import { check, validationFailure } from '../faults.ts';
 import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../model/json.ts';
 import { createRoute, jsonResult, mediaTypeOf, type RawCall, type Route } from '../route.ts';
 
 const tag = 'QR codes';

@@ -8,7 +8,7 @@ import { isFaults, validateTarget } from '../../codes/targets.ts';
 import { archiveImages, fileName, type ArchiveEntry } from '../../images/archive.ts';
 import { type ImageSource, imageContent } from '../../images/content.ts';
 import { styleOf } from '../../images/design/style.ts';
-import type { CodeType, QrCodeRecord } from '../../model/code.ts';
+import type { CodeType } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import { BulkGate } from '../codes/bulk-gate.ts';
 import { noQuery } from '../fields.ts';
@@ -56,9 +56,7 @@ function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
     handle: async ({ actor, body }): Promise<StreamedResult> => {
       const { id, target, type, design, format, size } = body;
       const source =
-        id === undefined
-          ? sampleOf(type, target, ownHosts)
-          : mustFind(codes.find(actor.workspaceNo, id));
+        id === undefined ? sampleOf(type, target, ownHosts) : codes.get(actor.workspaceNo, id);
       const bytes = await designs.preview(actor.workspaceNo, source, design, { format, size });
       const contentType = format === 'svg' ? 'image/svg+xml' : 'image/png';
       return { status: 200, headers: { 'Content-Type': contentType }, body: bytes };
@@ -88,7 +86,7 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
       const found = ids.map((id) => codes.find(actor.workspaceNo, id));
       const faults = found.flatMap((code, at) =>
         code === undefined
-          ? [{ path: `ids.${at}`, code: 'not_found', message: 'There is no such code here' }]
+          ? [{ path: `ids.${at}`, code: 'not_found', message: 'There is no QR code with this id' }]
           : [],
       );
       if (faults.length > 0) {
@@ -143,9 +141,4 @@ function sampleOf(
     throw new Failure('validation_failed', 'The target cannot be used', { faults: checked });
   }
   return { dynamic: false, target: checked.target };
-}
-
-function mustFind(code: QrCodeRecord | undefined): QrCodeRecord {
-  if (code !== undefined) return code;
-  throw new Failure('not_found', 'There is no such QR code in this workspace');
 }

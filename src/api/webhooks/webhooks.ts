@@ -9,6 +9,7 @@ import type { IdSource } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { MadeEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { alsoFinding } from '../faults.ts';
 import { noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
@@ -50,6 +51,7 @@ export function webhookRoutes(options: WebhooksOptions): Route[] {
 }
 
 function createOne({ endpoints }: Webhooks): Route {
+  const checkedBody = alsoFinding(endpointBody, (raw) => urlFaults(endpoints, raw));
   return createRoute({
     method: 'POST',
     path: '/webhooks',
@@ -61,9 +63,9 @@ function createOne({ endpoints }: Webhooks): Route {
       'The secret is shown this once.',
     query: noQuery,
     body: endpointBody,
+    bodyFor: () => checkedBody,
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    alsoCheck: (raw) => urlFaults(endpoints, raw),
     handle: async ({ actor, body, keep }) => {
       const answer = ({ endpoint: record, secret }: MadeEndpoint): Result => {
         const headers = { Location: `/v1/webhooks/${record.id}` };
@@ -109,6 +111,7 @@ function getOne({ endpoints, deliveries }: Webhooks): Route {
 }
 
 function patchOne({ endpoints }: Webhooks): Route {
+  const checkedBody = alsoFinding(endpointPatch, (raw) => urlFaults(endpoints, raw));
   return createRoute({
     method: 'PATCH',
     path: '/webhooks/:id',
@@ -122,7 +125,7 @@ function patchOne({ endpoints }: Webhooks): Route {
     body: endpointPatch,
     answer: { status: 200, schema: endpoint, what: 'The endpoint as it is now' },
     failures: ['not_found', 'storage_full'],
-    alsoCheck: (raw) => urlFaults(endpoints, raw),
+    bodyFor: () => checkedBody,
     handle: async ({ actor, params, body }) => {
       const record = await endpoints.change(actor.workspaceNo, params.id ?? '', body);
       return jsonResult(200, view(endpoints, record));

@@ -1,25 +1,23 @@
 /**
  * `quietzone import FILE`: links of a file, of any length, as QR codes; beside a running service or without.
  *
- *   file -> rows (source.ts) -> drafts -> 100 a transaction, with the note how far it has come
- *        -> the running service follows the numbered changes of links (codes/links/link-refresher.ts)
+ *   file -> rows (source.ts) -> drafts -> 100 a transaction, with the note how far the file has come
+ *        -> the running service reads the numbered changes of links (codes/links/link-refresher.ts)
  *
- * Given the same file again, it goes on where it stopped, and does nothing when there is nothing left.
+ * The same file again goes on where it stopped, and does nothing when it is done. A dry run takes the same
+ * way and checks the drafts in place of storing them (dry-run.ts).
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBody } from '../../api/codes/code-schemas.ts';
-import { check, validationFailure } from '../../api/faults.ts';
 import type { Administration } from '../../app.ts';
 import { type ImportDraft, importBatchRows } from '../../codes/bulk/code-import.ts';
-import type { CodeDraft } from '../../codes/code-creation.ts';
 import type { Clock } from '../../model/clock.ts';
-import { foldShortCode } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/bulk.ts';
-import { FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
+import { DryRun, slugTaken } from './dry-run.ts';
+import { type FailedRow, FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
 import {
   type ImportFormat,
   type ImportRow,
@@ -41,108 +39,61 @@ export interface ImportRequest {
   readonly domain?: string;
 }
 
-type Parts = Pick<Administration, 'services' | 'codes'>;
+export type ImportServices = Pick<Administration, 'services' | 'codes' | 'draftOf'>;
 
 /** @returns whether every row became a code, in this run or before @throws Failure */
 export async function importFile(
-  options: Parts,
+  options: ImportServices,
   request: ImportRequest,
   printer: ImportPrinter,
   clock: Clock,
 ): Promise<boolean> {
-  const source = await openImportSource(request.file, request.format);
-  printer.progress(`${request.file}: ${source.bytes} bytes, read as ${source.format}`);
-  const run = request.isDryRun ? dryRun : realRun;
-  return await run(options, request, source, printer, clock);
-}
-
-async function realRun(
-  { services, codes }: Parts,
-  request: ImportRequest,
-  source: ImportSource,
-  printer: ImportPrinter,
-  clock: Clock,
-): Promise<boolean> {
-  const actor = actorOf(services, request.workspace);
-  const run = codes.openImport(actor, fingerprintOf(source, request));
+  const { file, isDryRun } = request;
+  const source = await openImportSource(file, request.format);
+  printer.progress(`${file}: ${source.bytes} bytes, read as ${source.format}`);
+  const run = isDryRun ? new DryRun(options.codes) : openRun(options, request, source);
   const { rows: rowsBefore, finishedAtMs } = run.record;
   if (finishedAtMs !== undefined) {
     printer.result(`Imported already, at ${isoTime(finishedAtMs)}: ${sumsOf(run.record)}`);
     return failedOf(run.record) === 0;
   }
-  if (rowsBefore > 0) printer.progress(`Going on behind row ${rowsBefore}: ${sumsOf(run.record)}`);
+  if (rowsBefore > 0) printer.progress(`Resumed after row ${rowsBefore}: ${sumsOf(run.record)}`);
+  const holderOf = (slug: string): string | undefined =>
+    options.codes.holderOf(slug) ?? (run instanceof DryRun ? run.holderOf(slug) : undefined);
   const report = new FailureReport(request.errors, rowsBefore);
   const progress = new ImportProgress(printer, clock, source.bytes);
-  let bytes = 0;
   try {
+    let bytes = 0;
     const rows = source.rows((read) => (bytes = read));
     for await (const batch of batchesOf(rows, rowsBefore)) {
       const first = run.record.rows + 1;
-      await run.batch(
-        batch.map((row) => draftOf(row, request.domain)),
-        (offset, failure) => report.add(failedRow(codes, batch[offset], first + offset, failure)),
+      const drafts = batch.map((row) => draftOf(options, row, request.domain));
+      await run.batch(drafts, (offset, failure) =>
+        report.add(failedRow(holderOf, batch[offset], first + offset, failure)),
       );
       progress.show(bytes, run.record.rows, failedOf(run.record));
-      await sleep(pauseMs);
+      if (!isDryRun) await sleep(pauseMs);
     }
     await run.finish();
   } finally {
     progress.stop();
   }
   if (report.text !== '') printer.progress(report.text);
-  printer.result(`Imported ${request.file}: ${sumsOf(run.record)}`);
+  const outcome = isDryRun ? `Dry run: ${file} would be imported` : `Imported ${file}`;
+  printer.result(`${outcome}: ${sumsOf(run.record)}`);
   return failedOf(run.record) === 0;
 }
 
-async function dryRun(
-  { codes }: Parts,
+function openRun(
+  { services, codes }: ImportServices,
   request: ImportRequest,
   source: ImportSource,
-  printer: ImportPrinter,
-  clock: Clock,
-): Promise<boolean> {
-  const report = new FailureReport(request.errors, 0);
-  const progress = new ImportProgress(printer, clock, source.bytes);
-  const slugs = new Map<string, string>();
-  let bytes = 0;
-  let record: ImportRecord = { rows: 0, created: 0, skipped: 0, startedAtMs: 0 };
-  try {
-    for await (const row of source.rows((read) => (bytes = read))) {
-      const draft = draftOf(row, request.domain);
-      const { rows, created, skipped } = record;
-      record = { ...record, rows: rows + 1 };
-      if (draft === 'skip') record = { ...record, skipped: skipped + 1 };
-      else {
-        const failure = failureOf(codes, draft, slugs);
-        if (failure === undefined) record = { ...record, created: created + 1 };
-        else report.add(failedRow(codes, row, record.rows, failure, slugs));
-      }
-      progress.show(bytes, record.rows, failedOf(record));
-    }
-  } finally {
-    progress.stop();
-  }
-  if (report.text !== '') printer.progress(report.text);
-  printer.result(`Nothing is changed. ${request.file} would be imported: ${sumsOf(record)}`);
-  return failedOf(record) === 0;
+) {
+  const actor = actorOf(services, request.workspace);
+  return codes.openImport(actor, fingerprintOf(source, request));
 }
 
-/** @param slugs of the rows before, by their folded form; takes this one's */
-function failureOf(
-  codes: Parts['codes'],
-  draft: CodeDraft | Failure,
-  slugs: Map<string, string>,
-): Failure | undefined {
-  if (draft instanceof Failure) return draft;
-  const failure = codes.faultOf(draft);
-  const { slug } = draft;
-  if (failure !== undefined || slug === undefined) return failure;
-  if (slugs.has(foldShortCode(slug))) return slugTaken('An earlier row has this slug');
-  slugs.set(foldShortCode(slug), slug);
-  return undefined;
-}
-
-/** Rows from 100 to 100, behind those that are done. */
+/** Rows by the hundred, after those that are done. */
 async function* batchesOf(
   rows: AsyncIterable<ImportRow>,
   done: number,
@@ -160,41 +111,28 @@ async function* batchesOf(
   if (batch.length > 0) yield batch;
 }
 
-function draftOf({ value, domain }: ImportRow, wanted: string | undefined): ImportDraft {
-  if (wanted !== undefined && domain !== undefined && domain !== wanted.toLowerCase())
-    return 'skip';
-  if (value instanceof Failure) return value;
-  const checked = check(createBody, value);
-  if (!checked.ok) return validationFailure(checked.faults, 'row');
-  const { expiresAt, ...rest } = checked.value;
-  if ('design' in rest && rest.design !== undefined) {
-    const message = 'Designs are judged by the running service: use POST /v1/qr-codes/bulk';
-    const faults = [{ path: 'design', code: 'not_importable', message }];
-    return new Failure('validation_failed', message, { faults });
-  }
-  return { ...rest, expiresAtMs: expiresAt };
+function draftOf(
+  options: ImportServices,
+  { value, domain }: ImportRow,
+  wanted: string | undefined,
+): ImportDraft {
+  const isWanted = wanted === undefined || domain === undefined || domain === wanted.toLowerCase();
+  return isWanted ? options.draftOf(value) : 'skip';
 }
 
+/** @param holderOf finds who has a slug already: one that differs by case alone looks free */
 function failedRow(
-  codes: Parts['codes'],
+  holderOf: (slug: string) => string | undefined,
   row: ImportRow | undefined,
   number: number,
   failure: Failure,
-  slugs?: ReadonlyMap<string, string>,
-) {
+): FailedRow {
   const slug = textOf(row, 'slug');
-  const target = textOf(row, 'target');
-  const told = { row: number, line: row?.line ?? number, slug, target };
-  if (failure.code !== 'slug_taken' || slug === undefined) return { ...told, failure };
-  const holder = codes.holderOf(slug) ?? slugs?.get(foldShortCode(slug));
-  if (holder === undefined || holder === slug) return { ...told, failure };
+  const fields = { row: number, line: row?.line ?? number, slug, target: textOf(row, 'target') };
+  const holder = failure.code === 'slug_taken' && slug !== undefined ? holderOf(slug) : slug;
+  if (holder === undefined || holder === slug) return { ...fields, failure };
   const message = `${slug} differs from ${holder} by case alone, and short codes are found in any case`;
-  return { ...told, failure: slugTaken(message) };
-}
-
-function slugTaken(message: string): Failure {
-  const faults = [{ path: 'slug', code: 'slug_taken', message }];
-  return new Failure('slug_taken', message, { faults });
+  return { ...fields, failure: slugTaken(message) };
 }
 
 function textOf(row: ImportRow | undefined, name: string): string | undefined {
@@ -210,7 +148,7 @@ function fingerprintOf(source: ImportSource, { domain }: ImportRequest): string 
 }
 
 /** Codes that come by the command line are their workspace's owner's. @throws Failure not_found */
-function actorOf(services: Parts['services'], id: string | undefined): Actor {
+function actorOf(services: ImportServices['services'], id: string | undefined): Actor {
   const workspace = workspaceOf(services, id);
   const owner = services.users.firstOwner(workspace.no);
   if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');

@@ -6,7 +6,7 @@
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
-import { csvLine } from '../../api/csv.ts';
+import { csvLine } from '../../model/csv.ts';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Process } from '../command.ts';

@@ -11,8 +11,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
-import { type BulkRow, bulkRows } from '../../api/codes/bulk-rows.ts';
-import { parseJson } from '../../api/json.ts';
+import { type BulkRow, bulkRows } from '../../codes/bulk/rows.ts';
+import { parseJson } from '../../model/json.ts';
 import { csvColumns, readCsv } from '../../codes/bulk/csv-rows.ts';
 import {
   vendorCode,

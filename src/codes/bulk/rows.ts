@@ -5,11 +5,11 @@
  * All rows are read before the first is made: a body that breaks off, is no list or has too many rows makes
  * nothing. A row that cannot be read is a Failure in its place and stops no other.
  */
-import { type CsvRow, readCsv } from '../../codes/bulk/csv-rows.ts';
-import { type JsonRow, listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
-import { nextTurn } from '../../codes/bulk/pieces.ts';
+import { type CsvRow, readCsv } from './csv-rows.ts';
+import { type JsonRow, listRows, ndjsonRows } from './json-rows.ts';
+import { nextTurn } from './pieces.ts';
 import { Failure } from '../../model/failure.ts';
-import { parseJson } from '../json.ts';
+import { parseJson } from '../../model/json.ts';
 
 export type BulkFormat = 'json' | 'ndjson' | 'csv';
 

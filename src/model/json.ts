@@ -8,7 +8,7 @@
  * The scan is one pass over text of at most the body limit and assumes nothing about validity: what it
  * misreads in broken text, JSON.parse refuses afterwards.
  */
-import { Failure, type Fault } from '../model/failure.ts';
+import { Failure, type Fault } from './failure.ts';
 
 /** Levels of nesting; deeper than any honest body, far from any stack's end. */
 const depthMax = 32;

@@ -1,0 +1,18 @@
+/**
+ * Lines of CSV by RFC 4180: CRLF, quotes where needed.
+ *
+ * A cell that a spreadsheet would run as a formula (= + - @, tab, CR) gets an apostrophe before it: names,
+ * cities and referers are chosen by strangers, and the file is opened by a person.
+ */
+export type Cell = string | number | null;
+
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(',')}\r\n`;
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return String(cell);
+  const guarded = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}
