@@ -32,6 +32,7 @@ import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer } from './http/server.ts';
+import { registerImageMetrics } from './images/image-metrics.ts';
 import { openImages } from './images/image-service.ts';
 import { createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
@@ -40,15 +41,17 @@ import type { Failure } from './model/failure.ts';
 import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
-import { healthOf, type Observed, registerMetrics } from './service/operations.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { ScanReport } from './scans/report/report.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { openManagement } from './store/management/management.ts';
 import { openScanStore } from './store/scans/scans.ts';
 import { systemClock } from './system-clock.ts';
+import { checkHealth } from './telemetry/health.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
+import { engineChecks } from './engine/engine-checks.ts';
+import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { startWebhooks } from './service/webhook-room.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
@@ -183,8 +186,8 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   });
   closers.push(() => threads.stop());
   // All threads boot while this one fills the link table.
-  const catchingUp = threads.startShards(catchUpMsMax);
-  const openRedirects = await threads.bootRedirects();
+  const catchingUp = threads.shards.start(catchUpMsMax);
+  const openRedirects = await threads.redirects.boot();
   codes.links.load();
   if (!(await catchingUp)) {
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
@@ -220,22 +223,22 @@ async function assemble(
   close: () => Promise<void>,
 ): Promise<App> {
   const engine = await openEngine(config, log, folder, closers);
-  const { management, outbox, ids, services, scans, links, report, codes, threads, images } =
-    engine;
+  const { management, outbox, ids, services, links, report, codes, threads, images } = engine;
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
   const webhooks = startWebhooks({ ...engine, config, log, metrics });
   closers.push(() => webhooks.close());
-  const observed: Observed = { threads, links, codes, images, scans, management, webhooks };
-  registerMetrics(metrics, observed);
+  registerEngineMetrics(metrics, { ...engine, webhooks });
+  registerImageMetrics(metrics, images);
   const billing = await openRunningBilling(config, log, engine, closers);
   const campaigns = openCampaigns({ ...engine, store: management, clock: systemClock });
   const retention = startSchedules(engine, campaigns, log, closers);
-  const mail = await openMail(config, log, closers);
   const dashboard = DashboardFiles.open(log);
   closers.push(() => dashboard.close());
   let isStopping = false;
+  const watched = { threads, management, webhooks, links: codes.links };
+  const checks = engineChecks({ ...watched, isStopping: () => isStopping });
   const stopping = new Signal();
   const api = createApi({
     config,
@@ -248,14 +251,14 @@ async function assemble(
     workspaces: services,
     outbox,
     billing,
-    mail,
+    mail: await openMail(config, log, closers),
     report,
-    committed: [management.environment.committed, threads.committed],
+    committed: [management.environment.committed, threads.shards.committed],
     stopping,
     images: images.service,
     designs: images.designs,
     logos: images.logos,
-    health: () => healthOf(observed, isStopping),
+    health: () => checkHealth(checks),
     metrics,
     dashboard,
   });
@@ -280,7 +283,7 @@ async function assemble(
     void webhooks.stop();
   });
   const { bootstrapped } = engine;
-  return { apiPort: server.port, redirectPort: threads.port, bootstrapped, close };
+  return { apiPort: server.port, redirectPort: threads.redirects.port, bootstrapped, close };
 }
 
 /** The API's listener, and that of metrics where they have their own. @returns the API's */
@@ -332,7 +335,7 @@ function startSchedules(
   log: Logger,
   closers: Closers,
 ): CodeRetention {
-  const counting = threads.counting();
+  const counting = threads.journals.counting();
   const scheduler = new CampaignScheduler({ campaigns, counting, clock: systemClock, log });
   closers.push(() => scheduler.close());
   scheduler.start();
@@ -340,10 +343,10 @@ function startSchedules(
     store: management,
     memberships: codes.memberships,
     clock: systemClock,
-    removeNumbers: (expired) => threads.expire(expired),
+    removeNumbers: (expired) => threads.shards.expire(expired),
     log,
   });
-  threads.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
+  threads.shards.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
   closers.push(() => retention.close());
   retention.tick();
   return retention;

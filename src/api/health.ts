@@ -3,7 +3,7 @@
  * Open to everyone, so they say what is wrong, not where.
  */
 import type { Reply } from '../http/request.ts';
-import type { HealthReport } from './services.ts';
+import type { HealthReport } from '../telemetry/health.ts';
 
 const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
 

@@ -17,6 +17,7 @@ import type { Signal } from '../model/signal.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanReport as Report } from '../scans/report/report.ts';
+import type { HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Deliveries } from '../webhooks/deliveries/deliveries.ts';
@@ -100,17 +101,4 @@ export type ScanReport = Pick<
 export interface ImageDrawing {
   /** @throws Failure validation_failed, overloaded */
   render(request: ImageRequest): Promise<RenderedImage>;
-}
-
-export interface HealthCheck {
-  readonly name: string;
-  readonly ok: boolean;
-  /** Why, for an operator; never a secret or a path of a user's data. */
-  readonly detail: string;
-}
-
-export interface HealthReport {
-  /** Whether to send traffic here. */
-  readonly ready: boolean;
-  readonly checks: readonly HealthCheck[];
 }

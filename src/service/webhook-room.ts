@@ -44,8 +44,8 @@ export function startWebhooks(options: WebhookRoomOptions): Webhooks {
     scanned: {
       store: scans,
       codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
-      committed: threads.committed,
-      onDelivered: (block) => threads.tellDelivered(block),
+      committed: threads.shards.committed,
+      onDelivered: (block) => threads.shards.releaseBlocks(block),
     },
     ids,
     clock: systemClock,

@@ -65,7 +65,7 @@ it.each([
       expect(comparison).toMatchObject({ lost: 0, duplicated: 0, writesLost: 0 });
       expect(comparison.counted - comparison.answered).toBeLessThanOrEqual(unanswered);
       expect(service.complaints.map(({ msg }) => msg)).toEqual(
-        Array.from({ length: deaths }, () => `a ${kind} thread died, starting it again`),
+        Array.from({ length: deaths }, () => `a ${kind} thread failed, restarting`),
       );
     }),
 );
@@ -79,7 +79,7 @@ async function timeToCount(
 ): Promise<number> {
   const startedMs = performance.now();
   service.signal(signal);
-  await service.waitForLog(new RegExp(`(thread died[^]*){${death}}`), backMsEver);
+  await service.waitForLog(new RegExp(`(thread failed[^]*){${death}}`), backMsEver);
   // Answers that the dead thread had sent are still on their way.
   await pause(30);
   const before = load.ledger.answered;

@@ -1,0 +1,27 @@
+/** The health checks of the running service: of the threads, the stores, the link table and webhooks. */
+import type { Management } from '../store/management/management.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { EngineThreads } from './threads.ts';
+
+export function engineChecks(options: {
+  readonly isStopping: () => boolean;
+  readonly threads: EngineThreads;
+  readonly management: Management;
+  readonly links: { readonly lateCount: number };
+  readonly webhooks: { readonly problem: string | undefined };
+}): HealthCheck[] {
+  const { isStopping, threads, management, links, webhooks } = options;
+  const full = 'the store cannot be written: no changes are taken, redirects go on';
+  const excess = 'changed links do not fit into the link table, see links.arenaBytesMax';
+  return [
+    { name: 'running', problem: () => (isStopping() ? 'the service is stopping' : undefined) },
+    ...threads.redirects.checks,
+    ...threads.shards.checks,
+    { name: 'management', problem: () => (management.environment.isFull ? full : undefined) },
+    {
+      name: 'links',
+      problem: () => (links.lateCount ? `${links.lateCount} ${excess}` : undefined),
+    },
+    { name: 'webhooks', problem: () => webhooks.problem },
+  ];
+}

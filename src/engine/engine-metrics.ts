@@ -1,0 +1,165 @@
+/** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
+import type { LinkWriter } from '../links/writer.ts';
+import type { Management } from '../store/management/management.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { redirectTotals, refusalKinds, type RedirectThreads } from './redirect-threads.ts';
+import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
+
+const microsecondsPerSecond = 1_000_000;
+/** Bytes of a journal record with an ordinary user agent: turns a lag in bytes into scans. */
+const typicalRecordBytes = 160;
+
+export interface EngineMetricsOptions {
+  readonly threads: { readonly redirects: RedirectThreads; readonly shards: ShardThreads };
+  readonly links: LinkWriter;
+  readonly scans: ScanStore;
+  readonly management: Management;
+  readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
+  readonly webhooks: { readonly threadDeaths: number };
+}
+
+export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
+  const { redirects, shards } = options.threads;
+  registerRedirects(metrics, redirects);
+  registerShards(metrics, shards);
+  registerLosses(metrics, redirects, shards);
+  metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => [
+    { labels: { kind: 'redirect' }, value: restartsOf(redirects) },
+    { labels: { kind: 'shard' }, value: restartsOf(shards) },
+    { labels: { kind: 'images' }, value: options.images.stats().pool.deaths },
+    { labels: { kind: 'webhooks' }, value: options.webhooks.threadDeaths },
+  ]);
+  registerStores(metrics, options);
+}
+
+function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
+  type State = RedirectThreads['states'][number];
+  const byThread = (value: (state: State) => number) => () =>
+    redirects.states.map((state, thread) => ({ labels: { thread }, value: value(state) }));
+  metrics.total(
+    'quietzone_redirects_total',
+    'Redirects answered and recorded',
+    ['thread'],
+    byThread((state) => redirectTotals(state).redirects),
+  );
+  metrics.total(
+    'quietzone_redirect_refusals_total',
+    'Requests on the short-link port that got no redirect, by kind',
+    ['kind'],
+    () =>
+      refusalKinds.map((kind) => ({
+        labels: { kind },
+        value: sum(redirects.states, (state) => redirectTotals(state).refused[kind]),
+      })),
+  );
+  metrics.gauge(
+    'quietzone_redirect_connections',
+    'Open connections on the short-link port',
+    ['thread'],
+    byThread((state) => state.figures?.connections ?? 0),
+  );
+  metrics.gauge(
+    'quietzone_scans_waiting',
+    'Scans answered that wait in memory for a journal that cannot be written',
+    ['thread'],
+    byThread((state) => state.figures?.waitingScans ?? 0),
+  );
+  metrics.summary(
+    'quietzone_redirect_seconds',
+    'Time from the first request of an event-loop cycle to its answers',
+    [],
+    () => {
+      const { latency } = redirects;
+      const quantiles = Object.fromEntries(
+        [0.5, 0.9, 0.99, 0.999].map((quantile) => [
+          String(quantile),
+          latency.getValueAtPercentile(quantile * 100) / microsecondsPerSecond,
+        ]),
+      );
+      const seconds = (latency.mean * latency.totalCount) / microsecondsPerSecond;
+      const count = latency.totalCount;
+      return [{ quantiles, count, sum: Number.isFinite(seconds) ? seconds : 0 }];
+    },
+  );
+}
+
+function registerShards(metrics: Metrics, shards: ShardThreads): void {
+  const gauges: ReadonlyArray<[name: string, help: string, value: (state: ShardState) => number]> =
+    [
+      ['journal_lag_bytes', 'Journal bytes not yet read', (s) => s.figures?.lagBytes ?? 0],
+      ['journal_lag_scans', 'Scans not yet counted, by the bytes of those read', lagScans],
+      ['journal_lag_seconds', 'Age of the scans read last', (s) => (s.figures?.lagMs ?? 0) / 1_000],
+      ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
+      ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
+      ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
+      ['actors', 'Code actors in memory', (s) => s.figures?.actors ?? 0],
+    ];
+  for (const [name, help, value] of gauges) {
+    metrics.gauge(`quietzone_${name}`, help, ['shard'], () =>
+      shards.states.map((state, shard) => ({ labels: { shard }, value: value(state) })),
+    );
+  }
+  metrics.total(
+    'quietzone_scans_counted_total',
+    'Scans counted, people and bots apart',
+    ['shard', 'kind'],
+    () =>
+      shards.states.flatMap((state, shard) => {
+        const { scans, bots } = shardTotals(state);
+        return [
+          { labels: { shard, kind: 'person' }, value: scans },
+          { labels: { shard, kind: 'bot' }, value: bots },
+        ];
+      }),
+  );
+}
+
+function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: ShardThreads): void {
+  metrics.total(
+    'quietzone_scans_dropped_total',
+    'Scans answered and never counted, by reason',
+    ['reason'],
+    () => [
+      {
+        labels: { reason: 'journal_unwritable' },
+        value: sum(redirects.states, (state) => redirectTotals(state).dropped),
+      },
+      {
+        // Every shard reads all journals and finds the same damage.
+        labels: { reason: 'journal_damaged' },
+        value: Math.max(0, ...shards.states.map((state) => shardTotals(state).damagedScans)),
+      },
+    ],
+  );
+}
+
+function registerStores(
+  metrics: Metrics,
+  { links, scans, management }: EngineMetricsOptions,
+): void {
+  metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => [
+    { labels: { environment: 'management' }, value: management.environment.stats().bytes },
+    { labels: { environment: 'scans' }, value: scans.environment.stats().bytes },
+  ]);
+  metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
+    { labels: { state: 'live' }, value: links.count },
+    { labels: { state: 'gone' }, value: links.goneCount },
+  ]);
+  metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => [
+    { labels: { use: 'committed' }, value: links.bytesUsed },
+    { labels: { use: 'free' }, value: links.bytesFree },
+    { labels: { use: 'waiting' }, value: links.bytesWaiting },
+    { labels: { use: 'lost' }, value: links.bytesLost },
+  ]);
+}
+
+const lagScans = (state: ShardState): number =>
+  Math.round((state.figures?.lagBytes ?? 0) / typicalRecordBytes);
+
+function sum<State>(states: readonly State[], value: (state: State) => number): number {
+  return states.reduce((total, state) => total + value(state), 0);
+}
+
+const restartsOf = ({ states }: RedirectThreads | ShardThreads): number =>
+  states.reduce((total, { thread }) => total + thread.restarts, 0);

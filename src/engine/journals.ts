@@ -1,0 +1,56 @@
+/** The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them. */
+import { Counting } from '../scans/counting.ts';
+import {
+  journalFolder,
+  listJournals,
+  recoverJournal,
+  trimJournal,
+} from '../scans/journal/segments.ts';
+import { JournalTails } from '../scans/journal/tails.ts';
+import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+export class Journals {
+  readonly tails = new JournalTails();
+  readonly root: string;
+  readonly #store: ScanStore;
+  readonly #log: Logger;
+
+  /** @param threads redirect threads: each has a journal, beside those that earlier runs have left */
+  constructor(root: string, threads: number, store: ScanStore, log: Logger) {
+    this.root = root;
+    this.#store = store;
+    this.#log = log;
+    const own = Array.from({ length: threads }, (_, thread) => thread);
+    for (const journal of new Set([...listJournals(root), ...own])) this.recover(journal);
+  }
+
+  folder(journal: number): string {
+    return journalFolder(this.root, journal);
+  }
+
+  /** Cuts off what a crash left half-written. @returns the position of the next record */
+  recover(journal: number): number {
+    const { position, tornBytes } = recoverJournal(
+      this.folder(journal),
+      highestWatermark(this.#store, journal),
+    );
+    if (tornBytes > 0) this.#log.warn({ journal, tornBytes }, 'cut a torn tail off a journal');
+    this.tails.publish(journal, position);
+    return position;
+  }
+
+  /** Deletes the segments that end below `position`. */
+  trim(journal: number, position: number): void {
+    try {
+      trimJournal(this.folder(journal), position);
+    } catch (err) {
+      this.#log.error({ err, journal }, 'deleting journal segments failed, retrying');
+    }
+  }
+
+  /** How far the scans that are answered by now are counted. */
+  counting(): Counting {
+    return new Counting(this.#store, this.tails, this.root);
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * The redirect threads: started, supervised and drained together.
+ * A thread that dies starts again where its journal ends; the figures of its predecessors are kept.
+ */
+import { randomBytes } from 'node:crypto';
+import { build, decodeFromCompressedBase64 } from 'hdr-histogram-js';
+import type { Config } from '../config.ts';
+import { MissThrottle } from '../http/miss-throttle.ts';
+import { ListenError } from '../http/port.ts';
+import {
+  latencyRange,
+  type RedirectCommand,
+  type RedirectFigures,
+  type RedirectMessage,
+  type RedirectSetup,
+} from '../http/redirect-thread.ts';
+import type { LinkTableMemory } from '../links/layout.ts';
+import type { Clock } from '../model/clock.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { SupervisedThread } from '../workers/supervised-thread.ts';
+import type { Journals } from './journals.ts';
+
+/** Redirect threads are cut off this long after their own drain should have ended. */
+const drainGraceMs = 2_000;
+export const refusalKinds = ['unknown', 'gone', 'throttled', 'method'] as const;
+
+/** Counted since the start of the service, by a thread and its predecessors. */
+export interface RedirectTotals {
+  readonly redirects: number;
+  readonly dropped: number;
+  readonly refused: Readonly<RedirectFigures['refused']>;
+}
+
+interface RedirectState {
+  readonly thread: SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
+  isListening: boolean;
+  /** Of the thread that runs now. */
+  figures: RedirectFigures | undefined;
+  /** Of its predecessors that died. */
+  before: RedirectTotals;
+}
+
+export interface RedirectThreadsOptions {
+  readonly config: Config;
+  readonly threads: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly links: LinkTableMemory;
+  readonly journals: Journals;
+}
+
+export class RedirectThreads {
+  readonly #options: RedirectThreadsOptions;
+  readonly #missSeed = randomBytes(4).readInt32LE();
+  readonly #misses = new MissThrottle(0, 0).memory;
+  /** 0 = redirect threads wait before they listen, 1 = open. */
+  readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  readonly states: RedirectState[] = [];
+  /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
+  readonly latency = build({ bitBucketSize: 64, ...latencyRange });
+  #port = 0;
+  #onListening: ((reason: string | undefined) => void) | undefined;
+
+  constructor(options: RedirectThreadsOptions) {
+    this.#options = options;
+  }
+
+  /** The port of short links, once the gate is open and all threads listen. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get checks(): HealthCheck[] {
+    return [
+      { name: 'redirects', problem: () => this.#listenProblem() },
+      { name: 'journal', problem: () => this.#journalProblem() },
+    ];
+  }
+
+  /**
+   * Boots the threads; they wait at the gate until the link table is filled.
+   * @returns opens the gate; resolves when all listen, rejects with the reason when one cannot
+   */
+  async boot(): Promise<() => Promise<void>> {
+    const listening = new Promise<void>((resolve, reject) => {
+      this.#onListening = (reason) => {
+        if (reason !== undefined) reject(new ListenError(reason));
+        else if (this.states.every((state) => state.isListening)) resolve();
+      };
+    });
+    // A failure before the gate opens is handled by the caller that opens it.
+    listening.catch(() => undefined);
+    for (let index = 0; index < this.#options.threads; index++) {
+      this.states.push(this.#create(index));
+    }
+    await Promise.all(this.states.map(({ thread }) => thread.start()));
+    return () => {
+      this.#openGate();
+      return listening;
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#openGate();
+    const msMax = this.#options.config.redirect.drainMsMax + drainGraceMs;
+    await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'drain' }, msMax)));
+  }
+
+  #openGate(): void {
+    Atomics.store(this.#gate, 0, 1);
+    Atomics.notify(this.#gate, 0);
+  }
+
+  #create(index: number): RedirectState {
+    const { clock, log } = this.#options;
+    const state: RedirectState = {
+      thread: new SupervisedThread({
+        file: new URL('../http/redirect.worker.ts', import.meta.url),
+        clock,
+        setup: () => this.#setup(index),
+        onMessage: (message) => this.#onMessage(state, message),
+        onDeath: (reason, restarts) => {
+          log.error({ thread: index, reason, restarts }, 'a redirect thread failed, restarting');
+          keepTotals(state);
+          this.#onListening?.(`Cannot start a redirect thread: ${reason}`);
+        },
+      }),
+      isListening: false,
+      figures: undefined,
+      before: {
+        redirects: 0,
+        dropped: 0,
+        refused: { unknown: 0, gone: 0, throttled: 0, method: 0 },
+      },
+    };
+    return state;
+  }
+
+  #setup(index: number): RedirectSetup {
+    const { config, links, journals } = this.#options;
+    const { segmentBytesMax, backlogBytesMax, syncIntervalMs } = config.scans;
+    return {
+      ...config.redirect,
+      thread: index,
+      links,
+      misses: this.#misses,
+      gate: this.#gate,
+      missSeed: this.#missSeed,
+      trustedProxies: config.trustedProxies,
+      trustedProxyHeader: config.trustedProxyHeader,
+      durability: config.durability,
+      journalFolder: journals.folder(index),
+      journalPosition: journals.recover(index),
+      tails: journals.tails.memory,
+      segmentBytesMax,
+      backlogBytesMax,
+      syncIntervalMs,
+    };
+  }
+
+  #onMessage(state: RedirectState, message: RedirectMessage): void {
+    const { config, log } = this.#options;
+    if (message.kind === 'listening') {
+      state.isListening = true;
+      this.#port = message.port;
+      this.#onListening?.(undefined);
+      return;
+    }
+    if (message.kind === 'cannot-listen') {
+      const { host, port } = config.redirect;
+      this.#onListening?.(`Cannot listen on ${host}:${port}: ${message.reason}`);
+      return;
+    }
+    const { figures } = message;
+    const { journalFault, waitingScans, latency } = figures;
+    if (journalFault !== undefined && journalFault !== state.figures?.journalFault) {
+      log.error({ journalFault }, 'writing a journal failed, scans wait in memory');
+    }
+    if (message.kind === 'stopped' && waitingScans > 0) {
+      log.error({ lostScans: waitingScans }, 'stopped with scans that no journal could take');
+    }
+    state.figures = figures;
+    if (latency !== '') this.latency.add(decodeFromCompressedBase64(latency));
+  }
+
+  #listenProblem(): string | undefined {
+    const silent = this.states.filter((state) => !state.isListening).length;
+    return silent === 0 ? undefined : `${silent} redirect threads are not listening`;
+  }
+
+  #journalProblem(): string | undefined {
+    const faults = this.states.map(({ figures }) => figures?.journalFault);
+    const fault = faults.find((text) => text !== undefined);
+    return fault && `scans wait in memory, a journal cannot be written: ${fault}`;
+  }
+}
+
+export function redirectTotals({ figures, before }: RedirectState): RedirectTotals {
+  if (figures === undefined) return before;
+  const refused = { ...before.refused };
+  for (const kind of refusalKinds) refused[kind] += figures.refused[kind];
+  return {
+    redirects: before.redirects + figures.redirects,
+    dropped: before.dropped + figures.droppedScans,
+    refused,
+  };
+}
+
+function keepTotals(state: RedirectState): void {
+  const totals = redirectTotals(state);
+  // Scans that waited in the thread's memory died with it.
+  state.before = { ...totals, dropped: totals.dropped + (state.figures?.waitingScans ?? 0) };
+  state.isListening = false;
+  state.figures = undefined;
+}
