@@ -268,7 +268,7 @@ async function assemble(
     codes.links.wakeLate();
     retention.tick();
     const sweeps = [
-      outbox.trim(webhooks.deliveredEvent),
+      outbox.expire(webhooks.deliveredEvent),
       services.sweep(),
       codes.bulk.sweep(),
       campaigns.conversions.expire(),

@@ -1,13 +1,13 @@
 /**
- * Webhooks: the words that the dispatcher, the attempt worker, the endpoint book and the API
- * share. An endpoint is a receiver that a workspace has named; a delivery is one body on its way
- * to one endpoint; an attempt is one POST of that body.
+ * Webhooks: the types that the dispatcher, the attempt worker, the endpoints and the API share. An
+ * endpoint is a receiver that a workspace has registered; a delivery is one body sent to one endpoint;
+ * an attempt is one POST of that body.
  */
 import type { EventKind } from './event.ts';
 
 export type EndpointStatus = 'enabled' | 'disabled';
 
-/** Why an endpoint is off: by a person, by its own 410, or after five days of nothing but failures. */
+/** Why an endpoint is disabled: by a person, by its own 410, or after five days of failures only. */
 export type DisabledReason = 'by_hand' | 'gone' | 'failing';
 
 export interface EndpointSecret {
@@ -33,8 +33,8 @@ export interface EndpointRecord {
   readonly status: EndpointStatus;
   readonly disabledReason?: DisabledReason;
   readonly disabledAtMs?: number;
-  /** The newest sequences of the two outboxes when the endpoint was made or last enabled: nothing
-   * at or before them is sent to it. */
+  /** The newest sequences of the two outboxes when the endpoint was created or last enabled: only
+   * what comes after them is sent to it. */
   readonly firstEvent: number;
   readonly firstBlock: number;
   readonly createdAtMs: number;
@@ -68,7 +68,7 @@ export interface AttemptRecord {
   readonly retryAfterMs?: number;
 }
 
-/** What the attempt worker is handed for one POST. */
+/** One POST for the attempt worker. */
 export interface AttemptTask {
   readonly deliveryNo: number;
   /** `dlv_…` */
@@ -80,15 +80,15 @@ export interface AttemptTask {
   readonly attempt: number;
   readonly url: string;
   readonly body: Uint8Array;
-  /** Opened, newest first. */
+  /** Decrypted, newest first. */
   readonly secrets: readonly string[];
 }
 
-/** What a worker sends with: the same in every task of a pool. */
+/** Settings of a worker: the same in every task of a pool. */
 export interface AttemptSettings {
-  /** One deadline for a whole attempt, look-up and answer included. */
+  /** One deadline for a whole attempt, name lookup and answer included. */
   readonly timeoutMs: number;
-  /** CIDR blocks that are opened in spite of the deny lists. */
+  /** CIDR blocks that are allowed in spite of the deny lists. */
   readonly allowNetworks: readonly string[];
   /** The page for receivers, named in the User-Agent. */
   readonly docsUrl: string;
@@ -101,5 +101,5 @@ export interface AttemptResult {
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'canceled';
 
-/** Why a delivery died: all its attempts failed, the receiver answered 410, or its endpoint was switched off. */
+/** Why a delivery died: all its attempts failed, the receiver answered 410, or its endpoint was disabled. */
 export type DeadReason = 'exhausted' | 'gone' | 'endpoint_disabled';

@@ -52,7 +52,7 @@ export function startWebhooks(options: WebhookRoomOptions): Webhooks {
     steady: systemSteadyClock,
     randomBytes: (bytes) => randomFillSync(bytes),
     random: () => randomInt(uint32Count) / uint32Count,
-    seal: services.seal,
+    cipher: services.seal,
     settings: {
       ...settings,
       threads: threadCounts(config).webhooks,

@@ -1,11 +1,11 @@
 /**
- * Puts the module together: what the app opens once and the API calls.
+ * Wires the module: the app opens it once, the API calls it.
  *
- *   outbox, blocks --> followers --> book (queue) --> dispatcher --> sender --> pool
- *                                      ^  wheel tick -----^              |
- *                                      +------------ results <-----------+
+ *   outbox, blocks --> consumers --> delivery store (queue) --> dispatcher --> sender --> pool
+ *                                      ^     retry scheduler ------^             |
+ *                                      +---------------- results <---------------+
  *
- * Opening sends nothing; `start` does, when all that it stands on is there.
+ * Opening sends nothing; `start` does, once everything it depends on is open.
  */
 import type { Clock, SteadyClock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
@@ -34,11 +34,11 @@ import { createWebhookMeter } from './webhook-meter.ts';
 import { registerWebhookMetrics } from './webhook-metrics.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 
-/** Bodies in flight, all together: beside the count, what bounds memory. */
+/** Bytes of all bodies in flight: with the number of attempts, the bound of memory. */
 const bytesInFlightMax = 67_108_864;
-/** At a stop attempts may take this long to end: as long as requests of the API, and beside them. */
-const drainMsMax = 3_000;
-/** Later than this, an operator should look. */
+/** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
+const stopMsMax = 3_000;
+/** Beyond this the delay is a problem for an operator. */
 const behindMsMax = 30_000;
 const dayMs = 86_400_000;
 
@@ -48,7 +48,7 @@ export interface WebhookSettings {
   readonly retryDelaysMs: readonly number[];
   readonly inFlightMax: number;
   readonly perEndpointInFlightMax: number;
-  /** Delivered ones that an endpoint's list keeps. */
+  /** Delivered ones stored per endpoint. */
   readonly deliveriesKept: number;
   readonly deadLetterDays: number;
 }
@@ -58,14 +58,14 @@ export interface WebhooksOptions {
   readonly file: string;
   readonly management: Management;
   readonly outbox: Outbox;
-  /** Where `qr.scanned` comes from; a test of the API has none. */
+  /** The source of `qr.scanned`; a test of the API has none. */
   readonly scanned?: {
     readonly store: ScanStore;
-    /** The public id of a code, undefined when it is gone for good. */
+    /** The public id of a code, undefined after it was deleted. */
     readonly codeIdOf: (codeNo: number) => string | undefined;
     /** Fired when there are new blocks. */
     readonly committed: Signal;
-    /** Told up to which block deliveries were made. */
+    /** Called with the newest block that has its deliveries. */
     readonly onDelivered: (block: number) => void;
   };
   readonly ids: IdSource;
@@ -74,32 +74,32 @@ export interface WebhooksOptions {
   readonly randomBytes: RandomBytes;
   /** 0 to 1. */
   readonly random: () => number;
-  readonly seal: Cipher;
+  readonly cipher: Cipher;
   readonly settings: WebhookSettings & AttemptSettings;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Instead of the pool: for tests. */
+  /** Replaces the pool, in tests. */
   readonly sender?: AttemptSender;
 }
 
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly deliveries: Deliveries;
-  /** Events up to here have their deliveries: the outbox may be trimmed to it. */
+  /** Events up to here have their deliveries: the outbox may expire them. */
   readonly deliveredEvent: number;
-  /** What an operator should know; undefined = all is well. */
+  /** For an operator; undefined = none. */
   readonly problem: string | undefined;
   /** Threads that died while sending. */
   readonly threadDeaths: number;
-  /** Begins to follow and to send. */
+  /** Starts to consume and to send. */
   start(): void;
-  /** One tick of the wheel, now: for a test with a clock of its own, instead of `start`. */
+  /** Runs one tick now: for a test with its own clock, instead of `start`. */
   tick(): Promise<void>;
-  /** Nothing happens by itself before the next tick, event or answer: for a test that waits for that. */
+  /** Nothing happens before the next tick, event or answer: for a test that waits for that. */
   readonly isQuiet: boolean;
-  /** Takes and starts nothing more; attempts in flight may end. What waits stays queued. */
+  /** Consumes and starts nothing more; attempts in flight may end. The rest stays queued. */
   stop(): Promise<void>;
-  /** Ends the threads and closes the store: when nobody asks for deliveries any more. */
+  /** Ends the threads and closes the store: after the API has stopped. */
   close(): Promise<void>;
 }
 
@@ -107,30 +107,30 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   const { clock, log, scanned, metrics } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
-  const { book, journal, endpoints, dispatcher, sweep } = sending;
+  const { store, journal, endpoints, dispatcher, drain } = sending;
   dispatcher.recover();
-  const deliveries = new Deliveries({ book, endpoints, dispatcher, sweep, sender, clock });
-  const followers = openFollowers(options, sending);
-  const { events, blocks, loops } = followers;
-  const tick = new RetryScheduler({
-    book,
+  const deliveries = new Deliveries({ store, endpoints, drain, sender, clock });
+  const consumers = openConsumers(options, sending);
+  const { events, blocks, loops } = consumers;
+  const scheduler = new RetryScheduler({
+    store,
     dispatcher,
     log,
-    save: () => Promise.all([events.save(), blocks?.save()]),
+    save: () => Promise.all([events.cursor.save(), blocks?.cursor.save()]),
     everySecond: () => {
-      // Events of another process, a command's for example, fire nothing here.
+      // A commit of another process, a command for example, fires no signal here.
       options.management.environment.refresh();
       for (const loop of loops) loop.wake();
-      if (blocks !== undefined) scanned?.onDelivered(blocks.delivered);
+      if (blocks !== undefined) scanned?.onDelivered(blocks.cursor.stored);
     },
   });
-  registerWebhookMetrics(metrics, { book, dispatcher, followers });
+  registerWebhookMetrics(metrics, { store, dispatcher, consumers });
   const listening: Array<() => void> = [];
   const stopAll = async (): Promise<void> => {
     for (const end of listening) end();
-    await tick.close();
+    await scheduler.close();
     await Promise.all(loops.map((loop) => loop.close()));
-    await dispatcher.stop(drainMsMax);
+    await dispatcher.stop(stopMsMax);
   };
   let stopping: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopping ??= stopAll());
@@ -138,31 +138,31 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     endpoints,
     deliveries,
     get deliveredEvent() {
-      return events.delivered;
+      return events.cursor.stored;
     },
     get problem() {
-      return problemOf(book, dispatcher, loops);
+      return problemOf(store, dispatcher, loops);
     },
     get threadDeaths() {
       return sender instanceof PoolSender ? sender.stats().deaths : 0;
     },
     get isQuiet() {
-      return dispatcher.isQuiet && sweep.isQuiet && loops.every((loop) => loop.isQuiet);
+      return dispatcher.isQuiet && drain.isQuiet && loops.every((loop) => loop.isQuiet);
     },
     start() {
-      sweep.resume();
-      listening.push(...followers.listen());
+      drain.resume();
+      listening.push(...consumers.listen());
       for (const loop of loops) loop.wake();
-      tick.start();
+      scheduler.start();
     },
-    tick: () => tick.tick(),
+    tick: () => scheduler.tick(),
     stop,
     async close() {
       await stop();
-      await sweep.close();
+      await drain.close();
       await sender.close();
-      await dispatcher.settle();
-      await book.store.environment.close();
+      await dispatcher.flush();
+      await store.tables.environment.close();
       journal.close();
     },
   };
@@ -170,33 +170,33 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
 
 type Sending = ReturnType<typeof openSending>;
 
-/** From the queue to the wire and back. */
+/** From the queue to the receiver and back. */
 function openSending(options: WebhooksOptions, sender: AttemptSender) {
   const { clock, steady, log, settings, scanned, metrics } = options;
   const limits = {
     keptMax: settings.deliveriesKept,
     expiryMs: settings.deadLetterDays * dayMs,
   };
-  const store = openDeliveryTables(options.file);
+  const tables = openDeliveryTables(options.file);
   const journal = new ResultJournal(options.file);
-  const book = new DeliveryStore({ store, clock, steady, limits });
+  const store = new DeliveryStore({ tables, clock, steady, limits });
   const guard = new AddressGuard(settings.allowNetworks);
   const endpoints = new Endpoints({
-    store: options.management,
+    management: options.management,
     ids: options.ids,
     clock,
     randomBytes: options.randomBytes,
-    seal: options.seal,
+    cipher: options.cipher,
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
   });
-  const sweep = new EndpointDrain({ book, endpoints, log });
+  const drain = new EndpointDrain({ store, endpoints, log });
   const dispatcher = new Dispatcher({
-    book,
+    store,
     journal,
     endpoints,
     sender,
-    sweep,
+    drain,
     meter: createWebhookMeter(metrics, (no) => endpoints.byNo(no)?.id),
     log,
     random: options.random,
@@ -207,7 +207,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     },
     retryDelaysMs: settings.retryDelaysMs,
   });
-  return { book, journal, endpoints, sweep, dispatcher };
+  return { store, journal, endpoints, drain, dispatcher };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
@@ -217,24 +217,24 @@ function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
     inFlightMax,
     channel: ids.newId('dlv'),
     settings: { timeoutMs, allowNetworks, docsUrl },
-    onDeath: (err) => log.warn({ err }, 'a thread that sends webhooks died, another takes over'),
+    onDeath: (err) => log.warn({ err }, 'webhook thread failed, another one started'),
   });
 }
 
-function openFollowers(
+function openConsumers(
   { management, outbox, scanned, clock, log }: WebhooksOptions,
-  { book, endpoints, dispatcher }: Sending,
+  { store, endpoints, dispatcher }: Sending,
 ) {
-  const onMade = dispatcher.offer.bind(dispatcher);
-  const events = new EventConsumer({ book, outbox, endpoints, onMade });
+  const onCreated = dispatcher.remember.bind(dispatcher);
+  const events = new EventConsumer({ store, outbox, endpoints, onCreated });
   const eventLoop = new ConsumerLoop(events, clock, log);
   const blocks =
     scanned === undefined
       ? undefined
       : new BlockConsumer({
-          book,
+          store,
           endpoints,
-          onMade,
+          onCreated,
           scans: scanned.store,
           codeIdOf: scanned.codeIdOf,
         });
@@ -259,12 +259,12 @@ function newestBlock(scans: ScanStore | undefined): number {
 }
 
 function problemOf(
-  { store }: DeliveryStore,
+  { tables }: DeliveryStore,
   dispatcher: Dispatcher,
   loops: readonly ConsumerLoop[],
 ): string | undefined {
-  if (store.environment.isFull || dispatcher.fault !== undefined) {
-    return 'deliveries wait, their store cannot be written; nothing is sent';
+  if (tables.environment.isFull || dispatcher.fault !== undefined) {
+    return 'webhooks paused: the delivery store cannot be written';
   }
   const behindMs = Math.max(...loops.map((loop) => loop.behindMs));
   return behindMs > behindMsMax

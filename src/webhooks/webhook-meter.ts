@@ -1,11 +1,11 @@
 /**
- * What is counted of attempts as they end. Endpoints are told apart by their id, but only so many of them:
- * a label per endpoint would let a workspace grow the metrics without end.
+ * Counts attempts as they end, by endpoint. Only the first 100 endpoints have their own label: one for each would
+ * let a workspace grow the metrics without end.
  */
 import type { AttemptRecord } from '../model/webhook.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** Endpoints with metrics of their own, those that sent first; the rest is `other`. */
+/** Endpoints with their own label, the first to send; the rest is `other`. */
 const endpointsNamedMax = 100;
 const latencySeconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60];
 const millisecondsPerSecond = 1_000;
@@ -37,12 +37,12 @@ export function createWebhookMeter(
   };
   const attempts = metrics.counter(
     'quietzone_webhook_attempts_total',
-    'Attempts ended, by endpoint and by how: success or the class of the failure',
+    'Attempts ended, by endpoint and result: success or the class of failure',
     ['endpoint', 'result'],
   );
   const first = metrics.histogram(
     'quietzone_webhook_first_attempt_seconds',
-    'Time from the making of a delivery to the end of its first attempt',
+    'Time from the creation of a delivery to the end of its first attempt',
     latencySeconds,
     ['endpoint'],
   );

@@ -59,7 +59,7 @@ it('ends in time, and repeats only what was in flight', { timeout: 180_000 }, ()
     expect(end.ms).toBeLessThan(endMsMax);
     process.stdout.write(`ended after ${end.ms.toFixed(0)} ms\n`);
     const said = real.service.logEntries.map(({ level, msg }) => `${level} ${msg}`);
-    expect(said).toContain('warn attempts are cut off, to be repeated');
+    expect(said).toContain('warn webhook attempts stopped, they are repeated');
     expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
     await trial;
     await real.api.close();

@@ -45,7 +45,7 @@ function place(): Place {
     left: () => {
       const journal = new ResultJournal(path);
       journal.close();
-      return journal.left;
+      return journal.uncommitted;
     },
   };
 }
@@ -53,16 +53,16 @@ function place(): Place {
 it('gives the next process all that was not settled, every field, and nothing once it was', () => {
   const { open, left } = place();
   const journal = open();
-  expect(journal.left).toEqual([]);
+  expect(journal.uncommitted).toEqual([]);
   journal.append([heard(1), heard(2, failed)]);
-  journal.turn();
+  journal.rotate();
   journal.append([heard(3)]);
   expect(left()).toEqual([heard(1), heard(2, failed), heard(3)]);
-  journal.settle();
+  journal.markCommitted();
   expect(left()).toEqual([heard(3)]);
-  journal.turn();
+  journal.rotate();
   journal.append([heard(4)]);
-  journal.settle();
+  journal.markCommitted();
   expect(left()).toEqual([heard(4)]);
 });
 
@@ -70,9 +70,9 @@ it('keeps what is not settled when it is asked to turn too often', () => {
   const { open, left } = place();
   const journal = open();
   journal.append([heard(1)]);
-  journal.turn();
+  journal.rotate();
   journal.append([heard(2)]);
-  journal.turn();
+  journal.rotate();
   journal.append([heard(3)]);
   expect(new Set(left())).toEqual(new Set([heard(1), heard(2), heard(3)]));
 });
@@ -82,10 +82,10 @@ it('gives them in the order in which they were heard, whichever file they are in
   const journal = open();
   // The newer ones end up in the file that is read first.
   journal.append([heard(1)]);
-  journal.turn();
-  journal.settle();
+  journal.rotate();
+  journal.markCommitted();
   journal.append([heard(2, failed, 1)]);
-  journal.turn();
+  journal.rotate();
   journal.append([heard(3, succeeded, 2), heard(3, failed, 1)]);
   expect(left().map(({ deliveryNo, attemptNo }) => [deliveryNo, attemptNo])).toEqual([
     [2, 1],
@@ -93,8 +93,8 @@ it('gives them in the order in which they were heard, whichever file they are in
     [3, 2],
   ]);
   const next = open();
-  next.forget();
-  expect(next.left).toEqual([]);
+  next.clear();
+  expect(next.uncommitted).toEqual([]);
 });
 
 it('goes on behind what was left until that is forgotten', () => {
@@ -103,7 +103,7 @@ it('goes on behind what was left until that is forgotten', () => {
   const next = open();
   next.append([heard(2)]);
   expect(left()).toEqual([heard(1), heard(2)]);
-  next.forget();
+  next.clear();
   expect(files.map((file) => statSync(file).size)).toEqual([0, 0]);
   next.append([heard(3)]);
   expect(left()).toEqual([heard(3)]);

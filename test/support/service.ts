@@ -289,7 +289,7 @@ async function openApi(
     ids,
     clock,
     randomBytes,
-    seal: workspaces.seal,
+    cipher: workspaces.seal,
     log,
     metrics,
   });

@@ -1,13 +1,13 @@
 /**
- * The webhooks room for the API in this process, real but for one thing: the thread that signs and sends is
- * started by the first attempt, because most tests send none.
+ * The webhooks module for the API in this process, real except that the thread that signs and sends is started by
+ * the first attempt, because most tests send none.
  */
 import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
 import type { AttemptTask } from '../../src/model/webhook.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import {
-  type AttemptEnd,
+  type OnResult,
   type AttemptSender,
   PoolSender,
 } from '../../src/webhooks/attempt/attempt-sender.ts';
@@ -17,7 +17,7 @@ import {
   type WebhooksOptions,
 } from '../../src/webhooks/open-webhooks.ts';
 
-class LateSender implements AttemptSender {
+class LazySender implements AttemptSender {
   readonly #open: () => PoolSender;
   #pool: PoolSender | undefined;
 
@@ -25,9 +25,9 @@ class LateSender implements AttemptSender {
     this.#open = open;
   }
 
-  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
+  send(tasks: readonly AttemptTask[], onResult: OnResult): void {
     this.#pool ??= this.#open();
-    this.#pool.send(tasks, onEnd);
+    this.#pool.send(tasks, onResult);
   }
 
   async close(): Promise<void> {
@@ -37,10 +37,10 @@ class LateSender implements AttemptSender {
 
 type Given = Pick<
   WebhooksOptions,
-  'management' | 'outbox' | 'ids' | 'clock' | 'randomBytes' | 'seal' | 'log' | 'metrics'
+  'management' | 'outbox' | 'ids' | 'clock' | 'randomBytes' | 'cipher' | 'log' | 'metrics'
 >;
 
-/** Follows and sends when this returns. */
+/** Consumes and sends when this returns. */
 export function startWebhooks(dataDir: string, config: Config, given: Given): Webhooks {
   const { attemptTimeoutMs, allowNetworks, inFlightMax } = config.webhooks;
   const docsUrl = `${config.api.publicUrl}/docs/webhooks`;
@@ -52,7 +52,7 @@ export function startWebhooks(dataDir: string, config: Config, given: Given): We
     steady: systemSteadyClock,
     random: () => 0,
     settings: { ...config.webhooks, ...attempt, threads: 1 },
-    sender: new LateSender(
+    sender: new LazySender(
       () =>
         new PoolSender({
           threads: 1,

@@ -73,13 +73,13 @@ it('does not take a later attempt for one of a task that has ended', async () =>
   });
   const sender = openSender(6_000);
   const ends: Array<[number, number | undefined]> = [];
-  const onEnd = (no: number, attempt: AttemptRecord | undefined): void =>
+  const onResult = (no: number, attempt: AttemptRecord | undefined): void =>
     void ends.push([no, attempt?.status]);
-  sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onEnd);
+  sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onResult);
   await eventually(() => ends.length === 1, 'the first attempt ended');
   await new Promise((resolve) => setTimeout(resolve, 5_500));
   // Under way when the first task's second is over, in which a result may still come late.
-  sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onEnd);
+  sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onResult);
   await eventually(() => ends.length === 3, 'all ended');
   expect(ends).toEqual([
     [1, 500],

@@ -5,7 +5,7 @@ import {
   deliveryEvents,
   deliveryTransitions,
 } from '../../src/webhooks/deliveries/delivery-state.ts';
-import { shouldDisable, judge, statsAfter } from '../../src/webhooks/deliveries/retry-policy.ts';
+import { shouldDisable, decide, statsAfter } from '../../src/webhooks/deliveries/retry-policy.ts';
 
 const states = ['pending', 'delivered', 'dead', 'canceled'] as const satisfies DeliveryState[];
 const day = 86_400_000;
@@ -17,24 +17,24 @@ it('decides every cell, and never sends again what ended but by a replay', () =>
   for (const state of states) {
     for (const event of deliveryEvents) {
       const next = deliveryTransitions[state][event];
-      expect([...states, 'forgotten', 'stays']).toContain(next);
+      expect([...states, 'deleted', 'stays']).toContain(next);
       if (state !== 'pending' && next === 'pending')
         expect([state, event]).toEqual(['dead', 'replayed']);
       // Nothing that waits is forgotten: it is delivered, dead or canceled first.
-      if (state === 'pending') expect(next).not.toBe('forgotten');
+      if (state === 'pending') expect(next).not.toBe('deleted');
     }
   }
 });
 
 it('judges an attempt by its answer and by how many went before', () => {
   const delays = [10, 20];
-  expect(judge(succeeded, 0, delays, 0)).toEqual({ event: 'succeeded', delayMs: 0 });
-  expect(judge(failed, 0, delays, 0)).toEqual({ event: 'failed', delayMs: 10 });
-  expect(judge(failed, 1, delays, 1)).toEqual({ event: 'failed', delayMs: 22 });
-  expect(judge(failed, 2, delays, 0)).toEqual({ event: 'exhausted', delayMs: 0 });
-  expect(judge({ ...failed, status: 410 }, 0, delays, 0).event).toBe('gone');
+  expect(decide(succeeded, 0, delays, 0)).toEqual({ event: 'succeeded', delayMs: 0 });
+  expect(decide(failed, 0, delays, 0)).toEqual({ event: 'failed', delayMs: 10 });
+  expect(decide(failed, 1, delays, 1)).toEqual({ event: 'failed', delayMs: 22 });
+  expect(decide(failed, 2, delays, 0)).toEqual({ event: 'exhausted', delayMs: 0 });
+  expect(decide({ ...failed, status: 410 }, 0, delays, 0).event).toBe('gone');
   for (let random = 0; random < 1; random += 0.01) {
-    const { delayMs } = judge(failed, 1, delays, random);
+    const { delayMs } = decide(failed, 1, delays, random);
     expect(delayMs).toBeGreaterThanOrEqual(20);
     expect(delayMs).toBeLessThanOrEqual(22);
   }

@@ -27,7 +27,7 @@ export async function openReal(dataDir: string, options: RealOptions = {}): Prom
   return { service, key, api: new Client(`${service.apiUrl}/v1`, key) };
 }
 
-/** @throws Error when it is not made */
+/** @throws Error when it is not created */
 export async function makeEndpoint(
   { api }: RealService,
   url: string,

@@ -24,37 +24,37 @@ const delivery = (no: number, dueMs: number, bytes = 10): Delivery => ({
 
 describe('RecentDeliveries.take', () => {
   it('gives a delivery once', () => {
-    const lately = new RecentDeliveries();
-    const made = delivery(7, 100);
-    lately.keep(made);
-    expect(lately.take(7, 100)).toBe(made);
-    expect(lately.take(7, 100)).toBeUndefined();
+    const recent = new RecentDeliveries();
+    const created = delivery(7, 100);
+    recent.add(created);
+    expect(recent.take(7, 100)).toBe(created);
+    expect(recent.take(7, 100)).toBeUndefined();
   });
 
   it('gives none that the queue has at another time, then or later', () => {
-    const lately = new RecentDeliveries();
-    lately.keep(delivery(7, 100));
-    expect(lately.take(7, 101)).toBeUndefined();
-    expect(lately.take(7, 100)).toBeUndefined();
+    const recent = new RecentDeliveries();
+    recent.add(delivery(7, 100));
+    expect(recent.take(7, 101)).toBeUndefined();
+    expect(recent.take(7, 100)).toBeUndefined();
   });
 
   it('keeps the newest 4,096, and 8 MB of bodies', () => {
-    const lately = new RecentDeliveries();
-    for (let no = 1; no <= 4_097; no++) lately.keep(delivery(no, 1));
-    expect(lately.take(1, 1)).toBeUndefined();
-    expect(lately.take(2, 1)).toBeDefined();
+    const recent = new RecentDeliveries();
+    for (let no = 1; no <= 4_097; no++) recent.add(delivery(no, 1));
+    expect(recent.take(1, 1)).toBeUndefined();
+    expect(recent.take(2, 1)).toBeDefined();
     const large = new RecentDeliveries();
-    for (let no = 1; no <= 129; no++) large.keep(delivery(no, 1, 65_536));
+    for (let no = 1; no <= 129; no++) large.add(delivery(no, 1, 65_536));
     expect(large.take(1, 1)).toBeUndefined();
     expect(large.take(2, 1)).toBeDefined();
     expect(large.take(129, 1)).toBeDefined();
   });
 
   it('counts a delivery that is kept twice once', () => {
-    const lately = new RecentDeliveries();
-    for (let time = 0; time < 200; time++) lately.keep(delivery(1, 1, 65_536));
-    lately.keep(delivery(2, 1));
-    expect(lately.take(1, 1)).toBeDefined();
-    expect(lately.take(2, 1)).toBeDefined();
+    const recent = new RecentDeliveries();
+    for (let time = 0; time < 200; time++) recent.add(delivery(1, 1, 65_536));
+    recent.add(delivery(2, 1));
+    expect(recent.take(1, 1)).toBeDefined();
+    expect(recent.take(2, 1)).toBeDefined();
   });
 });

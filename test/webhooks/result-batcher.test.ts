@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
-import { type Ended, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
+import { type EndedAttempt, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { eventually } from './eventually.ts';
 
@@ -26,14 +26,14 @@ const delivery = (no: number): Delivery => ({
   body: new Uint8Array(1),
 });
 
-const ended = (no: number): Ended => ({
+const ended = (no: number): EndedAttempt => ({
   delivery: delivery(no),
   attempt: { atMs: 1, durationMs: 1, status: 200 },
   wheelMs: no,
   random: 0,
 });
 
-class Rig {
+class Harness {
   readonly path = join(temporaryFolder(), 'delivery.mdb');
   readonly journal = new ResultJournal(this.path);
   readonly commits: number[][] = [];
@@ -41,7 +41,7 @@ class Rig {
   /** Of a clock that goes backwards: but for the first, a window ends only when it is closed. */
   nowMs = 1e9;
   commit: () => Promise<void> = async () => undefined;
-  readonly window = new ResultBatcher({
+  readonly batcher = new ResultBatcher({
     journal: this.journal,
     nowMs: () => (this.nowMs -= 100_000),
     commit: async (batch) => {
@@ -53,80 +53,80 @@ class Rig {
   });
 
   add(...nos: number[]): void {
-    for (const no of nos) this.window.add(ended(no));
+    for (const no of nos) this.batcher.add(ended(no));
   }
   /** What a process that starts now would find. */
   left(): number[] {
     const journal = new ResultJournal(this.path);
     journal.close();
-    return journal.left.map(({ deliveryNo }) => deliveryNo);
+    return journal.uncommitted.map(({ deliveryNo }) => deliveryNo);
   }
 }
 
-function openHarness(): Rig {
-  const rig = new Rig();
-  onTestFinished(async () => await rig.window.stop());
-  return rig;
+function openHarness(): Harness {
+  const harness = new Harness();
+  onTestFinished(async () => await harness.batcher.stop());
+  return harness;
 }
 
 it('commits the first with what comes in its turn, then at the end of their window', async () => {
-  const rig = openHarness();
-  rig.add(1, 2);
-  await eventually(() => rig.window.isQuiet, 'the first are committed');
-  expect(rig.commits).toEqual([[1, 2]]);
-  rig.add(3);
+  const harness = openHarness();
+  harness.add(1, 2);
+  await eventually(() => harness.batcher.isQuiet, 'the first are committed');
+  expect(harness.commits).toEqual([[1, 2]]);
+  harness.add(3);
   await new Promise((resolve) => setImmediate(resolve));
-  rig.add(4);
-  rig.window.close();
-  await eventually(() => rig.window.isQuiet, 'the next are committed');
-  expect(rig.commits).toEqual([
+  harness.add(4);
+  harness.batcher.flush();
+  await eventually(() => harness.batcher.isQuiet, 'the next are committed');
+  expect(harness.commits).toEqual([
     [1, 2],
     [3, 4],
   ]);
-  expect(rig.left()).toEqual([]);
+  expect(harness.left()).toEqual([]);
 });
 
 it('has what waits in the journal by the end of the turn', async () => {
-  const rig = openHarness();
-  rig.add(1);
-  await eventually(() => rig.window.isQuiet, 'the first is committed');
-  rig.add(2, 3);
+  const harness = openHarness();
+  harness.add(1);
+  await eventually(() => harness.batcher.isQuiet, 'the first is committed');
+  harness.add(2, 3);
   await Promise.resolve();
-  expect(rig.left()).toEqual([2, 3]);
-  expect(rig.commits).toHaveLength(1);
+  expect(harness.left()).toEqual([2, 3]);
+  expect(harness.commits).toHaveLength(1);
 });
 
 it('remembers that it was closed while a commit ran', async () => {
-  const rig = openHarness();
+  const harness = openHarness();
   const { promise, resolve } = Promise.withResolvers<void>();
-  rig.commit = () => promise;
-  rig.add(1);
+  harness.commit = () => promise;
+  harness.add(1);
   await new Promise((next) => setTimeout(next, 5));
-  rig.add(2);
-  rig.window.close();
+  harness.add(2);
+  harness.batcher.flush();
   resolve();
-  await eventually(() => rig.window.isQuiet, 'both are committed');
-  expect(rig.commits).toEqual([[1], [2]]);
+  await eventually(() => harness.batcher.isQuiet, 'both are committed');
+  expect(harness.commits).toEqual([[1], [2]]);
 });
 
 it('tries again until the store takes them, and tells when it does', async () => {
-  const rig = openHarness();
+  const harness = openHarness();
   let fails = 1;
-  rig.commit = async () => {
+  harness.commit = async () => {
     if (fails-- > 0) throw new Error('full');
   };
-  rig.add(1);
-  await eventually(() => rig.window.isQuiet, 'it is committed');
-  expect(rig.faults).toEqual([new Error('full'), undefined]);
-  expect(rig.commits).toEqual([[1]]);
+  harness.add(1);
+  await eventually(() => harness.batcher.isQuiet, 'it is committed');
+  expect(harness.faults).toEqual([new Error('full'), undefined]);
+  expect(harness.commits).toEqual([[1]]);
 });
 
 it('commits what is heard after a stop with the next, and goes on without its journal', async () => {
-  const rig = openHarness();
-  rig.add(1);
-  await rig.window.stop();
-  rig.journal.close();
-  rig.add(2);
-  await rig.window.stop();
-  expect(rig.commits).toEqual([[1], [2]]);
+  const harness = openHarness();
+  harness.add(1);
+  await harness.batcher.stop();
+  harness.journal.close();
+  harness.add(2);
+  await harness.batcher.stop();
+  expect(harness.commits).toEqual([[1], [2]]);
 });

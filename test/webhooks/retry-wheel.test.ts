@@ -58,95 +58,95 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A book whose endpoints send all that is due whenever they are awake: what a healthy receiver sees. */
+/** A store whose endpoints send all that is due whenever they are awake: what a healthy receiver sees. */
 class Sending {
   readonly time = new TestTime();
   readonly sentAt = new Map<number, number>();
   readonly dueAt = new Map<number, number>();
   readonly #path = join(temporaryFolder(), 'delivery.mdb');
   readonly #awake = new Set<number>();
-  book: DeliveryStore;
+  store: DeliveryStore;
 
   constructor() {
-    this.book = this.#open();
+    this.store = this.#open();
   }
 
   #open(): DeliveryStore {
-    const store = openDeliveryTables(this.#path);
+    const tables = openDeliveryTables(this.#path);
     const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
-    const book = new DeliveryStore({ store, clock: this.time, steady: this.time, limits });
-    book.onWoken((woken) => woken.forEach((no) => this.#awake.add(no)));
-    return book;
+    const store = new DeliveryStore({ tables, clock: this.time, steady: this.time, limits });
+    store.onReady((ready) => ready.forEach((no) => this.#awake.add(no)));
+    return store;
   }
 
   async restart(): Promise<void> {
     await this.close();
     this.#awake.clear();
-    this.book = this.#open();
+    this.store = this.#open();
   }
 
   async close(): Promise<void> {
-    await this.book.store.environment.close();
+    await this.store.tables.environment.close();
   }
 
   async queue(endpointNo: number, inMs: number): Promise<void> {
-    const { book } = this;
-    const made = {
+    const { store } = this;
+    const created = {
       endpointNo,
       workspaceNo: 1,
       kind: 'qr.deleted' as const,
       eventIds: [],
       body: new Uint8Array(1),
     };
-    const nowMs = book.time.now();
-    await book.write((pen) => {
-      const delivery = pen.create(made);
-      if (inMs > 0) pen.move(delivery, 'failed', { dueMs: nowMs + inMs });
+    const nowMs = store.wheelClock.now();
+    await store.transaction((tx) => {
+      const delivery = tx.create(created);
+      if (inMs > 0) tx.move(delivery, 'failed', { dueMs: nowMs + inMs });
       this.dueAt.set(delivery.no, nowMs + inMs);
     });
   }
 
   async tick(): Promise<void> {
-    const { book } = this;
-    const nowMs = book.time.now();
-    book.store.environment.refresh();
-    if (book.wheel.behindMs(nowMs) > 0) {
+    const { store } = this;
+    const nowMs = store.wheelClock.now();
+    store.tables.environment.refresh();
+    if (store.wheel.lagMs(nowMs) > 0) {
       // A small walk: a bucket is cut in the middle.
-      const woken = await book.write(() => book.wheel.walk(nowMs, 2));
-      woken.forEach((no) => this.#awake.add(no));
+      const ready = await store.transaction(() => store.wheel.expire(nowMs, 2));
+      ready.forEach((no) => this.#awake.add(no));
     }
     for (const endpointNo of this.#awake) await this.#send(endpointNo, nowMs);
   }
 
   async #send(endpointNo: number, nowMs: number): Promise<void> {
-    const { book } = this;
-    const rests = await book.write((pen) => {
-      const due = book.store.queue.keys({
+    const { store } = this;
+    const rests = await store.transaction((tx) => {
+      const due = store.tables.queue.keys({
         start: [endpointNo, 0, 0],
         end: [endpointNo, nowMs + 1, 0],
       });
       const numbers = Array.from(due, ([, , no]) => no);
       for (const no of numbers) {
-        const delivery = pen.find(no);
+        const delivery = tx.find(no);
         if (delivery === undefined) throw new Error('A queue entry without its delivery');
-        pen.move(delivery, 'succeeded');
+        tx.move(delivery, 'succeeded');
         expect(this.sentAt.has(no)).toBe(false);
         this.sentAt.set(no, nowMs);
       }
-      return book.wheel.rest(endpointNo, nowMs);
+      return store.wheel.unschedule(endpointNo, nowMs);
     });
     if (rests) this.#awake.delete(endpointNo);
   }
 
   /** The law of the wheel, over all that is stored. */
   checkCovered(): void {
-    const { store } = this.book;
-    store.environment.refresh();
+    const { tables } = this.store;
+    tables.environment.refresh();
     const first = new Map<number, number>();
-    for (const [bucket, endpointNo] of store.wheel.keys({})) {
+    for (const [bucket, endpointNo] of tables.wheel.keys({})) {
       if (!first.has(endpointNo)) first.set(endpointNo, bucket);
     }
-    for (const [endpointNo, dueMs] of store.queue.keys({})) {
+    for (const [endpointNo, dueMs] of tables.queue.keys({})) {
       expect(first.get(endpointNo) ?? Number.MAX_SAFE_INTEGER).toBeLessThanOrEqual(
         Math.floor(dueMs / bucketMs),
       );
@@ -168,7 +168,7 @@ it('wakes each endpoint at its time, never early, across restarts, reboots and c
           sending.checkCovered();
           for (let ticks = 0; ticks < 6; ticks++) await sending.tick();
           sending.checkCovered();
-          const nowMs = sending.book.time.now();
+          const nowMs = sending.store.wheelClock.now();
           for (const [no, dueMs] of sending.dueAt) {
             const sentMs = sending.sentAt.get(no);
             if (sentMs !== undefined) expect(sentMs).toBeGreaterThanOrEqual(dueMs);
@@ -182,9 +182,9 @@ it('wakes each endpoint at its time, never early, across restarts, reboots and c
         // Nothing is left behind: endpoints sleep, and the wheel is empty.
         sending.time.move(1_000);
         for (let ticks = 0; ticks < 10; ticks++) await sending.tick();
-        sending.book.store.environment.refresh();
-        expect([...sending.book.store.wheel.keys({})]).toEqual([]);
-        expect([...sending.book.store.queue.keys({})]).toEqual([]);
+        sending.store.tables.environment.refresh();
+        expect([...sending.store.tables.wheel.keys({})]).toEqual([]);
+        expect([...sending.store.tables.queue.keys({})]).toEqual([]);
       } finally {
         await sending.close();
       }

@@ -5,7 +5,7 @@ import { Signal } from '../../src/model/signal.ts';
 import type { ScanInput } from '../scans/engine-harness.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
-import { openHarness, type Rig, startMs } from './webhooks-harness.ts';
+import { openHarness, type Harness, startMs } from './webhooks-harness.ts';
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
@@ -14,7 +14,7 @@ const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
 const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
 
 interface Scans {
-  readonly rig: Rig;
+  readonly harness: Harness;
   readonly engine: EngineHarness;
   delivered: number;
   /** Walks over the blocks that webhooks took. */
@@ -44,9 +44,9 @@ async function openScans(): Promise<Scans> {
   const onDelivered = (block: number): void => {
     scans.delivered = block;
   };
-  const rig = openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
+  const harness = openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
   const scans: Scans = {
-    rig,
+    harness,
     engine,
     delivered: 0,
     reads: 0,
@@ -73,20 +73,28 @@ const listOf = (text: string): unknown[] => {
 };
 
 it('sends one scan per body for quiet codes and lists for busy ones, people alone', async () => {
-  const { rig, window, engine } = await openScans();
-  const lists = await rig.endpoint({ url: 'https://lists.example/', events: ['qr.scanned'] });
-  const small = await rig.endpoint({ url: 'https://small.example/', events: ['*'], maxBatch: 30 });
-  const single = await rig.endpoint({ url: 'https://single.example/', events: ['*'], maxBatch: 1 });
-  await rig.endpoint({ url: 'https://deaf.example/', events: ['qr.created'] });
+  const { harness, window, engine } = await openScans();
+  const lists = await harness.endpoint({ url: 'https://lists.example/', events: ['qr.scanned'] });
+  const small = await harness.endpoint({
+    url: 'https://small.example/',
+    events: ['*'],
+    maxBatch: 30,
+  });
+  const single = await harness.endpoint({
+    url: 'https://single.example/',
+    events: ['*'],
+    maxBatch: 1,
+  });
+  await harness.endpoint({ url: 'https://deaf.example/', events: ['qr.created'] });
   window({ 1: 10, 2: 11, 3: 250, 9: 5, 10: 40 });
   await eventually(async () => {
-    await rig.settle();
+    await harness.settle();
     return [lists, small, single].every(
-      ({ no }) => rig.webhooks.deliveries.figures(no).waiting === 0,
+      ({ no }) => harness.webhooks.deliveries.figures(no).waiting === 0,
     );
   }, 'all is sent');
   const sizes = (url: string, codeId: string): number[] =>
-    rig.sender.sent
+    harness.sender.sent
       .filter((task) => task.url === url && task.text.includes(`"${codeId}"`))
       .map(({ text }) => listOf(text).length);
   expect(sizes(lists.url, 'qr_1')).toEqual(Array.from({ length: 10 }, () => 1));
@@ -94,14 +102,14 @@ it('sends one scan per body for quiet codes and lists for busy ones, people alon
   expect(sizes(lists.url, 'qr_3').sort((a, b) => a - b)).toEqual([50, 100, 100]);
   expect(Math.max(...sizes(small.url, 'qr_3'))).toBe(30);
   expect(sizes(single.url, 'qr_3')).toEqual(Array.from({ length: 250 }, () => 1));
-  expect(rig.sender.sent.some(({ text }) => text.includes('"qr_10"'))).toBe(false);
-  expect(rig.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
+  expect(harness.sender.sent.some(({ text }) => text.includes('"qr_10"'))).toBe(false);
+  expect(harness.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
   // Each scan once, as the list of events shows it.
   const shown = engine.report
     .events(1, undefined, 1_000)
     .data.map((event) => JSON.stringify(event));
   for (const { url } of [lists, small, single]) {
-    const sent = rig.sender.sent.filter((task) => task.url === url);
+    const sent = harness.sender.sent.filter((task) => task.url === url);
     const texts = sent.flatMap(({ text }) => listOf(text).map((event) => JSON.stringify(event)));
     expect(texts.sort()).toEqual([...shown].sort());
     expect(sent.every(({ text, eventId }) => text.includes(eventId))).toBe(true);
@@ -109,54 +117,54 @@ it('sends one scan per body for quiet codes and lists for busy ones, people alon
 });
 
 it('keeps a list below 64 KB', async () => {
-  const { rig, window } = await openScans();
-  const { no } = await rig.endpoint();
+  const { harness, window } = await openScans();
+  const { no } = await harness.endpoint();
   window({ 1: 100 }, `https://example.com/${'ä'.repeat(600)}`);
   await eventually(async () => {
-    await rig.settle();
-    return rig.webhooks.deliveries.figures(no).waiting === 0;
+    await harness.settle();
+    return harness.webhooks.deliveries.figures(no).waiting === 0;
   }, 'all is sent');
-  const bytes = rig.sender.sent.map(({ body }) => body.length);
+  const bytes = harness.sender.sent.map(({ body }) => body.length);
   expect(Math.max(...bytes)).toBeLessThanOrEqual(65_536);
   expect(Math.max(...bytes)).toBeGreaterThan(30_000);
-  expect(rig.sender.sent.flatMap(({ text }) => listOf(text))).toHaveLength(100);
+  expect(harness.sender.sent.flatMap(({ text }) => listOf(text))).toHaveLength(100);
 });
 
 it('leaves a large block in the middle, and goes on there after a crash', async () => {
-  const { rig, window } = await openScans();
-  const { no } = await rig.endpoint({ maxBatch: 1 });
-  rig.sender.answer = () => 'hang';
+  const { harness, window } = await openScans();
+  const { no } = await harness.endpoint({ maxBatch: 1 });
+  harness.sender.answer = () => 'hang';
   window({ 1: 1_500, 2: 700, 3: 5 });
-  await rig.settle();
-  await rig.crash();
-  rig.sender.answer = () => 200;
+  await harness.settle();
+  await harness.crash();
+  harness.sender.answer = () => 200;
   await eventually(async () => {
-    await rig.pass(100);
-    return rig.webhooks.deliveries.list(no, { limit: 1, state: 'pending' }).data.length === 0;
+    await harness.pass(100);
+    return harness.webhooks.deliveries.list(no, { limit: 1, state: 'pending' }).data.length === 0;
   }, 'all is sent');
-  expect(new Set(rig.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
-  expect(rig.sender.sent).toHaveLength(2_205);
+  expect(new Set(harness.sender.sent.map(({ eventId }) => eventId)).size).toBe(2_205);
+  expect(harness.sender.sent).toHaveLength(2_205);
 });
 
 it('reads no block while nobody listens, and starts with what comes after the endpoint', async () => {
   const scans = await openScans();
-  const { rig, window } = scans;
-  await rig.endpoint({ events: ['qr.created'] });
+  const { harness, window } = scans;
+  await harness.endpoint({ events: ['qr.created'] });
   for (let count = 0; count < 5; count++) {
     window({ 1: 3 });
-    await rig.settle();
+    await harness.settle();
   }
   expect(scans.reads).toBe(0);
-  await rig.pass(11_000, 100);
+  await harness.pass(11_000, 100);
   expect(scans.delivered).toBe(5);
-  const { no } = await rig.endpoint({ events: ['qr.scanned'] });
+  const { no } = await harness.endpoint({ events: ['qr.scanned'] });
   window({ 1: 2 });
-  await rig.settle();
-  expect(rig.sender.sent).toHaveLength(2);
-  expect(rig.webhooks.deliveries.count(no)).toBe(2);
+  await harness.settle();
+  expect(harness.sender.sent).toHaveLength(2);
+  expect(harness.webhooks.deliveries.count(no)).toBe(2);
 });
 
-it('keeps blocks from being trimmed until their deliveries are made', () => {
+it('keeps blocks from being trimmed until their deliveries are created', () => {
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,

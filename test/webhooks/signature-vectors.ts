@@ -1,5 +1,5 @@
 /**
- * Test vectors for receivers, made by an implementation of its own: WebCrypto's HMAC over the bytes as
+ * Test vectors for receivers, created by an implementation of its own: WebCrypto's HMAC over the bytes as
  * the contract words them, sharing nothing with src/webhooks/attempt/signature.ts. What it makes is kept in
  * test/fixtures/signature-vectors.json; after a wanted change, `vitest run -u` writes that file anew.
  */
@@ -89,8 +89,8 @@ const inputs: readonly Input[] = [
 
 async function hmac(key: Uint8Array, text: string): Promise<Buffer> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const made = await webcrypto.subtle.importKey('raw', key.slice(), algorithm, false, ['sign']);
-  return Buffer.from(await webcrypto.subtle.sign('HMAC', made, new TextEncoder().encode(text)));
+  const created = await webcrypto.subtle.importKey('raw', key.slice(), algorithm, false, ['sign']);
+  return Buffer.from(await webcrypto.subtle.sign('HMAC', created, new TextEncoder().encode(text)));
 }
 
 async function complete(input: Input): Promise<SignatureVector> {

@@ -11,7 +11,7 @@ import type { AttemptRecord, AttemptTask, EndpointRecord } from '../../src/model
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { AttemptEnd, AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
+import type { OnResult, AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import {
   openWebhooks,
@@ -69,7 +69,7 @@ class ScriptedSender implements AttemptSender {
   readonly sent: Sent[] = [];
   answer: (task: Sent) => Answer = () => 200;
   readonly #time: TestTime;
-  readonly #hanging = new Map<number, AttemptEnd>();
+  readonly #hanging = new Map<number, OnResult>();
   #answering = 0;
   /** Most at once, by URL. */
   readonly widest = new Map<string, number>();
@@ -88,16 +88,16 @@ class ScriptedSender implements AttemptSender {
     return this.#hanging.size;
   }
 
-  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
+  send(tasks: readonly AttemptTask[], onResult: OnResult): void {
     for (const task of tasks) {
       const text = Buffer.from(task.body).toString();
       const sent = { ...task, atMs: this.#time.monotonicMs(), text };
       this.sent.push(sent);
       this.#count(task.url, 1);
       const answer = this.answer(sent);
-      const end: AttemptEnd = (no, attempt) => {
+      const end: OnResult = (no, attempt) => {
         this.#count(task.url, -1);
-        onEnd(no, attempt);
+        onResult(no, attempt);
       };
       if (answer === 'hang') this.#hanging.set(task.deliveryNo, end);
       else this.#later(() => end(task.deliveryNo, this.#attempt(answer)));
@@ -141,25 +141,25 @@ class ScriptedSender implements AttemptSender {
 
 export type HarnessSettings = Partial<WebhooksOptions['settings']>;
 
-export class Rig {
+export class Harness {
   readonly time = new TestTime();
   readonly temporary: TemporaryManagement = temporaryManagement();
   readonly ids: IdSource = createIdSource(this.time, getRandomValues);
   readonly outbox = new Outbox(this.temporary.store, this.ids, this.time);
   readonly logLines: string[] = [];
-  readonly #open: (rig: Rig) => Webhooks;
+  readonly #open: (harness: Harness) => Webhooks;
   metrics = createMetrics();
   sender = new ScriptedSender(this.time);
   webhooks: Webhooks;
 
   constructor(settings: HarnessSettings, more: Partial<WebhooksOptions>) {
-    this.#open = (rig) => openWebhooks({ ...partsOf(rig, settings), ...more });
+    this.#open = (harness) => openWebhooks({ ...partsOf(harness, settings), ...more });
     this.webhooks = this.#open(this);
   }
 
-  async endpoint(made: Partial<NewEndpoint> = {}): Promise<EndpointRecord> {
+  async endpoint(created: Partial<NewEndpoint> = {}): Promise<EndpointRecord> {
     const url = 'https://receiver.example/hook';
-    const wanted: NewEndpoint = { url, events: ['*'], maxBatch: 100, ...made };
+    const wanted: NewEndpoint = { url, events: ['*'], maxBatch: 100, ...created };
     const actor = { workspaceNo, userId: 'usr_00000000000000000001' };
     return (await this.webhooks.endpoints.create(actor, wanted)).endpoint;
   }
@@ -176,7 +176,7 @@ export class Rig {
 
   /** Ticks, and lets everything that follows happen. */
   async settle(): Promise<void> {
-    // Followers are woken by the tick of the second.
+    // Followers are ready by the tick of the second.
     for (let round = 0; round < 11; round++) await this.webhooks.tick();
     await this.#quiet();
     await this.webhooks.tick();
@@ -224,10 +224,10 @@ export class Rig {
 export function openHarness(
   settings: HarnessSettings = {},
   more: Partial<WebhooksOptions> = {},
-): Rig {
-  const rig = new Rig(settings, more);
-  onTestFinished(async () => await rig.close());
-  return rig;
+): Harness {
+  const harness = new Harness(settings, more);
+  onTestFinished(async () => await harness.close());
+  return harness;
 }
 
 const createMetrics = (): Metrics =>
@@ -235,8 +235,8 @@ const createMetrics = (): Metrics =>
     throw new Error(metric, { cause: error });
   });
 
-function partsOf(rig: Rig, settings: HarnessSettings): WebhooksOptions {
-  const { time, ids, temporary, outbox, sender, metrics, logLines } = rig;
+function partsOf(harness: Harness, settings: HarnessSettings): WebhooksOptions {
+  const { time, ids, temporary, outbox, sender, metrics, logLines } = harness;
   return {
     file: join(temporary.folder, 'delivery.mdb'),
     management: temporary.store,
@@ -246,7 +246,7 @@ function partsOf(rig: Rig, settings: HarnessSettings): WebhooksOptions {
     steady: time,
     randomBytes: getRandomValues,
     random: () => 0.5,
-    seal: { close: (text) => text, open: (text) => text },
+    cipher: { close: (text) => text, open: (text) => text },
     settings: {
       threads: 1,
       retryDelaysMs: delaysMs,

@@ -7,7 +7,7 @@ import type { Clock } from '../../model/clock.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import type { IdSource } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
-import type { MadeEndpoint } from '../../webhooks/endpoints/endpoints.ts';
+import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { alsoFinding } from '../faults.ts';
 import { noBody, noQuery } from '../fields.ts';
@@ -67,7 +67,7 @@ function createOne({ endpoints }: Webhooks): Route {
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) => {
-      const answer = ({ endpoint: record, secret }: MadeEndpoint): Result => {
+      const answer = ({ endpoint: record, secret }: CreatedEndpoint): Result => {
         const headers = { Location: `/v1/webhooks/${record.id}` };
         return jsonResult(201, { ...view(endpoints, record), secret }, headers);
       };
@@ -147,7 +147,7 @@ function deleteOne({ endpoints, deliveries }: Webhooks): Route {
     failures: ['not_found', 'storage_full'],
     handle: async ({ actor, params }) => {
       const id = params.id ?? '';
-      const { no } = await endpoints.remove(actor.workspaceNo, id);
+      const { no } = await endpoints.delete(actor.workspaceNo, id);
       await deliveries.removeEndpoint(no);
       return jsonResult(200, { deleted: true, id });
     },
@@ -169,10 +169,10 @@ function rotateOne({ endpoints }: Webhooks): Route {
     answer: { status: 200, schema: madeEndpoint, what: 'The endpoint with its new secret' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, params, body: { overlapSeconds }, keep }) => {
-      const answer = ({ endpoint: record, secret }: MadeEndpoint): Result =>
+      const answer = ({ endpoint: record, secret }: CreatedEndpoint): Result =>
         jsonResult(200, { ...view(endpoints, record), secret });
       const overlapMs = overlapSeconds * millisecondsPerSecond;
-      const kept = (made: MadeEndpoint): void => keep(answer(made));
+      const kept = (made: CreatedEndpoint): void => keep(answer(made));
       const { workspaceNo } = actor;
       return answer(await endpoints.rotateSecret(workspaceNo, params.id ?? '', overlapMs, kept));
     },

@@ -1,31 +1,27 @@
 /**
- * The delivery environment: what is on its way to webhook endpoints. The control thread is its only
- * writer; its load of puts and deletes stays out of the other files.
+ * The delivery environment: deliveries to webhook endpoints and everything that schedules them. The control
+ * thread is its only writer; its load of puts and deletes stays out of the other files.
  *
  *   meta          "schema" | "next"                                   -> number
  *   cursors       "events" | "blocks"                                 -> [sequence, entries done in the next]
  *   wheel_clock   "now"                                               -> WheelMark
  *   deliveries    deliveryNo                                          -> packed delivery, its exact body in it
- *   queue         [endpointNo, dueMs, deliveryNo]                     -> 1: all that is to be sent, tried or not
- *   wheel         [dueMs / 100, endpointNo]                           -> 1: who has something due then
+ *   queue         [endpointNo, dueMs, deliveryNo]                     -> 1: all that is to be sent, first attempts and retries
+ *   wheel         [dueMs / 100, endpointNo]                           -> 1: the endpoint has something due then
  *   log           [endpointNo, state, deliveryNo]                     -> 1: the lists, newest last
  *   ledgers       endpointNo                                          -> EndpointStats
  *   dead          [workspaceNo, deadAtMs, deliveryNo]                 -> endpointNo
- *   expiry        [expiresMs, deliveryNo]                             -> 1: dead and canceled ones, to be purged
+ *   expiry        [expiresMs, deliveryNo]                             -> 1: dead and canceled ones, until they expire
  *
- * `dueMs` and `expiresMs` are times of the wheel's clock, which never steps (webhooks/wheel-clock.ts);
- * names that end in `AtMs` are the wall's. An event's cursor moves in the transaction that makes its
- * deliveries, so each is made once.
+ * `dueMs` and `expiresMs` are times of the wheel's clock, which never steps (webhooks/deliveries/wheel-clock.ts);
+ * names that end in `AtMs` are wall-clock times. A cursor moves in the transaction that creates the deliveries
+ * of its events, so each delivery is created once.
  *
- * A delivery is packed as a list: to put one took 3.2 us, with field names 7.3 us (20,000 of 300 bytes).
+ * A delivery is packed as a list: one put takes 3.2 us, with field names 7.3 us (20,000 of 300 bytes).
  */
 import type { EventKind } from '../../model/event.ts';
-import type {
-  AttemptRecord,
-  DeadReason,
-  DeliveryState,
-  FailureClass,
-} from '../../model/webhook.ts';
+import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
+import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import { StoreEnvironment, type Table } from '../environment.ts';
 
 const schemaVersion = 1;
@@ -37,11 +33,11 @@ export interface StoredDelivery {
   readonly eventIds: readonly string[];
   readonly state: DeliveryState;
   readonly createdAtMs: number;
-  /** When it is to be sent, by the wheel's clock; kept when it no longer is. */
+  /** When it is to be sent, by the wheel's clock; unchanged after it left the queue. */
   readonly dueMs: number;
-  /** Attempts since it was made or last replayed: the schedule goes by it. */
+  /** Attempts since it was created or last replayed: the index into the retry delays. */
   readonly tries: number;
-  /** All attempts ever; `attempts` has the newest. */
+  /** All attempts ever; `attempts` holds only the newest. */
   readonly attemptsMade: number;
   /** Oldest first. */
   readonly attempts: readonly AttemptRecord[];
@@ -52,17 +48,6 @@ export interface StoredDelivery {
   readonly expiresMs: number;
   readonly body: Uint8Array;
 }
-
-/** AttemptRecord's fields in this order; null = absent. */
-export type PackedAttempt = readonly [
-  atMs: number,
-  durationMs: number,
-  remoteIp: string | null,
-  status: number | null,
-  failure: FailureClass | null,
-  answer: string | null,
-  retryAfterMs: number | null,
-];
 
 /** StoredDelivery's fields in this order. */
 export type PackedDelivery = readonly [
@@ -82,7 +67,7 @@ export type PackedDelivery = readonly [
   body: Uint8Array,
 ];
 
-/** How an endpoint fares, and how many deliveries it has in each state. */
+/** How many deliveries an endpoint has in each state, and how its attempts went. */
 export interface EndpointStats {
   readonly counts: Readonly<Record<DeliveryState, number>>;
   readonly failuresInRow: number;
@@ -92,7 +77,7 @@ export interface EndpointStats {
   readonly lastFailureAtMs?: number;
 }
 
-/** What the wheel's clock goes on from. */
+/** Where the wheel's clock continues after a restart. */
 export interface WheelMark {
   readonly wheelMs: number;
   readonly bootId: string;
@@ -111,7 +96,7 @@ export interface DeliveryTables {
   readonly queue: Table<QueueKey, number>;
   readonly wheel: Table<[bucket: number, endpointNo: number], number>;
   readonly log: Table<[endpointNo: number, state: number, deliveryNo: number], number>;
-  readonly ledgers: Table<number, EndpointStats>;
+  readonly stats: Table<number, EndpointStats>;
   readonly dead: Table<[workspaceNo: number, deadAtMs: number, deliveryNo: number], number>;
   readonly expiry: Table<[expiresMs: number, deliveryNo: number], number>;
 }
@@ -119,7 +104,7 @@ export interface DeliveryTables {
 /** Opens the environment; refuses data of a newer release. */
 export function openDeliveryTables(path: string): DeliveryTables {
   const environment = new StoreEnvironment(path);
-  const store: DeliveryTables = {
+  const tables: DeliveryTables = {
     environment,
     meta: environment.table('meta'),
     cursors: environment.table('cursors'),
@@ -128,20 +113,20 @@ export function openDeliveryTables(path: string): DeliveryTables {
     queue: environment.table('queue'),
     wheel: environment.table('wheel'),
     log: environment.table('log'),
-    ledgers: environment.table('ledgers'),
+    stats: environment.table('ledgers'),
     dead: environment.table('dead'),
     expiry: environment.table('expiry'),
   };
-  const found = store.meta.get('schema');
+  const found = tables.meta.get('schema');
   if (found === undefined) {
-    environment.transactionSync(() => store.meta.put('schema', schemaVersion));
+    environment.transactionSync(() => tables.meta.put('schema', schemaVersion));
   } else if (found > schemaVersion) {
     void environment.close();
     throw new Error(
       `Cannot open ${path}: its data has version ${found}, expected at most ${schemaVersion}; run a newer release`,
     );
   }
-  return store;
+  return tables;
 }
 
 export function packDelivery(delivery: StoredDelivery): PackedDelivery {
@@ -163,9 +148,22 @@ export function packDelivery(delivery: StoredDelivery): PackedDelivery {
   ];
 }
 
-export function unpackDelivery(packed: PackedDelivery): StoredDelivery {
-  const [endpointNo, workspaceNo, kind, eventIds, state, createdAtMs, dueMs, tries] = packed;
-  const [, , , , , , , , attemptsMade, attempts, deadAtMs, deadReason, expiresMs, body] = packed;
+export function unpackDelivery([
+  endpointNo,
+  workspaceNo,
+  kind,
+  eventIds,
+  state,
+  createdAtMs,
+  dueMs,
+  tries,
+  attemptsMade,
+  attempts,
+  deadAtMs,
+  deadReason,
+  expiresMs,
+  body,
+]: PackedDelivery): StoredDelivery {
   return {
     endpointNo,
     workspaceNo,
@@ -181,30 +179,5 @@ export function unpackDelivery(packed: PackedDelivery): StoredDelivery {
     deadReason,
     expiresMs,
     body,
-  };
-}
-
-export function packAttempt(attempt: AttemptRecord): PackedAttempt {
-  return [
-    attempt.atMs,
-    attempt.durationMs,
-    attempt.remoteIp ?? null,
-    attempt.status ?? null,
-    attempt.failure ?? null,
-    attempt.answer ?? null,
-    attempt.retryAfterMs ?? null,
-  ];
-}
-
-export function unpackAttempt(packed: PackedAttempt): AttemptRecord {
-  const [atMs, durationMs, remoteIp, status, failure, answer, retryAfterMs] = packed;
-  return {
-    atMs,
-    durationMs,
-    ...(remoteIp === null ? {} : { remoteIp }),
-    ...(status === null ? {} : { status }),
-    ...(failure === null ? {} : { failure }),
-    ...(answer === null ? {} : { answer }),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
   };
 }

@@ -1,17 +1,18 @@
 /**
- * How attempts ended, on disk as soon as it is known: what lets results wait for one another's transaction.
+ * The result journal: attempt results appended to disk as soon as they arrive, so that many can share one
+ * transaction of the delivery store.
  *
- *   heard --> a line --> [ the results of a window ] --> one transaction of the delivery store --> file emptied
+ *   result --> a line --> [ the results of a batch ] --> one transaction of the delivery store --> file emptied
  *
- * A commit costs 0.8 ms of CPU whatever it holds (pages written, a sync), a line 10 us. A process that dies in
- * between finds the lines when it starts again, so no delivery that was answered is sent twice for the wait.
+ * A commit costs 0.8 ms of CPU whatever it holds (pages written, a sync), a line 10 us. After a crash the next
+ * process reads the lines, so no delivery that was answered is sent twice because its result waited for a batch.
  *
- *   delivery.results.0, .1    by turns: one is written while the results of the other commit
+ *   delivery.results.0, .1    in rotation: one is written while the results of the other are committed
  *   line                      crc32 of the JSON, 8 hexadecimal digits | space | JSON list of results | \n
  *
- * A line that is torn or damaged is passed over, and its deliveries go out again. Lines survive the death of the
- * process, not the loss of power: then, too, what they tell of goes out again. A result is told apart from one
- * that is committed already by its attempt's number, so reading lines twice does no harm.
+ * A line that is torn or damaged is skipped, and its deliveries are sent again. Lines survive the death of the
+ * process, not the loss of power; after that, too, the deliveries are sent again. A result that was already
+ * committed is recognised by its attempt number, so reading a line twice does no harm.
  */
 import {
   closeSync,
@@ -23,23 +24,23 @@ import {
   writeSync,
 } from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
-import { type PackedAttempt, packAttempt, unpackAttempt } from './delivery.ts';
 
-/** How an attempt ended, with all that its verdict depends on. */
+/** How an attempt ended, with everything that the retry decision depends on. */
 export interface JournaledResult {
   readonly deliveryNo: number;
-  /** Of all attempts of the delivery, from 1. */
+  /** Counts all attempts of the delivery, from 1. */
   readonly attemptNo: number;
-  /** Wheel time at which it was heard. */
+  /** Wheel time at which the result arrived. */
   readonly wheelMs: number;
-  /** Drawn once, 0 to 1: whoever commits it decides the same. */
+  /** 0 to 1, drawn once: a commit that is repeated decides the same. */
   readonly random: number;
   readonly attempt: AttemptRecord;
 }
 
 /** JournaledResult's fields in this order. */
-type PackedHeard = readonly [
+type PackedResult = readonly [
   deliveryNo: number,
   attemptNo: number,
   wheelMs: number,
@@ -57,24 +58,24 @@ interface Part {
 export class ResultJournal {
   #current: Part;
   #other: Part;
-  #left: readonly JournaledResult[];
+  #uncommitted: readonly JournaledResult[];
 
   /** @param path of the delivery store's file; the journal's are beside it */
   constructor(path: string) {
     const base = path.replace(/\.mdb$/, '');
     this.#current = openPart(`${base}.results.0`);
     this.#other = openPart(`${base}.results.1`);
-    this.#left = [...linesOf(this.#current), ...linesOf(this.#other)].toSorted(
+    this.#uncommitted = [...linesOf(this.#current), ...linesOf(this.#other)].toSorted(
       (one, other) => one.wheelMs - other.wheelMs || one.attemptNo - other.attemptNo,
     );
   }
 
-  /** What the process before left, in the order in which it was heard; nothing after `forget`. */
-  get left(): readonly JournaledResult[] {
-    return this.#left;
+  /** Results that the previous process did not commit, in order of arrival; empty after `clear`. */
+  get uncommitted(): readonly JournaledResult[] {
+    return this.#uncommitted;
   }
 
-  /** @throws Error of the system when the disk takes no more; nothing of it is there then */
+  /** @throws Error of the system when the disk is full; then nothing of it was written */
   append(results: readonly JournaledResult[]): void {
     const packed = results.map(pack);
     const json = JSON.stringify(packed);
@@ -92,25 +93,25 @@ export class ResultJournal {
     part.bytes += line.length;
   }
 
-  /** What is appended from here on belongs to a later transaction than what was. */
-  turn(): void {
-    // The other one is freed by `settle`; where that failed, both go on in one file.
+  /** What is appended from here on belongs to a later transaction than what was appended before. */
+  rotate(): void {
+    // `markCommitted` empties the other file; where that failed, everything goes into one.
     if (this.#other.bytes > 0) return;
     [this.#current, this.#other] = [this.#other, this.#current];
   }
 
-  /** What was appended before the last `turn` is committed. */
-  settle(): void {
+  /** What was appended before the last `rotate` is committed. */
+  markCommitted(): void {
     try {
       empty(this.#other);
     } catch {
-      // A bad disk. The lines stay, and the next process passes over them: they are committed.
+      // A bad disk. The lines stay, and the next process skips them because they are committed.
     }
   }
 
-  /** What was left is committed, or will not be. To be said before anything is appended or made. */
-  forget(): void {
-    this.#left = [];
+  /** Deletes the uncommitted results, which have been handled. Call it before anything is appended. */
+  clear(): void {
+    this.#uncommitted = [];
     empty(this.#current);
     empty(this.#other);
   }
@@ -135,7 +136,7 @@ const pack = ({
   wheelMs,
   random,
   attempt,
-}: JournaledResult): PackedHeard => [deliveryNo, attemptNo, wheelMs, random, packAttempt(attempt)];
+}: JournaledResult): PackedResult => [deliveryNo, attemptNo, wheelMs, random, packAttempt(attempt)];
 
 const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
@@ -143,9 +144,9 @@ const linesOf = ({ file }: Part): JournaledResult[] =>
 function parseLine(line: string): JournaledResult[] {
   const json = line.slice(crcDigits + 1);
   if (line.length <= crcDigits || line !== `${crcOf(json)} ${json}`) return [];
-  // The checksum says that it is what `append` wrote.
+  // The checksum proves that `append` wrote it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const packed = JSON.parse(json) as readonly PackedHeard[];
+  const packed = JSON.parse(json) as readonly PackedResult[];
   return packed.map(([deliveryNo, attemptNo, wheelMs, random, attempt]) => ({
     deliveryNo,
     attemptNo,
@@ -155,7 +156,7 @@ function parseLine(line: string): JournaledResult[] {
   }));
 }
 
-/** Read, write, made when it is absent; for this user alone, as the stores are. */
+/** Opened for reading and writing, created when absent; for this user alone, as the stores are. */
 function openPart(path: string): Part {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   return { file, bytes: fstatSync(file).size };

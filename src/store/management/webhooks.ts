@@ -5,7 +5,7 @@
  *   workspace_endpoints  [workspaceNo, endpointNo]                            -> 1
  *
  * The control thread holds all endpoints in memory as well (about 1 KB each, and a workspace has few),
- * because every event asks who listens.
+ * because every event looks up its listeners.
  */
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';

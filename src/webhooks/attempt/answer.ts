@@ -1,13 +1,13 @@
 /**
- * What is read of a receiver's answer: its beginning as text, and when it wants to be asked again.
+ * Reads a receiver's answer: the beginning of its body as text, and `Retry-After`.
  */
 import type { FailureClass } from '../../model/webhook.ts';
 
-/** Of the answer's bytes, and of the text made of them in UTF-8. */
+/** Bound of the bytes kept, and of the text in UTF-8. */
 const textBytesMax = 4_096;
-/** Longer waits are cut to this; the caller's schedule is far below. */
+/** Longer waits are reduced to this; the retry schedule is far below. */
 const retryAfterMsMax = 365 * 86_400_000;
-/** The three forms of RFC 9110, section 5.6.7; `Date.parse` alone would take much else for a date. */
+/** The three forms of RFC 9110, section 5.6.7; `Date.parse` alone accepts many other texts. */
 const httpDate = /^[A-Z][a-z]{2,8},? [\w :-]{16,24}(?: GMT)?$/;
 
 /** Undefined for a success: 2xx and nothing else. */
@@ -23,13 +23,13 @@ export class AnswerText {
   readonly #kept: Buffer[] = [];
 
   add(chunk: Buffer): void {
-    const room = textBytesMax - this.bytes;
+    const capacity = textBytesMax - this.bytes;
     this.bytes += chunk.length;
-    // A copy: the chunk is a view of a far larger buffer, which would live as long as the text.
-    if (room > 0) this.#kept.push(Buffer.from(chunk.subarray(0, room)));
+    // A copy: the chunk is a view of a far larger buffer, which would stay in memory as long as the text.
+    if (capacity > 0) this.#kept.push(Buffer.from(chunk.subarray(0, capacity)));
   }
 
-  /** What is no UTF-8 becomes U+FFFD, a character that was cut at the end is left out. */
+  /** Invalid UTF-8 becomes U+FFFD; a character that is cut at the end is left out. */
   toString(): string {
     const [first = Buffer.alloc(0), ...more] = this.#kept;
     const bytes = more.length === 0 ? first : Buffer.concat(this.#kept);
@@ -43,8 +43,7 @@ const decodeCut = (bytes: Buffer): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
 
 /**
- * The wait that a `Retry-After` header asks for, 0 for a moment that is past; undefined when it says
- * nothing that can be read.
+ * The wait that a `Retry-After` header asks for, 0 for a time in the past; undefined when it is not readable.
  * @param nowMs wall clock
  */
 export function parseRetryAfter(value: unknown, nowMs: number): number | undefined {

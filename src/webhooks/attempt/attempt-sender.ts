@@ -1,46 +1,46 @@
 /**
- * From the control thread to the pool: hands attempts to threads and hears how each ended.
+ * Sends attempts from the control thread to the pool, and reports the result of each.
  *
- *   send(tasks) --> a task of the pool per thread and turn --> attempt.worker.ts
- *   onEnd       <-- BroadcastChannel, as attempts end
+ *   send(tasks) --> pool tasks of up to 32 attempts --> attempt.worker.ts
+ *   onResult    <-- BroadcastChannel, as attempts end
  *
- * A task's promise says only that all of it ended. Where it fails because its thread died, and where a
- * result has not come shortly after its task ended, the outcome is unknown: the delivery goes out again.
+ * A pool task resolves when all its attempts have ended. Where it fails because its thread died, and where a result
+ * has not arrived shortly after its task ended, the result is unknown and the delivery is sent again.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 import { createPool, type Pool, type PoolStats } from '../../workers/pool.ts';
 import { type AttemptBatch, type AttemptMessage, packBatch, unpackResult } from './attempt-wire.ts';
 
-/** Told how an attempt ended; undefined = nobody knows. */
-export type AttemptEnd = (deliveryNo: number, attempt: AttemptRecord | undefined) => void;
+/** Called with the result of an attempt; undefined = unknown. */
+export type OnResult = (deliveryNo: number, attempt: AttemptRecord | undefined) => void;
 
 export interface AttemptSender {
-  /** Each attempt is told of once, later than this call. */
-  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void;
-  /** Ends the threads; what is in flight is cut off and told of as unknown. */
+  /** Calls `onResult` once for each attempt, after this call. */
+  send(tasks: readonly AttemptTask[], onResult: OnResult): void;
+  /** Ends the threads; attempts in flight are aborted, their result is unknown. */
   close(): Promise<void>;
 }
 
-/** A result is posted before its task ends, on another way: it comes within a turn or two. */
+/** A result is posted before its task ends, on another channel: it arrives within an event loop cycle or two. */
 const lateMsMax = 1_000;
-/** Whoever closes has waited already; what still hangs is cut off. */
+/** The caller has waited already; what still hangs is aborted. */
 const closeMsMax = 100;
-/** Attempts of one task: small enough to spread over threads, large enough to share a message. */
+/** Attempts of one pool task: small enough to spread over threads, large enough to share a message. */
 const attemptsPerTask = 32;
 
-interface Waiting {
+interface InFlight {
   readonly task: AttemptTask;
-  readonly onEnd: AttemptEnd;
+  readonly onResult: OnResult;
 }
 
 export interface PoolSenderOptions {
   readonly threads: number;
   readonly inFlightMax: number;
-  /** Tells this pool's results from others' in the process. */
+  /** Name of the BroadcastChannel, unique in the process. */
   readonly channel: string;
   readonly settings: AttemptSettings;
-  /** Told of each thread that dies: its attempts go out again. */
+  /** Called for each thread that dies: its attempts are sent again. */
   readonly onDeath: (cause: unknown) => void;
 }
 
@@ -48,8 +48,8 @@ export class PoolSender implements AttemptSender {
   readonly #options: PoolSenderOptions;
   readonly #pool: Pool<AttemptBatch, void>;
   readonly #channel: BroadcastChannel;
-  /** By delivery: the attempt that is out. A later one of the same delivery is another. */
-  readonly #waiting = new Map<number, Waiting>();
+  /** By delivery number. A later attempt of the same delivery has another task. */
+  readonly #inFlight = new Map<number, InFlight>();
   #isClosed = false;
 
   constructor(options: PoolSenderOptions) {
@@ -63,12 +63,12 @@ export class PoolSender implements AttemptSender {
       onDeath: options.onDeath,
     });
     this.#channel = new BroadcastChannel(options.channel);
-    this.#channel.onmessage = (event) => this.#hear(event);
+    this.#channel.onmessage = (event) => this.#onMessage(event);
     this.#channel.unref();
   }
 
-  send(tasks: readonly AttemptTask[], onEnd: AttemptEnd): void {
-    for (const task of tasks) this.#waiting.set(task.deliveryNo, { task, onEnd });
+  send(tasks: readonly AttemptTask[], onResult: OnResult): void {
+    for (const task of tasks) this.#inFlight.set(task.deliveryNo, { task, onResult });
     for (let at = 0; at < tasks.length; at += attemptsPerTask) {
       void this.#run(tasks.slice(at, at + attemptsPerTask));
     }
@@ -79,7 +79,7 @@ export class PoolSender implements AttemptSender {
   }
 
   async close(): Promise<void> {
-    for (const no of this.#waiting.keys()) this.#end(no, undefined);
+    for (const no of this.#inFlight.keys()) this.#end(no, undefined);
     this.#isClosed = true;
     await this.#pool.close();
     this.#channel.close();
@@ -90,38 +90,38 @@ export class PoolSender implements AttemptSender {
     try {
       await this.#pool.run(packBatch(channel, settings, attempts));
     } catch {
-      // The thread is gone, or the pool is: nobody knows how far it came.
+      // The thread died, or the pool is closed: the results are unknown.
       this.#giveUp(attempts);
       return;
     }
-    if (this.#isClosed || !attempts.some((task) => this.#isOut(task))) return;
+    if (this.#isClosed || !attempts.some((task) => this.#isInFlight(task))) return;
     setTimeout(() => this.#giveUp(attempts), lateMsMax).unref();
   }
 
   #giveUp(attempts: readonly AttemptTask[]): void {
-    for (const task of attempts) if (this.#isOut(task)) this.#end(task.deliveryNo, undefined);
+    for (const task of attempts) if (this.#isInFlight(task)) this.#end(task.deliveryNo, undefined);
   }
 
-  #isOut(task: AttemptTask): boolean {
-    return this.#waiting.get(task.deliveryNo)?.task === task;
+  #isInFlight(task: AttemptTask): boolean {
+    return this.#inFlight.get(task.deliveryNo)?.task === task;
   }
 
-  #hear(event: unknown): void {
-    for (const packed of newsOf(event)) {
+  #onMessage(event: unknown): void {
+    for (const packed of messageOf(event)) {
       const { deliveryNo, attempt } = unpackResult(packed);
       this.#end(deliveryNo, attempt);
     }
   }
 
   #end(deliveryNo: number, attempt: AttemptRecord | undefined): void {
-    const waiting = this.#waiting.get(deliveryNo);
-    this.#waiting.delete(deliveryNo);
-    waiting?.onEnd(deliveryNo, attempt);
+    const inFlight = this.#inFlight.get(deliveryNo);
+    this.#inFlight.delete(deliveryNo);
+    inFlight?.onResult(deliveryNo, attempt);
   }
 }
 
 /** Both ends of the channel are built from the same type. */
-function newsOf(event: unknown): AttemptMessage {
+function messageOf(event: unknown): AttemptMessage {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return (event as { readonly data: AttemptMessage }).data;
 }

@@ -1,18 +1,18 @@
 /**
- * One attempt: one POST of one body to one receiver, from the look-up of its name to the last byte read.
+ * One attempt: one POST of one body to one receiver, from the lookup of its name to the last byte read.
  *
  *   target ─ addresses (checked) ─ connection ─ sign ─ POST ─ status ─ answer ≤ 16 KB ─ record
  *   |<------------------------------ one deadline, 15 s ------------------------------>|
  *
  * - It never throws: whatever happens is an `AttemptRecord`. 2xx and no failure class = success.
- * - The deadline is one for all: a name server that hangs, a handshake that stalls and an answer that
+ * - One deadline covers everything: a name server that hangs, a handshake that stalls and an answer that
  *   drips all end there, as `timeout`, and their connection is closed.
- * - Redirects are not followed: the new place is not the one that was checked.
- * - Of the answer at most 16 KB are read, then the connection is closed; the status is known by then and
- *   decides. 4 KB are kept. No compression is asked for, so nothing can swell.
- * - A kept-alive connection may be closed by the receiver just while we write to it. When it ends without
- *   one byte of an answer, the POST is made once more on a fresh connection, within the same deadline:
- *   receivers know the event's id, and 5 s of delay for an ordinary race would be worse.
+ * - Redirects are not followed: the new address was not checked.
+ * - At most 16 KB of the answer are read, then the connection is closed; the status is known by then and
+ *   decides. 4 KB are kept. No compression is accepted, so nothing can grow when it is decoded.
+ * - A receiver may close a kept-alive connection just while we write to it. When it ends without one byte
+ *   of an answer, the POST is repeated once on a fresh connection, within the same deadline: receivers
+ *   recognise the event's id, and a delay of 5 s for an ordinary race would be worse.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -31,9 +31,9 @@ import type { NameLookup } from './name-lookup.ts';
 import { signHeaders } from './signature.ts';
 
 const answerBytesMax = 16_384;
-/** Interim answers (1xx) before the answer; who sends more keeps the thread busy for nothing. */
+/** Interim answers (1xx) before the answer; more of them would only keep the thread busy. */
 const interimMax = 16;
-/** Per thread; more are open only while more attempts run. Four threads stay below 4,096 files. */
+/** Per thread; more are open only while more attempts run. Four threads stay below 4,096 open files. */
 const connectionsMax = 1_000;
 
 export interface AttemptsOptions {
@@ -67,7 +67,7 @@ export class Attempts {
     const { clock, settings } = this.#options;
     const connections = this.#connections;
     return new Promise((resolve) => {
-      const run = new Run({ clock, connections, timeoutMs: settings.timeoutMs, resolve });
+      const run = new AttemptRun({ clock, connections, timeoutMs: settings.timeoutMs, resolve });
       void this.#start(task, run).catch((error: unknown) => run.fail(classOf(error)));
     });
   }
@@ -77,7 +77,7 @@ export class Attempts {
     this.#connections.close();
   }
 
-  async #start(task: AttemptTask, run: Run): Promise<void> {
+  async #start(task: AttemptTask, run: AttemptRun): Promise<void> {
     const target = this.#egress.target(task.url);
     const addresses = await this.#egress.addresses(target);
     run.post({ target, addresses, headers: this.#headers(task), body: task.body });
@@ -118,16 +118,16 @@ interface Post {
   readonly body: Uint8Array;
 }
 
-interface RunOptions {
+interface AttemptRunOptions {
   readonly clock: Clock;
   readonly connections: Connections;
   readonly timeoutMs: number;
   readonly resolve: (record: AttemptRecord) => void;
 }
 
-/** An attempt under way: hears from undici and from its deadline, and ends once. */
-class Run implements Dispatcher.DispatchHandler {
-  readonly #options: RunOptions;
+/** An attempt in flight: undici and the deadline report to it, and it ends once. */
+class AttemptRun implements Dispatcher.DispatchHandler {
+  readonly #options: AttemptRunOptions;
   readonly #atMs: number;
   readonly #startedMs: number;
   readonly #deadline: NodeJS.Timeout;
@@ -140,7 +140,7 @@ class Run implements Dispatcher.DispatchHandler {
   #status: number | undefined;
   #retryAfterMs: number | undefined;
 
-  constructor(options: RunOptions) {
+  constructor(options: AttemptRunOptions) {
     this.#options = options;
     this.#atMs = options.clock.now();
     this.#startedMs = options.clock.monotonicMs();
@@ -163,7 +163,7 @@ class Run implements Dispatcher.DispatchHandler {
     this.#end(failure, () => this.#connection?.drop());
   }
 
-  // undici takes a handler for one of its present kind by this method.
+  // undici recognises the current handler interface by this method.
   onRequestStart(): void {}
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
@@ -198,7 +198,7 @@ class Run implements Dispatcher.DispatchHandler {
     this.post(this.#post);
   }
 
-  #end(failure: FailureClass | undefined, part: () => void): void {
+  #end(failure: FailureClass | undefined, closeConnection: () => void): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     clearTimeout(this.#deadline);
@@ -213,7 +213,7 @@ class Run implements Dispatcher.DispatchHandler {
       ...(this.#answer.bytes === 0 ? {} : { answer: this.#answer.toString() }),
       ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
     });
-    part();
+    closeConnection();
   }
 }
 
@@ -225,15 +225,15 @@ const resets: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-/** The class of what went wrong: our own refusals, then undici's codes, then its parser's. */
+/** The class of an error: our own refusals, then undici's codes, then its parser's. */
 function classOf(error: unknown): FailureClass {
   if (error instanceof Refusal) return error.failure;
   if (!(error instanceof Error)) return 'unknown';
   const code = 'code' in error ? String(error.code) : '';
-  // An answer of 100 or 101 that nobody asked for: undici reports it as a fault of the socket.
-  const isAskedFor = error.message !== 'bad response' && error.message !== 'bad upgrade';
-  if (resets.has(code) && isAskedFor) return 'reset';
+  // undici reports an unexpected answer of 100 or 101 as a fault of the socket.
+  const isExpected = error.message !== 'bad response' && error.message !== 'bad upgrade';
+  if (resets.has(code) && isExpected) return 'reset';
   const isProtocol =
-    error.name === 'HTTPParserError' || !isAskedFor || /^UND_ERR_(HEADERS|RES)/.test(code);
+    error.name === 'HTTPParserError' || !isExpected || /^UND_ERR_(HEADERS|RES)/.test(code);
   return isProtocol ? 'protocol' : 'unknown';
 }

@@ -1,7 +1,7 @@
 /**
- * Thread entry of webhook attempts: runs a task's attempts side by side and posts each result as it
- * comes, those of one turn of the event loop in one message, so that a receiver that hangs holds up
- * no other's result. The task ends when all its attempts have; every message is posted before that.
+ * Thread entry of webhook attempts: sends the attempts of a task concurrently and posts each result as it arrives,
+ * those of one event loop cycle in one message, so that a receiver that hangs delays no other result. The task ends
+ * when all its attempts have ended; every message is posted before that.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptResult } from '../../model/webhook.ts';
@@ -11,18 +11,14 @@ import { Attempts } from './attempt.ts';
 import { type AttemptBatch, type AttemptMessage, packResult, unpackTasks } from './attempt-wire.ts';
 import { openNameLookup } from './name-lookup.ts';
 
-/** Channels held open although no task uses them: a pool has one for deliveries, and one per test event. */
-const idleLinesMax = 4;
-
-// undici makes an error per header beyond the bound, thousands of a chunk: with stacks that is 90 ms a chunk.
+// undici creates an error per header beyond the bound, thousands in a chunk: with stacks that takes 90 ms a chunk.
 Error.stackTraceLimit = 0;
 
 let attempts: Attempts | undefined;
-const lines = new Map<string, NewsLine>();
+let channel: ResultChannel | undefined;
 
-/** The way of results to one listener. */
-class NewsLine {
-  tasks = 0;
+/** Posts results to the control thread, those of one event loop cycle in one message. */
+class ResultChannel {
   readonly #channel: BroadcastChannel;
   #results: Array<AttemptMessage[number]> = [];
   #posting: Promise<void> = Promise.resolve();
@@ -42,52 +38,31 @@ class NewsLine {
     });
   }
 
-  /** Resolves when what was added has been posted: at the end of this turn, with the results of others. */
+  /** Resolves when everything added so far is posted: at the end of this event loop cycle. */
   posted(): Promise<void> {
     return this.#posting;
   }
 
-  close(): void {
-    this.#channel.close();
-  }
-
   #post(): void {
-    const news: AttemptMessage = this.#results;
+    const message: AttemptMessage = this.#results;
     this.#results = [];
-    this.#channel.postMessage(news);
+    this.#channel.postMessage(message);
   }
 }
 
-function takeLine(name: string): NewsLine {
-  const line = lines.get(name) ?? new NewsLine(name);
-  lines.set(name, line);
-  line.tasks += 1;
-  return line;
-}
-
-function leaveLine(line: NewsLine): void {
-  line.tasks -= 1;
-  if (lines.size <= idleLinesMax) return;
-  for (const [name, idle] of lines) {
-    if (idle.tasks > 0) continue;
-    idle.close();
-    lines.delete(name);
-  }
-}
-
+// Settings and channel are the same in every task of a pool.
 export default threadEntry(async (batch: AttemptBatch) => {
   attempts ??= new Attempts({
     settings: batch.settings,
     clock: systemClock,
     names: openNameLookup({ clock: systemClock }),
   });
-  const sender = attempts;
-  const line = takeLine(batch.channel);
+  channel ??= new ResultChannel(batch.channel);
+  const [sender, results] = [attempts, channel];
   await Promise.all(
     unpackTasks(batch).map(async (task) => {
-      line.add({ deliveryNo: task.deliveryNo, attempt: await sender.send(task) });
+      results.add({ deliveryNo: task.deliveryNo, attempt: await sender.send(task) });
     }),
   );
-  await line.posted();
-  leaveLine(line);
+  await results.posted();
 });

@@ -9,12 +9,12 @@
  *
  * - The name is never looked up here: the socket is given the addresses that were checked, tries them
  *   in turn (RFC 8305, 250 ms apart) and reports which one it took. That one is checked once more before
- *   a byte is sent. An answer of the name that differs leads to other connections; the old ones idle out.
- * - One connection carries one request at a time, so a receiver that hangs holds up nobody else's
- *   request, on the same host or another, and `drop` ends exactly one attempt.
+ *   a byte is sent. When the name resolves to other addresses, new connections are opened; the old ones idle out.
+ * - One connection carries one request at a time, so a receiver that hangs delays no other request, on the
+ *   same host or another, and `drop` ends exactly one attempt.
  * - Connections open <= max(connectionsMax, requests that run): above connectionsMax the longest idle is
  *   closed first. The caller bounds what runs.
- * - Connecting has no time limit of its own: whoever takes a connection drops it at his deadline.
+ * - Connecting has no time limit of its own: the caller drops the connection at its deadline.
  * - Certificates are verified whatever the environment says (NODE_TLS_REJECT_UNAUTHORIZED); further
  *   authorities are trusted by NODE_EXTRA_CA_CERTS.
  */
@@ -35,7 +35,7 @@ import { Refusal, type Target } from './egress.ts';
 const idleMsMax = 4_000;
 /** One more byte of header and the answer is refused. */
 const headerBytesMax = 16_384;
-/** Of our own process, not of the receiver. */
+/** Faults of our own process, not of the receiver. */
 const ownFaults: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 export type Request = Pick<Dispatcher.DispatchOptions, 'path' | 'headers' | 'body'>;
@@ -44,7 +44,7 @@ export type Request = Pick<Dispatcher.DispatchOptions, 'path' | 'headers' | 'bod
 class Destination {
   readonly key: string;
   readonly target: Target;
-  /** The latest order in which the name server gave them. */
+  /** In the latest order that the name server gave. */
   addresses: readonly string[];
   readonly idle: Connection[] = [];
   connections = 0;
@@ -77,15 +77,15 @@ export class Connection {
       keepAliveTimeout: idleMsMax,
       keepAliveMaxTimeout: idleMsMax,
       maxHeaderSize: headerBytesMax,
-      // One deadline for the whole attempt is the caller's; undici's two start anew with every chunk.
+      // The caller has one deadline for the whole attempt; undici's two start anew with every chunk.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    // Idle and closed by either side: a client without its socket is of no use.
+    // Idle and closed by either side: a client without its socket is useless.
     this.#client.on('disconnect', () => this.#owner.closed(this));
   }
 
-  /** POSTs; the handler hears of every outcome. */
+  /** POSTs; the handler is called for every outcome. */
   post(request: Request, handler: Dispatcher.DispatchHandler): void {
     this.#client.dispatch({ ...request, method: 'POST' }, handler);
   }
@@ -96,13 +96,13 @@ export class Connection {
     if (!this.#isDropped) this.#owner.released(this);
   }
 
-  /** Ends the connection and whatever still runs on it. Harmless when repeated. */
+  /** Closes the connection and aborts its request. Harmless when repeated. */
   drop(): void {
     if (this.#isDropped) return;
     this.#isDropped = true;
-    this.#owner.forget(this);
+    this.#owner.remove(this);
     void this.#client.destroy().catch(() => undefined);
-    // One that still connects is not known to the client.
+    // The client does not know a socket that is still connecting.
     this.#socket?.destroy();
   }
 
@@ -114,7 +114,7 @@ export class Connection {
     this.answered = 0;
     this.remoteIp = undefined;
     let failure: FailureClass = 'connect';
-    let isSettled = false;
+    let isReported = false;
     socket.once('connect', () => {
       this.remoteIp = socket.remoteAddress;
       failure = 'tls';
@@ -123,13 +123,13 @@ export class Connection {
       socket.destroy(new Error('The address is not allowed'));
     });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
-      if (isSettled || socket.destroyed) return;
-      isSettled = true;
+      if (isReported || socket.destroyed) return;
+      isReported = true;
       callback(null, socket);
     });
     const fail = (error?: NodeJS.ErrnoException): void => {
-      if (isSettled) return;
-      isSettled = true;
+      if (isReported) return;
+      isReported = true;
       this.remoteIp ??= refusedBy(error);
       if (ownFaults.has(error?.code ?? '')) failure = 'unknown';
       callback(new Refusal(failure, 'Cannot connect', { cause: error }), null);
@@ -140,14 +140,14 @@ export class Connection {
   }
 
   #openTcp(): Socket {
-    return connectTcp(this.#place());
+    return connectTcp(this.#socketOptions());
   }
 
   #openTls(): Socket {
     const { destination } = this;
     const { host } = destination.target;
     const socket = connectTls({
-      ...this.#place(),
+      ...this.#socketOptions(),
       servername: isIP(host) === 0 ? host : '',
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: true,
@@ -157,7 +157,7 @@ export class Connection {
     return socket;
   }
 
-  #place(): TcpNetConnectOpts & { readonly host: string } {
+  #socketOptions(): TcpNetConnectOpts & { readonly host: string } {
     const { target, addresses } = this.destination;
     const { port, protocol } = new URL(target.origin);
     const lookup: LookupFunction = (_name, { all }, callback) => {
@@ -176,7 +176,7 @@ export class Connection {
   }
 }
 
-/** The address that an error of a connect names, of several the last that was tried. */
+/** The address in a connect error; of several the last that was tried. */
 function refusedBy(error: unknown): string | undefined {
   const tried: unknown = error instanceof AggregateError ? error.errors.at(-1) : error;
   const address: unknown = tried instanceof Error ? Reflect.get(tried, 'address') : undefined;
@@ -187,7 +187,7 @@ export class Connections {
   readonly #guard: AddressGuard;
   readonly #connectionsMax: number;
   readonly #destinations = new Map<string, Destination>();
-  /** All of them, and those that idle, the longest idle first. */
+  /** All connections, and those that are idle, the longest idle first. */
   readonly #open = new Set<Connection>();
   readonly #idle = new Set<Connection>();
 
@@ -200,7 +200,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** A connection for one request, to one of `addresses`: an idle one, or one that is yet to connect. */
+  /** A connection for one request, to one of `addresses`: an idle one, or a new one. */
   take(target: Target, addresses: readonly string[]): Connection {
     const destination = this.#destination(target, addresses);
     const idle = destination.idle.pop();
@@ -209,7 +209,7 @@ export class Connections {
     return idle;
   }
 
-  /** As `take`, but never one that has served before. */
+  /** As `take`, but always a new one. */
   takeFresh(target: Target, addresses: readonly string[]): Connection {
     return this.#add(this.#destination(target, addresses));
   }
@@ -227,12 +227,12 @@ export class Connections {
     this.#idle.add(connection);
   }
 
-  /** Its socket is gone: one that idles is of no use, one that serves hears of it by its handler. */
+  /** Its socket was closed: an idle one is dropped; the handler of a request is called by undici. */
   closed(connection: Connection): void {
     if (this.#idle.has(connection)) connection.drop();
   }
 
-  forget(connection: Connection): void {
+  remove(connection: Connection): void {
     const { destination } = connection;
     this.#open.delete(connection);
     if (this.#idle.delete(connection)) {

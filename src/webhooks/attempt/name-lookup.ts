@@ -1,25 +1,26 @@
 /**
- * Names to addresses, for one thread: all addresses of both families, each time freshly enough.
+ * Resolves names for one thread: all addresses of both families, at most 3 s old.
  *
- *   resolve(name) -- asked within 3 s? the same answer -- localhost? -- hosts file? -- DNS: A and AAAA
+ *   resolve(name) -- resolved within 3 s? the same answer -- localhost? -- hosts file? -- DNS: A and AAAA
  *
  * c-ares (`dns.Resolver`) and not `dns.lookup`: getaddrinfo runs on libuv's pool of four threads, which
- * the whole process shares with its database commits; four endpoints whose name server hangs would hold
- * up everything. c-ares waits on sockets, so any number of names may hang. The price: nsswitch, mDNS and
+ * the whole process shares with its database commits; four endpoints whose name server hangs would block
+ * everything. c-ares waits on sockets, so any number of names may hang. The price: nsswitch, mDNS and
  * the search list of resolv.conf are not used; names must be complete.
  *
- * An answer is kept for 3 s, below the first retry delay (5 s): every retry asks again, while a burst of
- * deliveries asks once. Whoever connects does so to the addresses it got here, so a later answer cannot
- * change what was checked.
+ * An answer is kept for 3 s, below the first retry delay (5 s): every retry resolves again, while a burst of
+ * deliveries resolves once. Connections go to the addresses returned here, so a later answer cannot change
+ * what was checked.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
 
 const answerKeptMs = 3_000;
 const failureKeptMs = 1_000;
-/** Names kept, about 300 bytes each; one more and the oldest is asked again when needed. */
+/** Names kept, about 300 bytes each. */
 const namesMax = 4_096;
 /** One try of one name server; a name takes at most `tries` of them per server, within the deadline. */
 const tryMs = 2_000;
@@ -44,29 +45,24 @@ export interface NameLookupOptions {
 
 interface Kept {
   readonly addresses: Promise<readonly string[]>;
-  /** Monotonic; Infinity while the answer is awaited. */
+  /** Monotonic time; Infinity while the answer is awaited. */
   untilMs: number;
 }
 
 export function openNameLookup(options: NameLookupOptions): NameLookup {
   const { clock, hostsFile = '/etc/hosts' } = options;
-  const kept = new Map<string, Kept>();
+  const kept = new LRUCache<string, Kept>({ max: namesMax });
   const hosts = createHosts(hostsFile);
   const dns = createDns(options);
 
   const find = async (name: string): Promise<readonly string[]> => hosts(name) ?? (await dns(name));
-  const ask = (name: string): Promise<readonly string[]> => {
+  const lookUp = (name: string): Promise<readonly string[]> => {
     const addresses = find(name);
     const entry: Kept = { addresses, untilMs: Infinity };
     addresses.then(
       () => (entry.untilMs = clock.monotonicMs() + answerKeptMs),
       () => (entry.untilMs = clock.monotonicMs() + failureKeptMs),
     );
-    kept.delete(name);
-    if (kept.size >= namesMax) {
-      const [oldest] = kept.keys();
-      if (oldest !== undefined) kept.delete(oldest);
-    }
     kept.set(name, entry);
     return addresses;
   };
@@ -76,7 +72,7 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
       const plain = name.toLowerCase().replace(/\.$/, '');
       const entry = kept.get(plain);
       if (entry !== undefined && clock.monotonicMs() < entry.untilMs) return entry.addresses;
-      return ask(plain);
+      return lookUp(plain);
     },
   };
 }

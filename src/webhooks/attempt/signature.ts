@@ -1,30 +1,29 @@
 /**
- * What proves to a receiver that a delivery is ours: two signatures over the exact bytes of the body.
+ * Signs a delivery, so that a receiver can verify its origin: two signatures over the exact bytes of the body.
  *
- *   X-Service-Signature   t=<unix seconds>,v1=<hex>[,v1=<hex>…]     the layout that Stripe's verifier checks
+ *   X-Service-Signature   t=<unix seconds>,v1=<hex>[,v1=<hex>…]     the layout of Stripe's signatures
  *                         HMAC-SHA256, key = the whole secret text    over `<t>.<body>`
  *   webhook-id            the event's id                             Standard Webhooks 1.0
  *   webhook-timestamp     <unix seconds>
  *   webhook-signature     v1,<base64>[ v1,<base64>…]
  *                         HMAC-SHA256, key = the base64 after whsec_  over `<id>.<t>.<body>`
  *
- * One signature for each secret that is valid now, newest first: while a rotation overlaps, the holder
- * of the old secret and the holder of the new one both verify. The body is never decoded: the bytes
- * that are signed are the bytes that are sent.
+ * One signature for each secret that is valid now, newest first: during the overlap of a rotation both the
+ * old secret and the new one verify. The body is never decoded: the bytes that are signed are sent.
  *
- * HMAC (RFC 2104) is written out over one-shot hashes: `createHmac` makes two native objects a
- * signature, which cost, with their collection, more than the hashing (2.4 against 1.5 µs at 300 bytes).
- * Both signatures are made in place around one copy of the body:
+ * HMAC (RFC 2104) is computed with one-shot hashes: `createHmac` creates two native objects per signature,
+ * which cost, with their collection, more than the hashing (2.4 against 1.5 µs at 300 bytes). Both
+ * signatures are computed in place around one copy of the body:
  *
  *   scratch   [ inner key 64 ][ id . ][ t . ][ body ]      the second begins with its key before `t`
  */
 import { hash } from 'node:crypto';
 
 const prefix = 'whsec_';
-/** Of SHA-256: keys are padded to it. */
+/** Block of SHA-256: keys are padded to it. */
 const blockBytes = 64;
 const digestBytes = 32;
-/** Secrets whose keys are kept ready, about 1 KB each; one more and all are made again when needed. */
+/** Secrets whose keys are kept, about 1 KB each; beyond it all are computed again (a Map: this runs per attempt). */
 const keysMax = 4_096;
 
 export interface Signed {
@@ -43,7 +42,7 @@ export interface SignatureHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** An HMAC key as its two padded forms; the outer one has room for the inner digest behind it. */
+/** An HMAC key in its two padded forms; the outer one has space for the inner digest behind it. */
 interface Key {
   readonly inner: Buffer;
   readonly outer: Buffer;
@@ -58,7 +57,7 @@ const known = new Map<string, Keys>();
 /** Grows to the largest body signed, which the sender bounds (64 KB). */
 let scratch = Buffer.allocUnsafeSlow(4_096);
 
-/** @throws Error for a secret that is not `whsec_` and base64: it would sign what nobody can verify */
+/** @throws Error for a secret that is not `whsec_` and base64: no receiver could verify it */
 export function signHeaders({ body, id, timestampSeconds, secrets }: Signed): SignatureHeaders {
   const time = String(timestampSeconds);
   const timeAt = blockBytes + id.length + 1;
@@ -95,7 +94,7 @@ function keysOf(secret: string): Keys {
   if (ready !== undefined) return ready;
   const bytes = Buffer.from(secret.slice(prefix.length), 'base64');
   if (!secret.startsWith(prefix) || bytes.length === 0) {
-    throw new Error('Cannot sign: a secret of another form, expected whsec_ and base64');
+    throw new Error('Cannot sign: the secret has another form, expected whsec_ and base64');
   }
   const keys = { text: keyOf(Buffer.from(secret)), decoded: keyOf(bytes) };
   if (known.size >= keysMax) known.clear();

@@ -1,8 +1,8 @@
 /**
- * Follows a sequence that grows elsewhere: woken when something came, it steps until it is at the end.
- * However often it is woken, one step runs at a time. A step that fails (disk full) is tried again; how
- * long it has not reached the end is what health and metrics tell.
+ * Runs an outbox consumer: when woken, it steps until the consumer has caught up. However often it is woken, one
+ * step runs at a time. A step that fails (disk full) is retried; `behindMs` is what health and metrics report.
  */
+import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -11,12 +11,12 @@ const retryMs = 500;
 export interface Consumer {
   /** For the log. */
   readonly name: string;
-  /** Takes the next few; false when there was no more. */
+  /** Consumes the next few; false when there are no more. */
   step(): Promise<boolean>;
 }
 
 export class ConsumerLoop {
-  readonly #follower: Consumer;
+  readonly #consumer: Consumer;
   readonly #clock: Clock;
   readonly #log: Logger;
   #running: Promise<void> | undefined;
@@ -25,8 +25,8 @@ export class ConsumerLoop {
   #isFailing = false;
   #behindSinceMs: number | undefined;
 
-  constructor(follower: Consumer, clock: Clock, log: Logger) {
-    this.#follower = follower;
+  constructor(consumer: Consumer, clock: Clock, log: Logger) {
+    this.#consumer = consumer;
     this.#clock = clock;
     this.#log = log;
   }
@@ -46,7 +46,7 @@ export class ConsumerLoop {
     return this.#running === undefined;
   }
 
-  /** How long it has not been at the end; 0 = it is. */
+  /** How long it has been behind; 0 = it has caught up. */
   get behindMs(): number {
     return this.#behindSinceMs === undefined ? 0 : this.#clock.monotonicMs() - this.#behindSinceMs;
   }
@@ -58,24 +58,23 @@ export class ConsumerLoop {
   }
 
   async #run(): Promise<void> {
+    const outbox = this.#consumer.name;
     while (!this.#isClosed) {
       this.#isWoken = false;
       try {
-        const hasMore = await this.#follower.step();
-        if (this.#isFailing)
-          this.#log.info({ outbox: this.#follower.name }, 'events are taken again');
+        const hasMore = await this.#consumer.step();
+        if (this.#isFailing) this.#log.info({ outbox }, 'creating deliveries resumed');
         this.#isFailing = false;
         if (!hasMore && !this.#isWoken) break;
         if (!hasMore) this.#behindSinceMs = this.#clock.monotonicMs();
-        // A step over events that concern nobody waits for nothing: others have their turn.
-        await new Promise((resolve) => setImmediate(resolve));
+        // A step that creates no delivery awaits nothing, and would block everything else on this thread.
+        await yieldToEventLoop();
       } catch (err) {
-        // A full disk fails every step: one line says so, and one that it is over.
-        if (!this.#isFailing) {
-          this.#log.error({ err, outbox: this.#follower.name }, 'cannot make deliveries of events');
-        }
+        // A full disk fails every step: only the first failure in a row is logged.
+        if (!this.#isFailing)
+          this.#log.error({ err, outbox }, 'creating deliveries failed, retrying');
         this.#isFailing = true;
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        await pause(retryMs);
       }
     }
     this.#behindSinceMs = undefined;

@@ -1,96 +1,70 @@
 /**
- * Follows the outbox of the management environment: makes a delivery of each event for each endpoint that
- * listens, and moves the cursor, in one transaction. Where nobody listens it moves in memory and is
- * stored now and then; going back over such events finds nobody again, for an endpoint gets nothing that
- * is older than itself.
+ * Consumes the outbox of the management environment: creates a delivery of each event for each endpoint that
+ * listens to it.
  */
-import type { Outbox } from '../../outbox/outbox.ts';
+import type { Outbox, OutboxEvent } from '../../outbox/outbox.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { Delivery, NewDelivery } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
+import { ConsumerCursor } from './consumer-cursor.ts';
 import type { Consumer } from './consumer-loop.ts';
 
 /** Events read at once. */
 const readMax = 500;
-/** Deliveries of one transaction, about; one event's are never divided. */
-const madeMax = 1_000;
+/** Deliveries of one transaction, about: those of one event are never divided. */
+const createdMax = 1_000;
 
 export interface EventConsumerOptions {
-  readonly book: DeliveryStore;
+  readonly store: DeliveryStore;
   readonly outbox: Outbox;
   readonly endpoints: Endpoints;
-  /** Given what was committed. */
-  readonly onMade: (deliveries: readonly Delivery[]) => void;
+  /** Called with the deliveries of each commit. */
+  readonly onCreated: (deliveries: readonly Delivery[]) => void;
 }
 
 export class EventConsumer implements Consumer {
   readonly name = 'events';
-  readonly #options: EventConsumerOptions;
+  readonly cursor: ConsumerCursor;
+  readonly #outbox: Outbox;
+  readonly #endpoints: Endpoints;
   readonly #encoder = new TextEncoder();
-  #cursor: number;
-  #stored: number;
 
-  constructor(options: EventConsumerOptions) {
-    this.#options = options;
-    this.#stored = options.book.store.cursors.get('events')?.[0] ?? 0;
-    this.#cursor = this.#stored;
+  constructor({ store, outbox, endpoints, onCreated }: EventConsumerOptions) {
+    this.cursor = new ConsumerCursor(store, 'events', onCreated);
+    this.#outbox = outbox;
+    this.#endpoints = endpoints;
   }
 
-  /** Events up to here have their deliveries, also after a crash. */
-  get delivered(): number {
-    return this.#stored;
-  }
-
-  /** Events that nobody has looked at. */
+  /** Events that are not consumed. */
   get lag(): number {
-    return Math.max(0, this.#options.outbox.lastSequence - this.#cursor);
+    return Math.max(0, this.#outbox.lastSequence - this.cursor.position.sequence);
   }
 
   async step(): Promise<boolean> {
-    const { book, outbox, onMade } = this.#options;
-    const events = outbox.after(this.#cursor, readMax);
-    const made: NewDelivery[] = [];
-    let cursor = this.#cursor;
+    let { sequence } = this.cursor.position;
+    const events = this.#outbox.after(sequence, readMax);
+    const created: NewDelivery[] = [];
     for (const event of events) {
-      if (made.length >= madeMax) break;
-      this.#address(event, made);
-      cursor = event.sequence;
+      if (created.length >= createdMax) break;
+      created.push(...this.#deliveriesOf(event));
+      sequence = event.sequence;
     }
-    if (made.length > 0) {
-      const deliveries = await book.write((pen) => {
-        book.store.cursors.put('events', [cursor, 0]);
-        return made.map((delivery) => pen.create(delivery));
-      });
-      this.#stored = cursor;
-      this.#cursor = cursor;
-      onMade(deliveries);
-    }
-    this.#cursor = cursor;
-    return events.length === readMax || cursor < (events.at(-1)?.sequence ?? cursor);
+    await this.cursor.advance({ sequence, entries: 0 }, created);
+    return events.length === readMax || sequence < (events.at(-1)?.sequence ?? sequence);
   }
 
-  /** Stores a cursor that moved past events without deliveries. */
-  async save(): Promise<void> {
-    const cursor = this.#cursor;
-    if (cursor === this.#stored) return;
-    const { book } = this.#options;
-    await book.write(() => {
-      // A step may have stored a later one meanwhile.
-      const [stored] = book.store.cursors.get('events') ?? [0];
-      if (stored < cursor) book.store.cursors.put('events', [cursor, 0]);
-    });
-    this.#stored = Math.max(this.#stored, cursor);
-  }
-
-  #address(event: ReturnType<Outbox['after']>[number], made: NewDelivery[]): void {
-    const { workspaceNo, kind, id, sequence } = event;
-    const listeners = this.#options.endpoints
+  #deliveriesOf({ workspaceNo, kind, id, sequence, body: text }: OutboxEvent): NewDelivery[] {
+    const listeners = this.#endpoints
       .forEvent(workspaceNo, kind)
       .filter(({ firstEvent }) => sequence > firstEvent);
-    if (listeners.length === 0) return;
-    const body = this.#encoder.encode(event.body);
-    for (const { no } of listeners) {
-      made.push({ endpointNo: no, workspaceNo, kind, eventIds: [id], body });
-    }
+    if (listeners.length === 0) return [];
+    const body = this.#encoder.encode(text);
+    return listeners.map(({ no }) => ({
+      endpointNo: no,
+      workspaceNo,
+      kind,
+      eventIds: [id],
+      body,
+    }));
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Dead letters: deliveries that nobody took, kept for some days, found by workspace and by when they died,
- * and sent again as they are: the same delivery, event ids and bytes. A replay takes them off the list; when
- * they die again they are back on it.
+ * Dead letters: deliveries whose last attempt failed, kept for some days, listed by workspace and time of death,
+ * and replayed unchanged: the same delivery, event ids and bytes. A replay takes one off the list; when it dies
+ * again it is back on it.
  *
- * A replay of a range goes in batches, each a transaction, and visits each dead letter once, so that one
- * which dies again at once is not replayed for ever. What belongs to an endpoint that is off is left.
+ * A replay of a range goes in batches, each a transaction, and visits each dead letter once, so that one which
+ * dies again at once is not replayed for ever. Dead letters of a disabled endpoint are skipped.
  */
 import { Failure } from '../../model/failure.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -13,8 +13,8 @@ import type { Endpoints } from '../endpoints/endpoints.ts';
 
 /** Dead letters of one transaction. */
 const batchMax = 500;
-/** Dead letters that one page looks through when it filters by endpoint. */
-const lookedMax = 5_000;
+/** Dead letters that one page reads when it filters by endpoint. */
+const readMax = 5_000;
 
 export interface DeadLetterFilter {
   readonly endpointNo?: number | undefined;
@@ -25,13 +25,13 @@ export interface DeadLetterFilter {
 }
 
 export interface DeadLetterPlace {
-  /** Of the page above. */
+  /** `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
   readonly skip?: number | undefined;
 }
 
-/** A page of deliveries, newest first; `before` is where the next begins. */
+/** A page of deliveries, newest first; `before` is where the next page begins. */
 export interface DeliveryPage {
   readonly data: readonly Delivery[];
   readonly before?: string;
@@ -40,45 +40,45 @@ export interface DeliveryPage {
 type DeadKey = [workspaceNo: number, deadAtMs: number, deliveryNo: number];
 
 export class DeadLetters {
-  readonly #book: DeliveryStore;
+  readonly #store: DeliveryStore;
   readonly #endpoints: Endpoints;
 
-  constructor(book: DeliveryStore, endpoints: Endpoints) {
-    this.#book = book;
+  constructor(store: DeliveryStore, endpoints: Endpoints) {
+    this.#store = store;
     this.#endpoints = endpoints;
   }
 
   list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPlace): DeliveryPage {
-    const { store } = this.#book;
+    const { tables } = this.#store;
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
     let { skip = 0 } = filter;
     const [topMs, topNo] = parsePlace(before) ?? [beforeMs, 0];
     const data: Delivery[] = [];
-    let looked = 0;
-    // A reversed walk includes its start: the place itself was on the page before.
+    let read = 0;
+    // A reversed range includes its start, which was on the previous page.
     const start: DeadKey = [workspaceNo, topMs, topNo - 1];
     const end: DeadKey = [workspaceNo, fromMs, -1];
-    for (const { key, value } of store.dead.range({ start, end, reverse: true })) {
+    for (const { key, value } of tables.dead.range({ start, end, reverse: true })) {
       const [, deadAtMs, no] = key;
-      if (data.length === limit || looked === lookedMax) {
+      if (data.length === limit || read === readMax) {
         return { data, before: `${deadAtMs}.${no + 1}` };
       }
-      looked += 1;
+      read += 1;
       if (endpointNo !== undefined && value !== endpointNo) continue;
       if (skip > 0) {
         skip -= 1;
-        looked -= 1;
+        read -= 1;
         continue;
       }
-      const delivery = findDelivery(store, no);
+      const delivery = findDelivery(tables, no);
       if (delivery !== undefined) data.push(delivery);
     }
     return { data };
   }
 
-  /** How many there are; counting goes over all of them. */
+  /** How many there are; reads all of them when it filters by endpoint. */
   count(workspaceNo: number, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
-    const { dead } = this.#book.store;
+    const { dead } = this.#store.tables;
     const range = this.#ascending(workspaceNo, fromMs, beforeMs ?? Number.MAX_SAFE_INTEGER);
     if (endpointNo === undefined) return dead.count(range);
     let count = 0;
@@ -87,30 +87,30 @@ export class DeadLetters {
   }
 
   /**
-   * Sends one again.
-   * @throws Failure not_found, conflict when it is no dead letter or its endpoint is off
+   * Replays one.
+   * @throws Failure not_found, conflict when it is not dead or its endpoint is disabled
    */
   async replay(delivery: Delivery): Promise<Delivery> {
-    this.assertOn(delivery.endpointNo);
-    return await this.#book.write((pen) => {
-      const stored = pen.find(delivery.no);
+    this.assertEnabled(delivery.endpointNo);
+    return await this.#store.transaction((tx) => {
+      const stored = tx.find(delivery.no);
       if (stored?.state !== 'dead') {
         throw new Failure(
           'conflict',
           `Cannot replay the delivery: it is ${stored?.state ?? 'expired'}, expected a dead one`,
         );
       }
-      return this.#revive(pen, stored);
+      return this.#revive(tx, stored);
     });
   }
 
-  /** Sends all of a range again. @returns how many */
+  /** Replays a range. @returns how many */
   async replayRange(
     workspaceNo: number,
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
     nowMs: number,
   ): Promise<number> {
-    const { dead } = this.#book.store;
+    const { dead } = this.#store.tables;
     let start: DeadKey | undefined;
     let replayed = 0;
     for (;;) {
@@ -132,30 +132,33 @@ export class DeadLetters {
     }
   }
 
-  /** @throws Failure conflict for an endpoint that is disabled or removed */
-  assertOn(endpointNo: number): void {
+  /** @throws Failure conflict for an endpoint that is disabled or deleted */
+  assertEnabled(endpointNo: number): void {
     const endpoint = this.#endpoints.byNo(endpointNo);
     if (endpoint?.status === 'enabled') return;
-    const state = endpoint === undefined ? 'deleted' : 'disabled';
-    throw new Failure('conflict', `Cannot send: the endpoint is ${state}, expected an enabled one`);
+    const status = endpoint === undefined ? 'deleted' : 'disabled';
+    throw new Failure(
+      'conflict',
+      `Cannot send: the endpoint is ${status}, expected an enabled one`,
+    );
   }
 
   async #replayMany(keys: readonly DeadKey[]): Promise<number> {
     if (keys.length === 0) return 0;
-    return await this.#book.write((pen) => {
+    return await this.#store.transaction((tx) => {
       let count = 0;
       for (const [, , no] of keys) {
-        const delivery = pen.find(no);
+        const delivery = tx.find(no);
         if (delivery?.state !== 'dead') continue;
-        this.#revive(pen, delivery);
+        this.#revive(tx, delivery);
         count += 1;
       }
       return count;
     });
   }
 
-  #revive(pen: DeliveryTransaction, delivery: Delivery): Delivery {
-    return pen.move(delivery, 'replayed', { dueMs: this.#book.time.now() });
+  #revive(tx: DeliveryTransaction, delivery: Delivery): Delivery {
+    return tx.move(delivery, 'replayed', { dueMs: this.#store.wheelClock.now() });
   }
 
   #ascending(workspaceNo: number, fromMs: number, beforeMs: number) {

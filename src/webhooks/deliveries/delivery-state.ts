@@ -1,14 +1,14 @@
 /**
  * The life of a delivery: one state, one table, every cell decided.
  *
- *   (made) --> pending --succeeded--> delivered --expired--> (forgotten)
+ *   (created) --> pending --succeeded--> delivered --expired--> (deleted)
  *               |  ^ |
- *         failed+--+ +--exhausted, gone, endpoint_disabled--> dead --expired--> (forgotten)
+ *         failed+--+ +--exhausted, gone, endpoint_disabled--> dead --expired--> (deleted)
  *               |  ^                                           |
  *               |  +-------------------replayed----------------+
- *               +--endpoint_removed, dropped--> canceled --expired--> (forgotten)
+ *               +--endpoint_removed, dropped--> canceled --expired--> (deleted)
  *
- * Whatever is not pending is a fact of the past: news that comes late (an attempt that ends after its
+ * Only a pending delivery has attempts to come: a result that arrives late (an attempt that ends after its
  * endpoint was removed) changes nothing.
  */
 import type { DeliveryState } from '../../model/webhook.ts';
@@ -24,16 +24,16 @@ export const deliveryEvents = [
   'gone',
   'endpoint_disabled',
   'endpoint_removed',
-  /** A test event that failed: nobody waits for it. */
+  /** A test event that failed: it is not retried. */
   'dropped',
   /** A person sends a dead letter again. */
   'replayed',
-  /** It was kept as long as it should be. */
+  /** Its time in the store is over. */
   'expired',
 ] as const;
 export type DeliveryEvent = (typeof deliveryEvents)[number];
 
-export type NextState = DeliveryState | 'forgotten' | 'stays';
+export type NextState = DeliveryState | 'deleted' | 'stays';
 
 export const deliveryTransitions: Readonly<
   Record<DeliveryState, Readonly<Record<DeliveryEvent, NextState>>>
@@ -55,10 +55,10 @@ export const deliveryTransitions: Readonly<
     exhausted: 'stays',
     gone: 'stays',
     endpoint_disabled: 'stays',
-    endpoint_removed: 'forgotten',
+    endpoint_removed: 'deleted',
     dropped: 'stays',
     replayed: 'stays',
-    expired: 'forgotten',
+    expired: 'deleted',
   },
   dead: {
     succeeded: 'stays',
@@ -69,7 +69,7 @@ export const deliveryTransitions: Readonly<
     endpoint_removed: 'stays',
     dropped: 'stays',
     replayed: 'pending',
-    expired: 'forgotten',
+    expired: 'deleted',
   },
   canceled: {
     succeeded: 'stays',
@@ -80,6 +80,6 @@ export const deliveryTransitions: Readonly<
     endpoint_removed: 'stays',
     dropped: 'stays',
     replayed: 'stays',
-    expired: 'forgotten',
+    expired: 'deleted',
   },
 };

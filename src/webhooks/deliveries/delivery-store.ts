@@ -1,89 +1,105 @@
 /**
- * The deliveries in their environment, with the wheel and the wheel's clock: every change goes through
- * `write`, which hands out a pen, commits, and then wakes the endpoints that got something to send.
+ * The delivery store: the tables of deliveries, the retry wheel and the wheel's clock. Every change goes
+ * through `transaction`, which hands out a DeliveryTransaction, commits, and then reports the endpoints that
+ * got something to send.
  */
 import type { Clock, SteadyClock } from '../../model/clock.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
+import type { Table } from '../../store/environment.ts';
 import { type DeliveryLimits, DeliveryTransaction } from './delivery-transaction.ts';
 import { RetryWheel } from './retry-wheel.ts';
 import { WheelClock } from './wheel-clock.ts';
 
-/** The clock's mark is stored with a transaction at least this often. */
+/** The wheel clock's mark is stored with a transaction at least this often. */
 const markMs = 5_000;
 
 export interface DeliveryStoreOptions {
-  readonly store: DeliveryTables;
+  readonly tables: DeliveryTables;
   readonly clock: Clock;
   readonly steady: SteadyClock;
   readonly limits: DeliveryLimits;
 }
 
 export class DeliveryStore {
-  readonly store: DeliveryTables;
+  readonly tables: DeliveryTables;
   readonly wheel: RetryWheel;
-  readonly time: WheelClock;
+  readonly wheelClock: WheelClock;
   readonly #clock: Clock;
   readonly #limits: DeliveryLimits;
   #markedMs = 0;
-  #onWoken: (endpointNos: ReadonlySet<number>) => void = () => undefined;
+  #onReady: (endpointNos: ReadonlySet<number>) => void = () => undefined;
 
-  constructor({ store, clock, steady, limits }: DeliveryStoreOptions) {
-    this.store = store;
+  constructor({ tables, clock, steady, limits }: DeliveryStoreOptions) {
+    this.tables = tables;
     this.#clock = clock;
     this.#limits = limits;
-    this.wheel = new RetryWheel(store);
-    this.time = new WheelClock(clock, steady, store.wheelClock.get('now'));
+    this.wheel = new RetryWheel(tables);
+    this.wheelClock = new WheelClock(clock, steady, tables.wheelClock.get('now'));
   }
 
-  /** One listener: the dispatcher. Told after the commit. */
-  onWoken(listener: (endpointNos: ReadonlySet<number>) => void): void {
-    this.#onWoken = listener;
+  /** Sets the one listener, the dispatcher: called after a commit with the endpoints that have work. */
+  onReady(listener: (endpointNos: ReadonlySet<number>) => void): void {
+    this.#onReady = listener;
   }
 
   /**
-   * One transaction. `work` may run again when the commit fails and the caller tries again, so it changes
-   * nothing but through the pen.
+   * Runs `work` in one transaction. It may run again when the commit fails and the caller retries, so it
+   * changes nothing except through `tx`.
    * @throws Failure storage_full
    */
-  async write<T>(work: (pen: DeliveryTransaction) => T): Promise<T> {
-    const page = this.#page(work);
-    const done = await this.store.environment.transaction(page.fill);
-    page.close();
-    return done;
+  async transaction<T>(work: (tx: DeliveryTransaction) => T): Promise<T> {
+    const { run, committed } = this.#prepare(work);
+    const result = await this.tables.environment.transaction(run);
+    committed();
+    return result;
   }
 
-  /** The same, on this thread, now: before the service runs. */
-  writeNow<T>(work: (pen: DeliveryTransaction) => T): T {
-    const page = this.#page(work);
-    const done = this.store.environment.transactionSync(page.fill);
-    page.close();
-    return done;
+  /** The same synchronously, before the service runs. */
+  transactionSync<T>(work: (tx: DeliveryTransaction) => T): T {
+    const { run, committed } = this.#prepare(work);
+    const result = this.tables.environment.transactionSync(run);
+    committed();
+    return result;
   }
 
-  #page<T>(work: (pen: DeliveryTransaction) => T): { fill: () => T; close: () => void } {
-    const { store, wheel, time } = this;
-    const woken = new Set<number>();
-    const at = { wallMs: this.#clock.now(), wheelMs: time.now() };
-    const isMarkDue = at.wheelMs - this.#markedMs >= markMs;
+  #prepare<T>(work: (tx: DeliveryTransaction) => T): { run: () => T; committed: () => void } {
+    const { tables, wheel, wheelClock } = this;
+    const ready = new Set<number>();
+    const now = { wallMs: this.#clock.now(), wheelMs: wheelClock.now() };
+    const isMarkDue = now.wheelMs - this.#markedMs >= markMs;
     return {
-      fill: () => {
-        const pen = new DeliveryTransaction({ store, wheel, limits: this.#limits }, at, woken);
-        const result = work(pen);
-        pen.finish();
-        if (isMarkDue) store.wheelClock.put('now', time.mark());
+      run: () => {
+        const tx = new DeliveryTransaction({ tables, wheel, limits: this.#limits }, now, ready);
+        const result = work(tx);
+        tx.finish();
+        if (isMarkDue) tables.wheelClock.put('now', wheelClock.mark());
         return result;
       },
-      close: () => {
-        if (isMarkDue) this.#markedMs = at.wheelMs;
-        if (woken.size > 0) this.#onWoken(woken);
+      committed: () => {
+        if (isMarkDue) this.#markedMs = now.wheelMs;
+        if (ready.size > 0) this.#onReady(ready);
       },
     };
   }
 
-  /** Whether the mark is old while something waits that goes by it. */
+  /** Whether the mark is old while a delivery that depends on it is queued. */
   get isMarkOld(): boolean {
-    if (this.time.now() - this.#markedMs < 2 * markMs) return false;
-    for (const _ of this.store.queue.keys({ limit: 1 })) return true;
+    if (this.wheelClock.now() - this.#markedMs < 2 * markMs) return false;
+    for (const _ of this.tables.queue.keys({ limit: 1 })) return true;
     return false;
+  }
+}
+
+type EndpointKey = [endpointNo: number, number, number];
+
+/** The first key of each endpoint in a table, by one seek each. */
+export function* firstKeys(
+  table: Pick<Table<EndpointKey, number>, 'keys'>,
+): Generator<EndpointKey> {
+  let from: number | undefined = 0;
+  while (from !== undefined) {
+    const [key]: EndpointKey[] = [...table.keys({ start: [from, 0, 0], limit: 1 })];
+    if (key !== undefined) yield key;
+    from = key === undefined ? undefined : key[0] + 1;
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The one hand that writes deliveries: within one transaction of the delivery environment it makes them
- * and moves them from state to state (delivery-state.ts), and keeps queue, wheel, lists, dead letters,
- * expiry and the endpoints' ledgers true to that. `write` opens the transaction.
+ * The only code that writes deliveries: within one transaction of the delivery environment it creates them and
+ * moves them from state to state (delivery-state.ts), and keeps queue, wheel, log, dead letters, expiry and the
+ * endpoints' stats consistent with that. `DeliveryStore.transaction` opens one.
  *
- *   pending    in the queue (and under the wheel)
- *   delivered  in the log alone; the oldest beyond `keptMax` of an endpoint are forgotten
+ *   pending    in the queue (and on the wheel)
+ *   delivered  in the log alone; the oldest beyond `keptMax` of an endpoint are pruned
  *   dead       among the dead letters, until it expires
- *   canceled   until it expires
+ *   canceled   in the log, until it expires
  *
  * Everything is read from the store inside the transaction, so one that fails leaves nothing behind.
  */
@@ -23,12 +23,12 @@ import {
 import { type DeliveryEvent, deliveryTransitions } from './delivery-state.ts';
 import type { RetryWheel } from './retry-wheel.ts';
 
-/** Attempts a delivery remembers, the newest: three rounds of the schedule, each with up to 4 KB of answer. */
+/** Newest attempts stored with a delivery: three rounds of the schedule, each with up to 4 KB of answer. */
 const attemptsKept = 24;
-/** Forgetting goes in batches of this: one walk of the list serves many deliveries. */
-const forgottenTogether = 64;
+/** Delivered ones are pruned in batches of this: one read of the log serves many. */
+const pruneBatch = 64;
 
-/** Values never change: they are in the data. */
+/** Stored in the log's keys: never change them. */
 export const stateCodes: Readonly<Record<DeliveryState, number>> = {
   pending: 1,
   delivered: 2,
@@ -56,7 +56,7 @@ export interface NewDelivery {
   readonly body: Uint8Array;
 }
 
-/** A delivery's number and what its id is made of. */
+/** A delivery's number, and its id with the time in it. */
 export interface DeliverySlot {
   readonly no: number;
   readonly id: string;
@@ -64,13 +64,13 @@ export interface DeliverySlot {
 }
 
 export interface DeliveryLimits {
-  /** Delivered ones that an endpoint's list keeps. */
+  /** Delivered ones stored per endpoint. */
   readonly keptMax: number;
   /** Dead and canceled ones are kept this long. */
   readonly expiryMs: number;
 }
 
-/** What beside the state a move changes. */
+/** What a move changes besides the state. */
 export interface Move {
   /** Wheel time of the next attempt; for `failed` and `replayed`. */
   readonly dueMs?: number;
@@ -79,66 +79,67 @@ export interface Move {
   readonly deadReason?: DeadReason;
 }
 
-/** Wall and wheel, read once for a transaction. */
+/** Both clocks, read once for a transaction. */
 export interface Moment {
   readonly wallMs: number;
   readonly wheelMs: number;
 }
 
 export class DeliveryTransaction {
-  readonly #store: DeliveryTables;
+  readonly #tables: DeliveryTables;
   readonly #wheel: RetryWheel;
   readonly #limits: DeliveryLimits;
-  readonly #at: Moment;
-  readonly #ledgers = new Map<number, EndpointStats>();
-  /** Changes of the ledgers' counts, by endpoint, indexed by state code. */
-  readonly #changes = new Map<number, number[]>();
-  readonly #woken: Set<number>;
+  readonly #now: Moment;
+  readonly #stats = new Map<number, EndpointStats>();
+  /** Changes of the stats' counts, by endpoint, indexed by state code. */
+  readonly #countChanges = new Map<number, number[]>();
+  readonly #ready: Set<number>;
   #nextNo: number | undefined;
 
+  /** @param ready gets the endpoints that this transaction gives something to send */
   constructor(
-    options: { store: DeliveryTables; wheel: RetryWheel; limits: DeliveryLimits },
-    at: Moment,
-    woken: Set<number>,
+    options: { tables: DeliveryTables; wheel: RetryWheel; limits: DeliveryLimits },
+    now: Moment,
+    ready: Set<number>,
   ) {
-    this.#store = options.store;
+    this.#tables = options.tables;
     this.#wheel = options.wheel;
     this.#limits = options.limits;
-    this.#at = at;
-    this.#woken = woken;
+    this.#now = now;
+    this.#ready = ready;
   }
 
-  /** A delivery that is due now. */
-  create(made: NewDelivery): Delivery {
-    const delivery = this.#fresh(this.reserve(), made);
-    this.#enter(delivery);
+  /** Creates a delivery that is due now. */
+  create(created: NewDelivery): Delivery {
+    const delivery = this.#build(this.reserve(), created);
+    this.#insert(delivery);
     return delivery;
   }
 
-  /** A number for a delivery that is made later. */
+  /** Reserves the number and id of a delivery that is recorded later. */
   reserve(): DeliverySlot {
-    const no = this.#nextNo ?? this.#store.meta.get('next') ?? 1;
+    const no = this.#nextNo ?? this.#tables.meta.get('next') ?? 1;
     this.#nextNo = no + 1;
-    const createdAtMs = this.#at.wallMs;
+    const createdAtMs = this.#now.wallMs;
     return { no, id: deliveryId(createdAtMs, no), createdAtMs };
   }
 
-  /** One that was sent beside the queue: it enters the log as it ended. */
-  record(slot: DeliverySlot, made: NewDelivery, attempt: AttemptRecord): Delivery {
-    const delivery = this.#fresh(slot, made);
-    this.#enter(delivery);
+  /** Adds a delivery that was sent without the queue to the log, with its result. */
+  record(slot: DeliverySlot, created: NewDelivery, attempt: AttemptRecord): Delivery {
+    const delivery = this.#build(slot, created);
+    this.#insert(delivery);
     return this.move(delivery, attempt.failure === undefined ? 'succeeded' : 'dropped', {
       attempt,
     });
   }
 
-  /** Moves it by the table; gives it as it is then, the same one when nothing changes. */
+  /** Moves it by the table of transitions. @returns the new delivery, or the same when nothing changes */
   move(delivery: Delivery, event: DeliveryEvent, move: Move = {}): Delivery {
     const to = deliveryTransitions[delivery.state][event];
     if (to === 'stays') return delivery;
-    this.#leave(delivery);
-    if (to === 'forgotten') {
-      this.#store.deliveries.remove(delivery.no);
+    this.#remove(delivery);
+    if (to === 'deleted') {
+      this.#tables.deliveries.remove(delivery.no);
       return delivery;
     }
     const { dueMs = delivery.dueMs, attempt, deadReason } = move;
@@ -153,40 +154,40 @@ export class DeliveryTransaction {
         attempt === undefined
           ? delivery.attempts
           : [...delivery.attempts, attempt].slice(-attemptsKept),
-      deadAtMs: to === 'dead' ? this.#at.wallMs : 0,
+      deadAtMs: to === 'dead' ? this.#now.wallMs : 0,
       deadReason: to === 'dead' ? (deadReason ?? 'exhausted') : '',
-      expiresMs: to === 'dead' || to === 'canceled' ? this.#at.wheelMs + this.#limits.expiryMs : 0,
+      expiresMs: to === 'dead' || to === 'canceled' ? this.#now.wheelMs + this.#limits.expiryMs : 0,
     };
-    this.#enter(next);
+    this.#insert(next);
     return next;
   }
 
   find(no: number): Delivery | undefined {
-    return findDelivery(this.#store, no);
+    return findDelivery(this.#tables, no);
   }
 
-  ledger(endpointNo: number): EndpointStats {
-    return this.#ledgers.get(endpointNo) ?? this.#store.ledgers.get(endpointNo) ?? emptyStats;
+  stats(endpointNo: number): EndpointStats {
+    return this.#stats.get(endpointNo) ?? this.#tables.stats.get(endpointNo) ?? emptyStats;
   }
 
-  setLedger(endpointNo: number, ledger: EndpointStats): void {
-    this.#ledgers.set(endpointNo, ledger);
+  setStats(endpointNo: number, stats: EndpointStats): void {
+    this.#stats.set(endpointNo, stats);
   }
 
-  /** Writes what was gathered: the last act of a transaction. */
+  /** Writes the stats and the next number: the last step of a transaction. */
   finish(): void {
-    for (const [endpointNo, changes] of this.#changes) this.#carry(endpointNo, changes);
-    if (this.#nextNo !== undefined) this.#store.meta.put('next', this.#nextNo);
-    for (const [endpointNo] of this.#ledgers) this.#forgetOldest(endpointNo);
-    for (const [endpointNo, ledger] of this.#ledgers) {
-      const isEmpty = Object.values(ledger.counts).every((count) => count === 0);
-      if (isEmpty) this.#store.ledgers.remove(endpointNo);
-      else this.#store.ledgers.put(endpointNo, ledger);
+    for (const [endpointNo, changes] of this.#countChanges) this.#addCounts(endpointNo, changes);
+    if (this.#nextNo !== undefined) this.#tables.meta.put('next', this.#nextNo);
+    for (const [endpointNo] of this.#stats) this.#pruneOldest(endpointNo);
+    for (const [endpointNo, stats] of this.#stats) {
+      const isEmpty = Object.values(stats.counts).every((count) => count === 0);
+      if (isEmpty) this.#tables.stats.remove(endpointNo);
+      else this.#tables.stats.put(endpointNo, stats);
     }
   }
 
-  #fresh(slot: DeliverySlot, made: NewDelivery): Delivery {
-    const { endpointNo, workspaceNo, kind, eventIds, body } = made;
+  #build(slot: DeliverySlot, created: NewDelivery): Delivery {
+    const { endpointNo, workspaceNo, kind, eventIds, body } = created;
     return {
       ...slot,
       endpointNo,
@@ -194,7 +195,7 @@ export class DeliveryTransaction {
       kind,
       eventIds,
       state: 'pending',
-      dueMs: this.#at.wheelMs,
+      dueMs: this.#now.wheelMs,
       tries: 0,
       attemptsMade: 0,
       attempts: [],
@@ -205,81 +206,81 @@ export class DeliveryTransaction {
     };
   }
 
-  #enter(delivery: Delivery): void {
+  #insert(delivery: Delivery): void {
     const { no, endpointNo, workspaceNo, state, dueMs, deadAtMs, expiresMs } = delivery;
-    const store = this.#store;
-    store.deliveries.put(no, packDelivery(delivery));
-    store.log.put([endpointNo, stateCodes[state], no], 1);
+    const tables = this.#tables;
+    tables.deliveries.put(no, packDelivery(delivery));
+    tables.log.put([endpointNo, stateCodes[state], no], 1);
     this.#count(endpointNo, state, 1);
     if (state === 'pending') {
-      store.queue.put([endpointNo, dueMs, no], 1);
-      if (dueMs > this.#at.wheelMs) {
-        if (this.#wheel.cover(endpointNo, dueMs)) this.#woken.add(endpointNo);
+      tables.queue.put([endpointNo, dueMs, no], 1);
+      if (dueMs > this.#now.wheelMs) {
+        if (this.#wheel.schedule(endpointNo, dueMs)) this.#ready.add(endpointNo);
       } else {
-        this.#wheel.anchor(endpointNo, dueMs);
-        this.#woken.add(endpointNo);
+        this.#wheel.pin(endpointNo, dueMs);
+        this.#ready.add(endpointNo);
       }
     }
-    if (state === 'dead') store.dead.put([workspaceNo, deadAtMs, no], endpointNo);
-    if (state === 'dead' || state === 'canceled') store.expiry.put([expiresMs, no], 1);
+    if (state === 'dead') tables.dead.put([workspaceNo, deadAtMs, no], endpointNo);
+    if (state === 'dead' || state === 'canceled') tables.expiry.put([expiresMs, no], 1);
   }
 
-  #leave({ no, endpointNo, workspaceNo, state, dueMs, deadAtMs, expiresMs }: Delivery): void {
-    const store = this.#store;
-    store.log.remove([endpointNo, stateCodes[state], no]);
+  #remove({ no, endpointNo, workspaceNo, state, dueMs, deadAtMs, expiresMs }: Delivery): void {
+    const tables = this.#tables;
+    tables.log.remove([endpointNo, stateCodes[state], no]);
     this.#count(endpointNo, state, -1);
-    if (state === 'pending') store.queue.remove([endpointNo, dueMs, no]);
-    if (state === 'dead') store.dead.remove([workspaceNo, deadAtMs, no]);
-    if (state === 'dead' || state === 'canceled') store.expiry.remove([expiresMs, no]);
+    if (state === 'pending') tables.queue.remove([endpointNo, dueMs, no]);
+    if (state === 'dead') tables.dead.remove([workspaceNo, deadAtMs, no]);
+    if (state === 'dead' || state === 'canceled') tables.expiry.remove([expiresMs, no]);
   }
 
   #count(endpointNo: number, state: DeliveryState, by: number): void {
-    let changes = this.#changes.get(endpointNo);
+    let changes = this.#countChanges.get(endpointNo);
     if (changes === undefined) {
       changes = [0, 0, 0, 0, 0];
-      this.#changes.set(endpointNo, changes);
+      this.#countChanges.set(endpointNo, changes);
     }
     const code = stateCodes[state];
     changes[code] = (changes[code] ?? 0) + by;
   }
 
-  #carry(endpointNo: number, changes: readonly number[]): void {
-    const ledger = this.ledger(endpointNo);
+  #addCounts(endpointNo: number, changes: readonly number[]): void {
+    const stats = this.stats(endpointNo);
     const after = (state: DeliveryState): number =>
-      ledger.counts[state] + (changes[stateCodes[state]] ?? 0);
+      stats.counts[state] + (changes[stateCodes[state]] ?? 0);
     const counts = {
       pending: after('pending'),
       delivered: after('delivered'),
       dead: after('dead'),
       canceled: after('canceled'),
     };
-    this.#ledgers.set(endpointNo, { ...ledger, counts });
+    this.#stats.set(endpointNo, { ...stats, counts });
   }
 
-  #forgetOldest(endpointNo: number): void {
-    const surplus = this.ledger(endpointNo).counts.delivered - this.#limits.keptMax;
-    if (surplus < forgottenTogether) return;
+  #pruneOldest(endpointNo: number): void {
+    const surplus = this.stats(endpointNo).counts.delivered - this.#limits.keptMax;
+    if (surplus < pruneBatch) return;
     const code = stateCodes.delivered;
     const oldest = [
-      ...this.#store.log.keys({
+      ...this.#tables.log.keys({
         start: [endpointNo, code, 0],
         end: [endpointNo, code + 1, 0],
-        limit: Math.min(surplus, 4 * forgottenTogether),
+        limit: Math.min(surplus, 4 * pruneBatch),
       }),
     ];
     for (const key of oldest) {
-      this.#store.log.remove(key);
-      this.#store.deliveries.remove(key[2]);
+      this.#tables.log.remove(key);
+      this.#tables.deliveries.remove(key[2]);
     }
-    this.#carry(endpointNo, [0, 0, -oldest.length]);
+    this.#addCounts(endpointNo, [0, 0, -oldest.length]);
   }
 }
 
 const deliveryId = (createdAtMs: number, no: number): string =>
   positionId('dlv', createdAtMs, Math.floor(no / 2 ** 40), no % 2 ** 40);
 
-export function findDelivery(store: DeliveryTables, no: number): Delivery | undefined {
-  const packed = store.deliveries.get(no);
+export function findDelivery(tables: DeliveryTables, no: number): Delivery | undefined {
+  const packed = tables.deliveries.get(no);
   if (packed === undefined) return undefined;
   const stored = unpackDelivery(packed);
   return { no, id: deliveryId(stored.createdAtMs, no), ...stored };

@@ -1,18 +1,19 @@
 /**
- * What an attempt means for its delivery: sent, again later, or dead; and when later is.
+ * The retry policy: whether an attempt leaves its delivery delivered, pending or dead, and when the next
+ * attempt follows.
  *
- * Delays count from the end of the failed attempt. Jitter only adds, so that nothing is early. A receiver
- * that says 429 or 503 with `Retry-After` may put its next attempt off, up to twice the scheduled delay.
+ * Delays count from the end of the failed attempt. Jitter only adds, so no retry is early. A receiver that
+ * answers 429 or 503 with `Retry-After` may postpone its next attempt, up to twice the scheduled delay.
  */
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { EndpointStats } from '../../store/delivery/delivery.ts';
 import type { DeliveryEvent } from './delivery-state.ts';
 
-/** Of the delay: spreads the retries of an outage without moving the schedule. */
+/** Share of the delay: spreads the retries after an outage without moving the schedule. */
 const jitterShare = 0.1;
 const retryAfterFactorMax = 2;
 const statusGone = 410;
-/** An endpoint with nothing but failures for this long, and this many of them, is disabled. */
+/** An endpoint that only failed for this long, and this many times, is disabled. */
 const failingMs = 5 * 86_400_000;
 const failingAttempts = 20;
 
@@ -23,10 +24,10 @@ export interface RetryDecision {
 }
 
 /**
- * @param tries attempts of this round before this one
+ * @param tries attempts before this one since the delivery was created or replayed
  * @param random 0 to 1
  */
-export function judge(
+export function decide(
   attempt: AttemptRecord,
   tries: number,
   delaysMs: readonly number[],
@@ -46,22 +47,22 @@ function delayOf({ status, retryAfterMs }: AttemptRecord, scheduledMs: number, r
   return Math.ceil(Math.max(jitteredMs, Math.min(askedMs, latestMs)));
 }
 
-/** The ledger after an attempt. @param wheelMs when it ended */
+/** The endpoint's stats after an attempt. @param wheelMs when it ended */
 export function statsAfter(
-  ledger: EndpointStats,
+  stats: EndpointStats,
   { failure, atMs, durationMs }: AttemptRecord,
   wheelMs: number,
 ): EndpointStats {
   const endedAtMs = Math.round(atMs + durationMs);
   if (failure === undefined) {
-    const { failingSinceMs, ...rest } = ledger;
+    const { failingSinceMs, ...rest } = stats;
     void failingSinceMs;
     return { ...rest, failuresInRow: 0, lastSuccessAtMs: endedAtMs };
   }
   return {
-    ...ledger,
-    failuresInRow: ledger.failuresInRow + 1,
-    failingSinceMs: ledger.failingSinceMs ?? wheelMs,
+    ...stats,
+    failuresInRow: stats.failuresInRow + 1,
+    failingSinceMs: stats.failingSinceMs ?? wheelMs,
     lastFailureAtMs: endedAtMs,
   };
 }

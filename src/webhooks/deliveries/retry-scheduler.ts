@@ -1,28 +1,29 @@
 /**
- * The tick of webhooks: walks the wheel, lets idle endpoints sleep, stores the cursors and the clock's mark
- * now and then, and purges what has expired. A tick that finds nothing to do costs one read.
+ * The retry scheduler, the tick of webhooks: expires the wheel's buckets, unschedules idle endpoints, stores the
+ * consumers' cursors and the wheel clock's mark now and then, and deletes deliveries that have expired. A tick
+ * that finds nothing to do costs one read.
  */
-import { Failure } from '../../model/failure.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { DeliveryStore } from './delivery-store.ts';
+import { Ticker } from '../../telemetry/ticker.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { DeliveryStore } from './delivery-store.ts';
 
-/** A retry leaves at most this and a bucket late. */
+/** A retry is late by at most this and a bucket. */
 const tickMs = 100;
 /** Wheel entries of one transaction. */
-const walkMax = 2_000;
-/** An endpoint sleeps after so many ticks without work: a second. */
+const expireMax = 2_000;
+/** An endpoint is unscheduled after so many ticks without work: a second. */
 const idleTicks = 10;
 /** Cursors that moved without deliveries are stored, and the mark, every so many ticks: 10 s. */
 const saveTicks = 100;
-/** Expired deliveries are looked for every so many ticks: 10 s. */
-const purgeTicks = 100;
-const purgeMax = 500;
+/** Expired deliveries are deleted every so many ticks: 10 s. */
+const deleteTicks = 100;
+const deleteMax = 500;
 
 export interface RetrySchedulerOptions {
-  readonly book: DeliveryStore;
+  readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
-  /** Followers' cursors. */
+  /** Stores the consumers' cursors. */
   readonly save: () => Promise<unknown>;
   /** Called every second. */
   readonly everySecond: () => void;
@@ -31,101 +32,78 @@ export interface RetrySchedulerOptions {
 
 export class RetryScheduler {
   readonly #options: RetrySchedulerOptions;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #isClosed = false;
-  #isFailing = false;
+  readonly #ticker: Ticker;
   #count = 0;
 
   constructor(options: RetrySchedulerOptions) {
     this.#options = options;
+    this.#ticker = new Ticker({
+      everyMs: tickMs,
+      run: () => this.tick(),
+      log: options.log,
+      failed: 'the retry wheel failed, retrying',
+      resumed: 'the retry wheel resumed',
+    });
   }
 
   start(): void {
-    this.#plan();
+    this.#ticker.start();
   }
 
   /** Resolves when no tick runs, and none will. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#running;
+    await this.#ticker.close();
   }
 
-  /** One tick. The timer's work; a test with a clock of its own calls it itself. */
+  /** One tick; a test with its own clock calls it instead of `start`. */
   async tick(): Promise<void> {
-    const { book, dispatcher, save, everySecond } = this.#options;
+    const { store, dispatcher, save, everySecond } = this.#options;
     const count = this.#count++;
     if (count % idleTicks === 0) everySecond();
-    book.store.environment.refresh();
-    await this.#walk();
+    store.tables.environment.refresh();
+    await this.#expireBuckets();
     const idle = dispatcher.idle(idleTicks);
-    if (idle.length > 0) await this.#rest(idle);
+    if (idle.length > 0) await this.#unschedule(idle);
     if (count % saveTicks === saveTicks - 1) await save();
-    if (count % saveTicks === 0 && book.isMarkOld) await book.write(() => undefined);
-    if (count % purgeTicks === purgeTicks / 2) await this.#purge();
+    if (count % saveTicks === 0 && store.isMarkOld) await store.transaction(() => undefined);
+    if (count % deleteTicks === deleteTicks / 2) await this.#deleteExpired();
   }
 
-  async #walk(): Promise<void> {
-    const { book, dispatcher } = this.#options;
-    const nowMs = book.time.now();
-    if (book.wheel.behindMs(nowMs) === 0) return;
-    const woken = await book.write(() => book.wheel.walk(nowMs, walkMax));
-    for (const endpointNo of woken) dispatcher.wake(endpointNo);
-    dispatcher.pump();
+  async #expireBuckets(): Promise<void> {
+    const { store, dispatcher } = this.#options;
+    const nowMs = store.wheelClock.now();
+    if (store.wheel.lagMs(nowMs) === 0) return;
+    dispatcher.wake(await store.transaction(() => store.wheel.expire(nowMs, expireMax)));
   }
 
-  async #rest(idle: readonly number[]): Promise<void> {
-    const { book, dispatcher } = this.#options;
-    const nowMs = book.time.now();
-    const awake = await book.write(() => idle.filter((no) => !book.wheel.rest(no, nowMs)));
-    const still = new Set(awake);
-    for (const endpointNo of idle) {
-      if (still.has(endpointNo)) dispatcher.wake(endpointNo);
-      else dispatcher.rested(endpointNo);
-    }
-    if (still.size > 0) dispatcher.pump();
+  async #unschedule(idle: readonly number[]): Promise<void> {
+    const { store, dispatcher } = this.#options;
+    const nowMs = store.wheelClock.now();
+    const active = await store.transaction(
+      () => new Set(idle.filter((no) => !store.wheel.unschedule(no, nowMs))),
+    );
+    for (const no of idle) if (!active.has(no)) dispatcher.removeIdle(no);
+    if (active.size > 0) dispatcher.wake(active);
   }
 
-  /** Forgets what has expired, in batches. */
-  async #purge(): Promise<void> {
-    const { book } = this.#options;
+  /** Deletes the deliveries that have expired, in batches. */
+  async #deleteExpired(): Promise<void> {
+    const { store } = this.#options;
+    const { environment, expiry } = store.tables;
     const start: [number, number] = [0, 0];
-    const end: [number, number] = [book.time.now(), 0];
+    const end: [number, number] = [store.wheelClock.now(), 0];
     for (;;) {
-      const keys = [...book.store.expiry.keys({ start, end, limit: purgeMax })];
+      const keys = [...expiry.keys({ start, end, limit: deleteMax })];
       if (keys.length === 0) return;
-      await book.write((pen) => {
+      await store.transaction((tx) => {
         for (const [expiresMs, no] of keys) {
-          const delivery = pen.find(no);
-          if (delivery === undefined) book.store.expiry.remove([expiresMs, no]);
-          else pen.move(delivery, 'expired');
+          const delivery = tx.find(no);
+          if (delivery === undefined) expiry.remove([expiresMs, no]);
+          else tx.move(delivery, 'expired');
         }
       });
-      book.store.environment.refresh();
-      if (keys.length < purgeMax) return;
+      environment.refresh();
+      if (keys.length < deleteMax) return;
     }
-  }
-
-  #plan(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#running = this.#run();
-    }, tickMs);
-    this.#timer.unref();
-  }
-
-  async #run(): Promise<void> {
-    try {
-      await this.tick();
-      if (this.#isFailing) this.#options.log.info('the retry wheel turns again');
-      this.#isFailing = false;
-    } catch (err) {
-      // A full disk fails every tick: one line says so, and one that it is over.
-      const isNews = !this.#isFailing || !(err instanceof Failure);
-      if (isNews) this.#options.log.error({ err }, 'the retry wheel stands still');
-      this.#isFailing = true;
-    }
-    this.#plan();
   }
 }

@@ -1,12 +1,12 @@
 /**
- * From a block of scans to deliveries: who listens, and how many scans go into one body.
+ * Turns a block of scans into deliveries: to which endpoints, and how many scans go into one body.
  *
  *   a code with at most 10 scans in the window    one body per scan
  *   a code with more                              lists of at most `maxBatch` scans and 64 KB
  *
- * Only the groups' heads are read of codes whose workspace has no listener. A code's scans are taken in
- * spans of 100, so that a block of any size can be left and gone on with; a list never crosses a span.
- * The text of a scan is the same in every list and in `GET /events`: it is made from the block alone.
+ * Of a code whose workspace has no listening endpoint only the group header is read. A code's scans are taken
+ * in spans of 100, so that a block of any size can be interrupted and continued; a list never crosses a span.
+ * The text of a scan is the same in every list and in `GET /events`: it depends on the block alone.
  */
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { ScanBlock } from '../../scans/block.ts';
@@ -14,7 +14,7 @@ import { scannedEvent } from '../../scans/scanned-event.ts';
 import type { NewDelivery } from './delivery-transaction.ts';
 
 const kind = 'qr.scanned';
-/** A code with more scans in its window is one of high volume. */
+/** A code with more scans in its window has high volume. */
 const singlesMax = 10;
 /** The largest `maxBatch`. */
 const spanScans = 100;
@@ -23,13 +23,13 @@ const listBrackets = 2;
 
 export interface ScanAudience {
   readonly listeners: (workspaceNo: number) => readonly EndpointRecord[];
-  /** The public id of a code, undefined when it is gone for good. */
+  /** The public id of a code, undefined after it was deleted. */
   readonly codeIdOf: (codeNo: number) => string | undefined;
 }
 
 export interface ScanPart {
-  readonly made: readonly NewDelivery[];
-  /** The entry to go on with; undefined when the block is done. */
+  readonly created: readonly NewDelivery[];
+  /** The entry to continue with; undefined when the block is done. */
   readonly next: number | undefined;
 }
 
@@ -40,16 +40,16 @@ interface Scanned {
 }
 
 /**
- * Deliveries of the block's entries from `fromEntry` on, at least one span's.
- * @param madeMax stops after the span in which there are so many
+ * Deliveries of the block's entries from `fromEntry` on, of at least one span.
+ * @param createdMax stops after the span that reaches this number
  */
 export function scanDeliveries(
   block: ScanBlock,
   fromEntry: number,
   audience: ScanAudience,
-  madeMax: number,
+  createdMax: number,
 ): ScanPart {
-  const made: NewDelivery[] = [];
+  const created: NewDelivery[] = [];
   for (let group = 0; group < block.groups; group++) {
     const end = block.first(group) + block.count(group);
     if (end <= fromEntry) continue;
@@ -60,21 +60,21 @@ export function scanDeliveries(
     if (listeners.length === 0) continue;
     const qrId = audience.codeIdOf(block.codeNo(group));
     if (qrId === undefined) continue;
-    const people = peopleOf(block, group);
-    for (let at = 0; at < people.length; at += spanScans) {
-      const span = people.slice(at, at + spanScans);
+    const entries = humanEntries(block, group);
+    for (let at = 0; at < entries.length; at += spanScans) {
+      const span = entries.slice(at, at + spanScans);
       const last = span.at(-1) ?? 0;
       if (last < fromEntry) continue;
       const scans = span.map((entry) => scanned(block, entry, qrId));
-      const volume = people.length > singlesMax ? 'high' : 'low';
-      for (const endpoint of listeners) made.push(...addressed(scans, endpoint, volume));
-      if (made.length >= madeMax) return { made, next: last + 1 };
+      const volume = entries.length > singlesMax ? 'high' : 'low';
+      for (const endpoint of listeners) created.push(...deliveriesTo(scans, endpoint, volume));
+      if (created.length >= createdMax) return { created, next: last + 1 };
     }
   }
-  return { made, next: undefined };
+  return { created, next: undefined };
 }
 
-function peopleOf(block: ScanBlock, group: number): number[] {
+function humanEntries(block: ScanBlock, group: number): number[] {
   const first = block.first(group);
   const entries: number[] = [];
   for (let entry = first; entry < first + block.count(group); entry++) {
@@ -89,7 +89,7 @@ function scanned(block: ScanBlock, entry: number, qrId: string): Scanned {
   return { id: event.id, text, bytes: Buffer.byteLength(text) };
 }
 
-function* addressed(
+function* deliveriesTo(
   scans: readonly Scanned[],
   { no: endpointNo, workspaceNo, maxBatch }: EndpointRecord,
   volume: 'high' | 'low',

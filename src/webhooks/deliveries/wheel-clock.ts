@@ -1,9 +1,8 @@
 /**
- * The time that deliveries fall due by. It reads like the wall clock and never steps: while the machine
- * runs it goes on with the time since its boot, across restarts of the service and whatever happens to
- * the wall clock; after a reboot it goes on from the later of the wall clock and its own last mark, for
- * the time that the machine was off counts too. So a step of the wall clock by an hour or a year neither
- * hastens a retry nor holds it back.
+ * The clock that due times refer to. It reads like the wall clock but never steps: while the machine runs it
+ * follows the time since boot, across restarts of the service and changes of the wall clock; after a reboot it
+ * continues from the later of the wall clock and its last stored mark, because the time that the machine was
+ * off counts too. So a step of the wall clock by an hour or a year neither hastens nor delays a retry.
  *
  * Bound: a wall clock that is wrong at boot moves it forwards once (retries come early, none is lost),
  * never backwards.
@@ -28,13 +27,13 @@ export class WheelClock {
     return Math.floor(this.#originMs + this.#steady.sinceBootMs());
   }
 
-  /** To be stored now and then: a reboot goes on from the newest. */
+  /** Stored now and then: after a reboot the clock continues from the newest. */
   mark(): WheelMark {
     const sinceBootMs = this.#steady.sinceBootMs();
     return { wheelMs: this.#originMs + sinceBootMs, bootId: this.#steady.bootId, sinceBootMs };
   }
 
-  /** The wall's time of a time of this clock, as the wall goes now. */
+  /** Converts a time of this clock to the wall clock as it is now. */
   wallMs(wheelMs: number): number {
     return wheelMs - this.now() + this.#wall.now();
   }

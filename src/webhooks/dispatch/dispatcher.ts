@@ -1,13 +1,13 @@
 /**
- * The dispatcher: starts what the lanes allow, and turns what comes back into the next state.
+ * The dispatcher: sends the deliveries that the fair scheduler allows, and turns each result into the next state.
  *
- *   made, or due by the wheel --> lanes --> sender --> result --> window: judged, committed --> lanes
+ *   created, or due --> fair scheduler --> sender --> result --> batch: decided and committed --> fair scheduler
  *
- * A delivery is on the wire at most once at a time; it is sent twice when the process dies between an answer and
- * its line in the journal (result-window.ts), when a thread dies with it, and when the store takes no writes after
- * a crash.
+ * A delivery has at most one attempt in flight. It is sent twice when the process dies between the answer and its
+ * line in the result journal (result-batcher.ts), when a thread dies with it, and when the store takes no writes
+ * after a crash.
  *
- * While results cannot be stored (disk full) nothing more is started: what was sent would be sent again.
+ * While results cannot be stored (disk full) nothing is started, because it would be sent again later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
@@ -22,23 +22,28 @@ import {
   type DeliveryTransaction,
   findDelivery,
 } from '../deliveries/delivery-transaction.ts';
+import { decide, shouldDisable, statsAfter } from '../deliveries/retry-policy.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import { type SchedulerLimits, FairScheduler, type Taken, type Wanted } from './fair-scheduler.ts';
-import { RecentDeliveries } from './recent-deliveries.ts';
-import { type Ended, ResultBatcher } from './result-batcher.ts';
-import { shouldDisable, judge, statsAfter } from '../deliveries/retry-policy.ts';
 import type { WebhookMeter } from '../webhook-meter.ts';
+import {
+  FairScheduler,
+  type SchedulerLimits,
+  type Taken,
+  type TakeRequest,
+} from './fair-scheduler.ts';
+import { RecentDeliveries } from './recent-deliveries.ts';
+import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
 
-/** A delivery whose thread died under it this often is taken for the cause. */
-const deathsMax = 3;
+/** After so many thread deaths during its attempts a delivery is taken for the cause. */
+const threadDeathsMax = 3;
 
 export interface DispatcherOptions {
-  readonly book: DeliveryStore;
+  readonly store: DeliveryStore;
   readonly journal: ResultJournal;
   readonly endpoints: Endpoints;
   readonly sender: AttemptSender;
-  readonly sweep: EndpointDrain;
+  readonly drain: EndpointDrain;
   readonly meter: WebhookMeter;
   readonly log: Logger;
   /** 0 to 1. */
@@ -47,294 +52,258 @@ export interface DispatcherOptions {
   readonly retryDelaysMs: readonly number[];
 }
 
-interface Flight {
-  readonly delivery: Delivery;
-  deaths: number;
-}
+type EndpointsToDisable = Map<number, DisabledReason>;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes: FairScheduler<Delivery>;
-  readonly #flights = new Map<number, Flight>();
-  readonly #deaths = new Map<number, number>();
-  readonly #madeLately = new RecentDeliveries();
+  readonly #scheduler: FairScheduler<Delivery>;
+  readonly #inFlight = new Map<number, Delivery>();
+  /** Of deliveries whose thread died; until an attempt has a result. */
+  readonly #threadDeaths = new Map<number, number>();
+  readonly #recent = new RecentDeliveries();
   readonly #results: ResultBatcher;
-  #isPumping = false;
+  #isDispatching = false;
   #isStopping = false;
   /** Why results cannot be stored; undefined = they can. */
   fault: string | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { book } = options;
-    this.#lanes = new FairScheduler(options.limits, {
-      take: (endpointNo, wanted) => this.#take(endpointNo, wanted),
-      failuresInRow: (endpointNo) => book.store.ledgers.get(endpointNo)?.failuresInRow ?? 0,
+    const { store, drain, journal, limits } = options;
+    this.#scheduler = new FairScheduler(limits, {
+      take: (endpointNo, request) => this.#take(endpointNo, request),
+      failuresInRow: (endpointNo) => store.tables.stats.get(endpointNo)?.failuresInRow ?? 0,
     });
     this.#results = new ResultBatcher({
-      journal: options.journal,
-      nowMs: () => book.time.now(),
+      journal,
+      nowMs: () => store.wheelClock.now(),
       commit: (batch) => this.#commit(batch),
       onCommitted: (batch) => {
-        for (const { delivery } of batch) this.#lanes.settled(delivery);
-        this.pump();
+        for (const { delivery } of batch) this.#scheduler.committed(delivery);
+        this.#dispatch();
       },
-      onFault: (error) => this.#turnFault(error),
+      onFault: (error) => (error === undefined ? this.#resume() : this.#pause(error)),
     });
-    options.sweep.onBusy(({ no, endpointNo }) => this.#lanes.isBusy({ no, endpointNo }));
-    book.onWoken((endpointNos) => {
-      for (const endpointNo of endpointNos) this.#lanes.wake(endpointNo);
-      this.pump();
-    });
+    drain.onActive((delivery) => this.#scheduler.isActive(delivery));
+    store.onReady((endpointNos) => this.wake(endpointNos));
   }
 
   get inFlight(): number {
-    return this.#lanes.flying;
+    return this.#scheduler.inFlight;
   }
 
-  /** Results that wait for their commit. */
-  get unsettled(): number {
+  /** Attempts that ended and wait for their commit. */
+  get committing(): number {
     return this.#results.size;
   }
 
   /** Nothing is about to start, and no result waits; attempts may be in flight. */
   get isQuiet(): boolean {
-    return !this.#isPumping && this.#results.isQuiet;
+    return !this.#isDispatching && this.#results.isQuiet;
   }
 
-  /** Sends deliveries that were just committed; what finds no room waits in the queue. */
-  offer(deliveries: readonly Delivery[]): void {
-    const started: Delivery[] = [];
-    for (const delivery of deliveries) {
-      if (this.#lanes.offer(delivery)) started.push(delivery);
-      else this.#madeLately.keep(delivery);
-    }
-    this.#launch(started);
+  /** Keeps deliveries that were just committed, which saves reading them back. */
+  remember(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.#recent.add(delivery);
   }
 
-  wake(endpointNo: number): void {
-    this.#lanes.wake(endpointNo);
+  /** The endpoints' queues may hold something due. */
+  wake(endpointNos: Iterable<number>): void {
+    for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
+    this.#dispatch();
   }
 
-  /** Starts all that may start now: at the end of this turn, once. */
-  pump(): void {
-    if (this.#isPumping) return;
-    this.#isPumping = true;
-    setImmediate(() => {
-      this.#isPumping = false;
-      if (this.#isStopping) return;
-      this.#options.book.store.environment.refresh();
-      this.#launch(this.#lanes.next());
-    });
+  /** Endpoints that had no work in the last `checks` calls. */
+  idle(checks: number): number[] {
+    return this.#scheduler.idle(checks);
   }
 
-  /** Endpoints whose lanes had nothing to do for the last `looks` calls. */
-  idle(looks: number): number[] {
-    return this.#lanes.idle(looks);
-  }
-
-  rested(endpointNo: number): void {
-    this.#lanes.rested(endpointNo);
+  removeIdle(endpointNo: number): void {
+    this.#scheduler.removeIdle(endpointNo);
   }
 
   /** Starts nothing more, and waits for what is in flight, at most `msMax`; the rest stays queued. */
   async stop(msMax: number): Promise<void> {
     this.#isStopping = true;
-    this.#lanes.hold();
-    const isDone = await settlesWithin(msMax, () => this.#flights.size === 0);
-    if (!isDone) {
-      this.#options.log.warn(
-        { attempts: this.#flights.size },
-        'attempts are cut off, to be repeated',
-      );
+    this.#scheduler.pause();
+    const stepMs = 10;
+    for (let waitedMs = 0; waitedMs < msMax && this.#inFlight.size > 0; waitedMs += stepMs) {
+      await pause(stepMs);
+    }
+    if (this.#inFlight.size > 0) {
+      const attempts = this.#inFlight.size;
+      this.#options.log.warn({ attempts }, 'webhook attempts stopped, they are repeated');
     }
     await this.#results.stop();
   }
 
-  /** Commits what was heard since `stop`. */
-  async settle(): Promise<void> {
+  /** Commits the results that arrived after `stop`. */
+  async flush(): Promise<void> {
     await this.#results.stop();
   }
 
-  #launch(deliveries: readonly Delivery[]): void {
-    const tasks: AttemptTask[] = [];
-    for (const delivery of deliveries) {
-      const task = this.#task(delivery);
-      if (task === undefined) continue;
-      this.#flights.set(delivery.no, { delivery, deaths: this.#deaths.get(delivery.no) ?? 0 });
-      tasks.push(task);
+  /** Commits the results that the previous process did not commit. Call it before anything is created or sent. */
+  recover(): void {
+    const { store, journal, log } = this.#options;
+    const results: EndedAttempt[] = [];
+    for (const { deliveryNo, attemptNo, ...result } of journal.uncommitted) {
+      const delivery = findDelivery(store.tables, deliveryNo);
+      const isOpen = delivery?.state === 'pending' && delivery.attemptsMade + 1 === attemptNo;
+      if (isOpen) results.push({ delivery, ...result });
     }
-    if (tasks.length > 0) this.#options.sender.send(tasks, (no, attempt) => this.#end(no, attempt));
+    const attempts = results.length;
+    if (attempts > 0) {
+      try {
+        this.#disable(store.transactionSync((tx) => this.#applyAll(tx, results)));
+        log.info({ attempts }, 'webhook attempt results recovered');
+      } catch (err) {
+        if (!(err instanceof Failure)) throw err;
+        log.warn(
+          { err, attempts },
+          'recovering webhook attempt results failed, the attempts are repeated',
+        );
+      }
+    }
+    journal.clear();
   }
 
-  /** Undefined when its endpoint was switched off meanwhile: then the sweep has it. */
-  #task(delivery: Delivery): AttemptTask | undefined {
-    const { endpoints, sweep } = this.#options;
-    const { no, id, endpointNo, kind, eventIds, attemptsMade, body } = delivery;
-    const endpoint = endpoints.byNo(endpointNo);
-    if (endpoint?.status !== 'enabled') {
-      this.#lanes.undone(delivery);
-      sweep.start(endpointNo);
-      return undefined;
-    }
+  /** Starts every attempt that may start, once at the end of this event loop cycle. */
+  #dispatch(): void {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
+    setImmediate(() => {
+      this.#isDispatching = false;
+      if (this.#isStopping) return;
+      this.#options.store.tables.environment.refresh();
+      this.#send(this.#scheduler.start());
+    });
+  }
+
+  #send(deliveries: readonly Delivery[]): void {
+    if (deliveries.length === 0) return;
+    for (const delivery of deliveries) this.#inFlight.set(delivery.no, delivery);
+    const tasks = deliveries.map((delivery) => this.#task(delivery));
+    this.#options.sender.send(tasks, (no, attempt) => this.#onResult(no, attempt));
+  }
+
+  #task({ no, id, endpointNo, kind, eventIds, attemptsMade, body }: Delivery): AttemptTask {
+    const { endpoints } = this.#options;
+    const url = endpoints.byNo(endpointNo)?.url;
+    if (url === undefined)
+      throw new Error('Cannot send: the endpoint is deleted, expected one to take from');
     return {
       deliveryNo: no,
       deliveryId: id,
       eventId: eventIds[0] ?? id,
       kind,
       attempt: attemptsMade + 1,
-      url: endpoint.url,
+      url,
       body,
       secrets: endpoints.secretsOf(endpointNo),
     };
   }
 
-  #take(endpointNo: number, { count, isBusy, from }: Wanted): Taken<Delivery> {
-    const { book, endpoints, sweep } = this.#options;
+  #take(endpointNo: number, { count, isActive, from }: TakeRequest): Taken<Delivery> {
+    const { store, endpoints, drain } = this.#options;
     if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
-      sweep.start(endpointNo);
+      drain.start(endpointNo);
       return { taken: [], next: from };
     }
     const taken: Delivery[] = [];
     let next = from;
-    const end: QueueKey = [endpointNo, book.time.now() + 1, 0];
-    for (const [, dueMs, no] of book.store.queue.keys({ start: [endpointNo, ...from], end })) {
+    const end: QueueKey = [endpointNo, store.wheelClock.now() + 1, 0];
+    for (const [, dueMs, no] of store.tables.queue.keys({ start: [endpointNo, ...from], end })) {
       if (taken.length === count) break;
       next = [dueMs, no + 1];
-      if (isBusy(no)) continue;
-      const delivery = this.#madeLately.take(no, dueMs) ?? findDelivery(book.store, no);
+      if (isActive(no)) continue;
+      const delivery = this.#recent.take(no, dueMs) ?? findDelivery(store.tables, no);
       if (delivery !== undefined) taken.push(delivery);
     }
     return { taken, next };
   }
 
-  #end(no: number, attempt: AttemptRecord | undefined): void {
-    const flight = this.#flights.get(no);
-    if (flight === undefined) return;
-    this.#flights.delete(no);
-    const { delivery, deaths } = flight;
-    if (attempt === undefined && deaths + 1 < deathsMax) {
-      this.#deaths.set(no, deaths + 1);
-      this.#lanes.undone(delivery);
-      this.pump();
+  /** @param attempt undefined when the thread died before its result */
+  #onResult(no: number, attempt: AttemptRecord | undefined): void {
+    const delivery = this.#inFlight.get(no);
+    if (delivery === undefined) return;
+    this.#inFlight.delete(no);
+    const deaths = (this.#threadDeaths.get(no) ?? 0) + 1;
+    if (attempt === undefined && deaths < threadDeathsMax) {
+      this.#threadDeaths.set(no, deaths);
+      this.#scheduler.returnToQueue(delivery);
+      this.#dispatch();
       return;
     }
-    this.#deaths.delete(no);
-    const { book, random, meter } = this.#options;
-    const known = attempt ?? {
-      atMs: book.time.wallMs(book.time.now()),
-      durationMs: 0,
-      failure: 'unknown',
-    };
-    this.#lanes.ended(delivery, known.failure === undefined ? 'succeeded' : 'failed');
-    meter.ended(delivery, known);
-    this.#results.add({ delivery, attempt: known, wheelMs: book.time.now(), random: random() });
-    if (this.#lanes.flying === 0) this.#results.close();
-    this.pump();
+    this.#threadDeaths.delete(no);
+    const { store, random, meter } = this.#options;
+    const wheelMs = store.wheelClock.now();
+    const atMs = store.wheelClock.wallMs(wheelMs);
+    const result = attempt ?? { atMs, durationMs: 0, failure: 'unknown' };
+    this.#scheduler.ended(delivery, result.failure === undefined ? 'succeeded' : 'failed');
+    meter.ended(delivery, result);
+    this.#results.add({ delivery, attempt: result, wheelMs, random: random() });
+    if (this.#scheduler.inFlight === 0) this.#results.flush();
+    this.#dispatch();
   }
 
-  /** Judges and commits what the process before heard and did not commit. Before anything is made or sent. */
-  recover(): void {
-    const { book, journal, log } = this.#options;
-    const left: Ended[] = [];
-    for (const { deliveryNo, attemptNo, ...heard } of journal.left) {
-      const delivery = findDelivery(book.store, deliveryNo);
-      const isOpen = delivery?.state === 'pending' && delivery.attemptsMade + 1 === attemptNo;
-      if (isOpen) left.push({ delivery, ...heard });
-    }
-    if (left.length > 0) {
-      try {
-        this.#disable(book.writeNow((pen) => this.#settleAll(pen, left)));
-        log.info({ attempts: left.length }, 'results of attempts were taken over');
-      } catch (err) {
-        if (!(err instanceof Failure)) throw err;
-        log.warn({ err, attempts: left.length }, 'attempts are repeated, their results are lost');
-      }
-    }
-    journal.forget();
-  }
-
-  #turnFault(error: unknown): void {
-    if (error !== undefined) return this.#fail(error);
+  #resume(): void {
     this.fault = undefined;
-    if (!this.#isStopping) this.#lanes.release();
-    this.#options.log.info('webhooks are sent again');
+    if (!this.#isStopping) this.#scheduler.resume();
+    this.#options.log.info('webhooks resumed');
   }
 
-  #fail(error: unknown): void {
+  #pause(error: unknown): void {
     if (this.fault === undefined) {
-      this.#options.log.error({ err: error }, 'cannot store how webhooks ended, nothing is sent');
+      this.#options.log.error({ err: error }, 'storing webhook results failed, webhooks paused');
     }
     this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
-    this.#lanes.hold();
+    this.#scheduler.pause();
   }
 
-  async #commit(batch: readonly Ended[]): Promise<void> {
-    this.#disable(await this.#options.book.write((pen) => this.#settleAll(pen, batch)));
+  async #commit(batch: readonly EndedAttempt[]): Promise<void> {
+    this.#disable(await this.#options.store.transaction((tx) => this.#applyAll(tx, batch)));
   }
 
-  #settleAll(
-    pen: DeliveryTransaction,
-    batch: readonly Ended[],
-  ): ReadonlyMap<number, DisabledReason> {
-    const toDisable = new Map<number, DisabledReason>();
-    for (const ended of batch) this.#settle(pen, ended, toDisable);
+  #disable(toDisable: EndpointsToDisable): void {
+    const { endpoints, log } = this.#options;
+    for (const [endpointNo, reason] of toDisable) {
+      const endpoint = endpoints.byNo(endpointNo);
+      if (endpoint?.status !== 'enabled') continue;
+      log.warn({ endpoint: endpoint.id, reason }, 'webhook endpoint disabled');
+      endpoints.disable(endpointNo, reason).catch((err: unknown) => {
+        log.error({ err }, 'disabling a webhook endpoint failed, retrying after its next failure');
+      });
+    }
+  }
+
+  #applyAll(tx: DeliveryTransaction, batch: readonly EndedAttempt[]): EndpointsToDisable {
+    const toDisable: EndpointsToDisable = new Map();
+    for (const result of batch) this.#apply(tx, result, toDisable);
     return toDisable;
   }
 
-  #disable(toDisable: ReadonlyMap<number, DisabledReason>): void {
-    const { endpoints } = this.#options;
-    for (const [endpointNo, reason] of toDisable) {
-      if (endpoints.byNo(endpointNo)?.status !== 'enabled') continue;
-      this.#options.log.warn(
-        { endpoint: endpoints.byNo(endpointNo)?.id, reason },
-        'endpoint disabled',
-      );
-      endpoints.disable(endpointNo, reason).catch((err: unknown) => {
-        // Tried again with its next failure.
-        this.#options.log.error({ err }, 'cannot disable an endpoint');
-      });
-    }
-  }
-
-  #settle(
-    pen: DeliveryTransaction,
-    { delivery, attempt, wheelMs, random }: Ended,
-    toDisable: Map<number, DisabledReason>,
+  #apply(
+    tx: DeliveryTransaction,
+    { delivery, attempt, wheelMs, random }: EndedAttempt,
+    toDisable: EndpointsToDisable,
   ): void {
     const { endpoints, retryDelaysMs } = this.#options;
     const { endpointNo } = delivery;
-    const endpoint = endpoints.byNo(endpointNo);
-    const { event, delayMs } = judge(attempt, delivery.tries, retryDelaysMs, random);
-    const ledger = statsAfter(pen.ledger(endpointNo), attempt, wheelMs);
-    pen.setLedger(endpointNo, ledger);
+    const status = endpoints.byNo(endpointNo)?.status ?? 'deleted';
+    const { event, delayMs } = decide(attempt, delivery.tries, retryDelaysMs, random);
+    const stats = statsAfter(tx.stats(endpointNo), attempt, wheelMs);
+    tx.setStats(endpointNo, stats);
     if (event === 'gone') toDisable.set(endpointNo, 'gone');
-    else if (shouldDisable(ledger, wheelMs)) toDisable.set(endpointNo, 'failing');
-    if (event === 'failed' && endpoint === undefined) {
-      pen.move(delivery, 'endpoint_removed', { attempt });
-    } else if (event === 'failed' && endpoint?.status === 'disabled') {
-      pen.move(delivery, 'endpoint_disabled', { attempt, deadReason: 'endpoint_disabled' });
+    else if (shouldDisable(stats, wheelMs)) toDisable.set(endpointNo, 'failing');
+    if (event === 'failed' && status === 'deleted') {
+      tx.move(delivery, 'endpoint_removed', { attempt });
+    } else if (event === 'failed' && status === 'disabled') {
+      tx.move(delivery, 'endpoint_disabled', { attempt, deadReason: 'endpoint_disabled' });
     } else {
       const deadReason = event === 'gone' ? 'gone' : 'exhausted';
-      const moved = pen.move(delivery, event, {
-        attempt,
-        deadReason,
-        dueMs: this.#due(event, wheelMs, delayMs, delivery),
-      });
-      if (endpoint === undefined) pen.move(moved, 'endpoint_removed');
+      const dueMs = event === 'failed' ? wheelMs + 1 + delayMs : delivery.dueMs;
+      const moved = tx.move(delivery, event, { attempt, deadReason, dueMs });
+      if (status === 'deleted') tx.move(moved, 'endpoint_removed');
     }
   }
-
-  #due(event: string, wheelMs: number, delayMs: number, { dueMs }: Delivery): number {
-    return event === 'failed' ? wheelMs + 1 + delayMs : dueMs;
-  }
-}
-
-/** Polls; nothing else happens meanwhile that could tell. */
-async function settlesWithin(msMax: number, isDone: () => boolean): Promise<boolean> {
-  const stepMs = 10;
-  for (let waitedMs = 0; waitedMs < msMax && !isDone(); waitedMs += stepMs) {
-    await pause(stepMs);
-  }
-  return isDone();
 }

@@ -1,31 +1,31 @@
 /**
- * FairScheduler: who may send now. One lane per endpoint that has work, in memory; what waits is in the queue of
- * the store, so memory holds what is in flight and nothing else.
+ * FairScheduler: decides which deliveries may be sent now. It holds one EndpointQueue per endpoint that has work;
+ * the deliveries that wait are in the store's queue table, so memory holds only what is being sent.
  *
- *   wake --> ready (nothing in flight) ----+
- *            ready (something in flight) --+--> take from the queue --> flying --> settling --> gone
+ *   wake --> idle queues (nothing in flight) ----+
+ *            busy queues (something in flight) --+--> take from the store --> in flight --> committing --> done
  *
- *   flying    on the wire; counts against the endpoint's width, and against all
- *   settling  ended, its result not yet committed: still in the queue, so it must not be taken again
+ *   in flight    being sent; counts against the limit of the endpoint and against the limit of all
+ *   committing   ended, its result not yet committed: still in the queue table, so it must not be taken again
  *
- * Fair by construction: an endpoint sends at most `endpointMax` at once, and one after five failures in a
- * row; lanes take turns, those with nothing in flight first; and the last quarter of the whole is for
- * those alone, so endpoints that hang cannot keep a healthy one from its first attempt.
+ * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, and one after five failures in a
+ * row; endpoints take turns, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
+ * for those, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
 
-/** After this many failures in a row an endpoint sends one at a time, until a success. */
+/** After this many failures in a row an endpoint has one attempt in flight, until a success. */
 const failuresMax = 5;
-/** Beyond this share of `inFlightMax`, a lane starts one only when it has nothing in flight. */
+/** Beyond this share of `inFlightMax` only an endpoint with nothing in flight may start an attempt. */
 const crowdedShare = 0.75;
 
-const start: Place = [0, 0];
+const queueStart: QueuePosition = [0, 0];
 
 export interface SchedulerLimits {
   /** Attempts in flight to one endpoint. */
   readonly endpointMax: number;
-  /** Attempts in flight to all, and as many that are not settled. */
+  /** Attempts in flight to all endpoints; as many again may be committing. */
   readonly inFlightMax: number;
-  /** Bytes of bodies in flight or not settled. */
+  /** Bytes of bodies in flight or committing. */
   readonly bytesMax: number;
 }
 
@@ -35,234 +35,217 @@ export interface Sendable {
   readonly body: Uint8Array;
 }
 
-/** Where a walk of an endpoint's queue begins. */
-export type Place = readonly [dueMs: number, no: number];
+/** A place in an endpoint's queue. */
+export type QueuePosition = readonly [dueMs: number, no: number];
 
-export interface Wanted {
+export interface TakeRequest {
   readonly count: number;
-  readonly isBusy: (no: number) => boolean;
-  readonly from: Place;
+  /** Whether a delivery is in flight or committing. */
+  readonly isActive: (no: number) => boolean;
+  readonly from: QueuePosition;
 }
 
 export interface Taken<D> {
   readonly taken: readonly D[];
-  /** Behind what was looked at. */
-  readonly next: Place;
+  /** Behind the last one that was read. */
+  readonly next: QueuePosition;
 }
 
-/** What the lanes ask of the store. */
+/** What the scheduler needs from the store. */
 export interface QueueSource<D extends Sendable> {
-  /** Deliveries of an endpoint that are due, oldest due first, but for those that `isBusy`. */
-  take(endpointNo: number, wanted: Wanted): Taken<D>;
+  /** Deliveries of an endpoint that are due and not active, oldest due first. */
+  take(endpointNo: number, request: TakeRequest): Taken<D>;
   failuresInRow(endpointNo: number): number;
 }
 
-interface Lane {
+interface EndpointQueue {
   readonly endpointNo: number;
-  readonly flying: Set<number>;
-  readonly settling: Set<number>;
-  /** The queue may hold something due that is not in flight. */
+  readonly inFlight: Set<number>;
+  readonly committing: Set<number>;
+  /** The store may have something due that is not active. */
   hasMore: boolean;
-  /** Before this there is nothing to take: all that comes there wakes the lane. */
-  from: Place;
+  /** Nothing before this is left to take; `wake` sets it back. */
+  from: QueuePosition;
   failuresInRow: number;
-  /** Looks at it without work, in a row. */
-  idleLooks: number;
+  /** Calls of `idle` in a row that found no work. */
+  idleChecks: number;
 }
 
 export class FairScheduler<D extends Sendable> {
   readonly #limits: SchedulerLimits;
   readonly #source: QueueSource<D>;
-  readonly #lanes = new Map<number, Lane>();
-  /** FairScheduler that have more and room for it, in turn. */
-  readonly #resting = new Set<Lane>();
-  readonly #working = new Set<Lane>();
-  #flying = 0;
-  #settling = 0;
-  /** Of what flies and of what is not settled. */
+  readonly #queues = new Map<number, EndpointQueue>();
+  /** The queues that may take more, in rotation: those with nothing in flight, and the others. */
+  readonly #idle = new Set<EndpointQueue>();
+  readonly #busy = new Set<EndpointQueue>();
+  #inFlight = 0;
+  #committing = 0;
+  /** Of all bodies in flight or committing. */
   #bytes = 0;
-  #isHeld = false;
+  #isPaused = false;
 
   constructor(limits: SchedulerLimits, source: QueueSource<D>) {
     this.#limits = limits;
     this.#source = source;
   }
 
-  /** Attempts in flight now. */
-  get flying(): number {
-    return this.#flying;
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
-  /** Nothing starts while it is held: results cannot be stored, or the service stops. */
-  hold(): void {
-    this.#isHeld = true;
+  /** Nothing starts while it is paused: results cannot be stored, or the service stops. */
+  pause(): void {
+    this.#isPaused = true;
   }
 
-  release(): void {
-    this.#isHeld = false;
+  resume(): void {
+    this.#isPaused = false;
   }
 
   /** The endpoint's queue may hold something due. */
   wake(endpointNo: number): void {
-    this.#wake(this.#lane(endpointNo), start);
+    const queue = this.#queue(endpointNo);
+    queue.hasMore = true;
+    queue.from = queueStart;
+    this.#rotate(queue);
   }
 
-  isBusy({ endpointNo, no }: Pick<D, 'endpointNo' | 'no'>): boolean {
-    const lane = this.#lanes.get(endpointNo);
-    return lane !== undefined && (lane.flying.has(no) || lane.settling.has(no));
+  /** Whether a delivery is in flight or committing. */
+  isActive({ endpointNo, no }: Pick<D, 'endpointNo' | 'no'>): boolean {
+    const queue = this.#queues.get(endpointNo);
+    return queue !== undefined && (queue.inFlight.has(no) || queue.committing.has(no));
   }
 
-  /** Starts a delivery that was just made, straight from memory; else it waits in the queue. */
-  offer(delivery: D): boolean {
-    const lane = this.#lane(delivery.endpointNo);
-    if (lane.flying.has(delivery.no) || lane.settling.has(delivery.no)) return false;
-    if (lane.hasMore || !this.#hasRoom() || lane.flying.size >= this.#width(lane)) {
-      // The newest of all: it is not before the place of the walk.
-      this.#wake(lane, lane.from);
-      return false;
-    }
-    this.#start(lane, delivery);
-    return true;
-  }
-
-  /** All that may start now, taken from the queue. */
-  next(): D[] {
+  /** Takes all that may start now; the caller sends them. */
+  start(): D[] {
     const started: D[] = [];
-    while (this.#hasRoom()) {
-      const lane = this.#pick();
-      if (lane === undefined) break;
-      const free = this.#width(lane) - lane.flying.size;
+    while (this.#hasCapacity()) {
+      const queue = this.#pick();
+      if (queue === undefined) break;
+      const free = this.#limitOf(queue) - queue.inFlight.size;
       if (free <= 0) continue;
-      const waiting = this.#resting.size + this.#working.size + 1;
-      const share = Math.max(1, Math.floor((this.#limits.inFlightMax - this.#flying) / waiting));
+      const waiting = this.#idle.size + this.#busy.size + 1;
+      const share = Math.max(1, Math.floor((this.#limits.inFlightMax - this.#inFlight) / waiting));
       const count = Math.min(free, share);
-      const { taken, next } = this.#source.take(lane.endpointNo, {
+      const { taken, next } = this.#source.take(queue.endpointNo, {
         count,
-        isBusy: (no) => lane.flying.has(no) || lane.settling.has(no),
-        from: lane.from,
+        isActive: (no) => queue.inFlight.has(no) || queue.committing.has(no),
+        from: queue.from,
       });
-      lane.hasMore = taken.length === count;
-      lane.from = next;
+      queue.hasMore = taken.length === count;
+      queue.from = next;
       for (const delivery of taken) {
-        this.#start(lane, delivery);
+        queue.inFlight.add(delivery.no);
+        this.#inFlight += 1;
+        this.#bytes += delivery.body.length;
         started.push(delivery);
       }
-      this.#enlist(lane);
+      this.#rotate(queue);
     }
     return started;
   }
 
-  /** An attempt ended; until `settled` its delivery is not taken again. */
+  /** An attempt ended; until `committed` its delivery is not taken again. */
   ended(delivery: D, outcome: 'succeeded' | 'failed'): void {
-    const lane = this.#land(delivery);
-    lane.settling.add(delivery.no);
-    this.#settling += 1;
-    lane.failuresInRow = outcome === 'succeeded' ? 0 : lane.failuresInRow + 1;
-    this.#enlist(lane);
+    const queue = this.#land(delivery);
+    queue.committing.add(delivery.no);
+    this.#committing += 1;
+    queue.failuresInRow = outcome === 'succeeded' ? 0 : queue.failuresInRow + 1;
+    this.#rotate(queue);
   }
 
   /** Its result is committed. */
-  settled({ endpointNo, no, body }: D): void {
-    if (this.#lanes.get(endpointNo)?.settling.delete(no) !== true) return;
-    this.#settling -= 1;
+  committed({ endpointNo, no, body }: D): void {
+    if (this.#queues.get(endpointNo)?.committing.delete(no) !== true) return;
+    this.#committing -= 1;
     this.#bytes -= body.length;
   }
 
-  /** It was not sent after all, as far as anybody knows: it is in the queue as before. */
-  undone(delivery: D): void {
-    const wasFlying = this.#lanes.get(delivery.endpointNo)?.flying.has(delivery.no) === true;
-    if (wasFlying) this.#bytes -= delivery.body.length;
-    this.#wake(this.#land(delivery), start);
+  /** It was not sent, or its result is unknown: it is still in the queue and may be taken again. */
+  returnToQueue(delivery: D): void {
+    const { endpointNo, no, body } = delivery;
+    if (this.#queues.get(endpointNo)?.inFlight.has(no) === true) this.#bytes -= body.length;
+    this.#land(delivery);
+    this.wake(endpointNo);
   }
 
-  /** Endpoints without work for the last `looks` calls. */
-  idle(looks: number): number[] {
+  /** Endpoints that had no work in the last `checks` calls. */
+  idle(checks: number): number[] {
     const found: number[] = [];
-    for (const lane of this.#lanes.values()) {
-      lane.idleLooks = isIdle(lane) ? lane.idleLooks + 1 : 0;
-      if (lane.idleLooks > looks) found.push(lane.endpointNo);
+    for (const queue of this.#queues.values()) {
+      queue.idleChecks = isIdle(queue) ? queue.idleChecks + 1 : 0;
+      if (queue.idleChecks > checks) found.push(queue.endpointNo);
     }
     return found;
   }
 
-  /** The endpoint sleeps: its lane is forgotten unless it got work meanwhile. */
-  rested(endpointNo: number): void {
-    const lane = this.#lanes.get(endpointNo);
-    if (lane !== undefined && isIdle(lane)) this.#lanes.delete(endpointNo);
+  /** Frees the memory of an endpoint, unless it got work meanwhile. */
+  removeIdle(endpointNo: number): void {
+    const queue = this.#queues.get(endpointNo);
+    if (queue !== undefined && isIdle(queue)) this.#queues.delete(endpointNo);
   }
 
-  #wake(lane: Lane, from: Place): void {
-    lane.hasMore = true;
-    lane.from = from;
-    this.#enlist(lane);
-  }
-
-  #lane(endpointNo: number): Lane {
-    let lane = this.#lanes.get(endpointNo);
-    if (lane === undefined) {
-      lane = {
+  #queue(endpointNo: number): EndpointQueue {
+    let queue = this.#queues.get(endpointNo);
+    if (queue === undefined) {
+      queue = {
         endpointNo,
-        flying: new Set(),
-        settling: new Set(),
+        inFlight: new Set(),
+        committing: new Set(),
         hasMore: false,
-        from: start,
+        from: queueStart,
         failuresInRow: this.#source.failuresInRow(endpointNo),
-        idleLooks: 0,
+        idleChecks: 0,
       };
-      this.#lanes.set(endpointNo, lane);
+      this.#queues.set(endpointNo, queue);
     }
-    return lane;
+    return queue;
   }
 
-  #start(lane: Lane, { no, body }: D): void {
-    lane.flying.add(no);
-    this.#flying += 1;
-    this.#bytes += body.length;
+  #land({ endpointNo, no }: D): EndpointQueue {
+    const queue = this.#queue(endpointNo);
+    if (queue.inFlight.delete(no)) this.#inFlight -= 1;
+    return queue;
   }
 
-  #land({ endpointNo, no }: D): Lane {
-    const lane = this.#lane(endpointNo);
-    if (lane.flying.delete(no)) this.#flying -= 1;
-    return lane;
+  /** Puts a queue that may take more at the end of its rotation. */
+  #rotate(queue: EndpointQueue): void {
+    if (!queue.hasMore) return;
+    this.#idle.delete(queue);
+    this.#busy.delete(queue);
+    if (queue.inFlight.size === 0) this.#idle.add(queue);
+    else if (queue.inFlight.size < this.#ownLimitOf(queue)) this.#busy.add(queue);
   }
 
-  #enlist(lane: Lane): void {
-    if (!lane.hasMore) return;
-    this.#resting.delete(lane);
-    this.#working.delete(lane);
-    if (lane.flying.size === 0) this.#resting.add(lane);
-    else if (lane.flying.size < this.#ownWidth(lane)) this.#working.add(lane);
-  }
-
-  #pick(): Lane | undefined {
-    for (const lanes of [this.#resting, this.#working]) {
-      if (lanes === this.#working && this.#isCrowded()) return undefined;
-      for (const lane of lanes) {
-        lanes.delete(lane);
-        return lane;
+  #pick(): EndpointQueue | undefined {
+    for (const queues of [this.#idle, this.#busy]) {
+      if (queues === this.#busy && this.#isCrowded()) return undefined;
+      for (const queue of queues) {
+        queues.delete(queue);
+        return queue;
       }
     }
     return undefined;
   }
 
-  #width(lane: Lane): number {
-    return this.#isCrowded() ? 1 : this.#ownWidth(lane);
+  #limitOf(queue: EndpointQueue): number {
+    return this.#isCrowded() ? 1 : this.#ownLimitOf(queue);
   }
 
-  #ownWidth({ failuresInRow }: Lane): number {
+  #ownLimitOf({ failuresInRow }: EndpointQueue): number {
     return failuresInRow >= failuresMax ? 1 : this.#limits.endpointMax;
   }
 
   #isCrowded(): boolean {
-    return this.#flying >= this.#limits.inFlightMax * crowdedShare;
+    return this.#inFlight >= this.#limits.inFlightMax * crowdedShare;
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     const { inFlightMax, bytesMax } = this.#limits;
-    const isBehind = this.#settling >= inFlightMax;
-    return !this.#isHeld && !isBehind && this.#flying < inFlightMax && this.#bytes < bytesMax;
+    if (this.#isPaused || this.#committing >= inFlightMax) return false;
+    return this.#inFlight < inFlightMax && this.#bytes < bytesMax;
   }
 }
 
-const isIdle = ({ hasMore, flying, settling }: Lane): boolean =>
-  !hasMore && flying.size === 0 && settling.size === 0;
+const isIdle = ({ hasMore, inFlight, committing }: EndpointQueue): boolean =>
+  !hasMore && inFlight.size === 0 && committing.size === 0;

@@ -1,11 +1,11 @@
 /**
- * Deliveries that were just made and found no room to start: kept beside the queue, so that most of a burst is
- * sent without being read back (a read and its decoding is a tenth of what a delivery costs the control
- * thread). The queue alone says what is to be sent; this only saves the read. One more than the bound, and the
- * oldest is read from the store when its turn comes.
+ * Recent deliveries: those that were just created, kept in memory beside the queue so that most of a burst is
+ * sent without being read back (reading and decoding is a tenth of what a delivery costs the control thread).
+ * The queue alone decides what is sent; this only saves the read. Beyond the bound the oldest is dropped and
+ * read from the store later.
  *
- * What is kept is what the queue means as long as `dueMs` is the queue's: a delivery that was tried, or died and
- * was replayed, is due at another time.
+ * A kept delivery is valid while its `dueMs` is that of the queue: one that was tried, or died and was replayed,
+ * is due at another time.
  */
 import type { Delivery } from '../deliveries/delivery-transaction.ts';
 
@@ -16,23 +16,23 @@ export class RecentDeliveries {
   readonly #kept = new Map<number, Delivery>();
   #bytes = 0;
 
-  keep(delivery: Delivery): void {
-    this.#drop(delivery.no);
+  add(delivery: Delivery): void {
+    this.#remove(delivery.no);
     this.#kept.set(delivery.no, delivery);
     this.#bytes += delivery.body.length;
     for (const no of this.#kept.keys()) {
       if (this.#kept.size <= countMax && this.#bytes <= bytesMax) break;
-      this.#drop(no);
+      this.#remove(no);
     }
   }
 
-  /** Once; undefined when it is to be read. */
+  /** Removes and returns it; undefined when it must be read from the store. */
   take(no: number, dueMs: number): Delivery | undefined {
-    const delivery = this.#drop(no);
+    const delivery = this.#remove(no);
     return delivery?.dueMs === dueMs ? delivery : undefined;
   }
 
-  #drop(no: number): Delivery | undefined {
+  #remove(no: number): Delivery | undefined {
     const delivery = this.#kept.get(no);
     if (delivery === undefined) return undefined;
     this.#kept.delete(no);

@@ -1,134 +1,134 @@
 /**
- * Results of attempts between the moment they are heard and their commit.
+ * ResultBatcher: collects attempt results and commits many in one transaction.
  *
- *   add --> journal, at the end of the turn --> [ window ] --> commit --> journal emptied
+ *   add --> journal, at the end of the event loop cycle --> [ batch ] --> commit --> journal emptied
  *
- * The first result after a pause is committed at once, and what comes meanwhile waits for the window's end: 50 ms
- * after the last commit, or 250 results, or nothing is left in flight. A commit costs 0.8 ms of CPU whatever it
- * holds; with one each time the last had ended, deliveries cost a quarter more in all.
+ * The first result after a pause is committed at once. Results that arrive meanwhile wait until 50 ms after the
+ * last commit, until there are 250, or until nothing is in flight. A commit costs 0.8 ms of CPU whatever it
+ * holds; committing as soon as the last commit ended made a delivery a quarter more expensive.
  *
- * A commit that fails is tried again until it succeeds; nothing more is started meanwhile (`onFault`), for what
- * would be sent could not be remembered.
+ * A commit that fails is retried until it succeeds. Nothing more is started meanwhile (`onFault`), because its
+ * result could not be stored and it would be sent again.
  */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Delivery } from '../deliveries/delivery-transaction.ts';
 
-const windowMs = 50;
-/** Results of one commit: bounds how long the control thread is held, 20 us each. */
+const intervalMs = 50;
+/** Results of one commit: bounds how long the control thread is blocked, 20 us each. */
 const commitMax = 250;
 const retryMs = 500;
 
-export interface Ended {
+export interface EndedAttempt {
   readonly delivery: Delivery;
   readonly attempt: AttemptRecord;
-  /** Wheel time at which this thread heard of it: no earlier than its end. */
+  /** Wheel time at which the result arrived: no earlier than the end of the attempt. */
   readonly wheelMs: number;
-  /** Drawn once, so that a commit that is tried again says the same. */
+  /** Drawn once, so that a commit that is repeated decides the same. */
   readonly random: number;
 }
 
 export interface ResultBatcherOptions {
   readonly journal: ResultJournal;
-  /** Milliseconds of a clock that only goes on. */
+  /** Milliseconds of a clock that never steps back. */
   readonly nowMs: () => number;
   /** One transaction. */
-  readonly commit: (batch: readonly Ended[]) => Promise<void>;
-  readonly onCommitted: (batch: readonly Ended[]) => void;
-  /** Told of the error of each commit that fails, and `undefined` when one succeeds after that. */
+  readonly commit: (batch: readonly EndedAttempt[]) => Promise<void>;
+  readonly onCommitted: (batch: readonly EndedAttempt[]) => void;
+  /** Called with the error of each commit that fails, and with `undefined` when one succeeds after that. */
   readonly onFault: (error: unknown) => void;
 }
 
 export class ResultBatcher {
   readonly #options: ResultBatcherOptions;
   /** Oldest first. */
-  readonly #heard: Ended[] = [];
+  readonly #waiting: EndedAttempt[] = [];
   /** The newest of them, not yet in the journal. */
-  #unwritten: Ended[] = [];
+  #unwritten: EndedAttempt[] = [];
   #running: Promise<void> | undefined;
-  #endsMs = 0;
+  #nextCommitMs = 0;
   #isFailing = false;
   #isStopping = false;
-  /** The window is to end, now or when the commit that runs has. */
-  #isClosing = false;
-  #end: () => void = () => undefined;
+  /** The batch is to be committed now, or when the running commit has ended. */
+  #isFlushing = false;
+  #endWait: () => void = () => undefined;
 
   constructor(options: ResultBatcherOptions) {
     this.#options = options;
   }
 
-  /** Results that wait for their commit. */
+  /** Results that are not committed. */
   get size(): number {
-    return this.#heard.length;
+    return this.#waiting.length;
   }
 
   get isQuiet(): boolean {
-    return this.#heard.length === 0 && this.#running === undefined;
+    return this.#waiting.length === 0 && this.#running === undefined;
   }
 
-  add(ended: Ended): void {
-    this.#heard.push(ended);
-    this.#unwritten.push(ended);
+  add(result: EndedAttempt): void {
+    this.#waiting.push(result);
+    this.#unwritten.push(result);
     if (this.#unwritten.length === 1) queueMicrotask(() => this.#write());
-    if (this.#heard.length >= commitMax) this.close();
+    if (this.#waiting.length >= commitMax) this.flush();
     this.#run();
   }
 
-  /** Ends the window now. */
-  close(): void {
-    this.#isClosing = true;
-    this.#end();
+  /** Commits the batch now, without waiting for more. */
+  flush(): void {
+    this.#isFlushing = true;
+    this.#endWait();
   }
 
-  /** Commits what there is, with one try. What is heard later is committed by the next call. */
+  /** Commits what there is, with one try. Results that arrive later are committed by the next call. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.close();
+    this.flush();
     while (this.#running !== undefined) await this.#running;
   }
 
   #run(): void {
     this.#running ??= this.#commitAll().finally(() => {
       this.#running = undefined;
-      if (this.#heard.length > 0 && !this.#isStopping) this.#run();
+      if (this.#waiting.length > 0 && !this.#isStopping) this.#run();
     });
   }
 
   async #commitAll(): Promise<void> {
     const { journal, nowMs } = this.#options;
-    while (this.#heard.length > 0) {
-      await this.#passed();
+    while (this.#waiting.length > 0) {
+      await this.#collect();
       this.#write();
-      journal.turn();
-      if (!(await this.#commit(this.#heard.length))) return;
-      this.#endsMs = nowMs() + windowMs;
-      journal.settle();
+      journal.rotate();
+      if (!(await this.#commit(this.#waiting.length))) return;
+      this.#nextCommitMs = nowMs() + intervalMs;
+      journal.markCommitted();
     }
   }
 
-  /** Resolves when the window ends. */
-  async #passed(): Promise<void> {
-    // The end of the turn, so that what comes with the first result is with it in one commit.
-    await new Promise((resolve) => setImmediate(resolve));
-    const restMs = this.#endsMs - this.#options.nowMs();
-    if (restMs > 0 && !this.#isClosing) {
+  /** Resolves when the batch is to be committed. */
+  async #collect(): Promise<void> {
+    // Results of the same event loop cycle as the first go into one commit with it.
+    await yieldToEventLoop();
+    const waitMs = this.#nextCommitMs - this.#options.nowMs();
+    if (waitMs > 0 && !this.#isFlushing) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, restMs);
-        this.#end = () => {
+        const timer = setTimeout(resolve, waitMs);
+        this.#endWait = () => {
           clearTimeout(timer);
           resolve();
         };
       });
     }
-    this.#isClosing = false;
+    this.#isFlushing = false;
   }
 
   /** @returns whether the oldest `count` are committed */
   async #commit(count: number): Promise<boolean> {
     const { commit, onCommitted, onFault } = this.#options;
     for (let left = count; left > 0;) {
-      const batch = this.#heard.slice(0, Math.min(left, commitMax));
+      const batch = this.#waiting.slice(0, Math.min(left, commitMax));
       try {
         await commit(batch);
       } catch (error) {
@@ -139,7 +139,7 @@ export class ResultBatcher {
         continue;
       }
       left -= batch.length;
-      this.#heard.splice(0, batch.length);
+      this.#waiting.splice(0, batch.length);
       if (this.#isFailing) onFault(undefined);
       this.#isFailing = false;
       onCommitted(batch);
@@ -159,8 +159,8 @@ export class ResultBatcher {
         }),
       );
     } catch {
-      // A full disk, most likely: the commit finds out, and says so.
-      this.close();
+      // Most likely a full disk: the commit fails too, and reports it.
+      this.flush();
     }
   }
 }

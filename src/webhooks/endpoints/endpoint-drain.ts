@@ -1,15 +1,16 @@
 /**
- * What happens to an endpoint's deliveries when it is switched off, in batches beside everything else:
+ * EndpointDrain: empties the queue of an endpoint that was disabled or deleted, in batches in the background:
  *
- *   disabled   what waits goes to the dead letters, from where it can be replayed
- *   removed    what waits is canceled; what was delivered is forgotten; dead letters stay until they expire
+ *   disabled   pending deliveries become dead letters, which can be replayed
+ *   deleted    pending deliveries are canceled, delivered ones deleted; dead letters stay until they expire
  *
- * What is in flight is left to its result. A sweep that a crash cuts short goes on at the next start
- * (`resume`), and whenever somebody comes to send to an endpoint that is off. An endpoint that is enabled
- * again keeps what the sweep has not reached.
+ * Attempts in flight keep their result. A drain that a crash interrupts continues at the next start (`resume`), and
+ * whenever the dispatcher finds the endpoint disabled. An endpoint that is enabled again keeps what the drain has
+ * not reached.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../telemetry/log.ts';
-import type { DeliveryStore } from '../deliveries/delivery-store.ts';
+import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import { stateCodes } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from './endpoints.ts';
 
@@ -17,61 +18,59 @@ import type { Endpoints } from './endpoints.ts';
 const batchMax = 500;
 const retryMs = 1_000;
 
-type IsBusy = (delivery: { readonly no: number; readonly endpointNo: number }) => boolean;
+type IsActive = (delivery: { readonly no: number; readonly endpointNo: number }) => boolean;
+
+export interface EndpointDrainOptions {
+  readonly store: DeliveryStore;
+  readonly endpoints: Endpoints;
+  readonly log: Logger;
+}
 
 export class EndpointDrain {
-  readonly #book: DeliveryStore;
-  readonly #endpoints: Endpoints;
-  readonly #log: Logger;
+  readonly #options: EndpointDrainOptions;
   readonly #running = new Map<number, Promise<void>>();
-  #isBusy: IsBusy = () => false;
+  #isActive: IsActive = () => false;
   #isClosed = false;
 
-  constructor(options: {
-    readonly book: DeliveryStore;
-    readonly endpoints: Endpoints;
-    readonly log: Logger;
-  }) {
-    this.#book = options.book;
-    this.#endpoints = options.endpoints;
-    this.#log = options.log;
+  constructor(options: EndpointDrainOptions) {
+    this.#options = options;
     options.endpoints.onChange((no, record) => {
       if (record?.status !== 'enabled') this.start(no);
     });
   }
 
-  /** Who says what is in flight: the dispatcher. */
-  onBusy(isBusy: IsBusy): void {
-    this.#isBusy = isBusy;
+  /** Sets the test for what is in flight or committing: the dispatcher's. */
+  onActive(isActive: IsActive): void {
+    this.#isActive = isActive;
   }
 
   get isQuiet(): boolean {
     return this.#running.size === 0;
   }
 
-  /** Sweeps in the background; a sweep that runs already is enough. */
+  /** Drains in the background, once at a time. */
   start(endpointNo: number): void {
     void this.run(endpointNo);
   }
 
-  /** Resolves when nothing waits for the endpoint, or it is enabled again. */
+  /** Resolves when the endpoint's queue is empty, or it is enabled again. */
   async run(endpointNo: number): Promise<void> {
     let running = this.#running.get(endpointNo);
     if (running === undefined) {
-      running = this.#sweep(endpointNo).finally(() => this.#running.delete(endpointNo));
+      running = this.#drain(endpointNo).finally(() => this.#running.delete(endpointNo));
       this.#running.set(endpointNo, running);
     }
     await running;
   }
 
-  /** Finds what a crash left: endpoints that are off or gone and have deliveries that should not wait. */
+  /** Continues what a crash interrupted: finds the endpoints that are disabled or deleted and not empty. */
   resume(): void {
-    const { queue, log } = this.#book.store;
-    for (const no of eachEndpoint((from) => first(queue.keys({ start: [from, 0, 0], limit: 1 })))) {
-      if (this.#endpoints.byNo(no)?.status !== 'enabled') this.start(no);
+    const { store, endpoints } = this.#options;
+    for (const [no] of firstKeys(store.tables.queue)) {
+      if (endpoints.byNo(no)?.status !== 'enabled') this.start(no);
     }
-    for (const no of eachEndpoint((from) => first(log.keys({ start: [from, 0, 0], limit: 1 })))) {
-      if (this.#endpoints.byNo(no) === undefined) this.start(no);
+    for (const [no] of firstKeys(store.tables.log)) {
+      if (endpoints.byNo(no) === undefined) this.start(no);
     }
   }
 
@@ -80,64 +79,45 @@ export class EndpointDrain {
     await Promise.all(this.#running.values());
   }
 
-  async #sweep(endpointNo: number): Promise<void> {
+  async #drain(endpointNo: number): Promise<void> {
+    const { store, endpoints, log } = this.#options;
     while (!this.#isClosed) {
-      const endpoint = this.#endpoints.byNo(endpointNo);
+      const endpoint = endpoints.byNo(endpointNo);
       if (endpoint?.status === 'enabled') return;
       try {
-        const swept = await this.#book.write((pen) => {
-          const found = this.#batch(endpointNo, endpoint === undefined ? 'removed' : 'disabled');
+        const drained = await store.transaction((tx) => {
+          const found = this.#batch(endpointNo, endpoint === undefined ? 'deleted' : 'disabled');
           for (const no of found) {
-            const delivery = pen.find(no);
+            const delivery = tx.find(no);
             if (delivery === undefined) continue;
-            if (endpoint === undefined) pen.move(delivery, 'endpoint_removed');
-            else pen.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
+            if (endpoint === undefined) tx.move(delivery, 'endpoint_removed');
+            else tx.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
           }
           return found.length;
         });
-        if (swept === 0) return;
+        if (drained === 0) return;
       } catch (err) {
-        this.#log.error({ err }, 'cannot sweep the deliveries of an endpoint, trying again');
-        await new Promise((resolve) => setTimeout(resolve, retryMs));
+        log.error({ err }, 'draining a webhook endpoint failed, retrying');
+        await pause(retryMs);
       }
     }
   }
 
-  /** Numbers of deliveries that do not belong there. Inside the transaction. */
-  #batch(endpointNo: number, why: 'disabled' | 'removed'): number[] {
-    const { queue, log } = this.#book.store;
+  /** Numbers of the next deliveries to move. Inside the transaction. */
+  #batch(endpointNo: number, status: 'disabled' | 'deleted'): number[] {
+    const { queue, log } = this.#options.store.tables;
     const found: number[] = [];
-    const take = (no: number): void => {
-      if (!this.#isBusy({ no, endpointNo })) found.push(no);
-    };
-    for (const [, , no] of queue.keys({ start: [endpointNo, 0, 0], end: [endpointNo + 1, 0, 0] })) {
-      if (found.length === batchMax) return found;
-      take(no);
-    }
-    if (why === 'disabled') return found;
     const code = stateCodes.delivered;
-    const delivered = log.keys({ start: [endpointNo, code, 0], end: [endpointNo, code + 1, 0] });
-    for (const [, , no] of delivered) {
-      if (found.length === batchMax) return found;
-      take(no);
+    const ranges = [queue.keys({ start: [endpointNo, 0, 0], end: [endpointNo + 1, 0, 0] })];
+    if (status === 'deleted') {
+      ranges.push(log.keys({ start: [endpointNo, code, 0], end: [endpointNo, code + 1, 0] }));
+    }
+    for (const keys of ranges) {
+      for (const [, , no] of keys) {
+        if (found.length === batchMax) return found;
+        if (!this.#isActive({ no, endpointNo })) found.push(no);
+      }
     }
     return found;
-  }
-}
-
-type Triple = [number, number, number];
-
-function first(keys: Iterable<Triple>): Triple | undefined {
-  for (const key of keys) return key;
-  return undefined;
-}
-
-/** Each endpoint that has an entry, by one seek each. */
-function* eachEndpoint(seek: (from: number) => Triple | undefined): Generator<number> {
-  for (let from = 0; ;) {
-    const found = seek(from);
-    if (found === undefined) return;
-    yield found[0];
-    from = found[0] + 1;
   }
 }

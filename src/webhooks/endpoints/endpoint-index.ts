@@ -1,21 +1,21 @@
 /**
- * Endpoints in memory, as the dispatcher asks for them: who of a workspace listens to a kind of event, and
- * does anybody at all. Answers are arrays made once per change, so asking costs two look-ups and no memory.
+ * All endpoints in memory: by number, by id, and the listeners of a workspace for each kind of event. The lists of
+ * listeners are built once per change, so a query costs two look-ups and allocates nothing.
  */
 import { eventKinds, type EventKind } from '../../model/event.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 
 type Listeners = ReadonlyMap<EventKind, readonly EndpointRecord[]>;
 
-const nobody: readonly EndpointRecord[] = [];
+const noListeners: readonly EndpointRecord[] = [];
 
 export class EndpointIndex {
   readonly #byNo = new Map<number, EndpointRecord>();
   readonly #noById = new Map<string, number>();
   readonly #nosByWorkspace = new Map<number, Set<number>>();
   readonly #listeners = new Map<number, Listeners>();
-  /** Workspaces with a listener, by kind. */
-  readonly #listening = new Map<EventKind, number>();
+  /** Number of workspaces with a listener, by kind. */
+  readonly #workspacesListening = new Map<EventKind, number>();
 
   put(record: EndpointRecord): void {
     const { no, id, workspaceNo } = record;
@@ -23,7 +23,7 @@ export class EndpointIndex {
     this.#noById.set(id, no);
     const nos = this.#nosByWorkspace.get(workspaceNo) ?? new Set();
     this.#nosByWorkspace.set(workspaceNo, nos.add(no));
-    this.#relist(workspaceNo, nos);
+    this.#rebuild(workspaceNo, nos);
   }
 
   remove(no: number): void {
@@ -35,7 +35,7 @@ export class EndpointIndex {
     const nos = this.#nosByWorkspace.get(workspaceNo) ?? new Set();
     nos.delete(no);
     if (nos.size === 0) this.#nosByWorkspace.delete(workspaceNo);
-    this.#relist(workspaceNo, nos);
+    this.#rebuild(workspaceNo, nos);
   }
 
   byNo(no: number): EndpointRecord | undefined {
@@ -55,15 +55,15 @@ export class EndpointIndex {
 
   /** Enabled endpoints of the workspace that subscribe to the kind. */
   forEvent(workspaceNo: number, kind: EventKind): readonly EndpointRecord[] {
-    return this.#listeners.get(workspaceNo)?.get(kind) ?? nobody;
+    return this.#listeners.get(workspaceNo)?.get(kind) ?? noListeners;
   }
 
   /** Whether any workspace has a listener. */
   isAnyFor(kind: EventKind): boolean {
-    return (this.#listening.get(kind) ?? 0) > 0;
+    return (this.#workspacesListening.get(kind) ?? 0) > 0;
   }
 
-  #relist(workspaceNo: number, nos: ReadonlySet<number>): void {
+  #rebuild(workspaceNo: number, nos: ReadonlySet<number>): void {
     const enabled = [...nos]
       .flatMap((no) => this.#byNo.get(no) ?? [])
       .filter(({ status }) => status === 'enabled');
@@ -75,7 +75,7 @@ export class EndpointIndex {
     const before = this.#listeners.get(workspaceNo);
     for (const kind of eventKinds) {
       const change = Number(next.has(kind)) - Number(before?.has(kind) ?? false);
-      this.#listening.set(kind, (this.#listening.get(kind) ?? 0) + change);
+      this.#workspacesListening.set(kind, (this.#workspacesListening.get(kind) ?? 0) + change);
     }
     if (next.size > 0) this.#listeners.set(workspaceNo, next);
     else this.#listeners.delete(workspaceNo);

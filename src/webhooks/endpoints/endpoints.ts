@@ -1,13 +1,13 @@
 /**
- * Endpoints: where a workspace wants its events sent. Records live in the management environment; all of
- * them are in memory too, for the dispatcher, which asks on every event (endpoint-index.ts).
+ * Endpoints: where a workspace wants its events sent. Records are stored in the management environment; all of
+ * them are in memory too, because every event looks up its listeners (endpoint-index.ts).
  *
  *   enabled --by hand | the receiver answers 410 | only failures for days--> disabled
  *   disabled --by hand--> enabled, from the events of that moment on
  *
- * Memory follows the commit: a change is made from the stored record inside its transaction, and what was
- * stored is put into memory before the caller hears of it. So an event that is caused after the API has
- * answered finds the endpoint as the answer says it is. Only this process changes endpoints.
+ * Memory follows the commit: a change starts from the stored record inside its transaction, and memory is reloaded
+ * before the caller continues. So an event that is caused after the API has answered finds the endpoint as the
+ * answer shows it. Only this process changes endpoints.
  */
 import type { Clock } from '../../model/clock.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
@@ -29,7 +29,7 @@ export interface NewEndpoint {
   readonly maxBatch: number;
 }
 
-/** Absent = as it is; `description: null` removes it. */
+/** Absent = unchanged; `description: null` deletes it. */
 export interface EndpointChange {
   readonly url?: string | undefined;
   readonly events?: EndpointRecord['events'] | undefined;
@@ -38,25 +38,25 @@ export interface EndpointChange {
   readonly enabled?: boolean | undefined;
 }
 
-export interface MadeEndpoint {
+export interface CreatedEndpoint {
   readonly endpoint: EndpointRecord;
-  /** To be shown once. */
+  /** Shown once. */
   readonly secret: string;
 }
 
-/** Runs in the transaction of the effect. */
-type Keep<T> = (done: T) => void;
+/** Called inside the transaction of the change, with its result. */
+type InTransaction<T> = (result: T) => void;
 
-/** `undefined`: it was removed. */
+/** `undefined`: it was deleted. */
 type Listener = (no: number, record: EndpointRecord | undefined) => void;
 
 export interface EndpointsOptions {
-  readonly store: Management;
+  readonly management: Management;
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  readonly seal: Cipher;
-  /** What is wrong with an address (egress guard): nothing, or a fault of `url`. */
+  readonly cipher: Cipher;
+  /** The egress guard's check of an address: undefined, or a fault of `url`. */
   readonly urlFault: (url: string) => Fault | undefined;
   /** Sequence of the newest block of scans. */
   readonly lastBlock: () => number;
@@ -70,13 +70,13 @@ export class Endpoints {
 
   constructor(options: EndpointsOptions) {
     this.#options = options;
-    this.#secrets = new Secrets(options.seal, options.randomBytes);
-    for (const { value } of options.store.webhooks.endpoints.range({})) {
+    this.#secrets = new Secrets(options.cipher, options.randomBytes);
+    for (const { value } of options.management.webhooks.endpoints.range({})) {
       this.#index.put(this.#usable(value));
     }
   }
 
-  /** What is wrong with an address, if anything. A name is looked up at every attempt, not here. */
+  /** Checks the form of an address. A name is resolved at every attempt, not here. */
   urlFault(url: string): Fault | undefined {
     return this.#options.urlFault(url);
   }
@@ -85,16 +85,16 @@ export class Endpoints {
   async create(
     { workspaceNo, userId }: Pick<Actor, 'workspaceNo' | 'userId'>,
     { url, events, description, maxBatch }: NewEndpoint,
-    keep: Keep<MadeEndpoint> = () => undefined,
-  ): Promise<MadeEndpoint> {
-    const { store, ids, clock } = this.#options;
+    inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
+  ): Promise<CreatedEndpoint> {
+    const { management, ids, clock } = this.#options;
     this.#assertUrl(url);
     const { secret, sealed } = this.#secrets.create();
-    const made = await store.environment.transaction(() => {
-      this.#assertRoom(workspaceNo);
+    const created = await management.environment.transaction(() => {
+      this.#assertCapacity(workspaceNo);
       const createdAtMs = clock.now();
       const endpoint: EndpointRecord = {
-        no: store.next('endpoint'),
+        no: management.next('endpoint'),
         id: ids.newId('whk'),
         workspaceNo,
         url,
@@ -108,13 +108,13 @@ export class Endpoints {
         updatedAtMs: createdAtMs,
         createdBy: userId,
       };
-      store.webhooks.endpoints.put(endpoint.no, endpoint);
-      store.webhooks.workspaceEndpoints.put([workspaceNo, endpoint.no], 1);
-      keep({ endpoint, secret });
+      management.webhooks.endpoints.put(endpoint.no, endpoint);
+      management.webhooks.workspaceEndpoints.put([workspaceNo, endpoint.no], 1);
+      inTransaction({ endpoint, secret });
       return { endpoint, secret };
     });
-    this.#adopt(made.endpoint.no);
-    return made;
+    this.#reload(created.endpoint.no);
+    return created;
   }
 
   /** Newest first. */
@@ -126,7 +126,7 @@ export class Endpoints {
   get(workspaceNo: number, id: string): EndpointRecord {
     const record = this.#index.byId(id);
     if (record?.workspaceNo === workspaceNo) return record;
-    throw new Failure('not_found', 'There is no webhook endpoint with this id');
+    throw notFound();
   }
 
   /** @throws Failure not_found, validation_failed for a refused address */
@@ -136,20 +136,20 @@ export class Endpoints {
     return await this.#rewrite(no, (record) => this.#changed(record, change));
   }
 
-  /** What waits for it is for `onChange` to cancel. @throws Failure not_found, also the second time */
-  async remove(workspaceNo: number, id: string): Promise<EndpointRecord> {
-    const { store } = this.#options;
-    const { endpoints, workspaceEndpoints } = store.webhooks;
+  /** The endpoint drain cancels its queue. @throws Failure not_found, also the second time */
+  async delete(workspaceNo: number, id: string): Promise<EndpointRecord> {
+    const { management } = this.#options;
+    const { endpoints, workspaceEndpoints } = management.webhooks;
     const { no } = this.get(workspaceNo, id);
-    const removed = await store.environment.transaction(() => {
+    const deleted = await management.environment.transaction(() => {
       const record = endpoints.get(no);
-      if (record === undefined) throw gone();
+      if (record === undefined) throw notFound();
       endpoints.remove(no);
       workspaceEndpoints.remove([workspaceNo, no]);
       return record;
     });
-    this.#adopt(no);
-    return removed;
+    this.#reload(no);
+    return deleted;
   }
 
   /** @throws Failure not_found, conflict when too many secrets would be valid */
@@ -157,8 +157,8 @@ export class Endpoints {
     workspaceNo: number,
     id: string,
     overlapMs: number,
-    keep: Keep<MadeEndpoint> = () => undefined,
-  ): Promise<MadeEndpoint> {
+    inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
+  ): Promise<CreatedEndpoint> {
     const { no } = this.get(workspaceNo, id);
     const { secret, sealed } = this.#secrets.create();
     const endpoint = await this.#rewrite(
@@ -167,12 +167,12 @@ export class Endpoints {
         const secrets = rotated(record.secrets, sealed, overlapMs, nowMs);
         return { ...record, secrets, updatedAtMs: nowMs };
       },
-      (stored) => keep({ endpoint: stored, secret }),
+      (stored) => inTransaction({ endpoint: stored, secret }),
     );
     return { endpoint, secret };
   }
 
-  /** For the dispatcher: nothing more is sent to it. A removed endpoint stays removed. */
+  /** For the dispatcher: nothing more is sent to it. A deleted endpoint stays deleted. */
   async disable(no: number, reason: DisabledReason): Promise<void> {
     if (this.#index.byNo(no)?.status !== 'enabled') return;
     try {
@@ -191,20 +191,20 @@ export class Endpoints {
     return this.#index.forEvent(workspaceNo, kind);
   }
 
-  /** Whether anybody in the service listens to the kind. */
+  /** Whether any endpoint of the service listens to the kind. */
   isAnyFor(kind: EventKind): boolean {
     return this.#index.isAnyFor(kind);
   }
 
-  /** What signs a delivery now, newest first; none for an endpoint that was removed. */
+  /** The secrets that sign a delivery now, newest first; none for a deleted endpoint. */
   secretsOf(no: number): readonly string[] {
     const record = this.#index.byNo(no);
     return record === undefined
       ? []
-      : this.#secrets.open(record.secrets, this.#options.clock.now());
+      : this.#secrets.decrypt(record.secrets, this.#options.clock.now());
   }
 
-  /** When the last of the older secrets ends; undefined when only the newest is valid. */
+  /** When the last of the older secrets expires; undefined when only the newest is valid. */
   overlapEndMs({ secrets }: EndpointRecord): number | undefined {
     const ends = validOf(secrets, this.#options.clock.now()).flatMap(
       ({ expiresAtMs }) => expiresAtMs ?? [],
@@ -212,38 +212,38 @@ export class Endpoints {
     return ends.length === 0 ? undefined : Math.max(...ends);
   }
 
-  /** Called after each change, with the record as stored, or undefined for a removed one. */
+  /** Called after each change, with the record as stored, or undefined for a deleted one. */
   onChange(listener: Listener): void {
     this.#listeners.add(listener);
   }
 
   /**
-   * Replaces the record by what `make` says of it; the very same record means that nothing changes.
-   * @throws Failure not_found when it was removed meanwhile
+   * Replaces the record by what `change` makes of it; returning the same record changes nothing.
+   * @throws Failure not_found when it was deleted meanwhile
    */
   async #rewrite(
     no: number,
-    make: (record: EndpointRecord, nowMs: number) => EndpointRecord,
-    keep: Keep<EndpointRecord> = () => undefined,
+    change: (record: EndpointRecord, nowMs: number) => EndpointRecord,
+    inTransaction: InTransaction<EndpointRecord> = () => undefined,
   ): Promise<EndpointRecord> {
-    const { store, clock } = this.#options;
-    const { endpoints } = store.webhooks;
-    const stored = await store.environment.transaction(() => {
+    const { management, clock } = this.#options;
+    const { endpoints } = management.webhooks;
+    const stored = await management.environment.transaction(() => {
       const record = endpoints.get(no);
-      if (record === undefined) throw gone();
-      const next = make(record, clock.now());
+      if (record === undefined) throw notFound();
+      const next = change(record, clock.now());
       if (next !== record) endpoints.put(no, next);
-      keep(next);
+      inTransaction(next);
       return next;
     });
-    this.#adopt(no);
+    this.#reload(no);
     return this.#index.byNo(no) ?? stored;
   }
 
   #changed(record: EndpointRecord, change: EndpointChange): EndpointRecord {
     const { url, events, description, maxBatch, enabled } = change;
-    const { description: described, ...rest } = record;
-    const nextDescription = description === undefined ? described : (description ?? undefined);
+    const { description: before, ...rest } = record;
+    const nextDescription = description === undefined ? before : (description ?? undefined);
     const nowMs = this.#options.clock.now();
     const next: EndpointRecord = {
       ...rest,
@@ -262,14 +262,17 @@ export class Endpoints {
     return { ...rest, status: 'enabled', ...this.#start() };
   }
 
-  /** Events up to here are not sent. Inside a management transaction. */
+  /** The newest events: they and older ones are not sent. Inside a management transaction. */
   #start(): Pick<EndpointRecord, 'firstEvent' | 'firstBlock'> {
-    return { firstEvent: this.#options.store.last('event'), firstBlock: this.#options.lastBlock() };
+    return {
+      firstEvent: this.#options.management.last('event'),
+      firstBlock: this.#options.lastBlock(),
+    };
   }
 
-  /** Memory becomes what is committed, whichever of two changes comes here first. */
-  #adopt(no: number): void {
-    const { environment, webhooks } = this.#options.store;
+  /** Loads the committed record into memory; correct in whatever order two changes arrive here. */
+  #reload(no: number): void {
+    const { environment, webhooks } = this.#options.management;
     environment.refresh();
     const record = webhooks.endpoints.get(no);
     if (record === undefined) this.#index.remove(no);
@@ -278,12 +281,12 @@ export class Endpoints {
   }
 
   /**
-   * Nothing is sent unsigned: while no secret can be opened, because the signing keys of the data folder
-   * were lost, an endpoint is off. A new secret brings it back.
+   * Nothing is sent unsigned: while no secret can be decrypted, because the signing keys of the data folder were
+   * lost, an endpoint is disabled. A new secret enables it again.
    */
   #usable(record: EndpointRecord): EndpointRecord {
     const nowMs = this.#options.clock.now();
-    if (this.#secrets.open(record.secrets, nowMs).length > 0) return record;
+    if (this.#secrets.decrypt(record.secrets, nowMs).length > 0) return record;
     return disabled(record, 'failing', nowMs);
   }
 
@@ -295,10 +298,10 @@ export class Endpoints {
   }
 
   /** Inside the transaction: counts what is stored. @throws Failure conflict */
-  #assertRoom(workspaceNo: number): void {
+  #assertCapacity(workspaceNo: number): void {
     const start: [number, number] = [workspaceNo, 0];
     const end: [number, number] = [workspaceNo + 1, 0];
-    const count = this.#options.store.webhooks.workspaceEndpoints.count({ start, end });
+    const count = this.#options.management.webhooks.workspaceEndpoints.count({ start, end });
     if (count < endpointsMax) return;
     throw new Failure(
       'conflict',
@@ -318,6 +321,6 @@ function disabled(record: EndpointRecord, reason: DisabledReason, nowMs: number)
   };
 }
 
-function gone(): Failure {
+function notFound(): Failure {
   return new Failure('not_found', 'There is no webhook endpoint with this id');
 }

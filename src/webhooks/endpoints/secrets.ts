@@ -1,64 +1,60 @@
 /**
- * An endpoint's secrets: made, kept sealed, opened for signing, rotated.
+ * An endpoint's secrets: generated, stored encrypted, decrypted for signing, rotated.
  *
  *   whsec_ base64( 32 random bytes )
  *
- * The record holds them sealed, newest first. A rotation puts a new one in front and gives those behind it
- * an end; until then every delivery is signed with all of them, so a receiver may change over in its own
- * time. Opened secrets are cached by their sealed form: signing costs no decryption per delivery.
+ * The record holds them encrypted, newest first. A rotation puts a new one in front and sets an expiry for those
+ * behind it; until then every delivery is signed with all of them, so a receiver can switch in its own time.
+ * Decrypted secrets are cached, so signing costs no decryption per delivery.
  */
+import { LRUCache } from 'lru-cache';
 import { Failure } from '../../model/failure.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { EndpointSecret } from '../../model/webhook.ts';
 
 const prefix = 'whsec_';
 const secretBytes = 32;
-/** Valid at the same time: each is a signature in two headers of every delivery. */
+/** Valid at the same time: each adds a signature to two headers of every delivery. */
 const validSecretsMax = 3;
-/** Opened secrets in memory, about 200 bytes each: beyond it the oldest are opened again when needed. */
-const openedMax = 10_000;
+/** Decrypted secrets in memory, about 200 bytes each. */
+const decryptedMax = 10_000;
 
-/** What seals them at rest: of the workspaces room, handed in. */
+/** Encrypts them at rest: the workspaces' SecretCipher, handed in. */
 export interface Cipher {
   close(text: string): string;
-  /** Undefined for what was sealed by somebody else. */
+  /** Undefined for what was encrypted with another key. */
   open(sealed: string): string | undefined;
 }
 
 type StoredSecrets = readonly EndpointSecret[];
 
 export class Secrets {
-  readonly #seal: Cipher;
+  readonly #cipher: Cipher;
   readonly #randomBytes: RandomBytes;
-  readonly #opened = new Map<string, string>();
+  readonly #decrypted = new LRUCache<string, string>({ max: decryptedMax });
 
-  constructor(seal: Cipher, randomBytes: RandomBytes) {
-    this.#seal = seal;
+  constructor(cipher: Cipher, randomBytes: RandomBytes) {
+    this.#cipher = cipher;
     this.#randomBytes = randomBytes;
   }
 
-  /** A new secret: to be shown once, and as it is stored. */
+  /** Generates a secret: as it is shown once, and as it is stored. */
   create(): { readonly secret: string; readonly sealed: string } {
     const bytes = Buffer.from(this.#randomBytes(new Uint8Array(secretBytes)));
     const secret = prefix + bytes.toString('base64');
-    return { secret, sealed: this.#seal.close(secret) };
+    return { secret, sealed: this.#cipher.close(secret) };
   }
 
-  /** Those that sign now, newest first; without what was sealed under another key (a lost key file). */
-  open(stored: StoredSecrets, nowMs: number): string[] {
-    return validOf(stored, nowMs).flatMap(({ sealed }) => this.#openOne(sealed) ?? []);
+  /** Those that sign now, newest first; without those encrypted with another key (a lost key file). */
+  decrypt(stored: StoredSecrets, nowMs: number): string[] {
+    return validOf(stored, nowMs).flatMap(({ sealed }) => this.#decrypt(sealed) ?? []);
   }
 
-  #openOne(sealed: string): string | undefined {
-    const known = this.#opened.get(sealed);
+  #decrypt(sealed: string): string | undefined {
+    const known = this.#decrypted.get(sealed);
     if (known !== undefined) return known;
-    const secret = this.#seal.open(sealed);
-    if (secret === undefined) return undefined;
-    if (this.#opened.size >= openedMax) {
-      const [oldest] = this.#opened.keys();
-      if (oldest !== undefined) this.#opened.delete(oldest);
-    }
-    this.#opened.set(sealed, secret);
+    const secret = this.#cipher.open(sealed);
+    if (secret !== undefined) this.#decrypted.set(sealed, secret);
     return secret;
   }
 }
@@ -69,7 +65,7 @@ export function validOf(stored: StoredSecrets, nowMs: number): StoredSecrets {
 }
 
 /**
- * `sealed` in front; those behind it end after `overlapMs`, or at the end they have if that is sooner.
+ * Puts `sealed` in front; those behind it expire after `overlapMs`, or at their own expiry if that is sooner.
  * @throws Failure conflict when too many would be valid
  */
 export function rotated(
