@@ -22,13 +22,13 @@ import {
 } from '../workspaces/idempotency.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { frontPage } from './docs/front-page.ts';
+import { guidePages } from './docs/guides.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
-import { receiversPage, receiversPagePath } from './docs/receivers-page.ts';
 import { ReadyImages } from './images/ready-images.ts';
 import { referencePage } from './docs/reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
@@ -63,17 +63,18 @@ export class ApiServer implements Handler {
   constructor(services: ApiServices) {
     this.#services = services;
     const { config, metrics } = services;
-    const cookie = new SessionCookie(config.api.publicUrl);
+    const { publicUrl } = config.api;
+    const cookie = new SessionCookie(publicUrl);
     this.#guard = new Guard(services.workspaces, cookie);
     const routes = createRoutes(services, cookie);
     this.#router = new Router(routes);
-    const openApi = createOpenApi(routes, config.api.publicUrl);
-    this.#docsUrl = `${config.api.publicUrl}/docs`;
+    const openApi = createOpenApi(routes, publicUrl);
+    this.#docsUrl = `${publicUrl}/docs`;
     this.#openApi = jsonReply(200, JSON.stringify(openApi));
     this.#pages = new Map([
-      ['/', frontPage(config.api.publicUrl)],
+      ['/', frontPage(publicUrl)],
       ['/docs', referencePage(openApi, routes)],
-      [receiversPagePath, receiversPage(config.webhooks.retryDelaysMs)],
+      ...guidePages({ publicUrl, retryDelaysMs: config.webhooks.retryDelaysMs }),
     ]);
     const readyImages = new ReadyImages(services.committed);
     this.ready = readyImages;

@@ -200,7 +200,10 @@ describe('images', () => {
 });
 
 describe('pages, health, metrics', () => {
-  test.each(['/', '/docs'])('%s is one self-contained page under a strict policy', async (path) => {
+  const guides = ['images', 'analytics', 'bulk', 'webhooks', 'people', 'operations'];
+  const pages = ['/', '/docs', ...guides.map((name) => `/docs/${name}`)];
+
+  test.each(pages)('%s is one self-contained page under a strict policy', async (path) => {
     const answer = await client.call('GET', path, { key: undefined });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-security-policy']).toMatch(
@@ -212,15 +215,22 @@ describe('pages, health, metrics', () => {
   });
 
   test('no link of the pages is dead', async () => {
-    const docs = await client.call('GET', '/docs');
-    for (const path of ['/', '/docs']) {
-      const page = await client.call('GET', path);
-      for (const [, link = ''] of page.text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
-        // Others' sites: only the two that the licences of the geo data ask us to name.
-        if (link.startsWith('https:'))
-          expect(link).toMatch(/^https:\/\/(db-ip\.com|www\.nro\.net)$/);
-        else if (link.startsWith('#')) expect(docs.text).toContain(`id="${link.slice(1)}"`);
-        else expect([link, (await client.call('GET', link)).status]).toEqual([link, 200]);
+    const texts = new Map<string, string>();
+    for (const path of pages) texts.set(path, (await client.call('GET', path)).text);
+    for (const [page, text] of texts) {
+      for (const [, link = ''] of text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
+        const [path = '', id] = link.split('#');
+        // Other sites: the two that the licences of the geo data ask us to name, and a standard.
+        if (link.startsWith('https:')) {
+          expect(link).toMatch(/^https:\/\/(db-ip\.com|www\.nro\.net|www\.standardwebhooks\.com)$/);
+        } else if (id !== undefined) {
+          expect([link, texts.get(path === '' ? page : path)?.includes(`id="${id}"`)]).toEqual([
+            link,
+            true,
+          ]);
+        } else {
+          expect([link, (await client.call('GET', path)).status]).toEqual([link, 200]);
+        }
       }
     }
   });

@@ -1,15 +1,15 @@
 /**
  * The style sheet of the front page and the reference: one sheet, light and dark, from a phone up.
- * Contrast is at least 4.5:1 for every text on its ground, in both.
+ * Contrast is at least 4.5:1 for every text, in both.
  */
 export const pageStyle = `
-:root{--ground:#fbfaf7;--card:#fff;--ink:#1c2321;--soft:#55605c;--line:#e3e1d9;--accent:#0f6b5c;--tint:#e8f1ee;--code:#16211f;--codeink:#e6efec;
+:root{--background:#fbfaf7;--card:#fff;--ink:#1c2321;--soft:#55605c;--line:#e3e1d9;--accent:#0f6b5c;--tint:#e8f1ee;--code:#16211f;--codeink:#e6efec;
 --get:#1d5fa8;--post:#0f6b5c;--patch:#8a5200;--put:#6a3fa0;--delete:#b3261e}
-@media (prefers-color-scheme:dark){:root{--ground:#121715;--card:#1a211e;--ink:#e8eeeb;--soft:#a3b0ab;--line:#2c3632;--accent:#63cdb6;--tint:#1d2d28;--code:#0b0f0e;--codeink:#d9e6e1;
+@media (prefers-color-scheme:dark){:root{--background:#121715;--card:#1a211e;--ink:#e8eeeb;--soft:#a3b0ab;--line:#2c3632;--accent:#63cdb6;--tint:#1d2d28;--code:#0b0f0e;--codeink:#d9e6e1;
 --get:#7db8f5;--post:#63cdb6;--patch:#f0b75f;--put:#c3a2f0;--delete:#ff9a92}}
 *{box-sizing:border-box}
 html{scroll-padding-top:1.5rem;-webkit-text-size-adjust:100%}
-body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.6 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif}
+body{margin:0;background:var(--background);color:var(--ink);font:16px/1.6 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif}
 a{color:var(--accent);text-underline-offset:.15em}
 a:focus-visible{outline:2px solid var(--accent);outline-offset:2px;border-radius:3px}
 h1,h2,h3{line-height:1.2;letter-spacing:-.015em;margin:0;text-wrap:balance}
@@ -32,6 +32,9 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .links a:hover{border-color:var(--accent)}
 .links b{display:block;color:var(--accent)}
 .links span{font-size:.9rem;color:var(--soft)}
+.guide h1{margin-bottom:1rem}
+.guide li{max-width:44rem;margin:.3rem 0}
+.guide table{width:auto;min-width:min(100%,44rem)}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
 .shell nav{position:sticky;top:0;align-self:start;height:100vh;overflow-y:auto;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}

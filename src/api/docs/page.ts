@@ -1,7 +1,6 @@
 /**
- * Pages without a dashboard: HTML put together here, under a policy that allows nothing but this style
- * sheet, named by its hash: no script, no picture but the icon. A page that fetches nothing works offline and
- * leaks nothing. Whatever asks for a form is the dashboard's.
+ * The frame of the pages that work without the dashboard. Their content security policy allows this style sheet,
+ * named by its hash, and the icon: no script, no form, nothing to fetch. So they work offline and leak nothing.
  */
 import { createHash } from 'node:crypto';
 import type { Reply } from '../../http/request.ts';
@@ -27,10 +26,10 @@ const headers = {
   'Cache-Control': 'no-cache',
 };
 
-/** The mark of the header, as markup. */
+/** The logo, as markup. */
 export const logo = icon;
 
-/** @param body markup; whatever is not ours in it has been through `escapeHtml` */
+/** @param body markup, with `escapeHtml` applied to every text that is not ours */
 export function pageReply(title: string, body: string): Reply {
   const html = `<!doctype html>
 <html lang="en">
@@ -60,9 +59,4 @@ const entities: Readonly<Record<string, string>> = {
 
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
-}
-
-/** Text in which `…` marks code. */
-export function prose(text: string): string {
-  return escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');
 }

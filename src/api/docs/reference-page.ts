@@ -8,7 +8,9 @@ import type { Reply } from '../../http/request.ts';
 import { roles } from '../../model/workspace.ts';
 import { firstRequest } from './front-page.ts';
 import type { OpenApi } from '../openapi.ts';
-import { escapeHtml, logo, pageReply, prose } from './page.ts';
+import { guideLinks } from './guides.ts';
+import { anchor, inline } from './markdown.ts';
+import { escapeHtml, logo, pageReply } from './page.ts';
 import { problemKinds } from '../problem.ts';
 import { type Access, operationAccess } from '../roles.ts';
 import type { Route } from '../route.ts';
@@ -51,7 +53,7 @@ function navigation(tags: readonly string[], routes: readonly Route[]): string {
 <li><a href="#errors">Errors</a></li>
 </ul>
 ${groups.join('\n')}
-<h4>Guides</h4><ul><li><a href="/docs/webhooks">Receiving webhooks</a></li></ul>
+${guideLinks}
 <h4>Machine-readable</h4><ul><li><a href="/v1/openapi.json">openapi.json</a></li></ul>`;
 }
 
@@ -103,11 +105,11 @@ function operation(document: OpenApi, route: Route, server: string): string {
 <h3>${escapeHtml(route.summary)}</h3>
 <div class="address">${verb(route)}<code>/v1${escapeHtml(route.path)}</code>
 <span class="role">${accessText(operationAccess[route.operationId])}</span></div>
-<p>${prose(route.description)}</p>
+<p>${inline(route.description)}</p>
 ${rows.length === 0 ? '' : `<p class="caption">Parameters</p>${fieldRows(document, rows)}`}
 ${bodySchema === undefined ? '' : `<p class="caption">Body</p>${bodyTable(document, bodySchema)}`}
 <p class="caption">Answer ${route.answer.status}</p>
-<p>${prose(route.answer.what)}.</p>
+<p>${inline(route.answer.what)}.</p>
 ${answerSchema === undefined ? '' : answerMarkup(document, answerSchema)}
 ${route.failures.length === 0 ? '' : `<p class="soft">Errors beside the general ones: ${failureLinks(route)}.</p>`}
 ${curl(route, server)}
@@ -156,7 +158,7 @@ const sampleBodies: Readonly<Record<string, string>> = {
   changePassword: '{"oldPassword": "…", "newPassword": "…"}',
   createWorkspace: '{"name": "Second shop"}',
   updateWorkspace: '{"name": "First shop"}',
-  createApiKey: '{"name": "Till", "role": "editor"}',
+  createApiKey: '{"name": "Shop", "role": "editor"}',
   rotateApiKey: '{"overlapSeconds": 3600}',
   createInvite: '{"email": "jane@example.com", "role": "editor"}',
   acceptInvite: '{"token": "…", "name": "Jane", "password": "…"}',
@@ -209,7 +211,7 @@ function curl(route: Route, server: string): string {
 function problems(): string {
   const rows = Object.entries(problemKinds).map(
     ([code, { status, meaning }]) =>
-      `<tr id="error-${code}"><td>${status} <code>${code}</code></td><td>${prose(meaning)}</td></tr>`,
+      `<tr id="error-${code}"><td>${status} <code>${code}</code></td><td>${inline(meaning)}</td></tr>`,
   );
   return `<section><h2 id="errors">Errors</h2>
 <p>Errors are <code>application/problem+json</code> (RFC 9457). Branch on <code>code</code>, which does
@@ -233,8 +235,4 @@ function verb(route: Route): string {
 function methodKey(route: Route): 'get' | 'post' | 'patch' | 'put' | 'delete' {
   const keys = { GET: 'get', POST: 'post', PATCH: 'patch', PUT: 'put', DELETE: 'delete' } as const;
   return keys[route.method];
-}
-
-function anchor(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
 }

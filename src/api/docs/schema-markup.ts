@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import type { OpenApi } from '../openapi.ts';
-import { escapeHtml, prose } from './page.ts';
+import { inline } from './markdown.ts';
+import { escapeHtml } from './page.ts';
 
 /** The keywords that are shown. */
 export interface Schema {
@@ -74,9 +75,9 @@ export function resolve(document: OpenApi, schema: Schema): Schema {
 export function fieldRows(document: OpenApi, rows: readonly FieldRow[]): string {
   const lines = rows.map(({ name, isRequired, schema, description }) => {
     const whole = resolve(document, schema);
-    const words = description ?? whole.description ?? schema.description ?? '';
+    const text = description ?? whole.description ?? schema.description ?? '';
     const must = isRequired ? '<span class="must">required</span>' : '';
-    return `<tr><td><code>${escapeHtml(name)}</code>${must}</td><td>${escapeHtml(typeText(document, whole))}</td><td>${prose(words)}</td></tr>`;
+    return `<tr><td><code>${escapeHtml(name)}</code>${must}</td><td>${escapeHtml(typeText(document, whole))}</td><td>${inline(text)}</td></tr>`;
   });
   return `<div class="wide"><table><tbody>${lines.join('')}</tbody></table></div>`;
 }

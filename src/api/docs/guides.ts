@@ -1,0 +1,134 @@
+/**
+ * The guides under /docs: Markdown files beside this one, drawn once when the service starts. `{{name}}` in them is
+ * what the installation or the code knows: public address, retry delays, samples of every event. The worked example
+ * of a delivery is signed by the code that signs deliveries.
+ */
+import { readFileSync } from 'node:fs';
+import type { Reply } from '../../http/request.ts';
+import { type EventKind, eventKinds } from '../../model/event.ts';
+import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { signHeaders } from '../../webhooks/attempt/signature.ts';
+import { type Document, renderMarkdown } from './markdown.ts';
+import { escapeHtml, logo, pageReply } from './page.ts';
+import { snippets } from './receiver-snippets.ts';
+
+/** File name without its ending, and title, in the order of the navigation. */
+const titles = {
+  images: 'Images and designs',
+  analytics: 'Analytics and events',
+  bulk: 'Bulk creation and imports',
+  webhooks: 'Receiving webhooks',
+  people: 'People, keys and billing',
+  operations: 'Operations',
+};
+
+export interface GuideOptions {
+  /** The API's public address, without /v1. */
+  readonly publicUrl: string;
+  /** From the end of a failed attempt to the next one. */
+  readonly retryDelaysMs: readonly number[];
+}
+
+/** Path and page of each guide. */
+export function guidePages(options: GuideOptions): Array<[path: string, page: Reply]> {
+  const known = fields(options);
+  return Object.keys(titles).map((name) => {
+    const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
+    const guide = renderMarkdown(
+      source.replace(/\{\{(\w+)\}\}/g, (_, field) => known[field] ?? ''),
+    );
+    const body = `<div class="shell">
+<nav aria-label="Contents">${navigation(guide)}</nav>
+<main class="guide">
+${guide.html}
+</main>
+</div>`;
+    return [`/docs/${name}`, pageReply(`${guide.title} · Quietzone`, body)];
+  });
+}
+
+/** The list of guides for the navigation of every page under /docs. */
+export const guideLinks = `<h4>Guides</h4><ul>
+${Object.entries(titles)
+  .map(([name, title]) => `<li><a href="/docs/${name}">${title}</a></li>`)
+  .join('\n')}
+</ul>`;
+
+function navigation({ title, headings }: Document): string {
+  const contents = headings.map(
+    ({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`,
+  );
+  return `<a class="brand" href="/">${logo}Quietzone</a>
+<h4>${escapeHtml(title)}</h4><ul>${contents.join('\n')}</ul>
+${guideLinks}
+<h4>Reference</h4><ul><li><a href="/docs">API reference</a></li></ul>`;
+}
+
+/** Bytes 0 to 31: a secret that no endpoint has. */
+const exampleSecret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+const exampleTimeMs = Date.UTC(2026, 2, 1, 12);
+const exampleEventId = 'evt_01k3zq8m4hd2v7c5x9ab';
+const exampleDeliveryId = 'dlv_01k3zq8m4hd2v7c5x9ab';
+
+function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<string, string>> {
+  const events = eventKinds.map((kind) => {
+    const json = JSON.stringify(sampleEvent(kind, exampleEventId, exampleTimeMs), undefined, 2);
+    return `\`\`\`fold \`${kind}\` ${causes[kind]}\n${json}\n\`\`\``;
+  });
+  const code = snippets.map(({ language, code: text }, index) => {
+    return `\`\`\`${index === 0 ? 'open' : 'fold'} ${language}\n${text}\n\`\`\``;
+  });
+  return {
+    publicUrl,
+    secret: exampleSecret,
+    request: exampleRequest(),
+    snippets: code.join('\n\n'),
+    delays: retryDelaysMs.map(durationText).join(', '),
+    attempts: String(retryDelaysMs.length + 1),
+    events: events.join('\n\n'),
+  };
+}
+
+function exampleRequest(): string {
+  const body = JSON.stringify(sampleEvent('qr.scanned', exampleEventId, exampleTimeMs));
+  const headers = {
+    'Content-Type': 'application/json',
+    'X-Service-Event': 'qr.scanned',
+    'X-Service-Delivery': exampleDeliveryId,
+    'X-Service-Attempt': '1',
+    ...signHeaders({
+      body: Buffer.from(body),
+      id: exampleEventId,
+      timestampSeconds: exampleTimeMs / 1_000,
+      secrets: [exampleSecret],
+    }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return ['POST /hooks/qr HTTP/1.1', 'Host: example.com', ...lines, '', body].join('\n');
+}
+
+const causes: Readonly<Record<EventKind, string>> = {
+  'qr.created': 'a code was created',
+  'qr.updated': 'its destination, details or design changed',
+  'qr.deleted': 'a code was deleted for good',
+  'qr.scanned': 'somebody scanned a dynamic code',
+  'campaign.created': 'a campaign was created',
+  'campaign.ended': 'its end date has passed, with its results',
+  'subscription.created': 'a paid plan began',
+  'subscription.updated': 'its plan or interval changed',
+  'subscription.canceled': 'it ends with the period',
+  'member.invited': 'somebody was invited',
+  'member.joined': 'somebody accepted an invite',
+};
+
+const units = [
+  { name: 'h', ms: 3_600_000 },
+  { name: 'min', ms: 60_000 },
+  { name: 's', ms: 1_000 },
+];
+
+/** The largest unit that divides it. */
+function durationText(durationMs: number): string {
+  const unit = units.find(({ ms }) => durationMs % ms === 0) ?? { name: 'ms', ms: 1 };
+  return `${durationMs / unit.ms} ${unit.name}`;
+}
