@@ -269,7 +269,7 @@ async function assemble(
     retention.tick();
     const sweeps = [
       outbox.expire(webhooks.deliveredEvent),
-      services.sweep(),
+      services.expire(),
       codes.bulk.sweep(),
       campaigns.conversions.expire(),
     ];

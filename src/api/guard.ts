@@ -99,7 +99,7 @@ export class Guard {
 
   /** The body's signature decides; who forges it is counted by `turnAway`. */
   #signed(request: Request): Admission {
-    const rate = this.#workspaces.ipQuota.look(request.clientAddress);
+    const rate = this.#workspaces.ipQuota.peek(request.clientAddress);
     return { rate, actor: undefined, session: undefined, failure: refusal(rate) };
   }
 

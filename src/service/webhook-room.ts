@@ -52,7 +52,7 @@ export function startWebhooks(options: WebhookRoomOptions): Webhooks {
     steady: systemSteadyClock,
     randomBytes: (bytes) => randomFillSync(bytes),
     random: () => randomInt(uint32Count) / uint32Count,
-    cipher: services.seal,
+    cipher: services.cipher,
     settings: {
       ...settings,
       threads: threadCounts(config).webhooks,

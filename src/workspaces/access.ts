@@ -1,7 +1,7 @@
 /**
  * The access version: a number that every change of workspaces, memberships and keys raises in its
- * transaction, also from another process (`quietzone keys …`). What was worked out under one version
- * holds until the number differs, so a request looks at one small value instead of four records.
+ * transaction, also from another process (`quietzone keys …`). A permission that was checked under one
+ * version holds until the number differs, so a request reads one small value instead of four records.
  */
 import type { Management } from '../store/management/management.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Signing in and passwords: the throttle, the hash, and the sessions in one order, so that no way in
- * forgets a step. A wrong password and an unknown e-mail get the same answer after the same work.
+ * Signing in and passwords: throttle, hash and session in one order, so that no way to sign in leaves out
+ * a step. A wrong password and an unknown e-mail get the same answer after the same work.
  */
 import { Failure } from '../model/failure.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
@@ -31,12 +31,12 @@ export class Accounts {
     password: string,
     address: string,
   ): Promise<{ user: UserRecord; secret: string; csrfToken: string; actor: Actor }> {
-    const user = await this.prove(email, password, address);
+    const user = await this.verifyPassword(email, password, address);
     return { user, ...(await this.#sessions.begin(user.id, user.passwordHash)) };
   }
 
-  /** The user whose password it is. @throws Failure unauthorized, rate_limited, overloaded */
-  async prove(email: string, password: string, address: string): Promise<UserRecord> {
+  /** The user with this e-mail and password. @throws Failure unauthorized, rate_limited, overloaded */
+  async verifyPassword(email: string, password: string, address: string): Promise<UserRecord> {
     const attempt = this.#throttle.begin(foldEmail(email), address);
     let user: UserRecord | undefined;
     try {
@@ -59,11 +59,11 @@ export class Accounts {
     at: { readonly address: string; readonly sessionHash: string },
   ): Promise<void> {
     const email = this.#users.find(userId)?.email ?? '';
-    const proven = await this.prove(email, passwords.old, at.address);
+    const verified = await this.verifyPassword(email, passwords.old, at.address);
     const passwordHash = await this.#users.hash(passwords.new);
     await this.#store.environment.transaction(() => {
       const found = this.#store.users.get(userId);
-      if (found === undefined || found.passwordHash !== proven.passwordHash) {
+      if (found === undefined || found.passwordHash !== verified.passwordHash) {
         throw new Failure('conflict', 'Cannot change the password: it was changed just now');
       }
       this.#store.users.put(userId, { ...found, passwordHash });
@@ -87,7 +87,7 @@ export class Accounts {
   }
 
   /**
-   * Who accepts an invite: the signed-in user it was sent to, the known one by password, or a new one.
+   * The user who accepts an invite: signed in with its e-mail, known by password, or new.
    * @throws Failure forbidden (signed in as another), unauthorized, validation_failed, rate_limited
    */
   async invitee(
@@ -107,10 +107,14 @@ export class Accounts {
       ...(password === undefined ? ['password'] : []),
     ];
     if (missing.length > 0 || password === undefined) {
-      const faults = missing.map((path) => ({ path, code: 'required', message: 'Expected it' }));
+      const faults = missing.map((path) => ({
+        path,
+        code: 'required',
+        message: 'This is required',
+      }));
       throw new Failure('validation_failed', `Needed to accept: ${missing.join(', ')}`, { faults });
     }
-    if (isKnown) return { known: await this.prove(invite.email, password, at.address) };
+    if (isKnown) return { known: await this.verifyPassword(invite.email, password, at.address) };
     if (password.length < passwordLengthMin) {
       const message = `Expected at least ${passwordLengthMin} characters`;
       const faults = [{ path: 'password', code: 'too_short', message }];

@@ -1,5 +1,5 @@
 /**
- * API keys: made, rotated with an overlap, revoked, and known again by their tokens.
+ * API keys: created, rotated with an overlap, revoked, and verified by their tokens.
  *
  * The first request with a token verifies its signature (about 50 µs); later ones find it by the
  * SHA-256 of the token: what an attacker can time is the comparison of hashes that he cannot choose.
@@ -7,7 +7,8 @@
  * another, so a revocation holds on the next request. Tokens are never stored or logged.
  */
 import { hash } from 'node:crypto';
-import { Failure } from '../model/failure.ts';
+import { LRUCache } from 'lru-cache';
+import { Failure, notFound } from '../model/failure.ts';
 import { parseId, type IdSource } from '../model/ids.ts';
 import {
   lesserRole,
@@ -19,15 +20,13 @@ import {
   type Role,
 } from '../model/workspace.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
-import { DelayedWrite } from './delayed-write.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
+import { LastUses } from './last-uses.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;
 /** Verified tokens kept in memory, about 600 bytes each. */
 const verifiedMax = 10_000;
-/** `lastUsedAt` is written this often at most. */
-const usesDelayMs = 5_000;
 const keyNameLengthMax = 120;
 /** Keys of a workspace that work at the same time; counted one by one only beyond the other number. */
 const liveKeysMax = 1_000;
@@ -39,7 +38,7 @@ export interface NewApiKey {
   readonly name: string;
   readonly role: Role;
   readonly expiresAtMs?: number | undefined;
-  /** Who asks for it has this role; absent on the command line. */
+  /** Role of the member who asks for it; absent on the command line. */
   readonly grantor?: Role;
 }
 
@@ -48,10 +47,6 @@ export interface MadeKey {
   /** In the answer and nowhere else. */
   readonly token: string;
 }
-
-/** Runs inside the transaction that makes the key. */
-type Keep = (made: MadeKey) => void;
-const keepNothing: Keep = () => undefined;
 
 export interface Verified {
   readonly actor: Actor;
@@ -63,6 +58,7 @@ export interface ApiKeysOptions extends KeyTokensOptions {
   readonly ids: IdSource;
 }
 
+/** A token whose signature was verified. */
 interface Known {
   readonly keyId: string;
   version: number;
@@ -74,21 +70,23 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #tokens: KeyTokens;
-  readonly #known = new Map<string, Known>();
-  readonly #uses = new Map<string, number>();
-  readonly #usesWrite: DelayedWrite;
+  /** By the SHA-256 of the token. */
+  readonly #known = new LRUCache<string, Known>({ max: verifiedMax });
+  readonly #uses: LastUses;
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
     this.#tokens = new KeyTokens(options);
-    this.#usesWrite = new DelayedWrite(usesDelayMs, async () => await this.#writeUses());
+    const { store } = options;
+    this.#uses = new LastUses(store, (keyId, usedAtMs) => store.keyUses.put(keyId, usedAtMs));
   }
 
   /**
    * Makes a key; the token is in the answer and nowhere else.
+   * @param inTransaction runs in the same transaction
    * @throws Failure validation_failed, not_found (workspace, or no member), forbidden (a role above the user's)
    */
-  async create(key: NewApiKey, keep: Keep = keepNothing): Promise<MadeKey> {
+  async create(key: NewApiKey, inTransaction?: (made: MadeKey) => void): Promise<MadeKey> {
     const { store, ids, clock } = this.#options;
     const { workspaceNo, userId, name, role, expiresAtMs, grantor = 'owner' } = key;
     if (name === '' || Array.from(name).length > keyNameLengthMax) {
@@ -107,13 +105,13 @@ export class ApiKeys {
     });
     return await store.environment.transaction(() => {
       this.#write(made, grantor);
-      keep(made);
+      inTransaction?.(made);
       return made;
     });
   }
 
   /**
-   * Makes a key in place of another, which goes on for `overlapMs`; both speak for who asks. A key that
+   * Makes a key in place of another, which works for `overlapMs` more; both act for the caller. A key that
    * was to expire is replaced by one with as long a life: as it was made, not as a rotation cut it short.
    * @throws Failure not_found (also revoked or expired), forbidden for a key above the actor's role
    */
@@ -121,7 +119,7 @@ export class ApiKeys {
     actor: Pick<Actor, 'workspaceNo' | 'userId' | 'role'>,
     keyId: string,
     overlapMs: number,
-    keep: Keep = keepNothing,
+    inTransaction?: (made: MadeKey) => void,
   ): Promise<MadeKey> {
     const { store, ids, clock } = this.#options;
     const { workspaceNo, userId, role } = actor;
@@ -145,27 +143,26 @@ export class ApiKeys {
       this.#write(made, role);
       const expiresAtMs = Math.min(oldEndMs ?? Infinity, createdAtMs + overlapMs);
       store.apiKeys.put(keyId, { ...found, expiresAtMs, madeToEndAtMs });
-      keep(made);
+      inTransaction?.(made);
       return made;
     });
   }
 
-  /** Who the token speaks for. @throws Failure unauthorized */
+  /** The actor that the token stands for. @throws Failure unauthorized */
   async verify(token: string): Promise<Verified> {
     const { store, clock } = this.#options;
     if (token === '' || token.length > tokenLengthMax) throw unauthorized();
     const digest = hash('sha256', token, 'base64');
     store.environment.refresh();
-    const known = this.#known.get(digest) ?? (await this.#learn(digest, token));
+    const known = this.#known.get(digest) ?? (await this.#verifyNew(digest, token));
     const version = accessVersion(store);
     if (known.version !== version) {
-      known.verified = this.#look(known);
+      known.verified = this.#accessNow(known);
       known.version = version;
     }
     const nowMs = clock.now();
     if (known.verified === undefined || nowMs >= known.expiresAtMs) throw unauthorized();
-    this.#uses.set(known.keyId, nowMs);
-    this.#usesWrite.mark();
+    this.#uses.note(known.keyId, nowMs);
     return known.verified;
   }
 
@@ -199,7 +196,7 @@ export class ApiKeys {
   }
 
   async close(): Promise<void> {
-    await this.#usesWrite.close();
+    await this.#uses.close();
   }
 
   /** The key's workspace, wherever it is: for the command line. */
@@ -211,7 +208,7 @@ export class ApiKeys {
   #unrevoked(workspaceNo: number, keyId: string): ApiKeyRecord {
     const record = this.#options.store.apiKeys.get(keyId);
     if (record?.workspaceNo !== workspaceNo || record.revokedAtMs !== undefined) {
-      throw new Failure('not_found', 'There is no API key with this id');
+      throw notFound('API key');
     }
     return record;
   }
@@ -225,7 +222,7 @@ export class ApiKeys {
 
   async #prepare(record: ApiKeyRecord): Promise<MadeKey> {
     const workspace = this.#options.store.workspaces.get(record.workspaceNo);
-    if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
+    if (workspace === undefined) throw notFound('workspace');
     return { record, token: await this.#tokens.sign(record, workspace.id) };
   }
 
@@ -234,9 +231,7 @@ export class ApiKeys {
     const { store } = this.#options;
     const { id, workspaceNo, userId, role } = record;
     const membership = store.memberships.get([workspaceNo, userId]);
-    if (membership === undefined) {
-      throw new Failure('not_found', 'There is no such member of the workspace');
-    }
+    if (membership === undefined) throw notFound('member');
     assertGrants(lesserRole(grantor, membership.role), role);
     const range = workspaceRange(workspaceNo);
     if (
@@ -257,7 +252,7 @@ export class ApiKeys {
     return this.list(workspaceNo).filter(isLive).length;
   }
 
-  async #learn(digest: string, token: string): Promise<Known> {
+  async #verifyNew(digest: string, token: string): Promise<Known> {
     const claims = await this.#tokens.read(token);
     const keyId = parseId('key', claims.jti ?? '');
     const record = keyId === undefined ? undefined : this.#options.store.apiKeys.get(keyId);
@@ -267,21 +262,17 @@ export class ApiKeys {
     const claimed = claims.exp === undefined ? Infinity : claims.exp * 1_000;
     const known: Known = {
       keyId: record.id,
-      // No version is negative: the record is looked at before the first use too.
+      // No version is negative: the record is read before the first use too.
       version: -1,
       verified: undefined,
       expiresAtMs: Math.min(claimed, record.expiresAtMs ?? Infinity),
     };
-    if (this.#known.size >= verifiedMax) {
-      const [oldest] = this.#known.keys();
-      if (oldest !== undefined) this.#known.delete(oldest);
-    }
     this.#known.set(digest, known);
     return known;
   }
 
   /** What the stored records say about a key now. */
-  #look(known: Known): Verified | undefined {
+  #accessNow(known: Known): Verified | undefined {
     const { store } = this.#options;
     const record = store.apiKeys.get(known.keyId);
     if (record === undefined || record.revokedAtMs !== undefined) return undefined;
@@ -298,17 +289,6 @@ export class ApiKeys {
       keyId: record.id,
     };
     return { actor, limits: limitsOf(workspace) };
-  }
-
-  async #writeUses(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    const uses = [...this.#uses];
-    await this.#options.store.environment.transaction(() => {
-      for (const [keyId, usedAtMs] of uses) this.#options.store.keyUses.put(keyId, usedAtMs);
-    });
-    for (const [keyId, usedAtMs] of uses) {
-      if (this.#uses.get(keyId) === usedAtMs) this.#uses.delete(keyId);
-    }
   }
 }
 

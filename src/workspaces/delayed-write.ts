@@ -1,6 +1,6 @@
 /**
- * A write that may wait a little: whatever happens until then goes into one transaction.
- * A write that fails (disk full) is tried again after the same delay; nothing is thrown at a timer.
+ * A write that may wait a little, so that all changes until then share one transaction.
+ * One that fails (disk full) is tried again after the same delay.
  */
 export class DelayedWrite {
   readonly #delayMs: number;
@@ -14,7 +14,7 @@ export class DelayedWrite {
     this.#write = write;
   }
 
-  /** There is something to write, `delayMs` from now at the latest. */
+  /** Writes within `delayMs`. */
   mark(): void {
     if (this.#timer !== undefined || this.#closed) return;
     this.#timer = setTimeout(() => {

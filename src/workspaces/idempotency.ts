@@ -10,12 +10,13 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management/management.ts';
-import type { SecretCipher } from './encryption.ts';
+import type { SecretCipher } from './secret-cipher.ts';
 
 const answerRetentionMs = dayMs;
 /** Printable ASCII, at most this long: it is part of an LMDB key. */
 const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
-const sweepBatchMax = 1_000;
+/** Answers that one run of `expire` removes: a few ms of the writer's time. */
+const expireBatchMax = 1_000;
 
 export interface KeptAnswer {
   readonly status: number;
@@ -47,13 +48,13 @@ export function requestFingerprint(method: string, path: string, body: Uint8Arra
 export class Idempotency {
   readonly #store: Management;
   readonly #clock: Clock;
-  readonly #seal: SecretCipher;
+  readonly #cipher: SecretCipher;
   readonly #running = new Map<string, Running>();
 
-  constructor(store: Management, clock: Clock, seal: SecretCipher) {
+  constructor(store: Management, clock: Clock, cipher: SecretCipher) {
     this.#store = store;
     this.#clock = clock;
-    this.#seal = seal;
+    this.#cipher = cipher;
   }
 
   /**
@@ -89,8 +90,8 @@ export class Idempotency {
     }
   }
 
-  /** Removes answers that are over, at most one batch. @returns how many */
-  async sweep(batch = sweepBatchMax): Promise<number> {
+  /** Removes answers older than 24 h, at most one batch. @returns how many */
+  async expire(batch = expireBatchMax): Promise<number> {
     const { environment, idempotency, idempotencyExpiry } = this.#store;
     return await environment.transaction(() => {
       const over = [
@@ -122,8 +123,8 @@ export class Idempotency {
     const keep = ({ status, headers, body }: KeptAnswer): void => {
       kept = true;
       const expiresAtMs = this.#clock.now() + answerRetentionMs;
-      const sealed = this.#seal.close(body);
-      const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body: sealed };
+      const encrypted = this.#cipher.encrypt(body);
+      const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body: encrypted };
       this.#store.idempotency.put([workspaceNo, key], stored);
       this.#store.idempotencyExpiry.put([expiresAtMs, workspaceNo, key], 1);
     };
@@ -137,7 +138,7 @@ export class Idempotency {
   #find(workspaceNo: number, key: string): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, key]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
-    const body = this.#seal.open(stored.body);
+    const body = this.#cipher.decrypt(stored.body);
     return body === undefined ? undefined : { ...stored, body };
   }
 }

@@ -5,12 +5,12 @@
  *   pending --accept--> accepted      pending --7 days--> expired      pending --delete--> nothing
  *
  * An address has at most one pending invite in a workspace; one that expired or whose mail could not be
- * sent is replaced by the next. Expired and accepted ones are swept 30 days after the token's end.
+ * sent is replaced by the next. Expired and accepted ones are removed 30 days after the token's end.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
@@ -22,9 +22,10 @@ const tokenBytes = 32;
 const tokenLengthMax = 128;
 const lifeMs = 7 * dayMs;
 const retentionMs = 30 * dayMs;
-/** Invites of a workspace, over ones included: a list and a mailbox full at most. */
+/** Invites of a workspace, expired and accepted ones included. */
 const invitesMax = 1_000;
-const sweepBatchMax = 500;
+/** Invites that one run of `expire` removes: a few ms of the writer's time. */
+const expireBatchMax = 500;
 
 export const inviteStates = ['pending', 'accepted', 'expired'] as const;
 export type InviteState = (typeof inviteStates)[number];
@@ -52,12 +53,12 @@ export class Invites {
     this.#options = options;
   }
 
-  /** @param keep runs in the same transaction @throws Failure forbidden, conflict */
+  /** @param inTransaction runs in the same transaction @throws Failure forbidden, conflict */
   async create(
     actor: Actor,
     email: string,
     role: Role,
-    keep: (made: MadeInvite) => void = () => undefined,
+    inTransaction?: (made: MadeInvite) => void,
   ): Promise<MadeInvite> {
     const { store, ids, clock, randomBytes } = this.#options;
     const token = Buffer.from(randomBytes(new Uint8Array(tokenBytes))).toString('base64url');
@@ -80,7 +81,7 @@ export class Invites {
       const data = { workspaceId, email: invite.email, role, invitedBy: userId };
       this.#options.outbox.append('member.invited', workspaceNo, data);
       const made = { invite, token, isAgain: replaced?.mailFailed === true };
-      keep(made);
+      inTransaction?.(made);
       return made;
     });
   }
@@ -103,9 +104,7 @@ export class Invites {
     const { store } = this.#options;
     await store.environment.transaction(() => {
       const invite = store.people.invites.get(id);
-      if (invite?.workspaceNo !== workspaceNo) {
-        throw new Failure('not_found', 'There is no invite with this id');
-      }
+      if (invite?.workspaceNo !== workspaceNo) throw notFound('invite');
       if (invite.acceptedAtMs !== undefined) {
         throw new Failure('conflict', 'Cannot delete the invite: it is accepted, expected pending');
       }
@@ -131,20 +130,20 @@ export class Invites {
   /**
    * Makes the user a member.
    * @param user `known`, or `fresh` from `Users.prepare`
-   * @param keep runs in the same transaction
+   * @param inTransaction runs in the same transaction
    * @throws Failure as `find`; conflict when the user is a member or the e-mail was taken meanwhile
    */
   async accept<T>(
     token: string,
     user: { readonly known: UserRecord } | { readonly fresh: UserRecord },
-    keep: (joined: { workspaceId: string; userId: string; role: Role }) => T,
+    inTransaction: (joined: { workspaceId: string; userId: string; role: Role }) => T,
   ): Promise<T> {
     const { store, users, outbox, clock } = this.#options;
     return await store.environment.transaction(() => {
       const invite = this.find(token);
       const { workspaceNo, role } = invite;
       const workspace = store.workspaces.get(workspaceNo);
-      if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
+      if (workspace === undefined) throw notFound('workspace');
       const record = 'known' in user ? user.known : user.fresh;
       if ('fresh' in user && users.findByEmail(record.email) !== undefined) {
         throw new Failure(
@@ -159,7 +158,7 @@ export class Invites {
       store.people.pendingInvites.remove([workspaceNo, foldEmail(invite.email)]);
       const joined = { workspaceId: workspace.id, userId: record.id, role };
       outbox.append('member.joined', workspaceNo, joined);
-      return keep(joined);
+      return inTransaction(joined);
     });
   }
 
@@ -172,13 +171,13 @@ export class Invites {
     });
   }
 
-  /** Removes what is over for long, at most one batch. */
-  async sweep(batch = sweepBatchMax): Promise<number> {
+  /** Removes invites 30 days after their end, at most one batch. @returns how many */
+  async expire(): Promise<number> {
     const { store, clock } = this.#options;
     const { inviteExpiry, invites } = store.people;
     return await store.environment.transaction(() => {
       const end: [number, string] = [clock.now(), ''];
-      const over = [...inviteExpiry.keys({ start: [0, ''], end, limit: batch })];
+      const over = [...inviteExpiry.keys({ start: [0, ''], end, limit: expireBatchMax })];
       for (const key of over) {
         const invite = invites.get(key[1]);
         if (invite === undefined) inviteExpiry.remove(key);

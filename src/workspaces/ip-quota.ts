@@ -1,8 +1,9 @@
 /**
  * The quota of clients without a valid key: a bucket of Free's size per IPv4 address or IPv6 /64
- * (what one subscriber gets). In memory only, and bounded: beyond it the bucket that was begun first
- * is forgotten, which can only let somebody ask again.
+ * (what one subscriber gets). In memory only, and bounded: the bucket that was used longest ago goes
+ * first, which can only let its client ask again.
  */
+import { LRUCache } from 'lru-cache';
 import { addressGroup } from '../model/address.ts';
 import type { Clock } from '../model/clock.ts';
 import { planLimits } from '../model/workspace.ts';
@@ -13,31 +14,27 @@ const bucketsMax = 65_536;
 
 export class IpQuota {
   readonly #clock: Clock;
-  readonly #buckets = new Map<string, QuotaWindows>();
-  readonly #bucketsMax: number;
+  readonly #buckets: LRUCache<string, QuotaWindows>;
 
-  constructor(clock: Clock, maximum = bucketsMax) {
+  constructor(clock: Clock, max = bucketsMax) {
     this.#clock = clock;
-    this.#bucketsMax = maximum;
+    this.#buckets = new LRUCache({ max });
   }
 
   /** Counts a request of the client at `address` (IPv4 or IPv6 text). */
   take(address: string): QuotaAnswer {
-    return this.#of(addressGroup(address)).take(planLimits.free, this.#clock.now());
+    return this.#bucketOf(address).take(planLimits.free, this.#clock.now());
   }
 
   /** The state without counting. */
-  look(address: string): QuotaAnswer {
-    return this.#of(addressGroup(address)).look(planLimits.free, this.#clock.now());
+  peek(address: string): QuotaAnswer {
+    return this.#bucketOf(address).peek(planLimits.free, this.#clock.now());
   }
 
-  #of(group: string): QuotaWindows {
+  #bucketOf(address: string): QuotaWindows {
+    const group = addressGroup(address);
     const known = this.#buckets.get(group);
     if (known !== undefined) return known;
-    if (this.#buckets.size >= this.#bucketsMax) {
-      const [oldest] = this.#buckets.keys();
-      if (oldest !== undefined) this.#buckets.delete(oldest);
-    }
     const fresh = new QuotaWindows();
     this.#buckets.set(group, fresh);
     return fresh;

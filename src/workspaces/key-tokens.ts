@@ -4,7 +4,7 @@
  *   header  { alg: "HS256", typ: "JWT", kid }
  *   claims  { iss: "quietzone", sub: "usr_…", ws: "ws_…", role, jti: "key_…", iat, exp? }
  *
- * Says what a token claims and that it is ours; whether the key still holds is said by its record.
+ * Verifies what a token claims; whether the key still holds is in its record.
  * A token has one spelling: base64url decoders ignore the two last bits of a signature's 43 characters,
  * so three more texts would pass as the same token, one character away from it.
  */
@@ -34,7 +34,7 @@ export class KeyTokens {
   readonly #options: KeyTokensOptions;
   #signingKeys: readonly SigningKey[];
   #readAtMs: number;
-  /** A rotation raises the access version: a `kid` of since then is worth a look at the file. */
+  /** A rotation raises the access version: for an unknown `kid` the file is then read at once. */
   #readVersion = -1;
 
   constructor(options: KeyTokensOptions) {

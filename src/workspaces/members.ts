@@ -1,9 +1,9 @@
 /**
- * Members: who belongs to a workspace, by role. Every rule is decided inside the transaction that writes,
- * from what is stored then: nobody acts on or grants a role above their own, and the last owner stays,
- * however many requests race.
+ * Members of a workspace and their roles. Every rule is checked inside the transaction that writes, so it
+ * holds however many requests race: no one changes or grants a role above their own, and the last owner
+ * stays.
  */
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import {
   lesserRole,
   roleAtLeast,
@@ -67,7 +67,7 @@ export class Members {
     });
   }
 
-  /** What the actor may be now: the request's role, or less when it was lowered since. */
+  /** The actor's role now: the request's, or less when it was lowered since. */
   #roleOf(actor: Acting): Role {
     const membership = this.#store.memberships.get([actor.workspaceNo, actor.userId]);
     if (membership === undefined) {
@@ -79,9 +79,7 @@ export class Members {
   #target(actor: Acting, userId: string): { user: UserRecord; membership: MembershipRecord } {
     const user = this.#store.users.get(userId);
     const membership = this.#store.memberships.get([actor.workspaceNo, userId]);
-    if (user === undefined || membership === undefined) {
-      throw new Failure('not_found', 'There is no such member');
-    }
+    if (user === undefined || membership === undefined) throw notFound('member');
     const role = this.#roleOf(actor);
     if (!roleAtLeast(role, 'admin') || !roleAtLeast(role, membership.role)) {
       const text = `Cannot change a member who is ${membership.role}: expected a role up to your own`;

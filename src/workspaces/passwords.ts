@@ -6,11 +6,11 @@
  *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
+import pLimit from 'p-limit';
 import { Failure } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
-import { HashQueue } from './hash-queue.ts';
 
-const costLog2 = 15;
+const productionCostLog2 = 15;
 const blockSize = 8;
 const parallelism = 3;
 const saltBytes = 16;
@@ -21,45 +21,59 @@ const costLog2Max = 20;
 const passwordLengthMax = 256;
 /**
  * Node runs file and crypto work on the same four threads: two hashes at a time leave two for journals
- * and stores. At 0.2 s a try 32 that wait are done within about 4 s; one more is refused.
+ * and stores. At 0.2 s a try 32 that wait are done within about 4 s; one more is refused. So a flood of
+ * sign-ins costs a fixed share of the process's threads, whatever its size.
  */
-const hashes = new HashQueue(2, 32);
+const runningMax = 2;
+const waitingMax = 32;
+const limit = pLimit(runningMax);
 const hashShape =
   /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
 
-/** @throws Failure validation_failed for a password that is too long, overloaded */
-export async function hashPassword(password: string, randomBytes: RandomBytes): Promise<string> {
-  if (password.length > passwordLengthMax) {
-    const message = `At most ${passwordLengthMax} characters`;
-    const faults = [{ path: 'password', code: 'too_long', message }];
-    throw new Failure('validation_failed', message, { faults });
+export interface PasswordsOptions {
+  readonly randomBytes: RandomBytes;
+  /** log2 of scrypt's N for new hashes; tests hand in a small one. */
+  readonly costLog2?: number | undefined;
+}
+
+export class Passwords {
+  readonly #randomBytes: RandomBytes;
+  readonly #costLog2: number;
+
+  constructor({ randomBytes, costLog2 = productionCostLog2 }: PasswordsOptions) {
+    this.#randomBytes = randomBytes;
+    this.#costLog2 = costLog2;
   }
-  const salt = Buffer.from(randomBytes(new Uint8Array(saltBytes)));
-  const hash = await derive(password, salt, costLog2, blockSize, parallelism);
-  const parts = ['scrypt', costLog2, blockSize, parallelism];
-  return [...parts, salt.toString('base64url'), hash.toString('base64url')].join('$');
+
+  /** @throws Failure validation_failed for a password that is too long, overloaded */
+  async hash(password: string): Promise<string> {
+    if (password.length > passwordLengthMax) {
+      const message = `At most ${passwordLengthMax} characters`;
+      const faults = [{ path: 'password', code: 'too_long', message }];
+      throw new Failure('validation_failed', message, { faults });
+    }
+    const salt = Buffer.from(this.#randomBytes(new Uint8Array(saltBytes)));
+    const hash = await derive(password, salt, this.#costLog2, blockSize, parallelism);
+    const parts = ['scrypt', this.#costLog2, blockSize, parallelism];
+    return [...parts, salt.toString('base64url'), hash.toString('base64url')].join('$');
+  }
+}
+
+/** 18 random bytes as 24 characters: 144 bits. */
+export function generatePassword(randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(new Uint8Array(18))).toString('base64url');
 }
 
 /** Compares in constant time. @throws Failure overloaded; Error when the stored hash is none of ours */
 export async function passwordMatches(password: string, stored: string): Promise<boolean> {
   const match = hashShape.exec(stored);
   if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');
-  const [, cost, block, lanes, salt = '', expected = ''] = match;
+  const [, cost, block, parallel, salt = '', expected = ''] = match;
   if (password.length > passwordLengthMax) return false;
   if (Number(cost) > costLog2Max) throw new Error('Cannot verify a password: its cost is too high');
-  const hash = await derive(
-    password,
-    Buffer.from(salt, 'base64url'),
-    Number(cost),
-    Number(block),
-    Number(lanes),
-  );
+  const saltOf = Buffer.from(salt, 'base64url');
+  const hash = await derive(password, saltOf, Number(cost), Number(block), Number(parallel));
   return timingSafeEqual(hash, Buffer.from(expected, 'base64url'));
-}
-
-/** 18 random bytes as 24 characters: 144 bits. */
-export function generatePassword(randomBytes: RandomBytes): string {
-  return Buffer.from(randomBytes(new Uint8Array(18))).toString('base64url');
 }
 
 async function derive(
@@ -69,16 +83,21 @@ async function derive(
   r: number,
   p: number,
 ): Promise<Buffer> {
-  const cost = 2 ** log2;
+  if (limit.activeCount + limit.pendingCount >= runningMax + waitingMax) {
+    const retry = { retryAfterSeconds: 5 };
+    throw new Failure('overloaded', 'Too many passwords are being checked', retry);
+  }
   // Unicode has several spellings of one text; keyboards differ in which they send.
   const text = password.normalize('NFKC');
-  const maxmem = 128 * cost * r * 2;
-  const hash = (): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      scrypt(text, salt, hashBytes, { N: cost, r, p, maxmem }, (error, made) => {
-        if (error === null) resolve(made);
-        else reject(error);
-      });
-    });
-  return await hashes.run(hash);
+  const cost = 2 ** log2;
+  const settings = { N: cost, r, p, maxmem: 128 * cost * r * 2 };
+  return await limit(
+    () =>
+      new Promise<Buffer>((resolve, reject) => {
+        scrypt(text, salt, hashBytes, settings, (error, made) => {
+          if (error === null) resolve(made);
+          else reject(error);
+        });
+      }),
+  );
 }

@@ -10,7 +10,10 @@ import { DelayedWrite } from './delayed-write.ts';
 import { QuotaWindows, type QuotaAnswer } from './window-count.ts';
 
 const writeDelayMs = 100;
-/** Workspaces whose counts are in memory; beyond it the written ones are dropped and read again. */
+/**
+ * Workspaces whose counts are in memory; beyond it the written ones are freed and read again when needed.
+ * No lru-cache: counts that are not written yet must stay.
+ */
 const workspacesMax = 50_000;
 
 export class Quota {
@@ -37,8 +40,8 @@ export class Quota {
   }
 
   /** The state without counting. */
-  look(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
-    return this.#of(workspaceNo).look(limits, this.#clock.now());
+  peek(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
+    return this.#of(workspaceNo).peek(limits, this.#clock.now());
   }
 
   /** Requests so far in the windows of now, and when these end. */
@@ -62,14 +65,14 @@ export class Quota {
   #of(workspaceNo: number): QuotaWindows {
     const known = this.#windows.get(workspaceNo);
     if (known !== undefined) return known;
-    if (this.#windows.size >= workspacesMax) this.#dropWritten();
+    if (this.#windows.size >= workspacesMax) this.#freeWritten();
     const stored = this.#store.quota.get(workspaceNo);
     const windows = new QuotaWindows(stored?.minutes, stored?.days);
     this.#windows.set(workspaceNo, windows);
     return windows;
   }
 
-  #dropWritten(): void {
+  #freeWritten(): void {
     for (const workspaceNo of this.#windows.keys()) {
       if (!this.#changed.has(workspaceNo)) this.#windows.delete(workspaceNo);
     }

@@ -1,5 +1,5 @@
 /**
- * Puts the module together: what the app opens once and the API calls.
+ * Opens all of workspaces/: the app calls this once, the API uses what it returns.
  */
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
@@ -13,7 +13,8 @@ import { Invites } from './invites.ts';
 import { IpQuota } from './ip-quota.ts';
 import { Members } from './members.ts';
 import { Quota } from './quota.ts';
-import { SecretCipher } from './encryption.ts';
+import { Passwords } from './passwords.ts';
+import { SecretCipher } from './secret-cipher.ts';
 import { Sessions } from './sessions.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
 import { openSigningKeys, rotateSigningKeys } from './signing-keys.ts';
@@ -31,15 +32,15 @@ export interface WorkspaceServices {
   readonly quota: Quota;
   readonly ipQuota: IpQuota;
   readonly idempotency: Idempotency;
-  /** Differs when keys, roles or memberships have changed: what was allowed before must be asked again. */
+  /** Differs when keys, roles or memberships have changed: permissions must be checked again. */
   accessVersion(): number;
-  /** For secrets that have to be read again. */
-  readonly seal: SecretCipher;
+  /** For secrets that are stored and read again. */
+  readonly cipher: SecretCipher;
   /** A new secret signs API keys from now on, also in a running service. @returns its kid */
   rotateSigningKeys(): string;
-  /** Removes kept answers, sessions and invites that are over, a batch of each. */
-  sweep(): Promise<void>;
-  /** Writes what still waits. Before the management environment is closed. */
+  /** Removes kept answers, sessions and invites after their time, a batch of each. */
+  expire(): Promise<void>;
+  /** Writes what is not written yet. Before the management environment is closed. */
   close(): Promise<void>;
 }
 
@@ -50,24 +51,26 @@ export interface WorkspaceServicesOptions {
   readonly randomBytes: RandomBytes;
   /** Where the signing keys are, or will be. */
   readonly dataDir: string;
+  /** Of new password hashes; production's when absent. */
+  readonly passwordCostLog2?: number;
 }
 
 export function openWorkspaceServices(options: WorkspaceServicesOptions): WorkspaceServices {
-  const { store, ids, clock, randomBytes, dataDir } = options;
+  const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
   const signingKeys = (): ReturnType<typeof openSigningKeys> =>
     openSigningKeys(dataDir, randomBytes);
-  const users = new Users(store, ids, clock, randomBytes);
+  const users = new Users(store, ids, clock, new Passwords({ randomBytes, costLog2 }));
   const keys = new ApiKeys({ store, ids, clock, signingKeys });
   const quota = new Quota(store, clock);
   const sessions = new Sessions(store, clock, randomBytes);
   const outbox = new Outbox(store, ids, clock);
   const invites = new Invites({ store, users, outbox, ids, clock, randomBytes });
-  const seal = new SecretCipher(() => {
+  const cipher = new SecretCipher(() => {
     const oldest = signingKeys().at(-1);
-    if (oldest === undefined) throw new Error('Cannot seal: no signing key, expected one');
+    if (oldest === undefined) throw new Error('Cannot encrypt: no signing key, expected one');
     return oldest.secret;
   }, randomBytes);
-  const idempotency = new Idempotency(store, clock, seal);
+  const idempotency = new Idempotency(store, clock, cipher);
   return {
     workspaces: new Workspaces({ store, users, keys, ids, clock, randomBytes }),
     users,
@@ -80,7 +83,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     ipQuota: new IpQuota(clock),
     idempotency,
     accessVersion: () => accessVersion(store),
-    seal,
+    cipher,
     // The writer lock of the store keeps a second rotation out.
     rotateSigningKeys: () =>
       store.environment.transactionSync(() => {
@@ -88,8 +91,8 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
         raiseAccessVersion(store);
         return kid;
       }),
-    async sweep() {
-      await Promise.all([idempotency.sweep(), sessions.sweep(), invites.sweep()]);
+    async expire() {
+      await Promise.all([idempotency.expire(), sessions.expire(), invites.expire()]);
     },
     async close() {
       await quota.close();

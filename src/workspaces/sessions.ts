@@ -1,29 +1,29 @@
 /**
- * Sessions: who is signed in, in which workspace. The secret is 32 random bytes that only the browser
+ * Sessions: signed-in users, each in one workspace. The secret is 32 random bytes that only the browser
  * has; stored is its SHA-256. A session ends 30 days after it began, after 7 days without a request,
  * on sign-out, and when its user's password changes elsewhere.
  *
- * The CSRF token is an HMAC under the session's secret: whoever has it has read it through a page of
- * this origin, and it needs no storage. `lastSeen` is written a minute late at most.
+ * The CSRF token is an HMAC under the session's secret: only a page of this origin can read it, and it
+ * needs no storage. `lastSeen` is written a minute late at most.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { limitsOf, type Actor, type PlanLimits, type SessionRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
-import { DelayedWrite } from './delayed-write.ts';
+import { LastUses } from './last-uses.ts';
 
 const secretBytes = 32;
 const secretShape = /^[A-Za-z0-9_-]{43}$/;
 export const sessionMsMax = 30 * dayMs;
 const idleMsMax = 7 * dayMs;
-const usesDelayMs = 5_000;
 /** A session's last use is written when it is this much newer than the written one. */
 const useStepMs = 60_000;
 const sessionsPerUserMax = 100;
-const sweepBatchMax = 500;
+/** Sessions that one run of `expire` removes: a few ms of the writer's time. */
+const expireBatchMax = 500;
 
 /** A session that a request came with. */
 export interface Session {
@@ -42,14 +42,16 @@ export class Sessions {
   readonly #store: Management;
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
-  readonly #uses = new Map<string, number>();
-  readonly #usesWrite: DelayedWrite;
+  readonly #uses: LastUses;
 
   constructor(store: Management, clock: Clock, randomBytes: RandomBytes) {
     this.#store = store;
     this.#clock = clock;
     this.#randomBytes = randomBytes;
-    this.#usesWrite = new DelayedWrite(usesDelayMs, async () => await this.#writeUses());
+    const { sessions, sessionUses } = store.people;
+    this.#uses = new LastUses(store, (digest, seenMs) => {
+      if (sessions.has(digest)) sessionUses.put(digest, seenMs);
+    });
   }
 
   /**
@@ -85,7 +87,7 @@ export class Sessions {
     return { secret, csrfToken: csrfTokenOf(secret), actor };
   }
 
-  /** Who is signed in by the secret; undefined when nobody. */
+  /** The signed-in user of a session's secret; undefined when there is no such session. */
   find(secret: string): SignedIn | undefined {
     if (!secretShape.test(secret)) return undefined;
     const digest = hashOf(secret);
@@ -97,14 +99,11 @@ export class Sessions {
     if (nowMs >= record.createdAtMs + sessionMsMax || nowMs >= seenMs + idleMsMax) return undefined;
     const found = this.#actorOf(record);
     if (found === undefined) return undefined;
-    if (nowMs >= seenMs + useStepMs) {
-      this.#uses.set(digest, nowMs);
-      this.#usesWrite.mark();
-    }
+    if (nowMs >= seenMs + useStepMs) this.#uses.note(digest, nowMs);
     return { ...found, session: { hash: digest, csrfToken: csrfTokenOf(secret) } };
   }
 
-  /** Whether it has been ended by nobody; one that has grown old is found out by `find`. */
+  /** Whether the session is still there. Its age is checked by `find`. */
   isOpen(digest: string): boolean {
     this.#store.environment.refresh();
     return this.#store.people.sessions.has(digest);
@@ -131,19 +130,19 @@ export class Sessions {
           ? undefined
           : this.#store.memberships.get([workspaceNo, record.userId])?.role;
       if (record === undefined || workspaceNo === undefined || role === undefined) {
-        throw new Failure('not_found', 'There is no workspace with this id');
+        throw notFound('workspace');
       }
       people.sessions.put(digest, { ...record, workspaceNo });
       return { userId: record.userId, workspaceId, workspaceNo, role };
     });
   }
 
-  /** Removes sessions that are over, at most one batch. */
-  async sweep(batch = sweepBatchMax): Promise<number> {
+  /** Removes sessions 30 days after they began, at most one batch. @returns how many */
+  async expire(): Promise<number> {
     const { environment, people } = this.#store;
     return await environment.transaction(() => {
       const end: [number, string] = [this.#clock.now(), ''];
-      const over = [...people.sessionExpiry.keys({ start: [0, ''], end, limit: batch })];
+      const over = [...people.sessionExpiry.keys({ start: [0, ''], end, limit: expireBatchMax })];
       for (const [, digest] of over) this.#remove(digest);
       for (const key of over) people.sessionExpiry.remove(key);
       return over.length;
@@ -151,7 +150,7 @@ export class Sessions {
   }
 
   async close(): Promise<void> {
-    await this.#usesWrite.close();
+    await this.#uses.close();
   }
 
   /** The current workspace, or the first one the user still belongs to. */
@@ -200,20 +199,6 @@ export class Sessions {
   #lastSeenMs(digest: string, record: SessionRecord): number {
     const { sessionUses } = this.#store.people;
     return this.#uses.get(digest) ?? sessionUses.get(digest) ?? record.createdAtMs;
-  }
-
-  async #writeUses(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    const uses = [...this.#uses];
-    const { environment, people } = this.#store;
-    await environment.transaction(() => {
-      for (const [digest, seenMs] of uses) {
-        if (people.sessions.has(digest)) people.sessionUses.put(digest, seenMs);
-      }
-    });
-    for (const [digest, seenMs] of uses) {
-      if (this.#uses.get(digest) === seenMs) this.#uses.delete(digest);
-    }
   }
 }
 

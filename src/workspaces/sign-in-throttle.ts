@@ -1,28 +1,29 @@
 /**
- * Guessing passwords is slow: each failure in a row doubles the wait, per account and per address.
- * An account is a folded e-mail, whether it exists or not, so refusals tell nothing. Its wait ends at a
- * minute: about 1,500 guesses a day for an attacker, and its owner is never locked out for long.
+ * Makes guessing passwords slow: each failure in a row doubles the wait, per account and per address.
+ * An account is a folded e-mail, whether it exists or not, so refusals reveal nothing. Its wait is a minute
+ * at most: about 1,500 guesses a day for an attacker, and its owner is never locked out for long.
  * An attempt counts as failed from its start, so that a thousand at once are not a thousand guesses.
  *
- * In memory only, and bounded: beyond it the entry that was begun first is forgotten.
+ * In memory only, and bounded: the entry that was used longest ago goes first.
  */
 import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { addressGroup } from '../model/address.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 
 /** About 150 bytes each: 10 MB at most. */
 const entriesMax = 65_536;
-/** After so long without a failure everything is forgiven. */
+/** After so long without a failure an account or address starts afresh. */
 const memoryMs = 3_600_000;
 
-interface Patience {
+interface Limits {
   /** Failures without a wait. */
   readonly free: number;
   readonly waitMsMax: number;
 }
-const accountPatience: Patience = { free: 5, waitMsMax: 60_000 };
-const addressPatience: Patience = { free: 15, waitMsMax: 900_000 };
+const accountLimits: Limits = { free: 5, waitMsMax: 60_000 };
+const addressLimits: Limits = { free: 15, waitMsMax: 900_000 };
 
 interface Entry {
   failures: number;
@@ -33,26 +34,25 @@ interface Entry {
 /** One attempt: failed unless it says otherwise. */
 export interface Attempt {
   succeed(): void;
-  /** It was never tried: the password was not looked at. */
+  /** It does not count: the password was not checked. */
   withdraw(): void;
 }
 
 export class SignInThrottle {
   readonly #clock: Clock;
-  readonly #entriesMax: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries: LRUCache<string, Entry>;
 
-  constructor(clock: Clock, maximum = entriesMax) {
+  constructor(clock: Clock, max = entriesMax) {
     this.#clock = clock;
-    this.#entriesMax = maximum;
+    this.#entries = new LRUCache({ max });
   }
 
   /** @param account folded e-mail @throws Failure rate_limited with the seconds to wait */
   begin(account: string, address: string): Attempt {
     const nowMs = this.#clock.monotonicMs();
     // Hashed: an entry has the same size whatever was sent.
-    const accountEntry = this.#of(`account:${hash('sha256', account, 'base64url')}`, nowMs);
-    const addressEntry = this.#of(`address:${addressGroup(address)}`, nowMs);
+    const accountEntry = this.#entryOf(`account:${hash('sha256', account, 'base64url')}`, nowMs);
+    const addressEntry = this.#entryOf(`address:${addressGroup(address)}`, nowMs);
     const untilMs = Math.max(accountEntry.waitUntilMs, addressEntry.waitUntilMs);
     if (untilMs > nowMs) {
       const retryAfterSeconds = Math.max(1, Math.ceil((untilMs - nowMs) / 1_000));
@@ -62,8 +62,8 @@ export class SignInThrottle {
         { retryAfterSeconds },
       );
     }
-    fail(accountEntry, accountPatience, nowMs);
-    fail(addressEntry, addressPatience, nowMs);
+    fail(accountEntry, accountLimits, nowMs);
+    fail(addressEntry, addressLimits, nowMs);
     return {
       succeed: () => {
         forgive(accountEntry, accountEntry.failures);
@@ -76,21 +76,16 @@ export class SignInThrottle {
     };
   }
 
-  #of(key: string, nowMs: number): Entry {
+  #entryOf(key: string, nowMs: number): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined && nowMs - known.lastMs < memoryMs) return known;
-    this.#entries.delete(key);
-    if (this.#entries.size >= this.#entriesMax) {
-      const [oldest] = this.#entries.keys();
-      if (oldest !== undefined) this.#entries.delete(oldest);
-    }
     const fresh: Entry = { failures: 0, lastMs: nowMs, waitUntilMs: 0 };
     this.#entries.set(key, fresh);
     return fresh;
   }
 }
 
-function fail(entry: Entry, { free, waitMsMax }: Patience, nowMs: number): void {
+function fail(entry: Entry, { free, waitMsMax }: Limits, nowMs: number): void {
   entry.failures += 1;
   entry.lastMs = nowMs;
   const beyond = entry.failures - free;

@@ -3,12 +3,12 @@
  * An e-mail is looked up in lower case and Unicode NFC; it belongs to one user.
  */
 import type { Clock } from '../model/clock.ts';
-import { Failure } from '../model/failure.ts';
-import type { IdSource, RandomBytes } from '../model/ids.ts';
+import { Failure, notFound } from '../model/failure.ts';
+import type { IdSource } from '../model/ids.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
-import { hashPassword, passwordMatches } from './passwords.ts';
+import { passwordMatches, type Passwords } from './passwords.ts';
 
 const emailLengthMax = 254;
 const nameLengthMax = 120;
@@ -24,15 +24,15 @@ export class Users {
   readonly #store: Management;
   readonly #ids: IdSource;
   readonly #clock: Clock;
-  readonly #randomBytes: RandomBytes;
-  /** Verified against when there is no such user, so that both answers take the same time. */
+  readonly #passwords: Passwords;
+  /** What an unknown user's password is compared with, so that both answers take the same time. */
   #decoyHash: Promise<string> | undefined;
 
-  constructor(store: Management, ids: IdSource, clock: Clock, randomBytes: RandomBytes) {
+  constructor(store: Management, ids: IdSource, clock: Clock, passwords: Passwords) {
     this.#store = store;
     this.#ids = ids;
     this.#clock = clock;
-    this.#randomBytes = randomBytes;
+    this.#passwords = passwords;
   }
 
   /** Makes a user and a member of the workspace. @throws Failure conflict, not_found */
@@ -40,7 +40,7 @@ export class Users {
     const prepared = await this.prepare(user);
     return await this.#store.environment.transaction(() => {
       if (this.#store.workspaces.get(workspaceNo) === undefined) {
-        throw new Failure('not_found', 'There is no such workspace');
+        throw notFound('workspace');
       }
       if (this.findByEmail(user.email) !== undefined) {
         throw new Failure('conflict', 'A user with this e-mail address exists already');
@@ -65,7 +65,7 @@ export class Users {
     }
     const made = { id: this.#ids.newId('usr'), email, name, createdAtMs: this.#clock.now() };
     if (password === undefined) return made;
-    return { ...made, passwordHash: await hashPassword(password, this.#randomBytes) };
+    return { ...made, passwordHash: await this.#passwords.hash(password) };
   }
 
   /** Stores a prepared user as a member. Inside a transaction that has looked for the e-mail. */
@@ -98,7 +98,7 @@ export class Users {
     return this.#store.memberships.get([workspaceNo, userId])?.role;
   }
 
-  /** The first owner of a workspace, by id: whom a key made on the command line belongs to. */
+  /** The first owner of a workspace, by id: the user of keys that are made on the command line. */
   firstOwner(workspaceNo: number): UserRecord | undefined {
     const range = {
       start: [workspaceNo, ''] as [number, string],
@@ -119,14 +119,14 @@ export class Users {
     return matches && user?.passwordHash !== undefined ? user : undefined;
   }
 
-  /** @returns the hash to store; the record is written by whoever ends the sessions with it */
+  /** @returns the hash to store; the record is written in the transaction that ends the sessions */
   async hash(password: string): Promise<string> {
-    return await hashPassword(password, this.#randomBytes);
+    return await this.#passwords.hash(password);
   }
 
-  /** Made for the first sign-in, whoever it is; when that was refused, for the next. */
+  /** Made at the first sign-in; when that fails, at the next. */
   async #decoy(): Promise<string> {
-    this.#decoyHash ??= hashPassword('no such user', this.#randomBytes);
+    this.#decoyHash ??= this.#passwords.hash('no such user');
     try {
       return await this.#decoyHash;
     } catch (error) {

@@ -9,7 +9,7 @@ import { dayMs } from '../model/day.ts';
 import type { PlanLimits } from '../model/workspace.ts';
 
 const minuteMs = 60_000;
-/** Windows left behind whose counts are remembered: a clock that flaps visits two or three. */
+/** Earlier windows whose counts are remembered: a clock that goes back and forth visits two or three. */
 const earlierMax = 4;
 
 export type Counted = readonly [window: number, count: number];
@@ -42,7 +42,7 @@ export class WindowCount {
     this.#earlier = earlier;
   }
 
-  /** Comes to the window of `nowMs`; its count so far. */
+  /** Moves to the window of `nowMs`. @returns its count so far */
   at(nowMs: number): number {
     const window = Math.floor(nowMs / this.#lengthMs);
     if (window !== this.#window) this.#move(window);
@@ -81,8 +81,8 @@ export class QuotaWindows {
     this.day = new WindowCount(dayMs, days);
   }
 
-  /** What a request at `nowMs` would be answered, and is when `count` is called after an allowed one. */
-  look(limits: PlanLimits, nowMs: number): QuotaAnswer {
+  /** What a request at `nowMs` would be answered; counts nothing. */
+  peek(limits: PlanLimits, nowMs: number): QuotaAnswer {
     const minuteLeft = Math.max(0, limits.perMinute - this.minute.at(nowMs));
     const dayCount = this.day.at(nowMs);
     const dayLeft = limits.perDay === undefined ? Infinity : Math.max(0, limits.perDay - dayCount);
@@ -105,10 +105,10 @@ export class QuotaWindows {
 
   /** Counts the request when it is allowed; `remaining` is what is left after it. */
   take(limits: PlanLimits, nowMs: number): QuotaAnswer {
-    if (!this.look(limits, nowMs).allowed) return this.look(limits, nowMs);
+    if (!this.peek(limits, nowMs).allowed) return this.peek(limits, nowMs);
     this.minute.add();
     this.day.add();
-    const after = this.look(limits, nowMs);
+    const after = this.peek(limits, nowMs);
     if (after.allowed) return after;
     const { code: _code, retryAfterSeconds: _seconds, ...last } = after;
     return { ...last, allowed: true };

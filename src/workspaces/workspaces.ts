@@ -1,9 +1,9 @@
 /**
- * Workspaces: whose codes, keys, quota and plan belong together. The first start makes one, with its
- * owner and an API key; secrets are handed to the caller once and not kept.
+ * Workspaces: each has its own codes, keys, quota and plan. The first start makes one, with its owner and
+ * an API key; secrets are handed to the caller once and not kept.
  */
 import type { Clock } from '../model/clock.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Plan, PlanLimits, Role, UserRecord, WorkspaceRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
@@ -96,12 +96,12 @@ export class Workspaces {
 
   /**
    * Makes a Free workspace whose owner the user is.
-   * @param keep runs in the same transaction @throws Failure conflict when the user has too many
+   * @param inTransaction runs in the same transaction @throws Failure conflict when the user has too many
    */
   async create(
     userId: string,
     name: string,
-    keep: (made: WorkspaceRecord) => void = () => undefined,
+    inTransaction?: (made: WorkspaceRecord) => void,
   ): Promise<WorkspaceRecord> {
     const { store, users, ids, clock } = this.#options;
     return await store.environment.transaction(() => {
@@ -121,7 +121,7 @@ export class Workspaces {
       store.workspaces.put(workspace.no, workspace);
       store.workspaceIds.put(workspace.id, workspace.no);
       users.addMember(workspace.no, userId, 'owner');
-      keep(workspace);
+      inTransaction?.(workspace);
       return workspace;
     });
   }
@@ -131,7 +131,7 @@ export class Workspaces {
     const { store } = this.#options;
     return await store.environment.transaction(() => {
       const found = store.workspaces.get(workspaceNo);
-      if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
+      if (found === undefined) throw notFound('workspace');
       const changed = { ...found, name };
       store.workspaces.put(workspaceNo, changed);
       return changed;
@@ -160,7 +160,7 @@ export class Workspaces {
   writePlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
     const { store } = this.#options;
     const found = store.workspaces.get(workspaceNo);
-    if (found === undefined) throw new Failure('not_found', 'There is no such workspace');
+    if (found === undefined) throw notFound('workspace');
     const { limits: _replaced, ...kept } = found;
     const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };
     store.workspaces.put(workspaceNo, changed);

@@ -7,7 +7,7 @@ import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor, Plan } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { openOffice, type Office } from '../workspaces/workspaces-fixture.ts';
+import { openWorkspacesFixture, type WorkspacesFixture } from '../workspaces/workspaces-fixture.ts';
 
 const prices = {
   starter: { month: 9, year: 90 },
@@ -16,13 +16,13 @@ const prices = {
   enterprise: { month: 0, year: 0 },
 };
 
-export interface Told {
+export interface EmittedEvent {
   readonly event: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export interface Till {
-  readonly office: Office;
+export interface BillingFixture {
+  readonly workspaces: WorkspacesFixture;
   readonly actor: Actor;
   readonly logLines: string[];
   billing: Billing;
@@ -30,7 +30,7 @@ export interface Till {
   restart(): Promise<void>;
   plan(): Plan;
   /** Every event so far, oldest first. */
-  told(): Told[];
+  emitted(): EmittedEvent[];
   /** Entries of the durable timer. */
   due(): Array<[number, number]>;
   open(plan: PaidPlan, interval?: 'month' | 'year'): Promise<CheckoutRecord>;
@@ -40,15 +40,15 @@ export interface Till {
 
 const nothing = (): void => undefined;
 
-export async function openTill(
+export async function openBillingFixture(
   provider?: PaymentProvider,
   workspacePlan: Plan = 'free',
-): Promise<Till> {
-  const office = await openOffice(workspacePlan);
-  const { workspace, user } = office.first;
+): Promise<BillingFixture> {
+  const workspaces = await openWorkspacesFixture(workspacePlan);
+  const { workspace, user } = workspaces.first;
   const logLines: string[] = [];
   const make = (): Billing => {
-    const { clock, temporary, services } = office;
+    const { clock, temporary, services } = workspaces;
     const ids = createIdSource(clock, getRandomValues);
     return new Billing({
       store: temporary.store,
@@ -63,8 +63,8 @@ export async function openTill(
       provider,
     });
   };
-  const till: Till = {
-    office,
+  const fixture: BillingFixture = {
+    workspaces,
     actor: {
       userId: user.id,
       workspaceId: workspace.id,
@@ -75,19 +75,19 @@ export async function openTill(
     logLines,
     billing: make(),
     async restart() {
-      await office.restart();
-      till.billing = make();
+      await workspaces.restart();
+      fixture.billing = make();
     },
-    plan: () => till.billing.status(workspace.no).workspace.plan,
-    told: () =>
-      [...office.temporary.store.events.range({})].map(({ value }) => JSON.parse(value.body)),
-    due: () => [...office.temporary.store.billing.subscriptionDue.keys({})],
+    plan: () => fixture.billing.status(workspace.no).workspace.plan,
+    emitted: () =>
+      [...workspaces.temporary.store.events.range({})].map(({ value }) => JSON.parse(value.body)),
+    due: () => [...workspaces.temporary.store.billing.subscriptionDue.keys({})],
     open: (plan, interval = 'month') =>
-      till.billing.openCheckout(till.actor, { plan, interval }, nothing),
+      fixture.billing.openCheckout(fixture.actor, { plan, interval }, nothing),
     async subscribe(plan, interval = 'month') {
-      const { id } = await till.open(plan, interval);
-      await till.billing.confirm(workspace.no, id, nothing);
+      const { id } = await fixture.open(plan, interval);
+      await fixture.billing.confirm(workspace.no, id, nothing);
     },
   };
-  return till;
+  return fixture;
 }

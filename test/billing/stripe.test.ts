@@ -13,11 +13,11 @@ import {
   type Subscription,
   webhookSecret,
 } from './fake-stripe.ts';
-import { openTill, type Till } from './billing-fixture.ts';
+import { openBillingFixture, type BillingFixture } from './billing-fixture.ts';
 import { pause } from '../support/process.ts';
 import { HandClock } from '../store/temporary-management.ts';
 
-let till: Till;
+let fixture: BillingFixture;
 let stripe: StripeDouble;
 let providerLog: string[];
 
@@ -26,29 +26,30 @@ async function openShop(): Promise<void> {
   const double = await openStripeDouble(clock);
   stripe = double.stripe;
   providerLog = double.logLines;
-  till = await openTill(double.provider);
-  // One clock for both: what the till's says, Stripe's says.
-  clock.now = () => till.office.clock.now();
+  fixture = await openBillingFixture(double.provider);
+  // One clock for both: what the fixture's says, Stripe's says.
+  clock.now = () => fixture.workspaces.clock.now();
 }
 
 beforeEach(openShop);
 
 const receive = async ({ body, signature }: Pick<SignedEvent, 'body' | 'signature'>) =>
-  await till.billing.receive(Buffer.from(body), signature);
+  await fixture.billing.receive(Buffer.from(body), signature);
 const send = async (type: string, subscription: Subscription): Promise<SignedEvent> => {
   const event = stripe.event(type, subscription);
   await receive(event);
   return event;
 };
-const record = () => till.billing.status(till.actor.workspaceNo).subscription;
-const kinds = (): string[] => till.told().map(({ event }) => event.replace('subscription.', ''));
+const record = () => fixture.billing.status(fixture.actor.workspaceNo).subscription;
+const kinds = (): string[] =>
+  fixture.emitted().map(({ event }) => event.replace('subscription.', ''));
 
 /** With another last digit. */
 const otherDigit = (hex: string): string => `${hex.slice(0, -1)}${hex.endsWith('0') ? '1' : '0'}`;
 
 /** A paid checkout whose message has come. */
 async function subscribed(): Promise<Subscription> {
-  const { sessionId } = await till.open('pro');
+  const { sessionId } = await fixture.open('pro');
   const subscription = stripe.pay(sessionId ?? '');
   await send('checkout.session.completed', subscription);
   return subscription;
@@ -56,54 +57,54 @@ async function subscribed(): Promise<Subscription> {
 
 describe('a checkout', () => {
   it('is Stripe’s session, and starts the plan when it is paid', async () => {
-    const checkout = await till.open('pro');
+    const checkout = await fixture.open('pro');
     expect(checkout.url).toMatch(/^https:\/\/checkout\.stripe\.com\//);
     const session = stripe.sessions.get(checkout.sessionId ?? '');
     expect(Object.fromEntries(session?.form ?? [])).toMatchObject({
       mode: 'subscription',
       'line_items[0][price]': 'price_pro_month',
       client_reference_id: checkout.id,
-      'subscription_data[metadata][quietzone_workspace]': till.actor.workspaceId,
+      'subscription_data[metadata][quietzone_workspace]': fixture.actor.workspaceId,
       success_url: `http://localhost:8080/billing/checkout/${checkout.id}`,
     });
-    expect(till.plan()).toBe('free');
+    expect(fixture.plan()).toBe('free');
     const subscription = stripe.pay(checkout.sessionId ?? '');
     await send('checkout.session.completed', subscription);
-    expect(till.plan()).toBe('pro');
-    expect(till.told()).toMatchObject([
+    expect(fixture.plan()).toBe('pro');
+    expect(fixture.emitted()).toMatchObject([
       { event: 'subscription.created', data: { plan: 'pro', amount: 29, currency: 'EUR' } },
     ]);
-    expect(till.billing.checkout(1, checkout.id).state).toBe('complete');
+    expect(fixture.billing.checkout(1, checkout.id).state).toBe('complete');
   });
 
   it('is not for an owner to confirm', async () => {
-    const { id } = await till.open('pro');
-    const confirmed = till.billing.confirm(1, id, () => undefined);
+    const { id } = await fixture.open('pro');
+    const confirmed = fixture.billing.confirm(1, id, () => undefined);
     await expect(confirmed).rejects.toMatchObject({ code: 'conflict' });
-    expect(till.plan()).toBe('free');
+    expect(fixture.plan()).toBe('free');
   });
 
   it('that is replaced can be paid no more; paid all the same, it counts', async () => {
-    const first = await till.open('starter');
-    const second = await till.open('pro');
+    const first = await fixture.open('starter');
+    const second = await fixture.open('pro');
     expect(stripe.sessions.get(first.sessionId ?? '')?.status).toBe('expired');
     await send('checkout.session.completed', stripe.pay(first.sessionId ?? ''));
-    expect(till.plan()).toBe('starter');
+    expect(fixture.plan()).toBe('starter');
     expect(stripe.sessions.get(second.sessionId ?? '')?.status).toBe('expired');
-    expect(till.billing.checkout(1, second.id).state).toBe('replaced');
+    expect(fixture.billing.checkout(1, second.id).state).toBe('replaced');
     await send('checkout.session.completed', stripe.pay(second.sessionId ?? ''));
-    expect([till.plan(), kinds()]).toEqual(['starter', ['created']]);
-    expect(till.logLines.join('')).toContain('a workspace pays two subscriptions');
+    expect([fixture.plan(), kinds()]).toEqual(['starter', ['created']]);
+    expect(fixture.logLines.join('')).toContain('a workspace pays two subscriptions');
   });
 
   it('fails clearly while Stripe does not answer, and leaves nothing behind', async () => {
     stripe.faults.push(500, 500, 500);
-    await expect(till.open('pro')).rejects.toMatchObject({
+    await expect(fixture.open('pro')).rejects.toMatchObject({
       code: 'overloaded',
       retryAfterSeconds: 30,
     });
-    expect([...till.office.temporary.store.billing.checkouts.keys({})]).toEqual([]);
-    expect((await till.open('pro')).state).toBe('open');
+    expect([...fixture.workspaces.temporary.store.billing.checkouts.keys({})]).toEqual([]);
+    expect((await fixture.open('pro')).state).toBe('open');
   });
 });
 
@@ -123,13 +124,17 @@ describe('messages', () => {
       await fc.assert(
         fc.asyncProperty(order, fc.boolean(), async (indexes, isParallel) => {
           await openShop();
-          const { sessionId } = await till.open('pro');
+          const { sessionId } = await fixture.open('pro');
           const subscription = stripe.pay(sessionId ?? '');
           const events = types.map((type) => stripe.event(type, subscription));
           const chosen = indexes.flatMap((index) => events[index] ?? []);
           if (isParallel) await Promise.all(chosen.map(receive));
           else for (const event of chosen) await receive(event);
-          expect([till.plan(), kinds(), record()?.state]).toEqual(['pro', ['created'], 'active']);
+          expect([fixture.plan(), kinds(), record()?.state]).toEqual([
+            'pro',
+            ['created'],
+            'active',
+          ]);
         }),
         { numRuns: 8 },
       );
@@ -141,9 +146,9 @@ describe('messages', () => {
     const stale = stripe.event('customer.subscription.updated', structuredClone(subscription));
     subscription.status = 'canceled';
     await send('customer.subscription.deleted', subscription);
-    expect(till.plan()).toBe('free');
+    expect(fixture.plan()).toBe('free');
     await receive(stale);
-    expect([till.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
+    expect([fixture.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
   });
 
   it('take turns: an answer that is long on its way does not overwrite a newer one', async () => {
@@ -156,7 +161,7 @@ describe('messages', () => {
     subscription.status = 'canceled';
     const quick = send('customer.subscription.deleted', subscription);
     await Promise.all([slow, quick]);
-    expect([till.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
+    expect([fixture.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
   });
 
   it('twice: the second asks Stripe nothing, also after a restart, for 30 days', async () => {
@@ -164,12 +169,12 @@ describe('messages', () => {
     const event = await send('customer.subscription.updated', subscription);
     const before = stripe.requests.length;
     await receive(event);
-    await till.restart();
+    await fixture.restart();
     await receive(event);
     expect(stripe.requests).toHaveLength(before);
-    till.office.clock.move(31 * dayMs);
-    await till.billing.tick();
-    expect(till.office.temporary.store.billing.providerEvents.has(event.id)).toBe(false);
+    fixture.workspaces.clock.move(31 * dayMs);
+    await fixture.billing.tick();
+    expect(fixture.workspaces.temporary.store.billing.providerEvents.has(event.id)).toBe(false);
   });
 
   it('are refused when forged, too old, or signed with another secret', async () => {
@@ -179,7 +184,7 @@ describe('messages', () => {
     const old = stripe.event(
       'customer.subscription.deleted',
       subscription,
-      till.office.clock.now() - 301_000,
+      fixture.workspaces.clock.now() - 301_000,
     );
     const forgeries = [
       { ...event, body: event.body.replace('deleted', 'updated') },
@@ -192,9 +197,9 @@ describe('messages', () => {
     for (const forgery of forgeries) {
       await expect(receive(forgery)).rejects.toMatchObject({ code: 'invalid_signature' });
     }
-    expect(till.plan()).toBe('pro');
+    expect(fixture.plan()).toBe('pro');
     await receive(event);
-    expect(till.plan()).toBe('free');
+    expect(fixture.plan()).toBe('free');
   });
 
   it('about others’ things, unknown subscriptions and nothing at all change nothing', async () => {
@@ -203,36 +208,36 @@ describe('messages', () => {
     await send('customer.subscription.deleted', foreign);
     await send('customer.subscription.updated', { ...foreign, id: 'sub_unknown' });
     await receive(stripe.sign({ id: 'evt_a', object: 'event', type: 'charge.succeeded' }));
-    expect([till.plan(), kinds()]).toEqual(['pro', ['created']]);
+    expect([fixture.plan(), kinds()]).toEqual(['pro', ['created']]);
     const odd = stripe.sign({ id: '', object: 'event' });
     await expect(receive(odd)).rejects.toMatchObject({ code: 'invalid_json' });
   });
 
   it('are asked for again when Stripe does not answer, and then have their effect', async () => {
-    const { sessionId } = await till.open('pro');
+    const { sessionId } = await fixture.open('pro');
     const event = stripe.event('checkout.session.completed', stripe.pay(sessionId ?? ''));
     stripe.faults.push(503, 503, 503);
     await expect(receive(event)).rejects.toMatchObject({ code: 'overloaded' });
-    expect(till.plan()).toBe('free');
+    expect(fixture.plan()).toBe('free');
     await receive(event);
-    expect(till.plan()).toBe('pro');
+    expect(fixture.plan()).toBe('pro');
   });
 });
 
 describe('a subscription', () => {
-  it('is changed, canceled and resumed at Stripe first, and told once', async () => {
+  it('is changed, canceled and resumed at Stripe first, and emitted once', async () => {
     const subscription = await subscribed();
-    await till.billing.change(1, { plan: 'business' });
+    await fixture.billing.change(1, { plan: 'business' });
     expect(subscription.items.data[0]?.price.id).toBe('price_business_month');
-    expect([till.plan(), record()?.price.amount]).toEqual(['business', 99]);
-    await till.billing.cancel(1, 'Moving');
+    expect([fixture.plan(), record()?.price.amount]).toEqual(['business', 99]);
+    await fixture.billing.cancel(1, 'Moving');
     expect(subscription).toMatchObject({
       cancel_at_period_end: true,
       cancellation_details: { comment: 'Moving' },
     });
     await send('customer.subscription.updated', subscription);
     expect(record()).toMatchObject({ state: 'canceling', reason: 'Moving' });
-    await till.billing.resume(1, () => undefined);
+    await fixture.billing.resume(1, () => undefined);
     await send('customer.subscription.updated', subscription);
     expect(subscription.cancel_at_period_end).toBe(false);
     expect([record()?.state, kinds()]).toEqual(['active', ['created', 'updated', 'canceled']]);
@@ -240,33 +245,33 @@ describe('a subscription', () => {
 
   it('canceled to a date of the portal’s own is over then, and can be resumed before', async () => {
     const subscription = await subscribed();
-    const endMs = till.office.clock.now() + 10 * dayMs;
+    const endMs = fixture.workspaces.clock.now() + 10 * dayMs;
     subscription.cancel_at = Math.floor(endMs / 1_000);
     await send('customer.subscription.updated', subscription);
     expect(record()).toMatchObject({ state: 'canceling', reason: 'unspecified' });
     expect(record()?.effectiveAtMs).toBe(subscription.cancel_at * 1_000);
-    await till.billing.resume(1, () => undefined);
+    await fixture.billing.resume(1, () => undefined);
     expect([record()?.state, subscription.cancel_at]).toEqual(['active', null]);
     subscription.cancel_at = Math.floor(endMs / 1_000);
     await send('customer.subscription.updated', subscription);
     subscription.cancel_at += 86_400;
     await send('customer.subscription.updated', subscription);
-    till.office.clock.set(endMs + 1_000);
-    await till.billing.tick();
-    expect(till.plan()).toBe('pro');
-    till.office.clock.set(endMs + dayMs);
-    await till.billing.tick();
-    expect([till.plan(), kinds()]).toEqual([
+    fixture.workspaces.clock.set(endMs + 1_000);
+    await fixture.billing.tick();
+    expect(fixture.plan()).toBe('pro');
+    fixture.workspaces.clock.set(endMs + dayMs);
+    await fixture.billing.tick();
+    expect([fixture.plan(), kinds()]).toEqual([
       'free',
       ['created', 'canceled', 'canceled', 'canceled'],
     ]);
   });
 
-  it('is told once when the message overtakes the answer', async () => {
+  it('is emitted once when the message overtakes the answer', async () => {
     const subscription = await subscribed();
     const canceled = structuredClone(subscription);
     await Promise.all([
-      till.billing.cancel(1, 'Moving'),
+      fixture.billing.cancel(1, 'Moving'),
       receive(stripe.event('customer.subscription.updated', canceled)),
       receive(stripe.event('customer.subscription.updated', canceled)),
     ]);
@@ -276,13 +281,13 @@ describe('a subscription', () => {
   it('keeps plan and record when Stripe declines', async () => {
     await subscribed();
     stripe.faults.push(402);
-    await expect(till.billing.change(1, { plan: 'business' })).rejects.toThrow(/was declined/);
-    expect([till.plan(), kinds()]).toEqual(['pro', ['created']]);
+    await expect(fixture.billing.change(1, { plan: 'business' })).rejects.toThrow(/was declined/);
+    expect([fixture.plan(), kinds()]).toEqual(['pro', ['created']]);
   });
 
   it('follows what the customer does in the portal', async () => {
     const subscription = await subscribed();
-    expect(await till.billing.portalUrl(1)).toContain(subscription.customer);
+    expect(await fixture.billing.portalUrl(1)).toContain(subscription.customer);
     const [item] = subscription.items.data;
     if (item !== undefined)
       item.price = { id: 'price_pro_year', currency: 'eur', unit_amount: 29_000 };
@@ -297,8 +302,8 @@ describe('a subscription', () => {
     const subscription = await subscribed();
     subscription.status = 'past_due';
     await send('invoice.payment_failed', subscription);
-    expect([record()?.state, till.plan()]).toEqual(['past_due', 'pro']);
-    await expect(till.billing.change(1, { plan: 'business' })).rejects.toThrow(/payment is due/);
+    expect([record()?.state, fixture.plan()]).toEqual(['past_due', 'pro']);
+    await expect(fixture.billing.change(1, { plan: 'business' })).rejects.toThrow(/payment is due/);
     subscription.status = 'active';
     await send('customer.subscription.updated', subscription);
     expect(record()?.state).toBe('active');
@@ -307,31 +312,31 @@ describe('a subscription', () => {
     subscription.status = 'unpaid';
     subscription.cancellation_details.reason = 'payment_failed';
     await send('customer.subscription.updated', subscription);
-    expect([record()?.state, till.plan()]).toEqual(['none', 'free']);
-    expect(till.told().at(-1)?.data).toMatchObject({ reason: 'payment_failed' });
+    expect([record()?.state, fixture.plan()]).toEqual(['none', 'free']);
+    expect(fixture.emitted().at(-1)?.data).toMatchObject({ reason: 'payment_failed' });
   });
 
   it('ends at effectiveAt by our clock, whether Stripe says so or not, and not twice', async () => {
     const subscription = await subscribed();
-    await till.billing.cancel(1, undefined);
-    till.office.clock.set(record()?.effectiveAtMs ?? 0);
-    await till.billing.tick();
-    expect(till.plan()).toBe('free');
+    await fixture.billing.cancel(1, undefined);
+    fixture.workspaces.clock.set(record()?.effectiveAtMs ?? 0);
+    await fixture.billing.tick();
+    expect(fixture.plan()).toBe('free');
     await send('customer.subscription.updated', subscription);
     subscription.status = 'canceled';
     await send('customer.subscription.deleted', subscription);
-    expect([till.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
+    expect([fixture.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
   });
 
   it('goes on after its period when the message was lost: Stripe is asked', async () => {
     const subscription = await subscribed();
     const [item] = subscription.items.data;
     const endMs = (item?.current_period_end ?? 0) * 1_000;
-    till.office.clock.set(endMs);
+    fixture.workspaces.clock.set(endMs);
     stripe.faults.push(500, 500, 500);
-    await till.billing.tick();
-    await till.billing.refreshed();
-    expect([record()?.state, till.plan(), till.due()[0]?.[0]]).toEqual([
+    await fixture.billing.tick();
+    await fixture.billing.refreshed();
+    expect([record()?.state, fixture.plan(), fixture.due()[0]?.[0]]).toEqual([
       'active',
       'pro',
       endMs + 3_600_000,
@@ -340,15 +345,15 @@ describe('a subscription', () => {
       item.current_period_start = item.current_period_end;
       item.current_period_end += 30 * 86_400;
     }
-    till.office.clock.move(3_600_000);
-    await till.billing.tick();
-    await till.billing.refreshed();
-    expect([record()?.periodEndMs, till.plan()]).toEqual([endMs + 30 * dayMs, 'pro']);
+    fixture.workspaces.clock.move(3_600_000);
+    await fixture.billing.tick();
+    await fixture.billing.refreshed();
+    expect([record()?.periodEndMs, fixture.plan()]).toEqual([endMs + 30 * dayMs, 'pro']);
     subscription.status = 'canceled';
-    till.office.clock.move(31 * dayMs);
-    await till.billing.tick();
-    await till.billing.refreshed();
-    expect([till.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
+    fixture.workspaces.clock.move(31 * dayMs);
+    await fixture.billing.tick();
+    await fixture.billing.refreshed();
+    expect([fixture.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
   });
 
   it('of a price that the catalogue lacks keeps its plan, and the log says so', async () => {
@@ -356,18 +361,18 @@ describe('a subscription', () => {
     const [item] = subscription.items.data;
     if (item !== undefined) item.price = { id: 'price_odd', currency: 'eur', unit_amount: 1 };
     await send('customer.subscription.updated', subscription);
-    expect([till.plan(), kinds()]).toEqual(['pro', ['created']]);
-    expect(till.logLines.join('')).toContain('billing.stripe.prices');
+    expect([fixture.plan(), kinds()]).toEqual(['pro', ['created']]);
+    expect(fixture.logLines.join('')).toContain('billing.stripe.prices');
   });
 });
 
 it('never logs the key, the secret or a signature', async () => {
   const subscription = await subscribed();
   stripe.faults.push(500, 500, 500);
-  await expect(till.billing.change(1, { plan: 'business' })).rejects.toThrow();
+  await expect(fixture.billing.change(1, { plan: 'business' })).rejects.toThrow();
   const event = stripe.event('customer.subscription.updated', subscription);
   await expect(receive({ ...event, body: `${event.body} ` })).rejects.toThrow();
-  const text = [...till.logLines, ...providerLog].join('');
+  const text = [...fixture.logLines, ...providerLog].join('');
   expect(text).toContain('the payment provider refused a request');
   for (const secret of [secretKey, webhookSecret, event.signature]) {
     expect(text).not.toContain(secret);

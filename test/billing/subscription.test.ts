@@ -5,7 +5,7 @@ import { addMonths, periodAt } from '../../src/billing/period.ts';
 import { subscriptionEvents, transition, transitions } from '../../src/billing/subscription.ts';
 import { billingIntervals, subscriptionStates } from '../../src/model/billing.ts';
 import { dayMs } from '../../src/model/day.ts';
-import { openTill } from './billing-fixture.ts';
+import { openBillingFixture } from './billing-fixture.ts';
 
 describe('transitions', () => {
   it('decides every cell, and refuses no fact', () => {
@@ -94,33 +94,33 @@ describe('a random life', () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(acts, async (life) => {
-          const till = await openTill();
-          const { workspaceNo } = till.actor;
+          const fixture = await openBillingFixture();
+          const { workspaceNo } = fixture.actor;
           for (const act of life) {
             const work = {
-              subscribe: () => till.subscribe('pro'),
-              cancel: () => till.billing.cancel(workspaceNo, undefined),
-              resume: () => till.billing.resume(workspaceNo, () => undefined),
+              subscribe: () => fixture.subscribe('pro'),
+              cancel: () => fixture.billing.cancel(workspaceNo, undefined),
+              resume: () => fixture.billing.resume(workspaceNo, () => undefined),
               change: () =>
-                till.billing.change(workspaceNo, {
-                  plan: till.plan() === 'pro' ? 'business' : 'pro',
+                fixture.billing.change(workspaceNo, {
+                  plan: fixture.plan() === 'pro' ? 'business' : 'pro',
                 }),
-              wait: async () => till.office.clock.move(17 * dayMs),
-              back: async () => till.office.clock.move(-dayMs),
-              restart: () => till.restart(),
-              tick: () => till.billing.tick(),
+              wait: async () => fixture.workspaces.clock.move(17 * dayMs),
+              back: async () => fixture.workspaces.clock.move(-dayMs),
+              restart: () => fixture.restart(),
+              tick: () => fixture.billing.tick(),
             }[act];
             await Promise.resolve(work()).catch((error: Error) => {
               expect(error.message).toMatch(/^Cannot /);
             });
-            const { subscription } = till.billing.status(workspaceNo);
+            const { subscription } = fixture.billing.status(workspaceNo);
             const state = subscription?.state ?? 'none';
-            expect(till.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
-            expect(till.due()).toEqual(
+            expect(fixture.plan()).toBe(state === 'none' ? 'free' : subscription?.plan);
+            expect(fixture.due()).toEqual(
               state === 'none' ? [] : [[subscription?.dueMs, workspaceNo]],
             );
             const count = (kind: string): number =>
-              till.told().filter(({ event }) => event === `subscription.${kind}`).length;
+              fixture.emitted().filter(({ event }) => event === `subscription.${kind}`).length;
             const isLive = state === 'active' || state === 'past_due';
             expect(count('created') - count('canceled')).toBeLessThanOrEqual(isLive ? 1 : 0);
           }

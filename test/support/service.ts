@@ -251,7 +251,14 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
     scansOf: (codeNo) => report.lifetimeScans(codeNo),
     designs: drawn.designs,
   });
-  const workspaces = openWorkspaceServices({ store, ids, clock, randomBytes, dataDir });
+  const workspaces = openWorkspaceServices({
+    store,
+    ids,
+    clock,
+    randomBytes,
+    dataDir,
+    passwordCostLog2: 4,
+  });
   return { clock, ids, store, outbox, codes, drawn, workspaces, report, links };
 }
 
@@ -289,7 +296,7 @@ async function openApi(
     ids,
     clock,
     randomBytes,
-    cipher: workspaces.seal,
+    cipher: workspaces.cipher,
     log,
     metrics,
   });

@@ -32,8 +32,8 @@ function openEndpoints() {
       clock,
       randomBytes: getRandomValues,
       cipher: {
-        close: (text) => `${state.prefix}${Buffer.from(text).toString('hex')}`,
-        open: (sealed) => {
+        encrypt: (text) => `${state.prefix}${Buffer.from(text).toString('hex')}`,
+        decrypt: (sealed) => {
           state.decrypted += 1;
           if (!sealed.startsWith(state.prefix)) return undefined;
           return Buffer.from(sealed.slice(state.prefix.length), 'hex').toString();

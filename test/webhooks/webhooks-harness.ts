@@ -246,7 +246,7 @@ function partsOf(harness: Harness, settings: HarnessSettings): WebhooksOptions {
     steady: time,
     randomBytes: getRandomValues,
     random: () => 0.5,
-    cipher: { close: (text) => text, open: (text) => text },
+    cipher: { encrypt: (text) => text, decrypt: (text) => text },
     settings: {
       threads: 1,
       retryDelaysMs: delaysMs,

@@ -1,11 +1,12 @@
 import { createSecretKey, getRandomValues } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import {
   Idempotency,
   requestFingerprint,
   type KeptAnswer,
 } from '../../src/workspaces/idempotency.ts';
-import { SecretCipher } from '../../src/workspaces/encryption.ts';
+import { SecretCipher } from '../../src/workspaces/secret-cipher.ts';
 import { actor, openDesk } from '../codes/codes-fixture.ts';
 import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
 
@@ -17,7 +18,7 @@ const answer = (body: string, status = 201): KeptAnswer => ({
 const day = 86_400_000;
 
 const secret = createSecretKey(Buffer.alloc(32, 7));
-const seal = new SecretCipher(() => secret, getRandomValues);
+const cipher = new SecretCipher(() => secret, getRandomValues);
 
 function openIdempotency() {
   const temporary = temporaryManagement();
@@ -26,7 +27,7 @@ function openIdempotency() {
   const work = async (): Promise<KeptAnswer> => {
     made++;
     const body = `thing ${made}`;
-    await new Promise((resume) => setTimeout(resume, 5));
+    await nextTurn();
     return answer(body);
   };
   return {
@@ -34,7 +35,7 @@ function openIdempotency() {
     clock,
     work,
     made: () => made,
-    keys: new Idempotency(temporary.store, clock, seal),
+    keys: new Idempotency(temporary.store, clock, cipher),
   };
 }
 
@@ -50,7 +51,7 @@ describe('run', () => {
       replayed: true,
     });
     await temporary.reopen();
-    const reopened = new Idempotency(temporary.store, clock, seal);
+    const reopened = new Idempotency(temporary.store, clock, cipher);
     expect(await reopened.run(1, 'k', 'f', work)).toEqual({
       answer: answer('thing 1'),
       replayed: true,
@@ -104,10 +105,10 @@ describe('run', () => {
     expect(await run(201, 'c')).toBe(false);
   });
 
-  test('who waits for one that fails works itself', async () => {
+  test('a request that waits for one that fails works itself', async () => {
     const { work, made, keys } = openIdempotency();
     const fails = async (): Promise<KeptAnswer> => {
-      await new Promise((resume) => setTimeout(resume, 5));
+      await nextTurn();
       throw new Error('broken');
     };
     const first = expect(keys.run(1, 'k', 'f', fails)).rejects.toThrow('broken');
@@ -117,18 +118,18 @@ describe('run', () => {
     expect(new Set(others.map(({ replayed }) => replayed))).toEqual(new Set([false, true]));
   });
 
-  test('an answer is over after 24 hours and is swept; a new one under the key stays', async () => {
+  test('an answer is over after 24 hours and is removed; a new one under the key stays', async () => {
     const { temporary, clock, work, made, keys } = openIdempotency();
     await keys.run(1, 'k', 'f', work);
     await keys.run(1, 'l', 'f', work);
     clock.move(day - 1);
-    expect(await keys.sweep()).toBe(0);
+    expect(await keys.expire()).toBe(0);
     expect((await keys.run(1, 'k', 'f', work)).replayed).toBe(true);
     clock.move(1);
     expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(false);
     expect(made()).toBe(3);
     clock.move(1);
-    expect([await keys.sweep(1), await keys.sweep(), await keys.sweep()]).toEqual([1, 1, 0]);
+    expect([await keys.expire(1), await keys.expire(), await keys.expire()]).toEqual([1, 1, 0]);
     expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(true);
     expect(temporary.store.idempotency.count({})).toBe(1);
   });
@@ -146,7 +147,7 @@ describe('run', () => {
 test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
   const desk = openDesk();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
-    const keys = new Idempotency(desk.temporary.store, desk.clock, seal);
+    const keys = new Idempotency(desk.temporary.store, desk.clock, cipher);
     const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
       const made = await desk.book.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
@@ -178,15 +179,15 @@ test('requestFingerprint tells method, path and body apart', () => {
   expect(new Set(prints).size).toBe(4);
 });
 
-test('a kept answer rests sealed, and another secret opens nothing', async () => {
+test('a kept answer is stored encrypted, and another secret decrypts nothing', () => {
   const text = '{"key":"a secret"}';
-  const sealed = seal.close(text);
-  expect(sealed).not.toContain(Buffer.from(text).toString('base64url').slice(4, 12));
-  expect(seal.open(sealed)).toBe(text);
+  const encrypted = cipher.encrypt(text);
+  expect(encrypted).not.toContain(Buffer.from(text).toString('base64url').slice(4, 12));
+  expect(cipher.decrypt(encrypted)).toBe(text);
   const other = new SecretCipher(() => createSecretKey(Buffer.alloc(32, 8)), getRandomValues);
-  expect(other.open(sealed)).toBeUndefined();
-  const changed = `${sealed.slice(0, -4)}AAAA`;
-  expect([seal.open(changed), seal.open(text), seal.open('sealed.AA')]).toEqual([
+  expect(other.decrypt(encrypted)).toBeUndefined();
+  const changed = `${encrypted.slice(0, -4)}AAAA`;
+  expect([cipher.decrypt(changed), cipher.decrypt(text), cipher.decrypt('sealed.AA')]).toEqual([
     undefined,
     undefined,
     undefined,

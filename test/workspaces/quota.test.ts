@@ -104,15 +104,10 @@ describe('Quota', () => {
     await next.close();
   });
 
-  test('the counts are on disk within 100 ms or so, without anybody asking', async () => {
+  test('the counts are written by themselves', async () => {
     const { temporary, quota } = openQuota();
     quota.take(1, { perMinute: 10, perDay: 25 });
-    const deadlineMs = performance.now() + 20_000;
-    while (temporary.store.quota.get(1) === undefined) {
-      if (performance.now() > deadlineMs) throw new Error('not written');
-      await new Promise((resume) => setTimeout(resume, 20));
-    }
-    expect(temporary.store.quota.get(1)?.days[0]?.[1]).toBe(1);
+    await expect.poll(() => temporary.store.quota.get(1)?.days[0]?.[1]).toBe(1);
   });
 
   test('no step of the clock lets more than the limit into one window', () => {
@@ -156,8 +151,8 @@ describe('Quota', () => {
       quota.take(no, limits);
       if (no % 20_000 === 0) await quota.flush();
     }
-    expect(quota.look(1, limits).remaining).toBe(4);
-    expect(quota.look(60_000, limits).remaining).toBe(4);
+    expect(quota.peek(1, limits).remaining).toBe(4);
+    expect(quota.peek(60_000, limits).remaining).toBe(4);
   });
 });
 

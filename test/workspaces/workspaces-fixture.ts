@@ -1,4 +1,4 @@
-/** The workspace services on a real store, with a first workspace. */
+/** The workspace services on a real store, with a first workspace and cheap password hashes. */
 import { getRandomValues } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
@@ -11,7 +11,7 @@ import {
   type TemporaryManagement,
 } from '../store/temporary-management.ts';
 
-export interface Office {
+export interface WorkspacesFixture {
   readonly temporary: TemporaryManagement;
   readonly clock: HandClock;
   readonly first: Bootstrapped;
@@ -19,7 +19,7 @@ export interface Office {
   restart(): Promise<void>;
 }
 
-export async function openOffice(plan: Plan = 'free'): Promise<Office> {
+export async function openWorkspacesFixture(plan: Plan = 'free'): Promise<WorkspacesFixture> {
   const temporary = temporaryManagement();
   const clock = new HandClock();
   const open = (): WorkspaceServices =>
@@ -29,6 +29,7 @@ export async function openOffice(plan: Plan = 'free'): Promise<Office> {
       clock,
       randomBytes: getRandomValues,
       dataDir: temporary.folder,
+      passwordCostLog2: 4,
     });
   const services = open();
   const first = await services.workspaces.bootstrap({
@@ -38,17 +39,17 @@ export async function openOffice(plan: Plan = 'free'): Promise<Office> {
   });
   if (first === undefined)
     throw new Error('Cannot make the first workspace, expected an empty store');
-  const office: Office = {
+  const fixture: WorkspacesFixture = {
     temporary,
     clock,
     first,
     services,
     async restart() {
-      await office.services.close();
+      await fixture.services.close();
       await temporary.reopen();
-      office.services = open();
+      fixture.services = open();
     },
   };
-  onTestFinished(async () => await office.services.close());
-  return office;
+  onTestFinished(async () => await fixture.services.close());
+  return fixture;
 }

@@ -2,14 +2,13 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSigningKeys } from '../../src/workspaces/signing-keys.ts';
-import { hashPassword, passwordMatches } from '../../src/workspaces/passwords.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { openOffice } from './workspaces-fixture.ts';
+import { openWorkspacesFixture } from './workspaces-fixture.ts';
 
 describe('bootstrap', () => {
   test('makes workspace, owner and key, once', async () => {
-    const office = await openOffice('enterprise');
-    const { first, services } = office;
+    const fixture = await openWorkspacesFixture('enterprise');
+    const { first, services } = fixture;
     expect(first.workspace).toMatchObject({ no: 1, plan: 'enterprise' });
     expect(first.password).toMatch(/^[A-Za-z0-9_-]{24}$/);
     const { actor, limits } = await services.keys.verify(first.apiKey);
@@ -23,18 +22,18 @@ describe('bootstrap', () => {
     expect(limits).toEqual({ perMinute: 600, perDay: undefined });
     const again = { email: 'other@example.com', password: 'x', plan: 'free' } as const;
     expect(await services.workspaces.bootstrap(again)).toBeUndefined();
-    await office.restart();
-    expect(await office.services.workspaces.bootstrap(again)).toBeUndefined();
-    expect(office.services.workspaces.findById(first.workspace.id)?.no).toBe(1);
-    expect([...office.services.workspaces.all()]).toHaveLength(1);
-    expect(office.services.users.firstOwner(1)?.id).toBe(first.user.id);
+    await fixture.restart();
+    expect(await fixture.services.workspaces.bootstrap(again)).toBeUndefined();
+    expect(fixture.services.workspaces.findById(first.workspace.id)?.no).toBe(1);
+    expect([...fixture.services.workspaces.all()]).toHaveLength(1);
+    expect(fixture.services.users.firstOwner(1)?.id).toBe(first.user.id);
   });
 
   test('keeps neither the password nor the token', async () => {
-    const office = await openOffice();
-    const { password, apiKey } = office.first;
-    await office.restart();
-    const bytes = readFileSync(join(office.temporary.folder, 'management.mdb'));
+    const fixture = await openWorkspacesFixture();
+    const { password, apiKey } = fixture.first;
+    await fixture.restart();
+    const bytes = readFileSync(join(fixture.temporary.folder, 'management.mdb'));
     expect(bytes.includes(password)).toBe(false);
     expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
   });
@@ -42,7 +41,7 @@ describe('bootstrap', () => {
 
 describe('users', () => {
   test('sign in by e-mail in any case and their own password', async () => {
-    const { services, first } = await openOffice();
+    const { services, first } = await openWorkspacesFixture();
     const { users } = services;
     expect((await users.authenticate('jane@EXAMPLE.com', first.password))?.id).toBe(first.user.id);
     expect(await users.authenticate('jane@example.com', `${first.password}x`)).toBeUndefined();
@@ -50,7 +49,7 @@ describe('users', () => {
   });
 
   test('an e-mail belongs to one user, however it is written and raced for', async () => {
-    const { services } = await openOffice();
+    const { services } = await openWorkspacesFixture();
     const name = 'Zoë';
     const emails = ['zoe\u0308@example.com', 'ZO\u00cb@example.com', 'zo\u00eb@example.com'];
     const made = await Promise.allSettled(
@@ -63,7 +62,7 @@ describe('users', () => {
   });
 
   test('have bounded names, e-mails and passwords', async () => {
-    const { services, first } = await openOffice();
+    const { services, first } = await openWorkspacesFixture();
     const refused = { code: 'validation_failed' };
     const user = { email: 'a@b.example', name: 'A' };
     const long = 'x'.repeat(300);
@@ -79,14 +78,14 @@ describe('users', () => {
   });
 
   test('need a workspace', async () => {
-    const { services } = await openOffice();
+    const { services } = await openWorkspacesFixture();
     const work = services.users.create(9, 'viewer', { email: 'a@b.example', name: 'A' });
     await expect(work).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 test('setPlan holds from the next request, an override replaces the numbers', async () => {
-  const { services, first } = await openOffice('free');
+  const { services, first } = await openWorkspacesFixture('free');
   const limits = async (): Promise<object> => (await services.keys.verify(first.apiKey)).limits;
   expect(await limits()).toEqual({ perMinute: 20, perDay: 1_000 });
   await services.workspaces.setPlan(1, 'pro');
@@ -95,19 +94,6 @@ test('setPlan holds from the next request, an override replaces the numbers', as
   expect(await limits()).toEqual({ perMinute: 5_000, perDay: 7 });
   await services.workspaces.setPlan(1, 'enterprise');
   expect(await limits()).toEqual({ perMinute: 600, perDay: undefined });
-});
-
-describe('passwords', () => {
-  test('have their parameters and salt in the hash', async () => {
-    const hash = await hashPassword('pässword', (bytes) => bytes.fill(7));
-    expect(hash).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
-    expect(await passwordMatches('pa\u0308ssword', hash)).toBe(true);
-    expect(await passwordMatches('passwort', hash)).toBe(false);
-    const cheap = 'scrypt$4$8$1$BwcHBwcHBwcHBwcHBwcHBw$' + 'A'.repeat(43);
-    expect(await passwordMatches('x', cheap)).toBe(false);
-    await expect(passwordMatches('x', hash.replace('$15$', '$30$'))).rejects.toThrow('cost');
-    await expect(passwordMatches('x', 'plain')).rejects.toThrow('another form');
-  });
 });
 
 describe('signing keys', () => {

@@ -21,9 +21,9 @@ const decryptedMax = 10_000;
 
 /** Encrypts them at rest: the workspaces' SecretCipher, handed in. */
 export interface Cipher {
-  close(text: string): string;
+  encrypt(text: string): string;
   /** Undefined for what was encrypted with another key. */
-  open(sealed: string): string | undefined;
+  decrypt(encrypted: string): string | undefined;
 }
 
 type StoredSecrets = readonly EndpointSecret[];
@@ -42,7 +42,7 @@ export class Secrets {
   create(): { readonly secret: string; readonly sealed: string } {
     const bytes = Buffer.from(this.#randomBytes(new Uint8Array(secretBytes)));
     const secret = prefix + bytes.toString('base64');
-    return { secret, sealed: this.#cipher.close(secret) };
+    return { secret, sealed: this.#cipher.encrypt(secret) };
   }
 
   /** Those that sign now, newest first; without those encrypted with another key (a lost key file). */
@@ -53,7 +53,7 @@ export class Secrets {
   #decrypt(sealed: string): string | undefined {
     const known = this.#decrypted.get(sealed);
     if (known !== undefined) return known;
-    const secret = this.#cipher.open(sealed);
+    const secret = this.#cipher.decrypt(sealed);
     if (secret !== undefined) this.#decrypted.set(sealed, secret);
     return secret;
   }

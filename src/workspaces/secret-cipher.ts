@@ -1,7 +1,7 @@
 /**
- * Kept answers may hold a secret that was shown once (an API key, an invite's link): they rest encrypted,
- * AES-256-GCM under a key derived from the oldest signing secret, which rotation keeps. The store alone,
- * or a backup of it without `signing-keys.json`, gives none of them away.
+ * Encrypts secrets that are stored: answers that hold an API key or an invite's link, and the secrets of
+ * webhook endpoints. AES-256-GCM under a key derived from the oldest signing secret, which rotation keeps:
+ * the store alone, or a backup of it without `signing-keys.json`, gives none of them away.
  *
  *   "sealed." base64url( iv, 12 bytes | tag, 16 bytes | ciphertext )
  */
@@ -24,17 +24,17 @@ export class SecretCipher {
     this.#randomBytes = randomBytes;
   }
 
-  close(text: string): string {
+  encrypt(text: string): string {
     const iv = this.#randomBytes(new Uint8Array(ivBytes));
     const cipher = createCipheriv(algorithm, this.#derived(), iv);
-    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-    return prefix + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+    const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return prefix + Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString('base64url');
   }
 
-  /** Undefined for what another secret has sealed, or nobody. */
-  open(sealed: string): string | undefined {
-    if (!sealed.startsWith(prefix)) return undefined;
-    const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url');
+  /** Undefined for what was encrypted with another secret, or not at all. */
+  decrypt(encrypted: string): string | undefined {
+    if (!encrypted.startsWith(prefix)) return undefined;
+    const bytes = Buffer.from(encrypted.slice(prefix.length), 'base64url');
     const head = ivBytes + tagBytes;
     if (bytes.length < head) return undefined;
     const options = { authTagLength: tagBytes };

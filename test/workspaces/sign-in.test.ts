@@ -1,0 +1,72 @@
+/** Password hashes, the bound on how many run, and the waits after wrong passwords. */
+import { describe, expect, test } from 'vitest';
+import { Passwords, passwordMatches } from '../../src/workspaces/passwords.ts';
+import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
+import { HandClock } from '../store/temporary-management.ts';
+
+describe('passwords', () => {
+  const randomBytes = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
+
+  test('have their parameters and salt in the hash', async () => {
+    const hash = await new Passwords({ randomBytes }).hash('pässword');
+    expect(hash).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
+    expect(await passwordMatches('pa\u0308ssword', hash)).toBe(true);
+    const cheap = 'scrypt$4$8$1$BwcHBwcHBwcHBwcHBwcHBw$' + 'A'.repeat(43);
+    expect(await passwordMatches('x', cheap)).toBe(false);
+    await expect(passwordMatches('x', hash.replace('$15$', '$30$'))).rejects.toThrow('cost');
+    await expect(passwordMatches('x', 'plain')).rejects.toThrow('another form');
+  });
+
+  test('are hashed two at a time; 32 wait, the rest is refused', async () => {
+    const passwords = new Passwords({ randomBytes, costLog2: 4 });
+    const all = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, at) => passwords.hash(`password ${at}`)),
+    );
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(34);
+    const refused = { status: 'rejected', reason: { code: 'overloaded', retryAfterSeconds: 5 } };
+    expect(all.at(-1)).toMatchObject(refused);
+    expect(await passwordMatches('password', await passwords.hash('password'))).toBe(true);
+    expect(await passwordMatches('passwort', await passwords.hash('password'))).toBe(false);
+  });
+});
+
+describe('SignInThrottle', () => {
+  const attempt = (throttle: SignInThrottle, account: string, address: string): number => {
+    try {
+      throttle.begin(account, address);
+      return 0;
+    } catch (error) {
+      return error instanceof Error && 'retryAfterSeconds' in error
+        ? Number(error.retryAfterSeconds)
+        : -1;
+    }
+  };
+
+  test('doubles the wait with each failure, up to its bound', () => {
+    const clock = new HandClock();
+    const throttle = new SignInThrottle(clock);
+    const waits: number[] = [];
+    for (let tries = 0; tries < 14; tries += 1) {
+      attempt(throttle, 'a', `192.0.2.${tries}`);
+      const waitSeconds = attempt(throttle, 'a', '198.51.100.1');
+      waits.push(waitSeconds);
+      clock.move(waitSeconds * 1_000);
+    }
+    expect(waits.at(-1)).toBe(60);
+    expect(waits.filter((wait, at) => at > 0 && wait < (waits[at - 1] ?? 0))).toEqual([]);
+  });
+
+  test('is per address too, forgives a success, forgets after an hour, and is bounded', () => {
+    const clock = new HandClock();
+    const throttle = new SignInThrottle(clock, 100);
+    for (let tries = 0; tries < 20; tries += 1) attempt(throttle, `u${tries}`, '192.0.2.1');
+    expect(attempt(throttle, 'fresh', '192.0.2.1')).toBeGreaterThan(0);
+    expect(attempt(throttle, 'fresh', '192.0.2.2')).toBe(0);
+    for (let tries = 0; tries < 30; tries += 1) throttle.begin('good', '192.0.2.3').succeed();
+    clock.move(3_600_000);
+    expect(attempt(throttle, 'fresh', '192.0.2.1')).toBe(0);
+    for (let tries = 0; tries < 1_000; tries += 1)
+      attempt(throttle, `n${tries}`, `10.0.${tries >> 8}.${tries & 255}`);
+    expect(attempt(throttle, 'last', '192.0.2.9')).toBe(0);
+  });
+});
