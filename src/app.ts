@@ -32,8 +32,9 @@ import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer } from './http/server.ts';
+import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
-import { openImages } from './images/image-service.ts';
+import { type Images, openImages } from './images/image-service.ts';
 import { createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import type { InviteMailer } from './mail/invite-letter.ts';
@@ -44,7 +45,7 @@ import { DashboardFiles } from './http/dashboard-files.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { ScanReport } from './scans/report/report.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
-import { openManagement } from './store/management/management.ts';
+import { type Management, openManagement } from './store/management/management.ts';
 import { openScanStore } from './store/scans/scans.ts';
 import { systemClock } from './system-clock.ts';
 import { checkHealth } from './telemetry/health.ts';
@@ -195,17 +196,11 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   codes.links.loadLimited();
   follower.start();
   await openRedirects();
-  const images = openImages({
-    ...config.images,
-    shortUrlBase: config.shortUrlBase,
-    threads: threadCounts(config).pool,
-    store: management,
-    clock: systemClock,
-    dataDir: folder.path,
-  });
-  closers.push(() => images.close());
-  const { deliveryFile } = folder;
-  return { ...rooms, scans, links, report, codes, threads, images, bootstrapped, deliveryFile };
+  const images = openImageServices(config, folder, management, closers);
+  const committed = [management.environment.committed, threads.shards.committed];
+  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
+  const running = { scans, links, report, codes, threads, images, imageCache, committed };
+  return { ...rooms, ...running, bootstrapped, deliveryFile: folder.deliveryFile };
 }
 
 /** What tells scanners apart, and where they are. */
@@ -213,6 +208,24 @@ function openVisitor(config: Config, log: Logger, folder: DataFolder) {
   const geo = loadGeoFiles(config.geo);
   for (const warning of geo.warnings) log.warn(warning);
   return { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
+}
+
+function openImageServices(
+  config: Config,
+  folder: DataFolder,
+  store: Management,
+  closers: Closers,
+): Images {
+  const images = openImages({
+    ...config.images,
+    shortUrlBase: config.shortUrlBase,
+    threads: threadCounts(config).pool,
+    store,
+    clock: systemClock,
+    dataDir: folder.path,
+  });
+  closers.push(() => images.close());
+  return images;
 }
 
 async function assemble(
@@ -223,21 +236,21 @@ async function assemble(
   close: () => Promise<void>,
 ): Promise<App> {
   const engine = await openEngine(config, log, folder, closers);
-  const { management, outbox, ids, services, links, report, codes, threads, images } = engine;
+  const { bootstrapped, outbox, ids, services, links, report, codes, threads, images } = engine;
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
   const webhooks = startWebhooks({ ...engine, config, log, metrics });
   closers.push(() => webhooks.close());
   registerEngineMetrics(metrics, { ...engine, webhooks });
-  registerImageMetrics(metrics, images);
+  registerImageMetrics(metrics, engine);
   const billing = await openRunningBilling(config, log, engine, closers);
-  const campaigns = openCampaigns({ ...engine, store: management, clock: systemClock });
+  const campaigns = openCampaigns({ ...engine, store: engine.management, clock: systemClock });
   const retention = startSchedules(engine, campaigns, log, closers);
   const dashboard = DashboardFiles.open(log);
   closers.push(() => dashboard.close());
   let isStopping = false;
-  const watched = { threads, management, webhooks, links: codes.links };
+  const watched = { ...engine, webhooks, links: codes.links };
   const checks = engineChecks({ ...watched, isStopping: () => isStopping });
   const stopping = new Signal();
   const api = createApi({
@@ -253,9 +266,10 @@ async function assemble(
     billing,
     mail: await openMail(config, log, closers),
     report,
-    committed: [management.environment.committed, threads.shards.committed],
+    committed: engine.committed,
     stopping,
     images: images.service,
+    imageCache: engine.imageCache,
     designs: images.designs,
     logos: images.logos,
     health: () => checkHealth(checks),
@@ -282,7 +296,6 @@ async function assemble(
     // Attempts end beside the requests of the API; the room's own closer waits for them.
     void webhooks.stop();
   });
-  const { bootstrapped } = engine;
   return { apiPort: server.port, redirectPort: threads.redirects.port, bootstrapped, close };
 }
 

@@ -1,7 +1,7 @@
 /**
- * One cached image, asked for as often as can be, against a bare uWebSockets.js with a body of its size.
- * In turns; what counts is the ratio within a round. wrk where it is installed: autocannon takes a 200 for
- * a wrong answer, and is slower than what it would measure.
+ * One cached image, requested as often as possible, against a bare uWebSockets.js with a body of its size.
+ * They alternate, and the result is the ratio within a round. It needs wrk: autocannon reports a 200 as a
+ * wrong answer, and is slower than the servers.
  */
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
@@ -37,16 +37,16 @@ export async function measureCachedImage(arena: Arena, load: ImageLoad): Promise
   const bytes = await bytesOf(`http://127.0.0.1:${apiPort}${path}`);
   const bare = await arena.rival('uws-body', [targetOf(1), String(bytes)]);
   const own = { pid: server.pid, port: apiPort };
-  const turns: Array<{ readonly own: Turn; readonly bare: Turn }> = [];
-  for (const one of [own, bare]) await takeTurn(one, path, { ...load, seconds: 1 });
+  const measured: Array<{ readonly own: Measured; readonly bare: Measured }> = [];
+  for (const one of [own, bare]) await measure(one, path, { ...load, seconds: 1 });
   for (let round = 0; round < load.rounds; round++) {
-    turns.push({ own: await takeTurn(own, path, load), bare: await takeTurn(bare, path, load) });
+    measured.push({ own: await measure(own, path, load), bare: await measure(bare, path, load) });
   }
   return {
     bytes,
-    rates: turns.map((turn) => turn.own.rate / turn.bare.rate),
-    ownMicroseconds: median(turns.map((turn) => turn.own.microseconds)),
-    bareMicroseconds: median(turns.map((turn) => turn.bare.microseconds)),
+    rates: measured.map((round) => round.own.rate / round.bare.rate),
+    ownMicroseconds: median(measured.map((round) => round.own.microseconds)),
+    bareMicroseconds: median(measured.map((round) => round.bare.microseconds)),
   };
 }
 
@@ -60,17 +60,17 @@ export function imageCells({ rates, ownMicroseconds, bareMicroseconds, bytes }: 
   ];
 }
 
-interface Turn {
+interface Measured {
   readonly rate: number;
   /** Of the thread that works. */
   readonly microseconds: number;
 }
 
-async function takeTurn(
+async function measure(
   { pid, port }: { readonly pid: number; readonly port: number },
   path: string,
   { generator, seconds }: ImageLoad,
-): Promise<Turn> {
+): Promise<Measured> {
   const requests = createRequests('q.example', [path], 64);
   const before = threadNanoseconds(pid);
   const done = await generator.run({ port, method: 'GET', requests, connections, seconds });

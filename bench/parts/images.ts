@@ -1,7 +1,7 @@
 /**
  * How long does an image take? A plain PNG against the `qrcode` package's own `toBuffer` of the same size,
- * then what designs and formats cost, and the reading back of a design. All on this thread, one after the
- * other in turns; before timing, every PNG must decode to the content.
+ * then designs, formats, and the scannability check. All on this thread, one after the other; before timing,
+ * every PNG must decode to the content.
  */
 import jsqr from 'jsqr';
 import { PNG } from 'pngjs';
@@ -30,21 +30,21 @@ export async function run(options: Length): Promise<PartResult[]> {
   const sizes = options.quick ? [512] : [512, 2048];
   for (const size of sizes) results.push(...(await plain(size, options)));
   for (const size of sizes) {
-    for (const [name, look] of Object.entries({ rounded, gradient: shaded })) {
-      check(await draw({ content, format: 'png', size, look }), size);
-      results.push(await one(`PNG ${size} px, ${name}`, { format: 'png', size, look }, options));
+    for (const [name, style] of Object.entries({ rounded, gradient: shaded })) {
+      check(await draw({ content, format: 'png', size, style }), size);
+      results.push(await one(`PNG ${size} px, ${name}`, { format: 'png', size, style }, options));
     }
   }
   for (const format of ['svg', 'pdf', 'eps', 'webp'] as const) {
     results.push(
       await one(
         `${format.toUpperCase()} 512, rounded`,
-        { format, size: 512, look: rounded },
+        { format, size: 512, style: rounded },
         options,
       ),
     );
   }
-  const scan = () => isScannable({ content, look: rounded });
+  const scan = () => isScannable({ content, style: rounded });
   if (!(await scan())) throw new Error('Cannot time the reading back: it does not read');
   results.push({
     name: 'design read back',
@@ -78,7 +78,7 @@ async function plain(size: number, options: Length): Promise<PartResult[]> {
 
 async function one(
   name: string,
-  image: { readonly format: ImageFormat; readonly size: number; readonly look: Style },
+  image: { readonly format: ImageFormat; readonly size: number; readonly style: Style },
   options: Length,
 ): Promise<PartResult> {
   const make = () => draw({ content, ...image });

@@ -11,7 +11,7 @@
  * cause only the log has.
  */
 import { hash } from 'node:crypto';
-import type { Handler, KeptHeader, Reply, Request } from '../http/request.ts';
+import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
@@ -29,7 +29,6 @@ import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { createOpenApi } from './openapi.ts';
 import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
-import { ReadyImages } from './images/ready-images.ts';
 import { referencePage } from './docs/reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
 import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
@@ -38,8 +37,9 @@ import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
 
 const versionPrefix = '/v1';
+const imagePrefix = '/i/';
 /** Not the dashboard's, whatever a browser asks for below them. */
-const ownPaths = ['/i/', '/docs', '/health/', '/metrics'];
+const ownPaths = [imagePrefix, '/docs', '/health/', '/metrics'];
 /** Upper bounds, in seconds, of the latency histogram: from a cached read to a slow disk. */
 const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -56,7 +56,7 @@ export class ApiServer implements Handler {
   readonly #openApi: Reply;
   readonly #pages: ReadonlyMap<string, Reply>;
   readonly #docsUrl: string;
-  readonly ready: ReadyImages;
+  readonly ready: ReadyAnswers;
   readonly #requests: CounterHandle;
   readonly #latency: HistogramHandle;
 
@@ -76,13 +76,16 @@ export class ApiServer implements Handler {
       ['/docs', referencePage(openApi, routes)],
       ...guidePages({ publicUrl, retryDelaysMs: config.webhooks.retryDelaysMs }),
     ]);
-    const readyImages = new ReadyImages(services.committed);
-    this.ready = readyImages;
+    const { imageCache } = services;
+    this.ready = {
+      prefix: imagePrefix,
+      find: (path, query) => imageCache.find(`${path}?${query}`),
+    };
     metrics.total(
       'quietzone_ready_images_total',
       'Images sent from memory, beside the requests that are counted by route',
       [],
-      () => readyImages.answered,
+      () => imageCache.found,
     );
     this.#requests = metrics.counter(
       'quietzone_api_requests_total',
@@ -142,7 +145,7 @@ export class ApiServer implements Handler {
     const pages = isRead && !isOwn ? await dashboard?.reply(request) : undefined;
     if (pages !== undefined) return { reply: pages, route: 'dashboard' };
     const page = this.#pages.get(path);
-    const isImage = path.startsWith('/i/');
+    const isImage = path.startsWith(imagePrefix);
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
     if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
@@ -154,14 +157,7 @@ export class ApiServer implements Handler {
     if (isHealth) {
       return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
     }
-    const { codes, images } = this.#services;
-    const options = { codes, images, shortUrlBase: config.shortUrlBase };
-    const { generation } = this.ready;
-    const reply = await imageReply(options, request);
-    if (request.method === 'GET') {
-      this.ready.keep(path, request.query, reply, generation);
-    }
-    return { reply, route: 'images' };
+    return { reply: await imageReply(this.#services, request), route: 'images' };
   }
 
   async #versioned(request: Request): Promise<Answered> {

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import type { Reply, Request } from '../http/request.ts';
 import type { ScannabilityCheck } from '../images/design/scannability-check.ts';
 import type { ImageRequest } from '../images/draw/drawing.ts';
+import type { ImageCache } from '../images/image-cache.ts';
 import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';
 import type { Clock } from '../model/clock.ts';
@@ -43,6 +44,7 @@ export interface ApiServices {
   /** Fired once when the service stops: what streams ends. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;
+  readonly imageCache: ImageCache;
   readonly designs: Pick<ScannabilityCheck, 'preview'>;
   readonly logos: Logos;
   readonly health: () => HealthReport;

@@ -1,11 +1,11 @@
 /**
- * Images of many codes as one ZIP, made while it is read: for print shops.
+ * Images of many codes as one ZIP, written while it is read: for print shops.
  *
  *   entries --> drawn a few ahead --> stored (PNG, WebP) or deflated (SVG, PDF, EPS) --> pieces
  *
- * Memory is that of the images drawn ahead, however many are asked for; whoever stops reading stops the
- * drawing. The answer has begun when an image fails, so what could not be drawn is told in a file of the
- * archive. fflate writes no ZIP64: 1,000 images of at most 4 MB stay below its 4 GB.
+ * It takes the memory of the images drawn ahead, however many there are. When the reader stops, drawing
+ * stops. An image may fail when the answer has already begun, so failures are listed in a file of the
+ * archive. fflate writes no ZIP64: 1,000 images of at most 4 MB stay below its limit of 4 GB.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
@@ -14,13 +14,13 @@ import type { ImageRequest } from './draw/drawing.ts';
 
 /** Enough to keep a thread of the pool busy while a piece is sent, and never a queue of its own. */
 const aheadMax = 2;
-/** A full queue is waited for: 100 times 100 ms, the time in which a client gives up. */
+/** Waits for a full queue: 100 times 100 ms, the time in which a client gives up. */
 const [overloadWaitMs, overloadTriesMax] = [100, 100];
 /** Already compressed: deflating them again costs time for nothing. */
 const compressed: ReadonlySet<string> = new Set(['png', 'webp']);
 const nameLengthMax = 60;
 const problemsFile = 'NOT-DRAWN.txt';
-/** Names that Windows keeps for devices, whatever their ending. */
+/** Names that Windows reserves for devices, with any extension. */
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
 export interface ArchiveEntry {
@@ -64,7 +64,7 @@ export async function* archiveImages(
   yield* pieces.splice(0);
 }
 
-/** A file name that every system takes: what a person called it, then what makes it the only one. */
+/** A file name that is valid on every system: the code's name, then `unique`. */
 export function fileName(name: string | undefined, unique: string, ending: string): string {
   const plain = (name ?? '')
     .normalize('NFC')

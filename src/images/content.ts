@@ -1,5 +1,5 @@
 /**
- * What an image says: the text behind the modules.
+ * The text that an image encodes.
  *
  * QR's alphanumeric mode (0-9 A-Z space $ % * + - . / :) needs 5.5 bits a character, bytes need 8.
  * Scheme and host of a URL are case-insensitive, and short codes resolve in any case, so a short URL
@@ -30,9 +30,9 @@ export function imageContent(source: ImageSource, shortUrlBase: string): string 
 }
 
 /**
- * The short URL as it is printed: in upper case when that means the same and pays (all of it fits
- * alphanumeric mode), else as written. A path in the base is somebody else's name space: its case
- * counts, so lower-case letters there keep the whole URL as it is.
+ * The short URL as it is printed: in upper case if that means the same and fits alphanumeric mode, otherwise
+ * as written. The case of a path in the base may matter, so lower-case letters there keep the whole URL as
+ * it is.
  */
 export function printedShortUrl(shortUrlBase: string, shortCode: string): string {
   const url = `${shortUrlBase}/${shortCode}`;

@@ -1,13 +1,13 @@
 /**
- * Drawn images on the disk, for the next start and for what memory has no room for.
+ * Drawn images on disk, for the next start and for images that do not fit into memory.
  *
  *   <folder>/ab/cdef…   64 hexadecimal digits of the image's key, the first two as a folder
  *   file:               | SHA-256 of the image, 32 bytes | image |
  *
- * A cache and no more: whatever goes wrong with it costs a drawing, never an answer. What is read is
- * checked, so a damaged file is one that is not there; a file gets its name when it is whole; after a
- * failed write (a full disk) nothing is written for half a minute. The least recently used go when the
- * bound is passed: in order of use while the service runs, of the file's time across starts.
+ * A failure of this cache costs a drawing, never an answer. Files are checked when they are read, and a
+ * damaged one counts as missing. A file is renamed into place once it is complete. After a failed write (a
+ * full disk) nothing is written for half a minute. Above the bound, the least recently used files are pruned:
+ * in order of use while the service runs, by modification time across starts.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -15,11 +15,11 @@ import { join } from 'node:path';
 import type { Clock } from '../model/clock.ts';
 
 const hashBytes = 32;
-/** What a small file takes on a disk; also bounds the number of files. */
+/** Disk space of the smallest file; also bounds the number of files. */
 const blockBytes = 4_096;
-/** A sweep goes on to here, so that it does not come again with every image. */
-const sweptShare = 0.9;
-/** An image above this share of the bound would push out too many others. */
+/** Pruning goes down to this share, so that it does not run with every image. */
+const prunedShare = 0.9;
+/** An image above this share of the bound would evict too many others. */
 const imageShareMax = 0.1;
 const pauseMs = 30_000;
 const folderPattern = /^[0-9a-f]{2}$/;
@@ -43,15 +43,15 @@ export class DiskCache {
   #hits = 0;
   #faults = 0;
   #pausedUntilMs = -Infinity;
-  #sweeping: Promise<void> | undefined;
-  readonly #known: Promise<void>;
+  #pruning: Promise<void> | undefined;
+  readonly #loaded: Promise<void>;
 
-  /** Finds out in the background what is there. @param bytesMax 0 = keeps nothing and reads nothing */
+  /** Reads the folder in the background. @param bytesMax 0 = off */
   constructor(folder: string, bytesMax: number, clock: Clock) {
     this.#folder = folder;
     this.#bytesMax = bytesMax;
     this.#clock = clock;
-    this.#known = bytesMax === 0 ? Promise.resolve() : this.#look();
+    this.#loaded = bytesMax === 0 ? Promise.resolve() : this.#load();
   }
 
   stats(): DiskCacheStats {
@@ -63,7 +63,7 @@ export class DiskCache {
     };
   }
 
-  /** The image kept under `key`; undefined when there is none, or none that is whole. Never rejects. */
+  /** The image stored under `key`; undefined when it is missing or damaged. Never rejects. */
   async find(key: string): Promise<Uint8Array | undefined> {
     if (this.#bytesMax === 0) return undefined;
     const name = nameOf(key);
@@ -76,7 +76,7 @@ export class DiskCache {
     const isWhole = file.length > hashBytes && file.subarray(0, hashBytes).equals(hashOf(image));
     if (!isWhole) {
       this.#faults += 1;
-      await this.#drop(name);
+      await this.#delete(name);
       return undefined;
     }
     this.#hits += 1;
@@ -86,7 +86,7 @@ export class DiskCache {
     return image;
   }
 
-  /** Keeps an image if it can. Never rejects. */
+  /** Stores an image if possible. Never rejects. */
   async put(key: string, image: Uint8Array): Promise<void> {
     if (image.length > this.#bytesMax * imageShareMax) return;
     if (this.#clock.monotonicMs() < this.#pausedUntilMs) return;
@@ -97,7 +97,7 @@ export class DiskCache {
       await writeFile(draft, Buffer.concat([hashOf(image), image]), { mode: 0o600 });
       await rename(draft, this.#file(name));
       this.#use(name, hashBytes + image.length);
-      this.#sweep();
+      this.#prune();
     } catch {
       this.#faults += 1;
       this.#pausedUntilMs = this.#clock.monotonicMs() + pauseMs;
@@ -105,48 +105,49 @@ export class DiskCache {
     }
   }
 
-  /** Resolves when what was there at the start is known and no sweep is under way. */
+  /** Resolves when the folder is read and no pruning is under way. */
   async settled(): Promise<void> {
-    await this.#known;
-    await this.#sweeping;
+    await this.#loaded;
+    await this.#pruning;
   }
 
+  /** Makes the entry the most recently used. */
   #use(name: string, fileBytes: number): void {
-    this.#forget(name);
+    this.#remove(name);
     const bytes = Math.ceil(fileBytes / blockBytes) * blockBytes;
     this.#entries.set(name, bytes);
     this.#bytes += bytes;
   }
 
-  #forget(name: string): void {
+  #remove(name: string): void {
     this.#bytes -= this.#entries.get(name) ?? 0;
     this.#entries.delete(name);
   }
 
-  async #drop(name: string): Promise<void> {
-    this.#forget(name);
+  async #delete(name: string): Promise<void> {
+    this.#remove(name);
     await rm(this.#file(name), { force: true }).catch(() => undefined);
   }
 
-  #sweep(): void {
-    if (this.#bytes <= this.#bytesMax || this.#sweeping !== undefined) return;
-    const sweep = async (): Promise<void> => {
-      // Before it is known what is there, the young would go in place of the old.
-      await this.#known;
+  #prune(): void {
+    if (this.#bytes <= this.#bytesMax || this.#pruning !== undefined) return;
+    const prune = async (): Promise<void> => {
+      // Until the folder is read, new files would go instead of old ones.
+      await this.#loaded;
       for (const name of this.#entries.keys()) {
-        if (this.#bytes <= this.#bytesMax * sweptShare) break;
-        await this.#drop(name);
+        if (this.#bytes <= this.#bytesMax * prunedShare) break;
+        await this.#delete(name);
       }
     };
-    this.#sweeping = sweep().finally(() => (this.#sweeping = undefined));
+    this.#pruning = prune().finally(() => (this.#pruning = undefined));
   }
 
-  /** Reads names, sizes and times; removes what a death left half written. */
-  async #look(): Promise<void> {
+  /** Reads names, sizes and times; deletes files that a crash left half written. */
+  async #load(): Promise<void> {
     const found: Array<{ name: string; bytes: number; usedMs: number }> = [];
     for (const entry of await readdir(this.#folder).catch(() => [])) {
       if (entry.endsWith('.new'))
-        await rm(join(this.#folder, entry), { force: true }).catch(ignore);
+        await rm(join(this.#folder, entry), { force: true }).catch(() => undefined);
       if (!folderPattern.test(entry)) continue;
       for (const rest of await readdir(join(this.#folder, entry)).catch(() => [])) {
         const file = await stat(join(this.#folder, entry, rest)).catch(() => undefined);
@@ -154,22 +155,20 @@ export class DiskCache {
         found.push({ name: entry + rest, bytes: file.size, usedMs: file.mtimeMs });
       }
     }
-    const young = [...this.#entries];
+    const stored = [...this.#entries];
     this.#entries.clear();
     this.#bytes = 0;
     for (const { name, bytes } of found.toSorted((one, other) => one.usedMs - other.usedMs)) {
       this.#use(name, bytes);
     }
-    for (const [name, bytes] of young) this.#use(name, bytes);
-    this.#sweep();
+    for (const [name, bytes] of stored) this.#use(name, bytes);
+    this.#prune();
   }
 
   #file(name: string): string {
     return join(this.#folder, name.slice(0, 2), name.slice(2));
   }
 }
-
-function ignore(): void {}
 
 function nameOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');

@@ -1,8 +1,12 @@
 /** The metrics of drawing, read at each scrape. */
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ImageCache } from './image-cache.ts';
 import type { Images } from './image-service.ts';
 
-export function registerImageMetrics(metrics: Metrics, images: Images): void {
+export function registerImageMetrics(
+  metrics: Metrics,
+  { images, imageCache }: { readonly images: Images; readonly imageCache: ImageCache },
+): void {
   metrics.total(
     'quietzone_images_drawn_total',
     'Images drawn by the pool',
@@ -14,7 +18,7 @@ export function registerImageMetrics(metrics: Metrics, images: Images): void {
     'Drawn images kept, in memory and on the disk',
     ['where'],
     () => [
-      { labels: { where: 'memory' }, value: images.stats().cacheBytes },
+      { labels: { where: 'memory' }, value: imageCache.bytes },
       { labels: { where: 'disk' }, value: images.stats().disk.bytes },
     ],
   );

@@ -1,6 +1,6 @@
 /**
- * The design of a code's image: what its owner chose. Absent = the default, which `images` knows.
- * Kept as it was written; only a logo given as data is replaced by its name.
+ * The design of a code's image: what its owner chose. An absent field has its default, which `images` knows.
+ * Stored as written, except that a logo given as data is replaced by its name.
  */
 export const errorCorrections = ['L', 'M', 'Q', 'H'] as const;
 export type ErrorCorrection = (typeof errorCorrections)[number];
@@ -23,7 +23,7 @@ export interface Gradient {
 
 export interface Design {
   readonly foreground?: string | undefined;
-  /** Or `transparent`: made for white paper. */
+  /** A colour or `transparent`, which is meant for white paper. */
   readonly background?: string | undefined;
   readonly errorCorrection?: ErrorCorrection | undefined;
   /** Quiet zone in modules. */

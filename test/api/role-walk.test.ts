@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operationAccess, type Access } from '../../src/api/roles.ts';
 import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
-import { roundLogo } from '../images/looks.ts';
+import { roundLogo } from '../images/sample-designs.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { startService, type Service } from '../support/service.ts';
 

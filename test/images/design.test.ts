@@ -1,4 +1,4 @@
-/** Shapes of designs, looks, colours and what is legible. */
+/** Shapes of designs, styles, colours and what is legible. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { contrast, formatColour, luminance, parseColour } from '../../src/images/design/colour.ts';
@@ -12,7 +12,7 @@ import {
   plainStyle,
 } from '../../src/images/design/style.ts';
 import type { Design } from '../../src/model/design.ts';
-import { anyLogo, designs } from './looks.ts';
+import { anyLogo, designs } from './sample-designs.ts';
 
 const byte = fc.integer({ min: 0, max: 255 });
 
@@ -101,8 +101,8 @@ describe('shape', () => {
   });
 });
 
-describe('look', () => {
-  test('what looks alike has one key, what differs has another', () => {
+describe('style', () => {
+  test('what styles alike has one key, what differs has another', () => {
     const keys = Object.values(designs).map((given) => styleKey(styleOf(given)));
     expect(new Set(keys).size).toBe(keys.length);
     expect(styleKey(styleOf({ foreground: '#000', margin: 4 }))).toBe(styleKey(plainStyle));
@@ -144,7 +144,7 @@ describe('look', () => {
     expect(bitmaps.map(([name]) => name)).toEqual([
       'plain',
       'two colours',
-      'no ground',
+      'transparent background',
       'strong, wide margin',
       'no margin',
     ]);

@@ -1,4 +1,4 @@
-/** A cache on a real disk: what is damaged, full or missing costs a drawing and nothing else. */
+/** A cache on a real disk: damage, a full disk or a missing file costs a drawing and nothing else. */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ async function filesOf(folder: string): Promise<string[]> {
 }
 
 describe('DiskCache', () => {
-  test('gives back what was put, to the next start too', async () => {
+  test('finds what was put, after a restart too', async () => {
     const folder = temporaryFolder();
     const cache = new DiskCache(folder, 1_000_000, clock);
     const [one, other] = [image(5_000), image(300)];
@@ -40,7 +40,7 @@ describe('DiskCache', () => {
     ['torn', async (file) => await writeFile(file, (await readFile(file)).subarray(0, 100))],
     ['empty', async (file) => await writeFile(file, '')],
     ['another image', async (file) => await writeFile(file, randomBytes(200))],
-  ])('a file that is %s is none, and goes', async (_what, damage) => {
+  ])('a file that is %s counts as missing and is deleted', async (_what, damage) => {
     const folder = temporaryFolder();
     const cache = new DiskCache(folder, 1_000_000, clock);
     await cache.put('key', image(500));
@@ -51,22 +51,22 @@ describe('DiskCache', () => {
     expect(cache.stats()).toMatchObject({ count: 0, bytes: 0, faults: 1 });
   });
 
-  test('stays within its bound, the least recently used going first', async () => {
+  test('stays within its bound; the least recently used are pruned first', async () => {
     const folder = temporaryFolder();
-    const cache = new DiskCache(folder, 100 * 4_096, clock);
-    for (let at = 0; at < 150; at += 1) {
+    const cache = new DiskCache(folder, 40 * 4_096, clock);
+    for (let at = 0; at < 60; at += 1) {
       await cache.put(`image ${at}`, image(2_000));
       await cache.find('image 0');
       await cache.settled();
-      expect(cache.stats().bytes).toBeLessThanOrEqual(100 * 4_096);
+      expect(cache.stats().bytes).toBeLessThanOrEqual(40 * 4_096);
     }
     expect(await cache.find('image 0')).toBeDefined();
     expect(await cache.find('image 1')).toBeUndefined();
-    expect(await cache.find('image 149')).toBeDefined();
+    expect(await cache.find('image 59')).toBeDefined();
     expect((await filesOf(folder)).length).toBe(cache.stats().count);
   });
 
-  test('a smaller bound at the next start takes the oldest files away', async () => {
+  test('a smaller bound at the next start prunes the oldest files', async () => {
     const folder = temporaryFolder();
     const cache = new DiskCache(folder, 1_000_000, clock);
     for (let at = 0; at < 50; at += 1) await cache.put(`image ${at}`, image(2_000));
@@ -84,7 +84,7 @@ describe('DiskCache', () => {
     expect(left).not.toContain(files[0]);
   });
 
-  test('an image that is too large for it is not kept; with 0 nothing is', async () => {
+  test('an image above a tenth of the bound is not stored; with 0 none is', async () => {
     const folder = temporaryFolder();
     const cache = new DiskCache(folder, 100_000, clock);
     await cache.put('large', image(20_000));
@@ -94,11 +94,11 @@ describe('DiskCache', () => {
     expect(await filesOf(folder)).toEqual([]);
   });
 
-  test('a disk that takes nothing is left alone for half a minute, and never fails anybody', async () => {
+  test('a failed write pauses writing for half a minute, and is never thrown', async () => {
     const hand = new HandClock();
     const folder = temporaryFolder();
     const cache = new DiskCache(join(folder, 'cache'), 1_000_000, hand);
-    // In the way of the folder: whoever runs the tests, root too, cannot write below a file.
+    // In place of the folder: even root cannot write below a file.
     await writeFile(join(folder, 'cache'), 'a file');
     await cache.put('one', image(100));
     await cache.put('two', image(100));

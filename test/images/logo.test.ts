@@ -1,4 +1,4 @@
-/** Files of strangers: what is kept is harmless, what is hostile is refused, and cheaply. */
+/** Uploaded logos: what is stored is harmless, and hostile files are refused cheaply. */
 import { crc32, deflateSync } from 'node:zlib';
 import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -8,12 +8,12 @@ import { describe, expect, test } from 'vitest';
 import { cleanLogo, type LogoMediaType } from '../../src/images/logo/logo.ts';
 import { LogoStore } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
-import { directWork, type ImageWork } from '../../src/images/work.ts';
+import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { termCountKey } from '../../src/store/management/code-keys.ts';
 import type { Management } from '../../src/store/management/management.ts';
 import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
-import { roundLogo } from './looks.ts';
+import { roundLogo } from './sample-designs.ts';
 import { readPng } from './read-image.ts';
 
 const svg = (inside: string, attributes = 'viewBox="0 0 100 100"'): Buffer =>
@@ -25,7 +25,7 @@ const square = async (edge: number, format: 'png' | 'jpeg'): Promise<Buffer> =>
 
 async function codeOf(bytes: Uint8Array, type: LogoMediaType = 'image/svg+xml'): Promise<string> {
   const failure: unknown = await cleanLogo(bytes, type).catch((error: unknown) => error);
-  if (!(failure instanceof Failure)) return 'taken';
+  if (!(failure instanceof Failure)) return 'accepted';
   expect(failure.code).toBe('validation_failed');
   return failure.faults.map(({ path, code }) => `${path} ${code}`).join();
 }
@@ -114,7 +114,7 @@ describe('cleanLogo', () => {
     expect(await codeOf(bytes)).toBe(`design.logo ${code}`);
   });
 
-  test('nobody is asked for anything on the way', async () => {
+  test('no file and no address is read on the way', async () => {
     const seen: string[] = [];
     const canary = createServer((request, response) => {
       seen.push(request.url ?? '');
@@ -165,7 +165,7 @@ describe('cleanLogo', () => {
     expect(await codeOf(bomb, 'image/png')).toMatch(/too_big|unreadable/);
   });
 
-  test('a file is what it says', async () => {
+  test('a file must be of its media type', async () => {
     expect(await codeOf(await square(40, 'png'), 'image/jpeg')).toBe('design.logo wrong_type');
     expect(await codeOf(await square(40, 'jpeg'), 'image/png')).toBe('design.logo wrong_type');
     expect(await codeOf((await square(40, 'png')).subarray(0, 60), 'image/png')).toBe(
@@ -181,28 +181,28 @@ describe('Logos', () => {
     const { store } = temporaryManagement();
     const folder = temporaryFolder();
     const clock = new HandClock();
-    const clean: ImageWork['cleanLogo'] = (...file) => directWork.cleanLogo(...file);
-    const logos = new Logos({ store, clock, shelf: new LogoStore(folder), clean });
+    const logoStore = new LogoStore(folder);
+    const logos = new Logos({ store, clock, logoStore, tasks: localTasks });
     return { logos, folder, store, clock };
   };
 
   test('the same file is the same logo, in each workspace its own', async () => {
     const { logos, folder } = open();
-    const file = Buffer.from(roundLogo);
-    const first = await logos.add(1, file, 'image/svg+xml');
+    const file = await square(40, 'png');
+    const first = await logos.add(1, file, 'image/png');
     expect(first.id).toMatch(/^logo:[0-9a-f]{32}$/);
-    expect(await logos.add(1, file, 'image/svg+xml')).toEqual(first);
+    expect(await logos.add(1, file, 'image/png')).toEqual(first);
     expect(logos.list(1)).toEqual([first]);
     expect([logos.find(2, first.id), logos.list(2)]).toEqual([undefined, []]);
-    await logos.add(2, file, 'image/svg+xml');
+    await logos.add(2, file, 'image/png');
     expect(await readdir(folder)).toHaveLength(1);
     const { width, height, png } = await logos.picture(first.id);
-    expect([width, height, png.length]).toEqual([1024, 1024, first.bytes]);
+    expect([width, height, png.length]).toEqual([40, 40, first.bytes]);
   });
 
   test('a damaged file is an error, not another logo', async () => {
     const { logos, folder } = open();
-    const { id } = await logos.add(1, Buffer.from(roundLogo), 'image/svg+xml');
+    const { id } = await logos.add(1, await square(40, 'png'), 'image/png');
     const [file = ''] = await readdir(folder);
     await writeFile(join(folder, file), await square(10, 'png'));
     await expect(logos.picture(id)).rejects.toThrow(/damaged/);
@@ -211,23 +211,27 @@ describe('Logos', () => {
   test('at its bound a workspace loses its oldest unused logos, after a day; none that is used', async () => {
     const { logos, folder, store, clock } = open();
     const picture = (at: number) => ({ png: Buffer.from(`picture ${at}`), width: 1, height: 1 });
-    const used = await logos.keep(1, picture(0));
-    await store.environment.transaction(() =>
-      store.termCounts.put(termCountKey(1, { kind: 'logo', text: used.id }), 1),
-    );
-    for (let at = 1; at < 200; at += 1) {
-      clock.move(1);
-      await logos.keep(1, picture(at));
-    }
-    await expect(logos.keep(1, picture(200))).rejects.toMatchObject({ code: 'conflict' });
-    await expect(logos.keep(2, picture(200))).resolves.toBeDefined();
+    const used = await logos.store(1, picture(0));
+    const oldest = await logos.store(1, picture(1));
+    const names = Array.from({ length: 198 }, (_none, at) => `${at}`.padStart(32, '0'));
+    await store.environment.transaction(() => {
+      store.termCounts.put(termCountKey(1, { kind: 'logo', text: used.id }), 1);
+      for (const name of names) {
+        const createdAtMs = clock.now() + 1;
+        store.logos.logos.put([1, name], { width: 1, height: 1, bytes: 1, createdAtMs });
+        store.logos.owners.put([name, 1], 1);
+      }
+    });
+    await expect(logos.store(1, picture(200))).rejects.toMatchObject({ code: 'conflict' });
+    await expect(logos.store(2, picture(200))).resolves.toBeDefined();
     clock.move(86_400_000 + 1_000);
-    await logos.keep(1, picture(201));
+    await logos.store(1, picture(201));
     const kept = logos.list(1);
     expect(kept).toHaveLength(200);
     expect(kept.find(({ id }) => id === used.id)?.codes).toBe(1);
-    const names = await readdir(folder);
-    // 200 of the first workspace and one of the second; picture 1 is gone.
-    expect(names).toHaveLength(201);
+    expect(kept.find(({ id }) => id === oldest.id)).toBeUndefined();
+    const fileOf = ({ id }: { id: string }) => `${id.replace('logo:', '')}.png`;
+    const files = await readdir(folder);
+    expect([files.includes(fileOf(used)), files.includes(fileOf(oldest))]).toEqual([true, false]);
   });
 });

@@ -1,27 +1,24 @@
-/** The judge of designs: good ones pass, bad ones are refused with advice, before and after drawing. */
+/** The openCheck of designs: good ones pass, bad ones are refused with advice, before and after drawing. */
 import { describe, expect, test } from 'vitest';
 import { ScannabilityCheck } from '../../src/images/design/scannability-check.ts';
-import { cleanLogo } from '../../src/images/logo/logo.ts';
 import { LogoStore } from '../../src/images/logo/logo-store.ts';
 import { Logos } from '../../src/images/logo/logos.ts';
 import { styleOf } from '../../src/images/design/style.ts';
 import { isScannable } from '../../src/images/design/scannable.ts';
-import { directWork, type ImageWork } from '../../src/images/work.ts';
+import { localTasks, type ImageTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
-import { anyLogo, designs, roundLogo } from './looks.ts';
+import { anyLogo, cleanedRoundLogo, designs, roundLogoUrl } from './sample-designs.ts';
 
 const code = { dynamic: true, shortCode: 'K7RM2X9D', target: 'https://example.com/' };
 const shortUrlBase = 'https://qr.example.com';
 const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
-const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
 
-function judge(work: ImageWork = directWork) {
+function openCheck(tasks: ImageTasks = localTasks) {
   const { store } = temporaryManagement();
-  const clean: ImageWork['cleanLogo'] = (...file) => directWork.cleanLogo(...file);
-  const shelf = new LogoStore(temporaryFolder());
-  const logos = new Logos({ store, clock: new HandClock(), shelf, clean });
-  return { logos, judge: new ScannabilityCheck({ work, logos, shortUrlBase }) };
+  const logoStore = new LogoStore(temporaryFolder());
+  const logos = new Logos({ store, clock: new HandClock(), logoStore, tasks });
+  return { logos, check: new ScannabilityCheck({ tasks, logos, shortUrlBase }) };
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<Failure> {
@@ -31,22 +28,14 @@ async function failureOf(promise: Promise<unknown>): Promise<Failure> {
 }
 
 describe('isScannable', () => {
-  test.each(Object.keys(designs))('%s is read at a glance', async (name) => {
-    const design = designs[name] ?? {};
-    const logo =
-      design.logo === undefined
-        ? undefined
-        : await cleanLogo(Buffer.from(roundLogo), 'image/svg+xml');
-    for (const text of [
-      content,
-      'https://example.com/a/longer/address?with=query',
-      'Grüße 👋 '.repeat(9),
-    ]) {
-      expect(await isScannable({ content: text, look: styleOf(design), logo })).toBe(true);
+  test.each(Object.entries(designs))('%s is read at a glance', async (_name, design) => {
+    const logo = design.logo === undefined ? undefined : await cleanedRoundLogo();
+    for (const text of [content, 'Grüße 👋 '.repeat(9)]) {
+      expect(await isScannable({ content: text, style: styleOf(design), logo })).toBe(true);
     }
   });
 
-  test('the plain look is read for every kind of content', async () => {
+  test('the plain style is read for every kind of content', async () => {
     const contents = [
       content,
       '7',
@@ -55,86 +44,90 @@ describe('isScannable', () => {
       '1'.repeat(5_000),
     ];
     for (const text of contents) {
-      expect(await isScannable({ content: text, look: styleOf({}) })).toBe(true);
+      expect(await isScannable({ content: text, style: styleOf({}) })).toBe(true);
     }
   });
 
-  test('what a camera cannot tell apart is not read', async () => {
+  test('colours that a camera cannot tell apart are not read', async () => {
     const faint = styleOf({ foreground: '#fbfbfb' });
-    expect(await isScannable({ content, look: faint })).toBe(false);
+    expect(await isScannable({ content, style: faint })).toBe(false);
     const inverted = styleOf({ foreground: '#fff', background: '#000' });
-    expect(await isScannable({ content, look: inverted })).toBe(false);
+    expect(await isScannable({ content, style: inverted })).toBe(false);
   });
 
   test('a large logo on little error correction is not read', async () => {
-    const logo = await cleanLogo(Buffer.from(roundLogo), 'image/svg+xml');
-    const look = styleOf({ logo: anyLogo, logoScale: 0.25, errorCorrection: 'L' });
-    expect(await isScannable({ content, look, logo })).toBe(false);
+    const logo = await cleanedRoundLogo();
+    const style = styleOf({ logo: anyLogo, logoScale: 0.25, errorCorrection: 'L' });
+    expect(await isScannable({ content, style, logo })).toBe(false);
   });
 });
 
 describe('ScannabilityCheck', () => {
-  test('a good design comes back as it was written, a logo by its name', async () => {
-    const { judge: desk, logos } = judge();
-    const given = { foreground: '#1D3557', dotStyle: 'dots', logo: logoData };
-    const design = await desk.accept(1, code, given);
+  test('a good design comes back as written, its logo by name', async () => {
+    const { check, logos } = openCheck();
+    const given = { foreground: '#1D3557', dotStyle: 'dots', logo: roundLogoUrl };
+    const design = await check.accept(1, code, given);
     const [logo] = logos.list(1);
     expect(design).toEqual({ ...given, logo: logo?.id });
-    expect(await desk.accept(1, code, design)).toEqual(design);
+    expect(await check.accept(1, code, design)).toEqual(design);
   });
 
-  test('another workspace’s logo is as one that does not exist', async () => {
-    const { judge: desk } = judge();
-    const { logo } = await desk.accept(1, code, { logo: logoData });
-    const foreign = await failureOf(desk.accept(2, code, { logo }));
-    const missing = await failureOf(desk.accept(2, code, { logo: anyLogo }));
-    expect(foreign).toMatchObject({ code: 'validation_failed', faults: missing.faults });
+  test('another workspace’s logo is refused like one that does not exist', async () => {
+    const { check } = openCheck();
+    const { logo } = await check.accept(1, code, { logo: roundLogoUrl });
+    const other = await failureOf(check.accept(2, code, { logo }));
+    const missing = await failureOf(check.accept(2, code, { logo: anyLogo }));
+    expect(other).toMatchObject({ code: 'validation_failed', faults: missing.faults });
     expect(missing.faults).toMatchObject([{ path: 'design.logo', code: 'not_found' }]);
   });
 
-  test('colours are judged before anything is drawn', async () => {
-    const drawing = { ...directWork, isScannable: () => Promise.reject(new Error('drawn')) };
-    const { judge: desk } = judge(drawing);
-    const failure = await failureOf(desk.accept(1, code, { foreground: '#bbb', eyeColor: '#ccc' }));
+  test('colours are checked before anything is drawn', async () => {
+    const isScannable = () => Promise.reject(new Error('drawn'));
+    const { check } = openCheck({ ...localTasks, isScannable });
+    const failure = await failureOf(
+      check.accept(1, code, { foreground: '#bbb', eyeColor: '#ccc' }),
+    );
     expect(failure.code).toBe('unscannable');
     expect(failure.faults.map(({ path }) => path)).toEqual([
       'design.foreground',
       'design.eyeColor',
     ]);
     expect(failure.faults[0]?.message).toMatch(/darken/);
-    await expect(desk.accept(1, code, { foreground: '#000000', margin: 4 })).resolves.toBeDefined();
-    await expect(desk.accept(1, code, { foreground: '#111' })).rejects.toThrow('drawn');
+    await expect(
+      check.accept(1, code, { foreground: '#000000', margin: 4 }),
+    ).resolves.toBeDefined();
+    await expect(check.accept(1, code, { foreground: '#111' })).rejects.toThrow('drawn');
   });
 
-  test('what is not read back is refused with what helps, and its logo is not kept', async () => {
-    const { judge: desk, logos } = judge();
-    const given = { logo: logoData, logoScale: 0.25, errorCorrection: 'L', margin: 2 };
-    const failure = await failureOf(desk.accept(1, code, given));
+  test('an unreadable design is refused with advice, and its logo is not stored', async () => {
+    const { check, logos } = openCheck();
+    const given = { logo: roundLogoUrl, logoScale: 0.25, errorCorrection: 'L', margin: 2 };
+    const failure = await failureOf(check.accept(1, code, given));
     expect(failure.code).toBe('unscannable');
     expect(failure.faults).toMatchObject([{ path: 'design', code: 'unreadable' }]);
     expect(failure.message).toMatch(/errorCorrection H.*logo smaller.*margin of 4/);
     expect(logos.list(1)).toEqual([]);
   });
 
-  test('content that only a weaker symbol holds is the design’s fault', async () => {
-    const { judge: desk } = judge();
+  test('content that fits only at lower error correction is a fault of the design', async () => {
+    const { check } = openCheck();
     const long = { dynamic: false, target: 'x'.repeat(1_900) };
-    await expect(desk.accept(1, long, { foreground: '#111' })).resolves.toBeDefined();
-    const failure = await failureOf(desk.accept(1, long, { errorCorrection: 'H' }));
+    await expect(check.accept(1, long, { foreground: '#111' })).resolves.toBeDefined();
+    const failure = await failureOf(check.accept(1, long, { errorCorrection: 'H' }));
     expect(failure.faults).toMatchObject([{ path: 'design.errorCorrection', code: 'too_long' }]);
   });
 
-  test('a shape that merging made is checked too', async () => {
-    const { judge: desk } = judge();
-    const failure = await failureOf(desk.accept(1, code, { gradient: { from: '#000' } }));
+  test('the schema is checked too', async () => {
+    const { check } = openCheck();
+    const failure = await failureOf(check.accept(1, code, { gradient: { from: '#000' } }));
     expect(failure).toMatchObject({ code: 'validation_failed' });
     expect(failure.faults.map(({ path }) => path)).toEqual(['design.gradient.to']);
   });
 
-  test('a preview is the image that would be drawn, and keeps nothing', async () => {
-    const { judge: desk, logos } = judge();
+  test('a preview is the image that would be drawn, and stores nothing', async () => {
+    const { check, logos } = openCheck();
     const image = { format: 'svg', size: 200 } as const;
-    const bytes = await desk.preview(1, code, { dotStyle: 'rounded', logo: logoData }, image);
+    const bytes = await check.preview(1, code, { dotStyle: 'rounded', logo: roundLogoUrl }, image);
     expect(Buffer.from(bytes).toString()).toMatch(/^<svg .*<image /s);
     expect(logos.list(1)).toEqual([]);
   });

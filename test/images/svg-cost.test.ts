@@ -1,7 +1,7 @@
 /** Logos as drawing programs write them are cheap; what multiplies is dear, and known to be undrawn. */
 import { describe, expect, test } from 'vitest';
 import { svgCost, svgCostMax } from '../../src/images/logo/svg-cost.ts';
-import { roundLogo } from './looks.ts';
+import { roundLogo } from './sample-designs.ts';
 
 const svg = (inside: string): string => `<svg xmlns="http://www.w3.org/2000/svg">${inside}</svg>`;
 const path = '<path d="M0 0h9v9z"/>';

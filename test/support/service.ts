@@ -18,8 +18,9 @@ import { Codes } from '../../src/codes/codes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { HttpServer } from '../../src/http/server.ts';
+import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
-import { directWork } from '../../src/images/work.ts';
+import { localTasks } from '../../src/images/tasks.ts';
 import type { Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { InviteMailer } from '../../src/mail/invite-letter.ts';
@@ -239,7 +240,7 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
   const links = new Map<string, Link>();
   const report = new StandInReport();
   const stores = { store, clock, dataDir, shortUrlBase };
-  const drawn = assembleImages({ ...images, ...stores }, directWork);
+  const drawn = assembleImages({ ...images, ...stores }, localTasks);
   const codes = new Codes({
     store,
     outbox,
@@ -304,7 +305,9 @@ async function openApi(
   const mail = mailer === undefined ? undefined : new InviteMailer(mailer);
   const windows = new Signal();
   const stopping = new Signal();
-  const signals = { committed: [store.environment.committed, windows], stopping };
+  const committed = [store.environment.committed, windows];
+  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
+  const signals = { committed, imageCache, stopping };
   const parts = { config, clock, ids, log, ...rooms, ...signals, webhooks, mail, health, metrics };
   const server = await HttpServer.open({
     host: '127.0.0.1',

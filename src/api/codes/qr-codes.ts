@@ -6,7 +6,7 @@ import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { csvFormat, formatOf } from '../csv.ts';
 import { checkOrder, noBody, noQuery } from '../fields.ts';
-import { withLogoRoom } from '../images/logo-body-limit.ts';
+import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
 import {
@@ -33,7 +33,7 @@ export interface QrCodesOptions {
 }
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
-  const withLogo = (route: Route): Route => withLogoRoom(route, options.bodyBytesMax);
+  const withLogo = (route: Route): Route => withLogoBodyLimit(route, options.bodyBytesMax);
   return [
     withLogo(createOne(options)),
     listMany(options),

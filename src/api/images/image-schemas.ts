@@ -1,4 +1,4 @@
-/** Images, previews and logos on the wire. */
+/** Schemas of images, previews and logos. */
 import { z } from 'zod';
 import { design } from '../../images/design/design.ts';
 import { imageFormats, sizeMax, sizeMin, sizeStandard } from '../../images/draw/drawing.ts';
@@ -8,7 +8,7 @@ import { count, queryInteger, time } from '../fields.ts';
 
 /** Codes in one archive. */
 const archiveCodesMax = 1_000;
-/** A logo of 256 KB as base64, with room for being somewhat too large: that deserves a better answer. */
+/** A logo of 256 KB as base64, and more: a logo somewhat too large gets a better answer than 413. */
 export const designBodyBytesMax = 524_288;
 
 export const imageQuery = z.object({

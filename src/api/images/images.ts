@@ -1,40 +1,65 @@
 /**
- * GET {cdn}/{id}.png|.svg|.pdf|.eps|.webp: the picture of a code, for anyone who has its address. No key,
- * no quota, no say in how it looks.
+ * GET {cdn}/{id}.png|.svg|.pdf|.eps|.webp: the image of a code, for anyone who has its address. There is no
+ * key, no quota, and no parameter that changes the design.
  *
- * With `?v=` naming what the picture shows, as in `imageUrl`, it may be cached for ever; without, for
- * five minutes. A deleted code is 410 at once, though caches may keep what they have.
+ * With `?v=` and the image's current version, as in `imageUrl`, it may be cached for ever; otherwise for
+ * five minutes. A deleted code is 410 at once, though caches may keep the copy they have.
  */
-import type { Codes } from '../../codes/codes.ts';
 import type { Reply, Request } from '../../http/request.ts';
 import { imageContent } from '../../images/content.ts';
-import { imageFormats } from '../../images/draw/drawing.ts';
+import { type ImageFormat, imageFormats, sizeStandard } from '../../images/draw/drawing.ts';
+import type { ImageAnswer } from '../../images/image-cache.ts';
+import type { RenderedImage } from '../../images/image-service.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
 import { parseId } from '../../model/ids.ts';
 import { Failure } from '../../model/failure.ts';
+import type { QrCodeRecord } from '../../model/code.ts';
 import { imageQuery } from './image-schemas.ts';
 import { readQuery } from '../route.ts';
-import type { ImageDrawing } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 
 const filePattern = /^\/i\/(qr_[0-9a-z]{20})\.([a-z]{3,4})$/;
 
 const maxAge = 'public, max-age=300';
 const forEver = 'public, max-age=31536000, immutable';
-/** An SVG opened by itself is a document: it may show the logo that it holds, and nothing else. */
+/** An SVG opened by itself is a document: it may load its embedded logo, and nothing else. */
 const documentPolicy = "default-src 'none'; img-src data:";
 
-export interface ImagesOptions {
-  readonly codes: Codes;
-  readonly images: ImageDrawing;
-  readonly shortUrlBase: string;
+/** @throws Failure not_found, gone, validation_failed, overloaded */
+export async function imageReply(services: ApiServices, request: Request): Promise<Reply> {
+  const { images, imageCache } = services;
+  const { shortUrlBase } = services.config;
+  const { code, format } = findCode(services, request.path);
+  const { size, download, v } = readQuery(imageQuery, request.query);
+  const content = imageContent(code, shortUrlBase);
+  const style = styleOf(code.design);
+  const version = imageVersion(content, style);
+  const cacheControl = v === version ? forEver : maxAge;
+  // One spelling for all queries of the same meaning. The first is the dashboard's.
+  const query = [
+    ...(v === version ? [`v=${v}`] : []),
+    ...(size === sizeStandard ? [] : [`size=${size}`]),
+    ...(download === '1' ? ['download=1'] : []),
+  ];
+  const address = `${request.path}?${query.join('&')}`;
+  const { commits } = imageCache;
+  let answer = imageCache.check(address, version);
+  if (answer === undefined) {
+    const image = await images.render({ content, format, size, style });
+    const fileName = download === '1' ? `${code.id}.${format}` : undefined;
+    answer = answerOf(image, { format, cacheControl, fileName });
+    imageCache.put(address, version, commits, answer);
+  }
+  const { ETag } = answer.headers;
+  if (!isKnown(request.header('if-none-match'), ETag)) return answer;
+  return { status: 304, headers: commonHeaders(ETag, cacheControl) };
 }
 
-/** @throws Failure not_found, gone, validation_failed, method_not_allowed, overloaded */
-export async function imageReply(
-  { codes, images, shortUrlBase }: ImagesOptions,
-  request: Request,
-): Promise<Reply> {
-  const match = filePattern.exec(request.path);
+function findCode(
+  { codes }: ApiServices,
+  path: string,
+): { code: QrCodeRecord; format: ImageFormat } {
+  const match = filePattern.exec(path);
   const id = parseId('qr', match?.[1] ?? '');
   const format = imageFormats.find((name) => name === match?.[2]);
   const code = id === undefined ? undefined : codes.findAnywhere(id);
@@ -42,23 +67,35 @@ export async function imageReply(
     throw new Failure('not_found', 'There is no such image');
   }
   if (code.deletedAtMs !== undefined) throw new Failure('gone', 'This QR code was deleted');
-  const { size, download, v } = readQuery(imageQuery, request.query);
-  const content = imageContent(code, shortUrlBase);
-  const look = styleOf(code.design);
-  const { bytes, etag, contentType } = await images.render({ content, format, size, look });
-  const headers: Record<string, string> = {
-    ETag: etag,
-    'Cache-Control': v !== undefined && v === imageVersion(content, look) ? forEver : maxAge,
+  return { code, format };
+}
+
+function answerOf(
+  { bytes, etag, contentType }: RenderedImage,
+  options: { format: ImageFormat; cacheControl: string; fileName: string | undefined },
+): ImageAnswer {
+  const { format, cacheControl, fileName } = options;
+  return {
+    status: 200,
+    headers: {
+      ...commonHeaders(etag, cacheControl),
+      'Content-Type': contentType,
+      ...(format === 'svg' ? { 'Content-Security-Policy': documentPolicy } : {}),
+      ...(fileName === undefined
+        ? {}
+        : { 'Content-Disposition': `attachment; filename="${fileName}"` }),
+    },
+    body: bytes,
+  };
+}
+
+function commonHeaders(ETag: string, cacheControl: string) {
+  return {
+    ETag,
+    'Cache-Control': cacheControl,
     'X-Content-Type-Options': 'nosniff',
     'Access-Control-Allow-Origin': '*',
   };
-  if (isKnown(request.header('if-none-match'), etag)) return { status: 304, headers };
-  headers['Content-Type'] = contentType;
-  if (format === 'svg') headers['Content-Security-Policy'] = documentPolicy;
-  if (download === '1') {
-    headers['Content-Disposition'] = `attachment; filename="${code.id}.${format}"`;
-  }
-  return { status: 200, headers, body: bytes };
 }
 
 /** RFC 9110, 13.1.2: weak comparison. */

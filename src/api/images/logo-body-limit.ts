@@ -1,6 +1,5 @@
 /**
- * Room for a logo: a body with a design may be larger than others, by the logo that it holds and by
- * nothing else. Whatever else is large is refused as it is everywhere.
+ * The body limit of routes that take a design: the usual one, not counting the logo in the body.
  */
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
@@ -8,7 +7,7 @@ import { parseJson } from '../../model/json.ts';
 import type { Route } from '../route.ts';
 
 /** @param bodyBytesMax of a body without a logo */
-export function withLogoRoom(route: Route, bodyBytesMax: number): Route {
+export function withLogoBodyLimit(route: Route, bodyBytesMax: number): Route {
   return {
     ...route,
     bodyBytesMax: bodyBytesMax + designBodyBytesMax,
@@ -23,7 +22,7 @@ export function withLogoRoom(route: Route, bodyBytesMax: number): Route {
   };
 }
 
-/** Bytes of `design.logo`, which is ASCII when it is anything. */
+/** Bytes of `design.logo`, which is ASCII. */
 function logoLength(bytes: Uint8Array): number {
   try {
     const logo = fieldOf(fieldOf(parseJson(bytes), 'design'), 'logo');

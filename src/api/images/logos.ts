@@ -1,6 +1,6 @@
 /**
- * /logos: pictures for the middle of codes. Sent as a file or as a data URL, kept as a harmless PNG, named
- * by their content: the same file is the same logo.
+ * /logos: pictures for the middle of codes. Sent as a file or as a data URL, stored as a cleaned PNG that is
+ * named by its content: the same file is the same logo.
  */
 import { logoName } from '../../images/design/design.ts';
 import type { Logo, Logos } from '../../images/logo/logos.ts';
@@ -83,10 +83,10 @@ function getOne(logos: Logos): Route {
     answer: { status: 200, schema: logo, what: 'The logo' },
     failures: ['not_found'],
     handle: ({ actor, params }) => {
-      // Clients that escape what they put into a path escape the colon too.
+      // Some clients escape the colon in a path.
       const id = (params.id ?? '').replace(/%3a/i, ':');
       const found = logoName.test(id) ? logos.find(actor.workspaceNo, id) : undefined;
-      if (found === undefined) throw new Failure('not_found', 'There is no such logo');
+      if (found === undefined) throw new Failure('not_found', 'There is no logo with this id');
       return jsonResult(200, view(found));
     },
   });

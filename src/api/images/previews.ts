@@ -1,5 +1,5 @@
 /**
- * POST /qr-codes/preview: what a code would look like, or why it cannot: for whoever designs one.
+ * POST /qr-codes/preview: what a code would look like, or why its design is refused.
  * POST /qr-codes/images: the images of many codes as one ZIP.
  */
 import { z } from 'zod';
@@ -13,12 +13,12 @@ import { Failure } from '../../model/failure.ts';
 import { BulkGate } from '../codes/bulk-gate.ts';
 import { noQuery } from '../fields.ts';
 import { archiveBody, previewBody } from './image-schemas.ts';
-import { withLogoRoom } from './logo-body-limit.ts';
+import { withLogoBodyLimit } from './logo-body-limit.ts';
 import { createRoute, type Route, type StreamedResult } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const tag = 'QR codes';
-/** Stands for the code that does not exist yet: any generated one makes as large a symbol. */
+/** For a code that does not exist yet. Any generated short code gives a symbol of the same size. */
 const sampleShortCode = 'K7RM2X9D';
 
 export type PreviewsOptions = Pick<ApiServices, 'designs' | 'images'> & {
@@ -30,7 +30,7 @@ export type PreviewsOptions = Pick<ApiServices, 'designs' | 'images'> & {
 };
 
 export function previewRoutes(options: PreviewsOptions): Route[] {
-  return [withLogoRoom(previewOne(options), options.bodyBytesMax), archiveMany(options)];
+  return [withLogoBodyLimit(previewOne(options), options.bodyBytesMax), archiveMany(options)];
 }
 
 function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
@@ -96,7 +96,7 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
         .filter((code) => code !== undefined)
         .map((code): ArchiveEntry => {
           const content = imageContent(code, shortUrlBase);
-          const request = { content, format, size, look: styleOf(code.design) };
+          const request = { content, format, size, style: styleOf(code.design) };
           const name = fileName(code.name, code.shortCode ?? code.id, format);
           return { name, request, changedAtMs: code.updatedAtMs };
         });
@@ -107,17 +107,17 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
           'Content-Type': 'application/zip',
           'Content-Disposition': 'attachment; filename="qr-codes.zip"',
         },
-        body: inTurn(pieces, () => gate.enter(actor.workspaceNo)),
+        body: gated(pieces, () => gate.enter(actor.workspaceNo)),
       };
     },
   });
 }
 
 /**
- * Takes a place when the first piece is asked for, not before: an answer that is never sent is never
- * ended either. Gives it back when the last piece is read, or when nobody reads on.
+ * Enters the gate when the first piece is read, not before: an answer that is never sent is never ended
+ * either. Leaves after the last piece, or when the reader stops.
  */
-async function* inTurn(
+async function* gated(
   pieces: AsyncIterable<Uint8Array>,
   enter: () => Promise<() => void>,
 ): AsyncGenerator<Uint8Array> {

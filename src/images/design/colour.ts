@@ -1,6 +1,6 @@
 /**
- * Colours as numbers, and how far apart they are to an eye or a camera: relative luminance and contrast
- * ratio of WCAG 2.2 (a camera's grey image is weighted much the same).
+ * Colours as numbers, with the relative luminance and contrast ratio of WCAG 2.2 (a camera weights its grey
+ * image much the same).
  */
 
 /** 0 to 255 each. */
@@ -21,7 +21,7 @@ export function parseColour(text: string): Rgb {
   return { red: value >> 16, green: (value >> 8) & 255, blue: value & 255 };
 }
 
-/** The shortest `#rgb` or `#rrggbb` that means it. */
+/** The shortest `#rgb` or `#rrggbb` of this colour. */
 export function formatColour({ red, green, blue }: Rgb): string {
   const full = ((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1);
   return `#${/^(.)\1(.)\2(.)\3$/.test(full) ? full.replace(/(.)./g, '$1') : full}`;

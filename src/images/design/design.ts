@@ -1,7 +1,6 @@
 /**
- * The shape of a design: the schema that a client's design must fit, and the patch of one.
- * Whether the image can be read is not judged here but in `legibility` (colours) and by drawing it and
- * reading it back (`scannable`).
+ * The schema of a design and of its merge patch. Whether the image can be read is checked elsewhere:
+ * `legibility` checks the colours, `scannable` draws the image and decodes it.
  */
 import { z } from 'zod';
 import {
@@ -118,7 +117,7 @@ export const designPatch = z
   })
   .meta({ id: 'DesignPatch', description: 'Merged into the design: absent keeps, null resets' });
 
-/** A design made by merging, or stored: the design without absent fields, or its faults. */
+/** @returns the design without absent fields, or its faults */
 export function parseDesign(
   value: object,
 ): { readonly design: Design } | { readonly faults: readonly Fault[] } {

@@ -1,13 +1,13 @@
 /**
- * Can it be read? The image is drawn as it will be, made worse as print and a phone make it, and given to
- * a decoder that shares nothing with the encoder (ZXing-C++); what comes back must be the content, byte
- * for byte.
+ * Can a code in this style be scanned? The image is drawn, degraded as print and a phone camera degrade it,
+ * and decoded by a library that shares nothing with the encoder (ZXing-C++). The result must equal the
+ * content byte for byte.
  *
- *   small   3 pixels a module, blurred: a sticker, held at arm's length
- *   large   8 pixels a module, a little blurred: a poster close by, where dots come apart
+ *   small   3 pixels a module, blurred: a sticker at arm's length
+ *   large   8 pixels a module, slightly blurred: a poster close by, where separate dots are hardest
  *
- * The decoder gets one look at each, upright, dark on light, without the tricks that would find what most
- * phones do not. Its WebAssembly comes from the package's own file, never from the network.
+ * The decoder gets one try at each size, upright, dark on light, without the options that would find what
+ * most phones do not. Its WebAssembly comes from the package's own file, never from the network.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,13 +26,13 @@ let loading: Promise<typeof Reader> | undefined;
 
 export interface ScanRequest {
   readonly content: string;
-  readonly look: Style;
+  readonly style: Style;
   readonly logo?: LogoImage | undefined;
 }
 
 /** @throws Failure('validation_failed') when the content does not fit a symbol */
-export async function isScannable({ content, look, logo }: ScanRequest): Promise<boolean> {
-  const picture = pictureOf(content, look, logo);
+export async function isScannable({ content, style, logo }: ScanRequest): Promise<boolean> {
+  const picture = pictureOf(content, style, logo);
   const expected = Buffer.from(content);
   for (const view of views) {
     const found = await scan(picture, view);
@@ -46,7 +46,7 @@ async function scan(
   { pixelsPerModule, blurSigma }: (typeof views)[number],
 ): Promise<Uint8Array | undefined> {
   const image = await rasterise(picture, picture.side * pixelsPerModule);
-  // Transparent is what the contract of a design says it is for: white paper.
+  // A transparent design is meant for white paper.
   const { data, info } = await image
     .flatten({ background: '#ffffff' })
     .blur(blurSigma)

@@ -1,6 +1,6 @@
 /**
- * A design with every default filled in: what is drawn. Two designs that look alike have one look, so
- * they share their images, and its key names the image together with what the symbol says.
+ * A style is a design with every default filled in: all that drawing needs to know. Designs with the same
+ * result have the same style and share their images. The style's key and the content name an image.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -18,7 +18,7 @@ export type Paint =
 
 export interface Style {
   readonly modules: Paint;
-  readonly eyes: Paint;
+  readonly finderPatterns: Paint;
   /** Undefined = transparent. */
   readonly background: Rgb | undefined;
   readonly errorCorrection: ErrorCorrection;
@@ -36,9 +36,9 @@ export const black: Rgb = { red: 0, green: 0, blue: 0 };
 const marginStandard = 4;
 /** 5 % of the area: seen at arm's length, and far from what error correction H restores. */
 const logoScaleStandard = 0.22;
-/** Changes when the drawing of equal requests changes: it is part of every image's version. */
+/** Part of every image's version. Raise it when equal requests begin to draw other bytes. */
 export const drawingVersion = 1;
-/** 60 bits: versions of one code's image never meet. */
+/** 60 bits: two versions of one code's image never collide. */
 const versionLength = 10;
 
 export function styleOf(design: Design | undefined): Style {
@@ -55,10 +55,10 @@ function completed(design: Design): Style {
           from: parseColour(gradient.from),
           to: parseColour(gradient.to),
         };
-  const eye = colourOf(eyeColor);
+  const finderColour = colourOf(eyeColor);
   return {
     modules,
-    eyes: eye === undefined ? modules : { kind: 'flat', colour: eye },
+    finderPatterns: finderColour === undefined ? modules : { kind: 'flat', colour: finderColour },
     background: background === 'transparent' ? undefined : (colourOf(background) ?? white),
     // A logo takes modules away: H restores 30 %, M half of that.
     errorCorrection: design.errorCorrection ?? (logo === undefined ? 'M' : 'H'),
@@ -70,25 +70,25 @@ function completed(design: Design): Style {
   };
 }
 
-/** How everything looks that has no design: one object, so that it is known by sight. */
+/** The style of codes without a design: one object, so that it is recognised by identity. */
 export const plainStyle: Style = completed({});
 
-/** Equal for equal looks only. */
-export function styleKey(look: Style): string {
-  return look === plainStyle ? plainKey : keyOf(look);
+/** The same text for equal styles only. */
+export function styleKey(style: Style): string {
+  return style === plainStyle ? plainKey : keyOf(style);
 }
 
-function keyOf(look: Style): string {
+function keyOf(style: Style): string {
   return [
-    paintKey(look.modules),
-    paintKey(look.eyes),
-    look.background === undefined ? 'none' : formatColour(look.background),
-    look.errorCorrection,
-    look.marginModules,
-    look.dotStyle,
-    look.eyeStyle,
-    look.logo ?? '',
-    look.logoScale,
+    paintKey(style.modules),
+    paintKey(style.finderPatterns),
+    style.background === undefined ? 'none' : formatColour(style.background),
+    style.errorCorrection,
+    style.marginModules,
+    style.dotStyle,
+    style.eyeStyle,
+    style.logo ?? '',
+    style.logoScale,
   ].join(' ');
 }
 
@@ -98,23 +98,20 @@ export function samePaint(one: Paint, other: Paint): boolean {
 
 const plainKey = keyOf(plainStyle);
 
-/**
- * Names what an image shows: under an equal version it may be cached for ever.
- * @param content what the symbol says
- */
-export function imageVersion(content: string, look: Style): string {
-  const text = `${drawingVersion}\n${styleKey(look)}\n${content}`;
+/** Names the picture of `content` in `style`: under the same version it may be cached for ever. */
+export function imageVersion(content: string, style: Style): string {
+  const text = `${drawingVersion}\n${styleKey(style)}\n${content}`;
   return hash('sha256', text, 'base64url').slice(0, versionLength);
 }
 
-/** Squares of one colour on one ground: drawn from the matrix, without a renderer. */
-export function isBitmap(look: Style): boolean {
+/** Squares of one colour on a flat background: drawn from the matrix, without a renderer. */
+export function isBitmap(style: Style): boolean {
   return (
-    look.dotStyle === 'square' &&
-    look.eyeStyle === 'square' &&
-    look.logo === undefined &&
-    look.modules.kind === 'flat' &&
-    samePaint(look.modules, look.eyes)
+    style.dotStyle === 'square' &&
+    style.eyeStyle === 'square' &&
+    style.logo === undefined &&
+    style.modules.kind === 'flat' &&
+    samePaint(style.modules, style.finderPatterns)
   );
 }
 

@@ -1,7 +1,7 @@
 /**
- * One image from one text and one look: matrix, picture, then the writer of the format. Deterministic:
- * the same request makes the same bytes, in any thread, on any day. Runs in the pool's threads; a test or
- * a bench may call it where it stands.
+ * One image from one text and one style: matrix, picture, then the writer of the format. Deterministic:
+ * the same request gives the same bytes, in any thread, on any day. Runs in the pool's threads; tests and
+ * benches call it directly.
  *
  *   content --> matrix --+--> two colours in squares: PNG straight from the matrix (-> WebP)
  *                        +--> picture --> SVG --> PNG, WebP
@@ -28,11 +28,11 @@ export interface ImageRequest {
   readonly content: string;
   readonly format: ImageFormat;
   readonly size: number;
-  /** Default the plain one. */
-  readonly look?: Style | undefined;
+  /** Default `plainStyle`. */
+  readonly style?: Style | undefined;
 }
 
-/** A request with the logo that its look names. */
+/** A request with the logo of its style. */
 export interface DrawRequest extends ImageRequest {
   readonly logo?: LogoImage | undefined;
 }
@@ -42,19 +42,19 @@ export interface DrawRequest extends ImageRequest {
  *   quiet zone does not fit `size` at one pixel a module
  */
 export async function draw(request: DrawRequest): Promise<Uint8Array> {
-  const { size, format, content, look = plainStyle } = request;
-  const matrix = createMatrix(content, look.errorCorrection);
-  assertFits(matrix, look, request);
-  if (isBitmap(look) && (format === 'png' || format === 'webp')) {
-    const png = bitmapOf(matrix, look, size);
+  const { size, format, content, style = plainStyle } = request;
+  const matrix = createMatrix(content, style.errorCorrection);
+  assertFits(matrix, style, request);
+  if (isBitmap(style) && (format === 'png' || format === 'webp')) {
+    const png = bitmapOf(matrix, style, size);
     return format === 'png' ? png : await webpOfPng(png);
   }
-  return await write(createPicture(matrix, look, request.logo), size, format);
+  return await write(createPicture(matrix, style, request.logo), size, format);
 }
 
-/** The picture itself, for whoever looks at it another way. @throws Failure as `draw` */
-export function pictureOf(content: string, look: Style, logo: LogoImage | undefined): Picture {
-  return createPicture(createMatrix(content, look.errorCorrection), look, logo);
+/** The picture before any format, for the scannability check. @throws Failure as `draw` */
+export function pictureOf(content: string, style: Style, logo: LogoImage | undefined): Picture {
+  return createPicture(createMatrix(content, style.errorCorrection), style, logo);
 }
 
 async function write(picture: Picture, size: number, format: ImageFormat): Promise<Uint8Array> {
@@ -70,14 +70,14 @@ async function write(picture: Picture, size: number, format: ImageFormat): Promi
   }
 }
 
-function bitmapOf(matrix: Matrix, look: Style, size: number): Uint8Array {
-  const { modules, background, marginModules } = look;
+function bitmapOf(matrix: Matrix, style: Style, size: number): Uint8Array {
+  const { modules, background, marginModules } = style;
   if (modules.kind !== 'flat') throw new Error('Cannot draw a gradient in two colours');
   return writePng(matrix, { size, marginModules }, { foreground: modules.colour, background });
 }
 
-function assertFits(matrix: Matrix, look: Style, { size, format }: ImageRequest): void {
-  const least = matrix.side + 2 * look.marginModules;
+function assertFits(matrix: Matrix, style: Style, { size, format }: ImageRequest): void {
+  const least = matrix.side + 2 * style.marginModules;
   if (Number.isInteger(size) && size >= least && size <= sizeMax) return;
   const unit = format === 'pdf' || format === 'eps' ? 'points' : 'pixels';
   const message = `The image is too small for its content, expected a size of at least ${least} ${unit}`;

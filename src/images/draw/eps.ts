@@ -1,13 +1,13 @@
 /**
- * A picture as Encapsulated PostScript (EPSF-3.0, language level 3), vector but for the logo: for print
+ * A picture as Encapsulated PostScript (EPSF-3.0, language level 3), vector except for the logo: for print
  * shops whose tools are older than PDF. `size` is in points.
  *
- * The page's y axis is turned down at the start, so that everything after is in modules as elsewhere:
+ * The page's y axis is flipped at the start, so that everything after is in modules as elsewhere:
  *
  *   0 size translate   s -s scale   ...   shapes: m l c h f   logo: image
  *
- * PostScript knows no transparency: a transparent ground is left unpainted, a logo is put on the ground
- * (on white where there is none) before it is written.
+ * PostScript has no transparency: a transparent background is left unpainted, and a logo is flattened onto
+ * the background (white where there is none) before it is written.
  */
 import { deflateSync } from 'node:zlib';
 import type { Rgb } from '../design/colour.ts';
@@ -16,10 +16,10 @@ import type { Path } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
 import { loadSharp } from './raster.ts';
 
-/** Structuring conventions ask for lines below 255 characters. */
+/** The structuring conventions ask for lines below 255 characters. */
 const lineLengthMax = 240;
 
-/** Short names for what is repeated thousands of times. */
+/** Short names for operators that are repeated thousands of times. */
 const prolog =
   '/m{moveto}bind def/l{lineto}bind def/c{curveto}bind def/h{closepath}bind def' +
   '/f{fill}bind def/k{setrgbcolor}bind def';
@@ -75,7 +75,7 @@ function operatorOf(segment: Path['segments'][number]): string {
   return `${figure(x1)} ${figure(y1)} ${figure(x2)} ${figure(y2)} ${end} c`;
 }
 
-/** Paints the path that was just built; a gradient is poured over all and clipped to it. */
+/** Paints the current path; a gradient covers everything and is clipped to the path. */
 function fillOf(paint: Paint, { side, marginModules: margin }: Picture): string[] {
   if (paint.kind === 'flat') return [`${colourOf(paint.colour)} k f`];
   const [middle, end] = [figure(side / 2), side - margin];
@@ -93,12 +93,11 @@ function fillOf(paint: Paint, { side, marginModules: margin }: Picture): string[
   ];
 }
 
-async function imageOf(logo: PlacedLogo, ground: Rgb): Promise<string[]> {
+async function imageOf(logo: PlacedLogo, { red, green, blue }: Rgb): Promise<string[]> {
   const { x, y, width, height } = logo.at;
   const sharp = await loadSharp();
-  const background = { r: ground.red, g: ground.green, b: ground.blue };
   const { data, info } = await sharp(logo.png)
-    .flatten({ background })
+    .flatten({ background: { r: red, g: green, b: blue } })
     .toColourspace('srgb')
     .removeAlpha()
     .raw()

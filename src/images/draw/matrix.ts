@@ -1,12 +1,12 @@
 /**
- * The symbol: which modules are dark. The `qrcode` package does the coding (ISO/IEC 18004): it splits
- * the text into the cheapest mix of numeric, alphanumeric and byte segments and picks version and mask.
+ * The matrix of a symbol: which modules are dark. The `qrcode` package does the encoding (ISO/IEC 18004): it
+ * splits the text into the cheapest mix of numeric, alphanumeric and byte segments and picks version and mask.
  */
 import { create } from 'qrcode';
 import type { ErrorCorrection } from '../../model/design.ts';
 import { Failure } from '../../model/failure.ts';
 
-/** Digits that the largest symbol holds at L: more characters than this need no attempt. */
+/** Digits that the largest symbol holds at L: longer content is refused without an attempt. */
 const contentLengthMax = 7_089;
 /** Bytes that the largest symbol holds. ISO/IEC 18004, table 7. */
 const bytesMax: Readonly<Record<ErrorCorrection, number>> = {
@@ -24,7 +24,7 @@ export interface Matrix {
 }
 
 /**
- * Codes `content`.
+ * Encodes `content`.
  * @param errorCorrection M restores about 15 % of the symbol, the usual choice for print
  * @throws Failure('validation_failed') when it is empty or more than a symbol holds
  */

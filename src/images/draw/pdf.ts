@@ -1,13 +1,14 @@
 /**
- * A picture as a PDF of one page, vector but for the logo: for print shops. `size` is in points.
- * Without a date of its own, so that the same picture makes the same bytes.
+ * A picture as a PDF of one page, vector except for the logo: for print shops. `size` is in points.
+ * The file carries no date, so that the same picture gives the same bytes.
  */
+import { buffer } from 'node:stream/consumers';
 import { formatColour } from '../design/colour.ts';
 import type { Paint } from '../design/style.ts';
 import { svgData } from './path.ts';
 import type { Picture } from './picture.ts';
 
-/** Written where a date is due. */
+/** PDFKit needs some date. */
 const noDate = new Date(0);
 
 export async function writePdf(picture: Picture, size: number): Promise<Uint8Array> {
@@ -18,15 +19,10 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
     margin: 0,
     info: { Title: 'QR code', Producer: 'Quietzone', Creator: 'Quietzone', CreationDate: noDate },
   });
-  const pieces: Uint8Array[] = [];
-  const ended = new Promise<void>((resolve, reject) => {
-    document.on('data', (piece: Uint8Array) => pieces.push(piece));
-    document.once('end', resolve);
-    document.once('error', reject);
-  });
+  const written = buffer(document);
   const { background, side, shapes, logo } = picture;
   document.scale(size / side);
-  if (background !== undefined) document.rect(0, 0, side, side).fill(hex(background));
+  if (background !== undefined) document.rect(0, 0, side, side).fill(formatColour(background));
   for (const { path, paint } of shapes) {
     if (!path.isEmpty) document.path(svgData(path)).fill(fillOf(document, paint, picture));
   }
@@ -35,22 +31,16 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
     document.image(Buffer.from(logo.png), x, y, { width, height });
   }
   document.end();
-  await ended;
-  return Uint8Array.from(Buffer.concat(pieces));
+  return Uint8Array.from(await written);
 }
 
 function fillOf(document: PDFKit.PDFDocument, paint: Paint, picture: Picture) {
-  if (paint.kind === 'flat') return hex(paint.colour);
+  if (paint.kind === 'flat') return formatColour(paint.colour);
   const { side, marginModules: margin } = picture;
   const middle = side / 2;
   const gradient =
     paint.kind === 'linear'
       ? document.linearGradient(margin, margin, side - margin, side - margin)
       : document.radialGradient(middle, middle, 0, middle, middle, (middle - margin) * Math.SQRT2);
-  return gradient.stop(0, hex(paint.from)).stop(1, hex(paint.to));
-}
-
-/** pdfkit reads `#rgb` too, but one spelling is enough. */
-function hex(colour: Parameters<typeof formatColour>[0]): string {
-  return formatColour(colour);
+  return gradient.stop(0, formatColour(paint.from)).stop(1, formatColour(paint.to));
 }

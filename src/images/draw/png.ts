@@ -1,9 +1,8 @@
 /**
- * A symbol of one colour on one ground as PNG: one bit a pixel, written straight from the matrix. Black
- * on white is greyscale; other colours, and no ground at all, are a palette of two.
+ * A symbol in one colour on a flat or transparent background as PNG: one bit a pixel, written straight from
+ * the matrix. Black on white is greyscale; everything else is a palette of two.
  *
- * A module is a whole number of pixels, so edges are crisp; what is left of the size goes to the quiet
- * zone. A row of modules is one row of bits, then repeated: filter `Up` turns every repetition into
+ * A module is a whole number of pixels, so edges are crisp; the rest of the size goes to the quiet zone. A row of modules is one row of bits, then repeated: filter `Up` turns every repetition into
  * zeros, and deflate turns zeros into nothing. 2048 x 2048 is 0.5 MB before deflate and about 4 KB
  * after; the RGBA way of a general encoder starts from 16 MB.
  *
@@ -28,7 +27,7 @@ export interface TwoColours {
   readonly background: Rgb | undefined;
 }
 
-/** Pixels of a module's edge, and of the ground before the first module. */
+/** Pixels of a module's edge, and of the margin before the first module. */
 export interface Fit {
   readonly scale: number;
   readonly offset: number;
@@ -91,12 +90,12 @@ export function writePng(matrix: Matrix, frame: Frame, colours: TwoColours): Uin
   ]);
 }
 
-/** The chunks that name the colours of 0 and 1; none for black on white, which are grey's own. */
+/** The chunks that define the colours of 0 and 1; greyscale (black on white) needs none. */
 function paletteOf({ foreground, background }: TwoColours): Uint8Array[] {
-  const ground = background ?? white;
-  const isGrey = background !== undefined && isSame(foreground, black) && isSame(ground, white);
+  const light = background ?? white;
+  const isGrey = background !== undefined && isSame(foreground, black) && isSame(light, white);
   if (isGrey) return [];
-  const entries = [foreground, ground].flatMap(({ red, green, blue }) => [red, green, blue]);
+  const entries = [foreground, light].flatMap(({ red, green, blue }) => [red, green, blue]);
   const palette = chunk('PLTE', Uint8Array.from(entries));
   return background === undefined ? [palette, chunk('tRNS', Uint8Array.from([255, 0]))] : [palette];
 }
@@ -133,11 +132,11 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** One array of its own exact buffer: what crosses threads is copied with its whole buffer. */
-function join(options: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(options.reduce((sum, part) => sum + part.length, 0));
+/** One array with a buffer of exactly its size: messages between threads copy the whole buffer. */
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
-  for (const part of options) {
+  for (const part of parts) {
     bytes.set(part, at);
     at += part.length;
   }

@@ -1,12 +1,12 @@
 /**
- * Pictures as pixels: the SVG, drawn by librsvg through sharp. For looks that are not two colours in
+ * Pictures as pixels: the SVG, drawn by librsvg through sharp. For styles that are not two colours in
  * squares, and for WebP. Runs in the pool's threads only.
  *
- * Square modules fall on whole pixels while they have a few, so that edges are crisp, and the rest of the
- * size goes to the ground. Small ones, and round ones, share pixels instead, because a symbol that uses all
- * of its size reads better. A transparent ground is white underneath, not the black that renderers leave:
- * readers that drop the alpha channel (jsQR, zbarimg) see nothing else. sharp is loaded by the first picture
- * that needs it: 60 ms and 20 MB that a thread of plain codes never pays.
+ * Square modules of 4 pixels or more fall on whole pixels, so that edges are crisp, and the rest of the size
+ * goes to the background. Smaller ones and round ones share pixels instead, because a symbol that uses its
+ * full size reads better. Transparent pixels are white, not the black that renderers leave: readers that drop
+ * the alpha channel (jsQR, zbarimg) see nothing else. sharp is loaded by the first picture that needs it:
+ * 60 ms and 20 MB that a thread of plain codes never pays.
  */
 import type sharp from 'sharp';
 import type { Sharp } from 'sharp';
@@ -16,12 +16,11 @@ import { writeSvg, type View } from './svg.ts';
 
 /** Below it a whole number of pixels a module would waste up to a third of the image. */
 const wholePixelsMin = 4;
-/** 4,096 x 4,096, the largest image there is, and nothing beyond it. */
+/** The largest image. */
 const pixelsMax = 4_096 * 4_096;
 /**
- * WebP without loss for flat colours, whose pixels it packs well. A gradient or a photograph of 4,096 px
- * takes 9 s that way and 1 s at this quality, where nobody sees the loss. Exact: what is under a transparent
- * pixel stays.
+ * Lossless WebP for flat colours, which it packs well. A gradient or a photograph of 4,096 px takes 9 s that
+ * way and 1 s at this quality, where the loss is invisible. Exact: the colour of transparent pixels stays.
  */
 const webpFlat = { lossless: true, effort: 1, exact: true };
 const webpShaded = { quality: 90, effort: 2, exact: true };
@@ -32,7 +31,7 @@ const pngCompression = 6;
 
 let loading: Promise<typeof sharp> | undefined;
 
-/** sharp, bounded: one core of libvips's own, and no cache of operations, of which none comes twice. */
+/** sharp with one core for libvips and without its cache of operations, since none repeats. */
 export async function loadSharp(): Promise<typeof sharp> {
   loading ??= import('sharp').then(({ default: loaded }) => {
     loaded.cache(false);
@@ -59,7 +58,7 @@ export async function writeRaster(
   return ownBytes(await encoded.toBuffer());
 }
 
-/** The same image, white wherever it is wholly transparent: there a renderer leaves four zeros. */
+/** The same image, white where it is fully transparent: renderers leave four zeros there. */
 async function whitenUnderneath(image: Sharp): Promise<Sharp> {
   const render = await loadSharp();
   const { data, info } = await image.ensureAlpha().raw().toBuffer({ resolveWithObject: true });
@@ -91,7 +90,7 @@ function pixelView(picture: Picture, size: number): View {
   return { size, start: marginModules - offset / scale, side: size / scale };
 }
 
-/** What crosses threads is copied with its whole buffer, and a Buffer may be a view of a larger one. */
+/** Messages between threads copy the whole underlying buffer, and a Buffer may be a view of a larger one. */
 function ownBytes(buffer: Buffer): Uint8Array {
   return Uint8Array.from(buffer);
 }

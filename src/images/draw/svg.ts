@@ -1,13 +1,13 @@
 /**
- * A picture as SVG: a ground, a path for the modules, a path for the eyes where they differ, the logo.
- * Coordinates are modules; `size` is only the size shown. Nothing in it refers to anything outside.
+ * A picture as SVG: background, a path for the modules, a path for the finder patterns where they differ,
+ * the logo. Coordinates are modules; `size` is only the size shown. The file refers to nothing outside itself.
  */
 import { formatColour, type Rgb } from '../design/colour.ts';
 import type { Paint } from '../design/style.ts';
 import { short, svgData } from './path.ts';
 import type { Picture, PlacedLogo } from './picture.ts';
 
-/** Which part of the plane is shown: the picture itself, or more of its ground around it. */
+/** The part of the plane that is shown: the picture, possibly with more background around it. */
 export interface View {
   /** Edge in pixels. */
   readonly size: number;
@@ -39,11 +39,11 @@ export function writeSvg(picture: Picture, view: View): string {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" ` +
     `viewBox="${precise(start)} ${precise(start)} ${precise(side)} ${precise(side)}"` +
     `${picture.isSquare ? ' shape-rendering="crispEdges"' : ''}>${definitions}` +
-    `${ground(picture.background, start, side)}${shapes.join('')}${logoOf(picture.logo)}</svg>\n`
+    `${backgroundOf(picture.background, start, side)}${shapes.join('')}${logoOf(picture.logo)}</svg>\n`
   );
 }
 
-function ground(colour: Rgb | undefined, start: number, side: number): string {
+function backgroundOf(colour: Rgb | undefined, start: number, side: number): string {
   if (colour === undefined) return '';
   const [corner, edge] = [precise(start), precise(side)];
   return `<path fill="${formatColour(colour)}" d="M${corner} ${corner}h${edge}v${edge}H${corner}z"/>`;
@@ -64,7 +64,7 @@ function gradientOf(id: string, paint: Exclude<Paint, { kind: 'flat' }>, picture
         `r="${radius}">${stops}</radialGradient>`;
 }
 
-/** Names what it paints: pictures that stand in one page may share it, and others cannot meet it. */
+/** Named by its colours: SVGs in the same page may share it, and different gradients never clash. */
 function gradientId(paint: Exclude<Paint, { kind: 'flat' }>): string {
   const colours = [paint.from, paint.to].map((colour) => formatColour(colour).slice(1));
   return `qz-${paint.kind}-${colours.join('-')}`;
@@ -80,7 +80,7 @@ function logoOf(logo: PlacedLogo | undefined): string {
   );
 }
 
-/** A view's edge may be any fraction of a module, and pixels must fall where they are meant to. */
+/** A view's edge may be any fraction of a module: fewer digits would move edges off their pixels. */
 function precise(value: number): string {
   return String(Number(value.toFixed(9)));
 }

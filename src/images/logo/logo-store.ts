@@ -1,7 +1,7 @@
 /**
- * The pictures of logos, as files named by what is in them: `<folder>/<32 hex digits>.png`.
- * A file is whole and on the disk before it has its name, and what is read is checked against the name,
- * so a damaged file is an error and never a wrong logo.
+ * The pictures of logos, as files named by their content: `<folder>/<32 hex digits>.png`.
+ * A file is complete and synced before it is renamed into place, and its content is checked against the name
+ * when it is read: a damaged file is an error, never a wrong logo.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { Failure } from '../../model/failure.ts';
 import type { LogoImage } from '../draw/picture.ts';
 
-/** 128 bits: nobody finds two pictures of one name. */
+/** 128 bits: two different pictures never share a name. */
 const nameDigits = 32;
 /** Offset of width and height in a PNG: signature, length and type of IHDR. */
 const headerStart = 16;
@@ -42,7 +42,7 @@ export class LogoStore {
     return name;
   }
 
-  /** @throws Error when it is not there or not what its name says */
+  /** @throws Error when the file is missing or damaged */
   async get(name: string): Promise<LogoImage> {
     const png = Uint8Array.from(await readFile(this.#file(name)));
     if (nameOf(png) !== name) {
@@ -52,7 +52,7 @@ export class LogoStore {
     return { png, width: view.getUint32(headerStart), height: view.getUint32(headerStart + 4) };
   }
 
-  async remove(name: string): Promise<void> {
+  async delete(name: string): Promise<void> {
     await rm(this.#file(name), { force: true });
   }
 
@@ -61,7 +61,7 @@ export class LogoStore {
   }
 }
 
-/** What a design calls a picture that is, or would be, on the shelf. */
+/** The id of a picture in designs, whether it is stored or not. */
 export function logoId(png: Uint8Array): string {
   return `logo:${nameOf(png)}`;
 }

@@ -1,13 +1,12 @@
 /**
- * A logo from a stranger's file, made harmless: whatever comes in, what is kept is a PNG of ours with at
- * most 1,024 pixels on an edge, drawn anew from the pixels. Nothing of the file itself survives: no
- * script, no reference, no metadata.
+ * Cleans an uploaded logo: the result is a new PNG of at most 1,024 pixels on an edge, made from the decoded
+ * pixels. Nothing else of the file survives: no script, no reference, no metadata.
  *
- *   bytes --> is it what it says? --> header: how many pixels? --> decode --> fit --> PNG
+ *   bytes --> signature --> header: number of pixels --> decode --> fit --> PNG
  *
- * Size is judged by the header, before anything is decoded. An SVG is refused, not repaired, when it
- * refers to anything outside itself, declares entities, or would take long to draw (svg-cost.ts). It is
- * drawn by librsvg from memory, which has no base address and therefore reads no files either.
+ * The size is checked in the header, before anything is decoded. An SVG is refused, not repaired, when it
+ * refers to anything outside itself, declares entities, or would take long to draw (svg-cost.ts). librsvg
+ * draws it from memory, without a base address, and therefore reads no files either.
  * Runs in the pool's threads only.
  */
 import { Failure } from '../../model/failure.ts';
@@ -19,13 +18,13 @@ import { svgCost, svgCostMax } from './svg-cost.ts';
 export const logoMediaTypes = ['image/png', 'image/jpeg', 'image/svg+xml'] as const;
 export type LogoMediaType = (typeof logoMediaTypes)[number];
 
-/** Of what is kept: at 0.25 of the largest image it is drawn at its own size. */
+/** Of the stored PNG: a quarter of the largest image's edge, so that it is never enlarged. */
 const edgeMax = 1_024;
-/** Of what comes in: 64 MB decoded. */
+/** Of the uploaded file: 64 MB decoded. */
 const pixelsMax = 16_777_216;
-/** A PNG above it (a photograph, mostly) is made again at half the edge. */
-const keptBytesMax = 1_048_576;
-/** Dots per inch at which librsvg reads a length of the file; its own bound. */
+/** A larger PNG (mostly photographs) is made again at half the edge. */
+const storedBytesMax = 1_048_576;
+/** librsvg's default dots per inch, and its upper bound. */
 const [densityStandard, densityMax] = [72, 2_400];
 
 const sniffs: Readonly<Record<LogoMediaType, (bytes: Uint8Array) => boolean>> = {
@@ -34,7 +33,7 @@ const sniffs: Readonly<Record<LogoMediaType, (bytes: Uint8Array) => boolean>> = 
   'image/svg+xml': () => true,
 };
 
-/** @throws Failure validation_failed with what is wrong with the file */
+/** @throws Failure validation_failed with the file's fault */
 export async function cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Promise<LogoImage> {
   if (bytes.length > logoBytesMax) throw bad('too_big', `Expected at most ${logoBytesMax} bytes`);
   if (!sniffs[mediaType](bytes)) throw bad('wrong_type', `The file is not ${mediaType}`);
@@ -66,13 +65,13 @@ export async function cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Pr
       .catch(() => {
         throw bad('unreadable', 'The file cannot be read as an image');
       });
-    const kept = { png: Uint8Array.from(data), width: info.width, height: info.height };
-    if (data.length <= keptBytesMax || edge < edgeMax) return kept;
+    const logo = { png: Uint8Array.from(data), width: info.width, height: info.height };
+    if (data.length <= storedBytesMax || edge < edgeMax) return logo;
   }
   throw new Error('Cannot fit a logo: no edge was tried');
 }
 
-/** So that the drawing's longer edge has the pixels that are kept. */
+/** The density at which the drawing's longer edge has `edgeMax` pixels. */
 function densityFor(longerEdge: number): number {
   const density = (densityStandard * edgeMax) / longerEdge;
   return Math.min(densityMax, Math.max(1, density));
@@ -84,7 +83,7 @@ function assertHarmless(bytes: Uint8Array): void {
   if (/<!ENTITY|<!DOCTYPE[^>]{0,999}\[/i.test(text)) throw bad('unsafe', 'It declares entities');
   if (/<\?xml-stylesheet|@import/i.test(text)) throw bad('unsafe', 'It brings in a style sheet');
   if (/<(?:\w+:)?script[\s>/]/i.test(text)) throw bad('unsafe', 'It holds a script');
-  // Whatever is not plainly inside the file or in the reference itself is taken for outside.
+  // A reference that is not plainly inside the file counts as outside.
   for (const [, , value = ''] of text.matchAll(/href\s{0,9}=\s{0,9}(["'])(.*?)\1/gis)) {
     if (!isInside(value)) throw bad('unsafe', 'It refers to something outside itself');
   }
@@ -101,10 +100,10 @@ function assertHarmless(bytes: Uint8Array): void {
   }
 }
 
-/** Within the file; written plainly, so that what is checked is what librsvg looks up. */
+/** Refers into the file, without escapes, so that librsvg looks up the text that was checked. */
 const isInside = (reference: string): boolean => /^\s*#[^&]*$/.test(reference);
 
-/** UTF-8 and nothing else: in another encoding the checks would read another text than librsvg. */
+/** UTF-8 only: in another encoding the checks would read other text than librsvg. */
 function decode(bytes: Uint8Array): string {
   let text: string;
   try {

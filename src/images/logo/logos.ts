@@ -1,13 +1,13 @@
 /**
  * The logos of workspaces: uploaded once, used by the designs of any number of codes.
  *
- *   bytes --> pool: made harmless --> shelf (file, named by its content) --> row of the workspace
+ *   bytes --> pool: cleaned --> logo store (file, named by its content) --> row of the workspace
  *
- * The file comes before the row, so a row always has its file; a file without a row is a picture that
- * the next upload of the same finds. Nobody has to tidy up: a workspace at its bound loses its oldest
- * logos that no code has used, once they are a day old, so that none goes between its upload and the code
- * that it was uploaded for.
+ * The file is written before the row, so a row always has its file. A file without a row is reused by the
+ * next upload of the same picture. A workspace at its limit loses its oldest logos that no code uses, once
+ * they are a day old: a fresh upload stays until the code that it is meant for is created.
  */
+import pLimit from 'p-limit';
 import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
@@ -17,8 +17,9 @@ import type { Management } from '../../store/management/management.ts';
 import type { LogoMediaType } from './logo.ts';
 import type { LogoStore } from './logo-store.ts';
 import type { LogoImage } from '../draw/picture.ts';
+import type { ImageTasks } from '../tasks.ts';
 
-/** At most 200 MB of a workspace on the disk. */
+/** At most 200 MB per workspace on disk. */
 const logosMax = 200;
 
 export interface Logo extends StoredLogo {
@@ -31,61 +32,57 @@ export interface Logo extends StoredLogo {
 export interface LogosOptions {
   readonly store: Management;
   readonly clock: Clock;
-  readonly shelf: LogoStore;
-  /** Makes a file harmless, in the pool. */
-  readonly clean: (bytes: Uint8Array, mediaType: LogoMediaType) => Promise<LogoImage>;
+  readonly logoStore: LogoStore;
+  readonly tasks: Pick<ImageTasks, 'cleanLogo'>;
 }
 
 export class Logos {
   readonly #options: LogosOptions;
-  /** One at a time: no file may go between another's finding it there and its row. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** A lock: no file may be deleted between the check that it exists and its row. */
+  readonly #lock = pLimit(1);
 
   constructor(options: LogosOptions) {
     this.#options = options;
   }
 
   /**
-   * Stores a file; one that the workspace has already is the same logo.
+   * Cleans and stores a file; the same file again is the same logo.
    * @throws Failure validation_failed, conflict (too many in use), overloaded, storage_full
    */
   async add(workspaceNo: number, bytes: Uint8Array, mediaType: LogoMediaType): Promise<Logo> {
-    return await this.keep(workspaceNo, await this.#options.clean(bytes, mediaType));
+    return await this.store(workspaceNo, await this.#options.tasks.cleanLogo(bytes, mediaType));
   }
 
-  /** Stores a picture that was made harmless already. @throws Failure conflict, storage_full */
-  async keep(workspaceNo: number, logo: LogoImage): Promise<Logo> {
-    const kept = this.#turn.then(() => this.#keep(workspaceNo, logo));
-    this.#turn = kept.catch(() => undefined);
-    return await kept;
+  /** Stores a cleaned logo. @throws Failure conflict, storage_full */
+  async store(workspaceNo: number, logo: LogoImage): Promise<Logo> {
+    return await this.#lock(() => this.#store(workspaceNo, logo));
   }
 
-  async #keep(workspaceNo: number, { png, width, height }: LogoImage): Promise<Logo> {
-    const { store, shelf, clock } = this.#options;
+  async #store(workspaceNo: number, { png, width, height }: LogoImage): Promise<Logo> {
+    const { store, logoStore, clock } = this.#options;
     const { logos, owners } = store.logos;
-    const name = await shelf.put(png);
+    const name = await logoStore.put(png);
     const orphans = await store.environment.transaction(() => {
       if (logos.has([workspaceNo, name])) return [];
-      const leaving = this.#leaving(workspaceNo);
+      const surplus = this.#surplus(workspaceNo);
       const createdAtMs = clock.now();
       logos.put([workspaceNo, name], { width, height, bytes: png.length, createdAtMs });
       owners.put([name, workspaceNo], 1);
-      for (const other of leaving) {
+      for (const other of surplus) {
         logos.remove([workspaceNo, other]);
         owners.remove([other, workspaceNo]);
       }
-      return leaving;
+      return surplus;
     });
     for (const other of orphans) {
-      if (this.#isOwned(other)) continue;
-      await shelf.remove(other);
+      if (!this.#isOwned(other)) await logoStore.delete(other);
     }
     const logo = this.find(workspaceNo, `logo:${name}`);
     if (logo === undefined) throw new Error(`Cannot find logo ${name}: it was just stored`);
     return logo;
   }
 
-  /** Undefined also when it is another workspace's. */
+  /** Undefined also for another workspace's logo. */
   find(workspaceNo: number, id: string): Logo | undefined {
     const name = id.replace(/^logo:/, '');
     const stored = this.#options.store.logos.logos.get([workspaceNo, name]);
@@ -101,13 +98,13 @@ export class Logos {
       );
   }
 
-  /** The picture of a logo, by its id or name. @throws Error when its file is gone or damaged */
+  /** The picture of a logo, by its id or name. @throws Error when its file is missing or damaged */
   async picture(id: string): Promise<LogoImage> {
-    return await this.#options.shelf.get(id.replace(/^logo:/, ''));
+    return await this.#options.logoStore.get(id.replace(/^logo:/, ''));
   }
 
-  /** Names that make room for one more; inside the transaction. @throws Failure conflict */
-  #leaving(workspaceNo: number): string[] {
+  /** Names to prune before one more is stored; inside the transaction. @throws Failure conflict */
+  #surplus(workspaceNo: number): string[] {
     const all = this.#all(workspaceNo);
     const surplus = all.length + 1 - logosMax;
     if (surplus <= 0) return [];
@@ -128,7 +125,7 @@ export class Logos {
   #all(workspaceNo: number): Array<[name: string, stored: StoredLogo]> {
     const { logos } = this.#options.store.logos;
     const found: Array<[string, StoredLogo]> = [];
-    // Names are hexadecimal digits: nothing comes after "g".
+    // Names are hexadecimal digits, which all sort before "g".
     for (const { key, value } of logos.range({
       start: [workspaceNo, ''],
       end: [workspaceNo, 'g'],

@@ -1,15 +1,14 @@
 /**
- * What it costs to draw a stranger's SVG, before it is drawn: nobody can stop librsvg once it has begun.
+ * Estimates the cost of drawing an uploaded SVG, because librsvg cannot be stopped once it has begun.
  *
- * The file is read as a tree. An element costs 1, or what its kind costs; a reference (`use`, a mask, a
- * clip path, a filter) costs again what it refers to, so a file of 30 lines in which each repeats the one
- * before twice costs 2^30, and is known to without being drawn. Costs are in units of a small path, about
- * 20 µs.
+ * The file is parsed as a tree. An element costs 1, or more by its kind; a reference (`use`, a mask, a clip
+ * path, a filter) adds the cost of its target. A file of 30 lines, each repeating the line before twice, costs
+ * 2^30 and is refused without being drawn. The unit is a small path, about 20 µs.
  *
- * The reading itself is linear: what it looks for ends at the next `<` or is found by `indexOf`.
+ * Parsing is linear: every token ends at the next `<` or is found by `indexOf`.
  *
- * Not judged but refused, for they multiply in ways that are not seen from here, and logos do without:
- * patterns, markers, dashes (a dash of a thousandth of a pixel), pictures in pictures, most filters.
+ * Refused without an estimate, because they multiply in ways this parser does not see and logos rarely need
+ * them: patterns, markers, dashes (a dash of a thousandth of a pixel), images in images, most filters.
  */
 
 /** Half a second. */
@@ -19,7 +18,7 @@ export const svgCostMax = 20_000;
 const filterStepCost = 1_000;
 /** libxml reads no deeper either. */
 const depthMax = 256;
-/** A surface of its own that is cleared, drawn on and laid over the picture. */
+/** An element with its own surface, which is cleared, drawn on and composited. */
 const layerCost = 50;
 
 const refused =
@@ -30,7 +29,7 @@ const layered =
 const classed = /\sclass\s{0,9}=/;
 /** A `<` is written as an entity inside of values, so a tag ends before the next one. */
 const tagPattern = /<(\/?)([A-Za-z_][\w:.-]*)((?:"[^"<]*"|'[^'<]*'|[^'"<>])*)>/y;
-/** What is no element, with its end. */
+/** Markup that is no element: its start and its end. */
 const asides: ReadonlyArray<readonly [start: string, end: string]> = [
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -41,21 +40,21 @@ const asides: ReadonlyArray<readonly [start: string, end: string]> = [
 interface Element {
   readonly ownCost: number;
   readonly hasClass: boolean;
-  readonly options: Element[];
-  /** Ids that it refers to. */
+  readonly children: Element[];
+  /** Ids of its targets. */
   readonly references: readonly string[];
-  /** Undefined until asked for; Infinity while it is being found, so that circles cost too much. */
+  /** Undefined until computed; Infinity during the computation, so that cycles cost too much. */
   cost: number | undefined;
 }
 
 interface Tree {
   readonly root: Element;
   readonly byId: ReadonlyMap<string, Element>;
-  /** Whether style sheets give surfaces of their own to whatever has a class. */
+  /** Whether a style sheet may give every element with a class its own surface. */
   readonly isClassLayered: boolean;
 }
 
-/** Units of about 20 µs; Infinity for what is refused, refers to itself, or is no tree. */
+/** In units of about 20 µs; Infinity for a refused element, a cycle, or a file that is no tree. */
 export function svgCost(text: string): number {
   if (refused.test(text)) return Infinity;
   if (/stroke-dasharray/i.test(text.replace(harmlessDashes, ''))) return Infinity;
@@ -86,7 +85,7 @@ function readTree(text: string): Tree | undefined {
       continue;
     }
     const element = elementOf(name, attributes);
-    open.at(-1)?.options.push(element);
+    open.at(-1)?.children.push(element);
     const id = /(?:^|\s)(?:xml:)?id\s{0,9}=\s{0,9}(["'])(.*?)\1/.exec(attributes)?.[2];
     if (id?.includes('&') === true) return undefined;
     if (id !== undefined) byId.set(id, element);
@@ -115,7 +114,7 @@ function elementOf(name: string, attributes: string): Element {
   const isFilterStep = /^(?:\w+:)?fe[A-Z]/.test(name);
   const ownCost = isFilterStep ? filterStepCost : layered.test(attributes) ? layerCost : 1;
   const hasClass = classed.test(attributes);
-  return { ownCost, hasClass, options: [], references, cost: undefined };
+  return { ownCost, hasClass, children: [], references, cost: undefined };
 }
 
 function costOf(element: Element, tree: Tree): number {
@@ -123,7 +122,7 @@ function costOf(element: Element, tree: Tree): number {
   element.cost = Infinity;
   const isLayer = element.hasClass && tree.isClassLayered;
   let cost = isLayer ? Math.max(layerCost, element.ownCost) : element.ownCost;
-  for (const part of element.options) cost += costOf(part, tree);
+  for (const child of element.children) cost += costOf(child, tree);
   for (const id of element.references) {
     const target = tree.byId.get(id);
     if (target !== undefined) cost += costOf(target, tree);

@@ -1,8 +1,8 @@
 /**
- * Whose logos there are, in the management environment; the pictures are files of the images room.
+ * The logos of workspaces, in the management environment; the pictures are files of the images module.
  *
  *   logos         [workspaceNo, name]   -> StoredLogo
- *   logo_owners   [name, workspaceNo]   -> 1: the same picture may be several workspaces'
+ *   logo_owners   [name, workspaceNo]   -> 1: several workspaces may own the same picture
  *
  * A name is 32 hexadecimal digits of the picture's SHA-256.
  */
@@ -11,7 +11,7 @@ import type { StoreEnvironment, Table } from '../environment.ts';
 export interface StoredLogo {
   readonly width: number;
   readonly height: number;
-  /** Of the file that is kept. */
+  /** Of the stored file. */
   readonly bytes: number;
   readonly createdAtMs: number;
 }

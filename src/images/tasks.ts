@@ -1,13 +1,13 @@
 /**
- * The heavy work of this room, as one interface: drawing, reading back, cleaning logos. `directWork` does
- * it where it stands; the service gives the same tasks to the pool's threads (pooled-work.ts).
+ * The CPU-heavy tasks of images: drawing, reading back, cleaning logos. `localTasks` runs them in this
+ * thread; `pooledTasks` (pooled-tasks.ts) in the pool's threads.
  */
 import { draw, type DrawRequest } from './draw/drawing.ts';
 import { cleanLogo, type LogoMediaType } from './logo/logo.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { isScannable, type ScanRequest } from './design/scannable.ts';
 
-export interface ImageWork {
+export interface ImageTasks {
   /** @throws Failure validation_failed (content or size), overloaded */
   draw(request: DrawRequest): Promise<Uint8Array>;
   /** Whether an independent decoder reads it. @throws Failure validation_failed, overloaded */
@@ -16,7 +16,7 @@ export interface ImageWork {
   cleanLogo(bytes: Uint8Array, mediaType: LogoMediaType): Promise<LogoImage>;
 }
 
-export const directWork: ImageWork = { draw, isScannable, cleanLogo };
+export const localTasks: ImageTasks = { draw, isScannable, cleanLogo };
 
 export type ImageTask =
   | { readonly kind: 'draw'; readonly request: DrawRequest }
@@ -28,8 +28,8 @@ export type ImageTaskResult =
   | { readonly kind: 'scan'; readonly isScannable: boolean }
   | { readonly kind: 'clean'; readonly logo: LogoImage };
 
-/** A task on whatever thread this is. */
-export async function perform(task: ImageTask): Promise<ImageTaskResult> {
+/** In this thread. */
+export async function runTask(task: ImageTask): Promise<ImageTaskResult> {
   switch (task.kind) {
     case 'draw':
       return { kind: 'draw', bytes: await draw(task.request) };

@@ -1,13 +1,13 @@
 /**
- * The room's work on the pool's threads. Everything in it is repeatable, so a thread that dies costs one
- * repetition; a second death is a defect and surfaces.
+ * The tasks of images in the pool's threads. Tasks can be repeated, so when a thread dies its task runs once
+ * more; a second death is a defect and is thrown.
  */
 import { WorkerDied, type Pool } from '../workers/pool.ts';
-import type { ImageTask, ImageTaskResult, ImageWork } from './work.ts';
+import type { ImageTask, ImageTaskResult, ImageTasks } from './tasks.ts';
 
 export type ImagePool = Pool<ImageTask, ImageTaskResult>;
 
-export function pooledWork(pool: ImagePool): ImageWork {
+export function pooledTasks(pool: ImagePool): ImageTasks {
   const run = async (task: ImageTask): Promise<ImageTaskResult> =>
     await pool.run(task).catch((error: unknown) => {
       if (error instanceof WorkerDied) return pool.run(task);
