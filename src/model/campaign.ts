@@ -43,7 +43,7 @@ export interface CampaignRecord {
 
 /** Codes a campaign has at most, deleted ones apart. */
 export const campaignCodesMax = 1_000;
-/** CampaignServices a code is in at most: deleting it takes it out of each in one transaction. */
+/** Campaigns a code is in at most: deleting it takes it out of each in one transaction. */
 export const codeCampaignsMax = 100;
 
 type Dates = Pick<CampaignRecord, 'startDay' | 'endDay' | 'end'>;

@@ -34,7 +34,7 @@ function workAddresses({ codeId, wifiId, campaignId }: Seeded): readonly Address
       shows: 'For developers',
     },
     { name: 'code-static', path: `/codes/${wifiId}`, heading: /Wi-Fi/, shows: 'Content' },
-    { name: 'campaigns', path: '/campaigns', heading: 'CampaignServices', shows: 'Autumn fair' },
+    { name: 'campaigns', path: '/campaigns', heading: 'Campaigns', shows: 'Autumn fair' },
     { name: 'new-campaign', path: '/campaigns/new', heading: 'New campaign', shows: 'First day' },
     {
       name: 'campaign',

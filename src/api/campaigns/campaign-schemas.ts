@@ -1,4 +1,4 @@
-/** CampaignServices and conversions on the wire: what a client may send and what it gets. */
+/** Campaigns and conversions on the wire: what a client may send and what it gets. */
 import { z } from 'zod';
 import {
   campaignCodesMax,

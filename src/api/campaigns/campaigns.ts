@@ -42,7 +42,7 @@ import { csvResult, formatOf } from '../csv.ts';
 import { checkOrder, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
-const tag = 'CampaignServices';
+const tag = 'Campaigns';
 
 export interface CampaignsOptions extends CampaignServices {
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { spanOnlyQuery, codeConversions, conversion, conversionBody } from './ca
 import { checkOrder, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
-const tag = 'CampaignServices';
+const tag = 'Campaigns';
 
 export interface ConversionsOptions {
   readonly conversions: Conversions;

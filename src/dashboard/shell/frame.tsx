@@ -19,7 +19,7 @@ interface Place {
 const places: readonly Place[] = [
   { name: 'overview', label: 'Overview', icon: 'home' },
   { name: 'codes', label: 'Codes', icon: 'code' },
-  { name: 'campaigns', label: 'CampaignServices', icon: 'calendar' },
+  { name: 'campaigns', label: 'Campaigns', icon: 'calendar' },
   { name: 'team', label: 'Team', icon: 'team' },
   { name: 'billing', label: 'Billing', icon: 'card' },
 ];

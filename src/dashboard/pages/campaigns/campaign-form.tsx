@@ -103,7 +103,7 @@ export function NewCampaignPage() {
     navigate(pathTo('campaign', { id: campaign.id }));
   };
   return (
-    <Page title="New campaign" back={{ href: pathTo('campaigns'), label: 'CampaignServices' }}>
+    <Page title="New campaign" back={{ href: pathTo('campaigns'), label: 'Campaigns' }}>
       <div class="page-narrow">
         <Card>
           <CampaignForm

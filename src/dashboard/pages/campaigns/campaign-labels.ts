@@ -1,4 +1,4 @@
-/** CampaignServices as the API has them, and in people's words. */
+/** Campaigns as the API has them, and in people's words. */
 import type { BadgeTone } from '../../parts/list.tsx';
 import { formatUtcDay } from '../../client/format.ts';
 

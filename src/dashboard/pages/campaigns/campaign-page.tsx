@@ -47,7 +47,7 @@ export function CampaignPage({ params }: PageProps) {
   return (
     <Page
       title={data?.name ?? 'Campaign'}
-      back={{ href: pathTo('campaigns'), label: 'CampaignServices' }}
+      back={{ href: pathTo('campaigns'), label: 'Campaigns' }}
       lead={data && <Lead campaign={data} />}
       actions={data && may('editor') && <Actions campaign={data} onDeed={setDeed} />}
     >

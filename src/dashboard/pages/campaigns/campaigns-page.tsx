@@ -30,7 +30,7 @@ export function CampaignsPage() {
   );
   return (
     <Page
-      title="CampaignServices"
+      title="Campaigns"
       lead="Group codes under a schedule and compare the results"
       actions={<NewCampaign />}
     >
@@ -88,7 +88,7 @@ function CampaignTable({ campaigns }: { readonly campaigns: readonly Campaign[] 
   return (
     <div class="card card-flush table-wrap">
       <table class="table">
-        <caption class="unseen">CampaignServices</caption>
+        <caption class="unseen">Campaigns</caption>
         <thead>
           <tr>
             <th scope="col">Campaign</th>

@@ -1,4 +1,4 @@
-/** CampaignServices on a line of months, with today. */
+/** Campaigns on a line of months, with today. */
 import { now } from '../../client/browser-clock.ts';
 import { pathTo } from '../../paths.ts';
 import { type Campaign, scheduleText, statusLabels } from './campaign-labels.ts';
