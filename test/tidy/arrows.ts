@@ -1,14 +1,14 @@
 /**
  * Law 1: imports go down only, along these arrows, and never in a circle.
- * Type imports count: a type known upstairs is a dependency all the same.
+ * Type imports count: a type of a module above is a dependency like any other.
  */
 import type { Finding, Import, Source } from './source.ts';
 
-/** Known to every module above it without an arrow: the words, and (but for the words) telemetry. */
+/** Open to every other module without an arrow; only `model` may not import telemetry. */
 const everywhere = ['model', 'telemetry'];
 
 /**
- * Room -> what it may import beside `everywhere`; a path instead of a module opens that file alone.
+ * Module -> what it may import beside `everywhere`; a path instead of a module opens that file alone.
  * `src/x.ts` is the module `x.ts`. From low to high.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {

@@ -24,8 +24,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The way of a request or a scan: no `await`, or the turn's batch waits for a promise. Beside each file
- * stand those of its functions that are off that way and may wait.
+ * The path of a request or a scan has no `await`: a promise would delay the whole reply batch. Beside each file
+ * stand its functions that are not on that path and may wait.
  */
 export const hotFiles: Readonly<Record<string, readonly string[]>> = {
   // Draining waits for open connections, after the last listen.
@@ -157,7 +157,7 @@ export function checkHotFiles(
 }
 
 function waits(source: Source, mayWait: readonly string[]): Finding[] {
-  const message = 'await in a hot file; do the work in this turn, or hand it to a file beside it';
+  const message = 'await in a hot file; do the work in this cycle, or move it to a file beside it';
   const allowed: Array<{ readonly start: number; readonly end: number }> = [];
   const found: number[] = [];
   source.visit({

@@ -133,12 +133,13 @@ const retired: readonly Retired[] = [
   },
   {
     instead: 'a noun: this sentence must be read twice',
-    phrases: /\b(whoever|whomever|that which|is none)\b/i,
+    phrases: /\b([Ww]hoever|[Ww]homever|that which|is none)\b/,
   },
 ];
 
 /** Names and texts that are not ours to word, and this list. */
-const skipped = /^(test\/tidy\/vocabulary\.ts|test\/fixtures\/.*|package-lock\.json)$/;
+const skipped =
+  /^(test\/tidy\/vocabulary\.ts|test\/tidy\.test\.ts|test\/fixtures\/.*|package-lock\.json)$/;
 
 export function checkVocabulary(files: readonly File[], sources: readonly Source[]): Finding[] {
   const findings = new Map<string, Finding>();
