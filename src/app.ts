@@ -43,7 +43,7 @@ import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
 import { Outbox } from './outbox/outbox.ts';
-import { ScanReport } from './scans/report/report.ts';
+import { openScanQueries } from './scans/query/queries.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { type Management, openManagement } from './store/management/management.ts';
 import { openScanStore } from './store/scans/scans.ts';
@@ -156,7 +156,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     linksExpected: management.last('code') + linksRoom,
   });
   const links = new LinkWriter(memory);
-  const report = new ScanReport(scans, {
+  const queries = openScanQueries(scans, {
     namesPerDayMax: config.scans.namesPerDayMax,
     codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
   });
@@ -168,7 +168,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     clock: systemClock,
     randomBytes,
     shortUrlBase: config.shortUrlBase,
-    scansOf: (codeNo) => report.lifetimeScans(codeNo),
+    scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
     designs: { accept: (...design) => images.designs.accept(...design) },
     search: { bytesMax: config.codes.searchBytesMax },
   });
@@ -199,7 +199,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   const images = openImageServices(config, folder, management, closers);
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
-  const running = { scans, links, report, codes, threads, images, imageCache, committed };
+  const running = { scans, links, queries, codes, threads, images, imageCache, committed };
   return { ...rooms, ...running, bootstrapped, deliveryFile: folder.deliveryFile };
 }
 
@@ -236,7 +236,7 @@ async function assemble(
   close: () => Promise<void>,
 ): Promise<App> {
   const engine = await openEngine(config, log, folder, closers);
-  const { bootstrapped, outbox, ids, services, links, report, codes, threads, images } = engine;
+  const { bootstrapped, outbox, ids, services, links, queries, codes, threads, images } = engine;
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
@@ -245,8 +245,7 @@ async function assemble(
   registerEngineMetrics(metrics, { ...engine, webhooks });
   registerImageMetrics(metrics, engine);
   const billing = await openRunningBilling(config, log, engine, closers);
-  const campaigns = openCampaigns({ ...engine, store: engine.management, clock: systemClock });
-  const retention = startSchedules(engine, campaigns, log, closers);
+  const { campaigns, retention } = openSchedules(engine, log, closers);
   const dashboard = DashboardFiles.open(log);
   closers.push(() => dashboard.close());
   let isStopping = false;
@@ -265,7 +264,7 @@ async function assemble(
     outbox,
     billing,
     mail: await openMail(config, log, closers),
-    report,
+    scans: queries,
     committed: engine.committed,
     stopping,
     images: images.service,
@@ -341,28 +340,31 @@ async function openMail(
   return new InviteMailer(mailer);
 }
 
-/** What is due by the clock: the end of campaigns, and of deleted codes. */
-function startSchedules(
-  { management, codes, threads }: Awaited<ReturnType<typeof openEngine>>,
-  { campaigns }: CampaignServices,
+/** What falls due by the clock: the end of campaigns, and of deleted codes. */
+function openSchedules(
+  engine: Awaited<ReturnType<typeof openEngine>>,
   log: Logger,
   closers: Closers,
-): CodeRetention {
+): { campaigns: CampaignServices; retention: CodeRetention } {
+  const { management, codes, threads, queries } = engine;
+  const clock = systemClock;
+  const scans = queries.analytics;
+  const campaigns = openCampaigns({ ...engine, store: management, scans, clock });
   const counting = threads.journals.counting();
-  const scheduler = new CampaignScheduler({ campaigns, counting, clock: systemClock, log });
+  const scheduler = new CampaignScheduler({ campaigns: campaigns.campaigns, counting, clock, log });
   closers.push(() => scheduler.close());
   scheduler.start();
   const retention = new CodeRetention({
     store: management,
     memberships: codes.memberships,
-    clock: systemClock,
+    clock,
     removeNumbers: (expired) => threads.shards.expire(expired),
     log,
   });
   threads.shards.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
   closers.push(() => retention.close());
   retention.tick();
-  return retention;
+  return { campaigns, retention };
 }
 
 /** Billing with its provider and its timer. */

@@ -1,6 +1,6 @@
 /** How long after its redirect a scan is in the numbers that the API reads, on a service at rest. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -16,18 +16,21 @@ export async function measureVisibleDelay(scans: number): Promise<number[]> {
   try {
     const { server, dataDir } = await arena.service({ codes });
     const store = openScanStore(openDataFolder(dataDir).scansFile);
-    const report = new ScanReport(store, { namesPerDayMax: 100, codeIdOf: () => undefined });
+    const { analytics } = openScanQueries(store, {
+      namesPerDayMax: 100,
+      codeIdOf: () => undefined,
+    });
     const delays: number[] = [];
     for (let scan = 0; scan < scans; scan++) {
       const codeNo = 1 + (scan % codes);
-      const counted = report.lifetimeScans(codeNo);
+      const counted = analytics.lifetimeScans(codeNo);
       const answer = await fetch(`http://127.0.0.1:${server.port}/${shortCodeOf(codeNo)}`, {
         redirect: 'manual',
         headers: { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X)' },
       });
       if (answer.status !== 302) throw new Error(`Wrong answer: ${answer.status}`);
       const answeredMs = systemClock.monotonicMs();
-      while (report.lifetimeScans(codeNo) === counted) {
+      while (analytics.lifetimeScans(codeNo) === counted) {
         if (systemClock.monotonicMs() - answeredMs > waitMsMax) throw new Error('A scan is lost');
         await wait(1);
       }

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bench } from 'tinybench';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { countryValue, Dimension } from '../../src/scans/rollup.ts';
 import { type Day, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
@@ -78,9 +78,16 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'));
   build(store, days, scansPerDay);
-  const report = new ScanReport(store, { namesPerDayMax: NAMES_MAX, codeIdOf: () => 'qr_1' });
+  const { analytics } = openScanQueries(store, {
+    namesPerDayMax: NAMES_MAX,
+    codeIdOf: () => 'qr_1',
+  });
+  const subject = { code: CODE };
   const last = FIRST_DAY + days - 1;
-  const { totalScans, uniqueScanners, devices } = report.analytics(CODE, FIRST_DAY, last);
+  const all = { fromDay: FIRST_DAY, toDay: last };
+  const edges = { fromDay: FIRST_DAY + 15, toDay: last - 15 };
+  const week = { fromDay: last - 6, toDay: last };
+  const { totalScans, uniqueScanners, devices } = await analytics.totals(subject, all);
   const platforms = devices.ios + devices.android + devices.other;
   if (
     totalScans !== days * scansPerDay ||
@@ -90,15 +97,17 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     throw new Error(`Wrong answer: ${totalScans} scans, ${platforms} of devices`);
   }
   const bench = new Bench(options.quick ? { time: 30, warmupTime: 10 } : { time: 3_000 });
-  bench.add('analytics, all days', () => void report.analytics(CODE, FIRST_DAY, last));
-  bench.add('analytics, edges inside months', () => {
-    report.analytics(CODE, FIRST_DAY + 15, last - 15);
+  bench.add('analytics, all days', async () => void (await analytics.totals(subject, all)));
+  bench.add('analytics, edges inside months', async () => {
+    await analytics.totals(subject, edges);
   });
-  bench.add('analytics, the last 7 days', () => void report.analytics(CODE, last - 6, last));
-  bench.add('time series by day, all days', () => {
-    report.timeseries(CODE, FIRST_DAY, last, 'day');
+  bench.add('analytics, the last 7 days', async () => {
+    await analytics.totals(subject, week);
   });
-  bench.add('lifetime scans', () => void report.lifetimeScans(CODE));
+  bench.add('time series by day, all days', async () => {
+    await analytics.series(subject, all, 'day');
+  });
+  bench.add('lifetime scans', () => void analytics.lifetimeScans(CODE));
   await bench.run();
   await store.environment.close();
   rmSync(folder, { recursive: true });

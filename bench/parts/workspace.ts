@@ -21,7 +21,7 @@ import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { ScanBlock } from '../../src/scans/block.ts';
 import { CodeActor } from '../../src/scans/code-actor.ts';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { countryValue } from '../../src/scans/rollup.ts';
 import { Summaries } from '../../src/scans/summaries.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
@@ -75,7 +75,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const clock = systemClock;
     const ids = createIdSource(clock, getRandomValues);
     const outbox = new Outbox(management, ids, clock);
-    const report = new ScanReport(scans, {
+    const queries = openScanQueries(scans, {
       namesPerDayMax: namesMax,
       codeIdOf: (codeNo) => book.findByNo(codeNo)?.id,
     });
@@ -99,15 +99,22 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
       search: { bytesMax: searchBytesMax, walkedCodesMax: 0 },
     });
     const members = await fill(book, size.codes);
-    const campaigns = openCampaigns({ store: management, ids, outbox, clock, codes: book, report });
+    const campaigns = openCampaigns({
+      store: management,
+      ids,
+      outbox,
+      clock,
+      codes: book,
+      scans: queries.analytics,
+    });
     const draft = { name: 'Summer', startDay: firstDay, qrCodeIds: members };
     const campaign = await campaigns.campaigns.create(actor, draft);
     const kept = countScans(scans, size);
     return [
       kept,
-      ...(await listRows({ book, report, campaignId: campaign.id }, size, options.quick)),
+      ...(await listRows({ book, queries, campaignId: campaign.id }, size, options.quick)),
       ...(await searchRows(book, new Codes(parts), size, options.quick)),
-      ...(await numberRows({ book, report }, size, options.quick)),
+      ...(await numberRows({ book, queries }, size, options.quick)),
     ];
   } finally {
     await management.close();
@@ -210,17 +217,17 @@ function commit(store: ScanStore, bytes: Buffer): void {
 
 interface Rooms {
   readonly book: Codes;
-  readonly report: ScanReport;
+  readonly queries: ScanQueries;
 }
 
 async function listRows(
-  { book, report, campaignId }: Rooms & { readonly campaignId: string },
+  { book, queries, campaignId }: Rooms & { readonly campaignId: string },
   { codes }: Size,
   quick: boolean,
 ): Promise<Row[]> {
   const list = async (filter: CodeFilter, at: { page?: number; cursor?: string } = {}) => {
     const page = await book.list(actor.workspaceNo, { filter, limit: pageLimit, ...at });
-    for (const { no } of page.data) report.lifetimeScans(no);
+    for (const { no } of page.data) queries.analytics.lifetimeScans(no);
     return page;
   };
   const expect = async (filter: CodeFilter, total: number): Promise<void> => {
@@ -301,19 +308,22 @@ function settledHeapBytes(): number {
 }
 
 async function numberRows(
-  { book, report }: Rooms,
+  { book, queries }: Rooms,
   { active, codes, days }: Size,
   quick: boolean,
 ): Promise<Row[]> {
   const lastDay = firstDay + days - 1;
-  const range = [lastDay - 29, lastDay] as const;
+  const range = { fromDay: lastDay - 29, toDay: lastDay };
+  const before = { fromDay: lastDay - 59, toDay: lastDay - 30 };
   const codeNos = Array.from({ length: codes }, (_, index) => index + 1);
   const { workspaceNo } = actor;
-  const top = { workspaceNo, fromDay: range[0], toDay: range[1], limit: 10 };
+  const top = { ...range, workspaceNo, limit: 10 };
+  const subject = { workspace: workspaceNo };
+  const { analytics, topCodes } = queries;
   const isListed = (codeNo: number): boolean => book.findByNo(codeNo)?.deletedAtMs === undefined;
-  const sum = report.workspaceAnalytics(workspaceNo, ...range);
-  const union = await report.analyticsOf(codeNos, ...range);
-  const best = await report.topCodes({ ...top, isListed });
+  const sum = await analytics.totals(subject, range);
+  const union = await analytics.totals({ codes: codeNos }, range);
+  const best = await topCodes.find({ ...top, isListed });
   if (sum.totalScans !== active * 30 * scansPerDay || union.totalScans !== sum.totalScans) {
     throw new Error(`Wrong answer: ${sum.totalScans} and ${union.totalScans} scans`);
   }
@@ -322,16 +332,18 @@ async function numberRows(
   }
   const bench = newBench(quick)
     .add('summary, 30 days and the 30 before', async () => {
-      report.workspaceAnalytics(workspaceNo, ...range);
-      report.workspaceTimeseries(workspaceNo, ...range, 'day');
-      report.workspaceAnalytics(workspaceNo, range[0] - 30, range[0] - 1);
-      await report.topCodes({ ...top, isListed });
+      await analytics.totals(subject, range);
+      await analytics.series(subject, range, 'day');
+      await analytics.totals(subject, before);
+      await topCodes.find({ ...top, isListed });
     })
-    .add('top codes alone', async () => void (await report.topCodes({ ...top, isListed })))
-    .add('breakdown by city', () => void report.workspaceBreakdown(workspaceNo, ...range, 'city'));
+    .add('top codes alone', async () => void (await topCodes.find({ ...top, isListed })))
+    .add('breakdown by city', async () => {
+      await analytics.breakdown(subject, range, 'city');
+    });
   const rows = rowsOf(await bench.run());
   const naive = newBench(true).add('totals from the codes one by one', async () => {
-    await report.analyticsOf(codeNos, ...range);
+    await analytics.totals({ codes: codeNos }, range);
   });
   return [...rows, ...rowsOf(await naive.run())];
 }

@@ -1,6 +1,6 @@
 /** The management API as one table: what exists below /v1, in the order of the reference page. */
 import type { ApiServices } from './services.ts';
-import { analyticsRoutes } from './analytics/analytics.ts';
+import { codeAnalyticsRoutes } from './analytics/code-analytics.ts';
 import { apiKeyRoutes } from './workspaces/api-keys.ts';
 import { billingRoutes } from './billing/billing.ts';
 import { campaignRoutes } from './campaigns/campaigns.ts';
@@ -20,17 +20,17 @@ import { qrCodeRoutes } from './codes/qr-codes.ts';
 import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
 import { sessionRoutes } from './workspaces/session.ts';
-import { summaryRoutes } from './analytics/summary.ts';
+import { workspaceAnalyticsRoutes } from './analytics/workspace-analytics.ts';
 import { usageRoutes } from './billing/usage.ts';
 import { webhookRoutes } from './webhooks/webhooks.ts';
 import { workspaceRoutes } from './workspaces/workspaces.ts';
 
 export function createRoutes(services: ApiServices, cookie: SessionCookie): Route[] {
-  const { campaigns, clock, codes, committed, config, mail, outbox, report, stopping, workspaces } =
+  const { campaigns, clock, codes, committed, config, mail, outbox, scans, stopping, workspaces } =
     services;
   const { shortUrlBase } = config;
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
-    scansOf: (no) => report.lifetimeScans(no),
+    scansOf: (no) => scans.analytics.lifetimeScans(no),
     campaignIdsOf: (no) => codes.memberships.campaignIdsOf(no),
   });
   const ownHosts = [new URL(shortUrlBase).host];
@@ -40,19 +40,19 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...previewRoutes({ ...services, shortUrlBase, ownHosts, bodyBytesMax }),
     ...logoRoutes(services.logos),
     ...bulkRoutes({ codes, view, ownHosts, idempotency: workspaces.idempotency, clock }),
-    ...analyticsRoutes({ codes, report, clock }),
-    ...summaryRoutes({ codes, report, clock }),
-    ...rawScanRoutes({ codes, report, clock }),
-    ...eventRoutes({ outbox, report }),
+    ...codeAnalyticsRoutes({ codes, scans, clock }),
+    ...workspaceAnalyticsRoutes({ codes, scans, clock }),
+    ...rawScanRoutes({ codes, scans, clock }),
+    ...eventRoutes({ outbox, scans: scans.events }),
     ...eventStreamRoutes({
       outbox,
-      report,
+      scans: scans.events,
       committed,
       stopping,
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ ...campaigns, clock }),
+    ...campaignRoutes({ ...campaigns, scans: scans.analytics, clock }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks),

@@ -17,7 +17,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Signal } from '../model/signal.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import type { ScanReport as Report } from '../scans/report/report.ts';
+import type { ScanQueries } from '../scans/query/queries.ts';
 import type { HealthReport } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -38,7 +38,7 @@ export interface ApiServices {
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
   readonly mail: InviteMail | undefined;
-  readonly report: ScanReport;
+  readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
   /** Fired once when the service stops: what streams ends. */
@@ -76,29 +76,6 @@ export interface InviteMail {
     readonly onFailed: () => Promise<void>;
   }): boolean;
 }
-
-/** What the API reads of scans, without the store behind it. */
-export type ScanReport = Pick<
-  Report,
-  | 'lifetimeScans'
-  | 'analytics'
-  | 'timeseries'
-  | 'breakdown'
-  | 'analyticsOf'
-  | 'timeseriesOf'
-  | 'breakdownOf'
-  | 'totalsOf'
-  | 'workspaceAnalytics'
-  | 'workspaceTimeseries'
-  | 'workspaceBreakdown'
-  | 'topCodes'
-  | 'rawScansFrom'
-  | 'rawScans'
-  | 'events'
-  | 'newestEvent'
-  | 'eventsAfter'
-  | 'isPast'
->;
 
 export interface ImageDrawing {
   /** @throws Failure validation_failed, overloaded */

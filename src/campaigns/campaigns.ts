@@ -25,7 +25,7 @@ import type { Management } from '../store/management/management.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { effectOf } from './campaign-state.ts';
 
-/** CampaignServices a workspace has at most: a filtered list looks at the schedule of each, 1 µs. */
+/** Campaigns a workspace has at most: a filtered list looks at the schedule of each, 1 µs. */
 const campaignsMax = 10_000;
 /** Tries to delete a campaign that comes to its end meanwhile. */
 const deleteTriesMax = 4;
@@ -53,7 +53,7 @@ export interface CampaignsOptions {
   readonly clock: Clock;
   readonly codes: CampaignCodes;
   /** What a campaign has come to, whole schedule. */
-  readonly totalsOf: (campaign: CampaignRecord) => Promise<Omit<CampaignEnd, 'atMs'>>;
+  readonly resultOf: (campaign: CampaignRecord) => Promise<Omit<CampaignEnd, 'atMs'>>;
 }
 
 /** Runs inside the transaction, after its writes; must not throw. */
@@ -167,7 +167,7 @@ export class Campaigns {
     throw new Failure('overloaded', 'The campaign is coming to its end', { retryAfterSeconds: 1 });
   }
 
-  /** CampaignServices that came to their end at `untilMs` or before and have not told it, oldest first. */
+  /** Campaigns that came to their end at `untilMs` or before and have not told it, oldest first. */
   due(untilMs: number, limit: number): CampaignRecord[] {
     const { campaignDue, campaigns } = this.#options.store.campaigns;
     const found: CampaignRecord[] = [];
@@ -184,10 +184,10 @@ export class Campaigns {
    * @throws Failure overloaded, storage_full
    */
   async end(campaignNo: number): Promise<boolean> {
-    const { store, clock, outbox, totalsOf } = this.#options;
+    const { store, clock, outbox, resultOf } = this.#options;
     const seen = store.campaigns.campaigns.get(campaignNo);
     if (seen === undefined || !this.#isToEnd(seen)) return false;
-    const totals = await totalsOf(seen);
+    const totals = await resultOf(seen);
     return await store.environment.transaction(() => {
       const current = store.campaigns.campaigns.get(campaignNo);
       if (current === undefined || !this.#isToEnd(current)) return false;

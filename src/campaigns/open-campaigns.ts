@@ -4,9 +4,9 @@ import type { IdSource } from '../model/ids.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { Campaigns } from './campaigns.ts';
+import { CampaignAnalytics, type CampaignScans } from './campaign-analytics.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { CampaignList } from './campaign-list.ts';
-import { CampaignReport, type ManyCodesReport } from './campaign-report.ts';
 import { Conversions } from './conversions.ts';
 
 export interface CampaignServicesOptions {
@@ -15,26 +15,23 @@ export interface CampaignServicesOptions {
   readonly ids: IdSource;
   readonly clock: Clock;
   readonly codes: CampaignCodes;
-  readonly report: ManyCodesReport;
+  readonly scans: CampaignScans;
 }
 
 export interface CampaignServices {
   readonly campaigns: Campaigns;
   readonly list: CampaignList;
-  readonly report: CampaignReport;
+  readonly analytics: CampaignAnalytics;
   readonly conversions: Conversions;
 }
 
-export function openCampaigns({ report, ...parts }: CampaignServicesOptions): CampaignServices {
-  const conversions = new Conversions(parts);
-  const campaignReport = new CampaignReport({ ...parts, report, conversions });
+export function openCampaigns(options: CampaignServicesOptions): CampaignServices {
+  const conversions = new Conversions(options);
+  const analytics = new CampaignAnalytics({ ...options, conversions });
   return {
-    campaigns: new Campaigns({
-      ...parts,
-      totalsOf: (campaign) => campaignReport.totals(campaign),
-    }),
-    list: new CampaignList(parts.store, parts.clock),
-    report: campaignReport,
+    campaigns: new Campaigns({ ...options, resultOf: (campaign) => analytics.result(campaign) }),
+    list: new CampaignList(options.store, options.clock),
+    analytics,
     conversions,
   };
 }

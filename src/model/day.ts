@@ -3,8 +3,14 @@
  */
 export const dayMs = 86_400_000;
 /** 9999-12-31: later days have no four-digit year. */
-const dayMax = 2_932_896;
+export const dayMax = 2_932_896;
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+/** Day numbers, both included. */
+export interface DayRange {
+  readonly fromDay: number;
+  readonly toDay: number;
+}
 
 export function dayOf(timeMs: number): number {
   return Math.floor(timeMs / dayMs);

@@ -2,7 +2,7 @@
  * Sums of whole workspaces, kept by the engine so that a summary costs the same over ten codes and over
  * 100,000: a union over the codes took 20 µs for each day of each code that has scans, seconds in all.
  *
- *   blocks of all shards, in order --> workspace actor --> head, days, months under `workspaceSubject`
+ *   blocks of all shards, in order --> workspace actor --> head, days, months under `workspaceCounter`
  *                                  --> scans by code and day (code-counts.ts)
  *
  * Each workspace belongs to a partition, as a code does; the shard that owns it follows the blocks of
@@ -16,7 +16,7 @@ import {
   putCheckpoints,
   readCheckpoints,
   type ScanStore,
-  workspaceSubject,
+  workspaceCounter,
 } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
@@ -111,12 +111,12 @@ export class WorkspaceSums {
   /** Undefined when it is another shard's, or has these scans already. */
   #sumOf(workspaceNo: number, sequence: number): Sum | undefined {
     const { shard, shards } = this.#options;
-    const subject = workspaceSubject(workspaceNo);
-    const partition = partitionOf(subject);
+    const counter = workspaceCounter(workspaceNo);
+    const partition = partitionOf(counter);
     if (partition % shards !== shard || sequence <= this.#saved[partition]!) return undefined;
     let sum = this.#sums.get(workspaceNo);
     if (sum === undefined) {
-      const actor = new CodeActor(subject, this.#summaries);
+      const actor = new CodeActor(counter, this.#summaries);
       sum = { workspaceNo, actor, counts: new Map() };
       this.#sums.set(workspaceNo, sum);
     }

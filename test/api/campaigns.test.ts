@@ -216,7 +216,7 @@ describe('numbers', () => {
   test('sum over its codes, with conversions inside the schedule', async () => {
     const [a, b] = [await makeCode(), await makeCode()];
     const { id } = (await post('/campaigns', spring([a, b]))).json;
-    service.report.lifetime.set(codeNo(a), 6).set(codeNo(b), 2);
+    service.scans.lifetime.set(codeNo(a), 6).set(codeNo(b), 2);
     await post('/conversions', { qrId: a, value: 9.99 });
     await post('/conversions', { qrId: b, value: 0.01 });
     const found = (await get(`/campaigns/${word(id)}/analytics`)).json;
@@ -249,7 +249,7 @@ describe('numbers', () => {
   test('come as CSV too, by Accept or by format', async () => {
     const a = await makeCode();
     const { id } = (await post('/campaigns', spring([a]))).json;
-    service.report.lifetime.set(codeNo(a), 3);
+    service.scans.lifetime.set(codeNo(a), 3);
     const path = `/v1/campaigns/${word(id)}/analytics`;
     const headers = { accept: 'text/csv' };
     const totals = await client.call('GET', path, { headers });

@@ -82,7 +82,7 @@ beforeAll(async () => {
   });
   rig.nowMs = Date.now();
   rig.startShards(1);
-  service = await startService({ scanReport: rig.report });
+  service = await startService({ scans: rig.queries });
   const limits = { perMinute: 100_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);

@@ -164,7 +164,7 @@ describe('GET /v1/qr-codes/:id', () => {
   test('is the whole resource with its scans', async () => {
     const { json: made } = await client.call('POST', '/v1/qr-codes', { body: { target } });
     const no = service.codes.findAnywhere(word(made.id))?.no ?? 0;
-    service.report.lifetime.set(no, 7);
+    service.scans.lifetime.set(no, 7);
     const { status, json } = await client.call('GET', `/v1/qr-codes/${word(made.id)}`);
     expect(status).toBe(200);
     expect(json).toEqual({ ...made, scans: 7 });

@@ -31,7 +31,7 @@ const today = (): number => dayOf(clock.now());
 
 describe('analytics', () => {
   test('has exactly the specified fields', async () => {
-    service.report.lifetime.set(no, 3);
+    service.scans.lifetime.set(no, 3);
     const { status, json } = await client.call('GET', `/v1/qr-codes/${id}/analytics`);
     expect(status).toBe(200);
     expect(json).toEqual({
@@ -47,9 +47,9 @@ describe('analytics', () => {
     ['?from=2026-01-01&to=2026-01-31', () => [20_454, 20_484]],
     ['?from=2026-01-01', () => [20_454, today()]],
   ])('range %s', async (query, days) => {
-    service.report.asked.length = 0;
+    service.scans.asked.length = 0;
     await client.call('GET', `/v1/qr-codes/${id}/analytics${query}`);
-    expect(service.report.asked).toEqual([[no, ...days()].join(' ')]);
+    expect(service.scans.asked).toEqual([[no, ...days()].join(' ')]);
   });
 
   test.each([
@@ -78,9 +78,9 @@ describe('analytics', () => {
   });
 
   test('a defect below is a 500 that says nothing, and a log entry that says all', async () => {
-    service.report.failure = new Error('secret detail');
+    service.scans.failure = new Error('secret detail');
     const answer = await client.call('GET', `/v1/qr-codes/${id}/analytics`);
-    service.report.failure = undefined;
+    service.scans.failure = undefined;
     expect([answer.status, answer.json.code]).toEqual([500, 'internal_error']);
     expect(answer.text).not.toContain('secret');
     expect(answer.headers['x-ratelimit-limit']).toBe('600');
@@ -110,7 +110,7 @@ describe('events', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 3));
     }
-    own.report.scanned = scans;
+    own.scans.scanned = scans;
     for (const limit of [1, 4, 5, 100]) {
       const ids: string[] = [];
       let cursor = '';

@@ -35,7 +35,7 @@ beforeAll(async () => {
   });
   rig.nowMs = noonMs;
   rig.startShards(1);
-  service = await startService({ scanReport: rig.report, clock });
+  service = await startService({ scans: rig.queries, clock });
   client = new Client(service.url, service.apiKey);
   first = await create('https://example.com/first');
   second = await create('https://example.com/second');

@@ -24,8 +24,8 @@ describe('totals', () => {
     const no = (id: string): number => fixture.desk.book.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
-        fixture.report.scans.push({ codeNo: no(id), day, scanner: 'same' });
-        fixture.report.scans.push({ codeNo: no(id), day, scanner: `own ${id}` });
+        fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });
+        fixture.scans.list.push({ codeNo: no(id), day, scanner: `own ${id}` });
       }
     }
     const convert = async (qrId: string) =>

@@ -1,9 +1,10 @@
 /** Campaigns on a real store with real codes, a clock that is moved by hand, and scans as a test wants them. */
 import { createIdSource } from '../../src/model/ids.ts';
 import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-campaigns.ts';
-import type { ManyCodesReport } from '../../src/campaigns/campaign-report.ts';
+import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
 import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
-import { parseDay } from '../../src/model/day.ts';
+import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
+import type { Subject } from '../../src/scans/query/analytics.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
 import { getRandomValues } from 'node:crypto';
@@ -16,17 +17,17 @@ export interface FixtureScan {
 }
 
 /** Counts a plain list of scans. */
-export class PlainReport implements ManyCodesReport {
-  readonly scans: FixtureScan[] = [];
+export class PlainScans implements CampaignScans {
+  readonly list: FixtureScan[] = [];
 
-  #of(codeNos: Iterable<number>, fromDay: number, toDay: number): FixtureScan[] {
-    const wanted = new Set(codeNos);
-    return this.scans.filter(
+  #of(subject: Subject, { fromDay, toDay }: DayRange): FixtureScan[] {
+    const wanted = new Set('codes' in subject ? subject.codes : []);
+    return this.list.filter(
       ({ codeNo, day }) => wanted.has(codeNo) && day >= fromDay && day <= toDay,
     );
   }
-  async analyticsOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
-    const found = this.#of(codeNos, fromDay, toDay);
+  async totals(subject: Subject, range: DayRange) {
+    const found = this.#of(subject, range);
     return {
       totalScans: found.length,
       uniqueScanners: new Set(found.map(({ scanner }) => scanner)).size,
@@ -34,20 +35,20 @@ export class PlainReport implements ManyCodesReport {
       topCountries: [],
     };
   }
-  async breakdownOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
-    return [{ key: 'ZZ', scans: this.#of(codeNos, fromDay, toDay).length }];
-  }
-  async timeseriesOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
-    const found = this.#of(codeNos, fromDay, toDay);
-    return Array.from({ length: toDay - fromDay + 1 }, (_, at) => ({
-      start: new Date((fromDay + at) * 86_400_000).toISOString(),
-      scans: found.filter(({ day }) => day === fromDay + at).length,
+  async series(subject: Subject, range: DayRange) {
+    const days = Array.from({ length: range.toDay - range.fromDay + 1 }, (_, at) => ({
+      fromDay: range.fromDay + at,
+      toDay: range.fromDay + at,
+    }));
+    return days.map((day) => ({
+      start: isoTime(day.fromDay * dayMs),
+      scans: this.#of(subject, day).length,
     }));
   }
-  async totalsOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
-    return Array.from(codeNos, (codeNo) => ({
+  async scansByCode(codes: Iterable<number>, range: DayRange) {
+    return Array.from(codes, (codeNo) => ({
       codeNo,
-      scans: this.#of([codeNo], fromDay, toDay).length,
+      scans: this.#of({ codes: [codeNo] }, range).length,
     })).filter(({ scans }) => scans > 0);
   }
 }
@@ -69,7 +70,7 @@ export class HandCounting implements Counting {
 
 export interface CampaignsFixture {
   readonly desk: Desk;
-  readonly report: PlainReport;
+  readonly scans: PlainScans;
   readonly counting: HandCounting;
   readonly logLines: string[];
   services: CampaignServices;
@@ -83,7 +84,7 @@ export interface CampaignsFixture {
 
 export function openCampaignsFixture(): CampaignsFixture {
   const desk = openDesk();
-  const report = new PlainReport();
+  const scans = new PlainScans();
   const counting = new HandCounting();
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
@@ -91,13 +92,13 @@ export function openCampaignsFixture(): CampaignsFixture {
     const { clock, outbox, book: codes } = desk;
     const ids = createIdSource(clock, getRandomValues);
     const store = desk.temporary.store;
-    const services = openCampaigns({ store, outbox, ids, clock, codes, report });
+    const services = openCampaigns({ store, outbox, ids, clock, codes, scans });
     const { campaigns } = services;
     return { services, scheduler: new CampaignScheduler({ campaigns, counting, clock, log }) };
   };
   const fixture: CampaignsFixture = {
     desk,
-    report,
+    scans,
     counting,
     logLines,
     ...open(),

@@ -149,10 +149,10 @@ describe('membership', () => {
   test('a deleted code is listed no more, and counts on', async () => {
     const fixture = openCampaignsFixture();
     const [a = '', b = ''] = await fixture.codes(2);
-    const { campaigns, report } = fixture.services;
+    const { campaigns, analytics } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
     const [one, two] = [a, b].map((id) => fixture.desk.book.find(1, id)?.no ?? 0);
-    fixture.report.scans.push(
+    fixture.scans.list.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
@@ -160,7 +160,7 @@ describe('membership', () => {
     await fixture.desk.book.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
-    const found = await report.analytics(made, {});
+    const found = await analytics.totals(made, {});
     expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
     expect(found.codes).toEqual([
       { qrId: a, deleted: false, totalScans: 1, conversions: 0 },
@@ -168,7 +168,7 @@ describe('membership', () => {
     ]);
     // A list that is set anew lets live codes go, not what is only waiting for its end.
     await campaigns.change(actor, made.id, { qrCodeIds: [] });
-    expect(await report.totals(made)).toMatchObject({ totalScans: 1 });
+    expect(await analytics.result(made)).toMatchObject({ totalScans: 1 });
   });
 });
 

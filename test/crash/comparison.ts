@@ -10,7 +10,7 @@ import { unpackCode } from '../../src/store/management/code-codec.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import {
   agents,
@@ -61,13 +61,13 @@ export async function compare(
   const scans = openScanStore(folder.scansFile);
   try {
     const codes = readCodes(management);
-    const report = new ScanReport(scans, {
+    const queries = openScanQueries(scans, {
       namesPerDayMax: Number.MAX_SAFE_INTEGER,
       codeIdOf: (codeNo) => codes.byNo.get(codeNo)?.id,
     });
     const writesLost = compareWrites(ledger, codes.bySlug, management);
-    const numbers = compareNumbers(ledger, codes.bySlug, report, days);
-    const events = compareScans(ledger, codes, report);
+    const numbers = await compareNumbers(ledger, codes.bySlug, queries, days);
+    const events = compareScans(ledger, codes, queries);
     if (events.found !== numbers.people) {
       ledger.note(`${events.found} scans have events, but ${numbers.people} are counted`);
     }
@@ -81,7 +81,7 @@ export async function compare(
       duplicated: Math.max(numbers.duplicated, events.duplicated),
       writes: ledger.acknowledged,
       writesLost,
-      receipts: receipts?.compare(ledger, management, report),
+      receipts: receipts?.compare(ledger, management, queries),
       unexpected: ledger.unexpectedCount,
       notes: ledger.unexpected,
     };
@@ -165,18 +165,22 @@ function missingEvents(ledger: Ledger, code: CodeEntry, events: readonly WriteEv
 }
 
 /** Every code's sums: within what was answered and sent, and the same whichever way they are added. */
-function compareNumbers(
+async function compareNumbers(
   ledger: Ledger,
   bySlug: ReadonlyMap<string, QrCodeRecord>,
-  report: ScanReport,
+  { analytics }: ScanQueries,
   { first, last }: Days,
-): Pick<Comparison, 'sent' | 'answered' | 'counted' | 'lost' | 'duplicated'> & { people: number } {
+): Promise<
+  Pick<Comparison, 'sent' | 'answered' | 'counted' | 'lost' | 'duplicated'> & { people: number }
+> {
   const total = { sent: 0, answered: 0, counted: 0, people: 0, lost: 0, duplicated: 0 };
+  const range = { fromDay: first, toDay: last };
   for (const code of ledger.codes) {
     const no = bySlug.get(code.path)?.no;
     if (no === undefined) continue;
-    const { devices, totalScans, uniqueScanners } = report.analytics(no, first, last);
-    const bots = report.breakdown(no, first, last, 'bot');
+    const subject = { code: no };
+    const { devices, totalScans, uniqueScanners } = await analytics.totals(subject, range);
+    const bots = await analytics.breakdown(subject, range, 'bot');
     const counted = { ...devices, bot: bots.reduce((sum, { scans }) => sum + scans, 0) };
     for (const kind of [...agents.map(({ platform }) => platform), 'bot'] as const) {
       const { sent, answered } = code.scans[kind];
@@ -189,11 +193,11 @@ function compareNumbers(
     total.people += totalScans;
     const sums = {
       devices: devices.ios + devices.android + devices.other,
-      lifetime: report.lifetimeScans(no),
-      days: sumOf(report.timeseries(no, first, last, 'day')),
-      hours: sumOf(report.timeseries(no, first, last, 'hour')),
-      countries: sumOf(report.breakdown(no, first, last, 'country')),
-      systems: sumOf(report.breakdown(no, first, last, 'os')),
+      lifetime: analytics.lifetimeScans(no),
+      days: sumOf(await analytics.series(subject, range, 'day')),
+      hours: sumOf(await analytics.series(subject, range, 'hour')),
+      countries: sumOf(await analytics.breakdown(subject, range, 'country')),
+      systems: sumOf(await analytics.breakdown(subject, range, 'os')),
     };
     if (Object.values(sums).some((sum) => sum !== totalScans)) {
       ledger.note(`${code.path} has ${totalScans} scans, but ${JSON.stringify(sums)}`);
@@ -214,7 +218,7 @@ const sumOf = (rows: ReadonlyArray<{ readonly scans: number }>): number =>
 function compareScans(
   ledger: Ledger,
   codes: StoredCodes,
-  report: ScanReport,
+  { events }: ScanQueries,
 ): { found: number; lost: number; duplicated: number } {
   const seen = new Uint8Array(ledger.scans);
   const ids = new Set<string>();
@@ -222,7 +226,7 @@ function compareScans(
   const workspaces = new Set([...codes.byNo.values()].map(({ workspaceNo }) => workspaceNo));
   let duplicated = 0;
   for (const workspaceNo of workspaces) {
-    for (const { id, data } of eventsOf(report, workspaceNo)) {
+    for (const { id, data } of eventsOf(events, workspaceNo)) {
       if (ids.has(id)) ledger.note(`two events have the id ${id}`);
       ids.add(id);
       const scan = scanOfReferer(String(Reflect.get(data, 'referer')));
@@ -244,10 +248,10 @@ function compareScans(
   return { found: ids.size, lost, duplicated };
 }
 
-function* eventsOf(report: ScanReport, workspaceNo: number) {
+function* eventsOf(events: ScanQueries['events'], workspaceNo: number) {
   let before: string | undefined;
   do {
-    const page = report.events(workspaceNo, before, eventsPerPage);
+    const page = events.page(workspaceNo, before, eventsPerPage);
     yield* page.data;
     ({ before } = page);
   } while (before !== undefined);

@@ -11,7 +11,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { Management } from '../../src/store/management/management.ts';
-import type { ScanReport } from '../../src/scans/report/report.ts';
+import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import { pause } from '../support/process.ts';
 import type { Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
@@ -169,7 +169,7 @@ export class Receipts {
   }
 
   /** Against the outboxes, after the service has ended. */
-  compare(ledger: Ledger, management: Management, report: ScanReport): ReceiptSums {
+  compare(ledger: Ledger, management: Management, { events }: ScanQueries): ReceiptSums {
     const committed = new Map<string, string>();
     const workspaces = new Set<number>();
     for (const { value } of management.events.range({})) {
@@ -178,7 +178,7 @@ export class Receipts {
     }
     for (const workspaceNo of workspaces) {
       for (let before: string | undefined; ;) {
-        const page = report.events(workspaceNo, before, eventsPerPage);
+        const page = events.page(workspaceNo, before, eventsPerPage);
         for (const event of page.data) committed.set(event.id, JSON.stringify(event));
         ({ before } = page);
         if (before === undefined) break;

@@ -18,7 +18,7 @@ import { dayOf } from '../../src/model/day.ts';
 import { journalFolder, recoverJournal } from '../../src/scans/journal/segments.ts';
 import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
@@ -76,14 +76,19 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     app.close();
     while (shard.turn());
     shard.close();
-    const report = new ScanReport(store, { namesPerDayMax: 10, codeIdOf: () => 'qr_clock' });
-    expect(report.lifetimeScans(1)).toBe(steps.length * scansPerStep);
+    const { analytics, events } = openScanQueries(store, {
+      namesPerDayMax: 10,
+      codeIdOf: () => 'qr_clock',
+    });
+    expect(analytics.lifetimeScans(1)).toBe(steps.length * scansPerStep);
     for (const [day, scans] of days) {
-      expect(report.analytics(1, day, day).totalScans).toBe(scans);
+      const found = await analytics.totals({ code: 1 }, { fromDay: day, toDay: day });
+      expect(found.totalScans).toBe(scans);
     }
-    const all = [Math.min(...days.keys()), Math.max(...days.keys())] as const;
-    expect(report.analytics(1, ...all).totalScans).toBe(steps.length * scansPerStep);
-    const { data } = report.events(1, undefined, 1_000);
+    const all = { fromDay: Math.min(...days.keys()), toDay: Math.max(...days.keys()) };
+    const { totalScans } = await analytics.totals({ code: 1 }, all);
+    expect(totalScans).toBe(steps.length * scansPerStep);
+    const { data } = events.page(1, undefined, 1_000);
     expect(new Set(data.map(({ id }) => id)).size).toBe(steps.length * scansPerStep);
     await journal.close();
     await store.environment.close();

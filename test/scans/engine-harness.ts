@@ -19,7 +19,7 @@ import { Counting } from '../../src/scans/counting.ts';
 import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
-import { ScanReport } from '../../src/scans/report/report.ts';
+import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
 import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
@@ -57,7 +57,7 @@ export interface HarnessOptions {
 export class EngineHarness {
   readonly facts: ScanFact[] = [];
   readonly store: ScanStore;
-  readonly report: ScanReport;
+  readonly queries: ScanQueries;
   shards: Shard[] = [];
   /** Transactions that still go through before one fails. */
   failAfter = Number.MAX_SAFE_INTEGER;
@@ -79,7 +79,7 @@ export class EngineHarness {
     const file = join(this.#root, 'scans.mdb');
     this.store = openScanStore(file);
     this.#readStore = openScanStore(file);
-    this.report = new ScanReport(this.#readStore, {
+    this.queries = openScanQueries(this.#readStore, {
       namesPerDayMax: 100,
       codeIdOf: options.codeIdOf,
     });

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
-import type { BreakdownBy } from '../../src/scans/report/breakdown.ts';
+import type { BreakdownBy } from '../../src/scans/query/answers.ts';
 import type { EngineHarness, FailPoint, ScanInput } from './engine-harness.ts';
 import { refererHosts } from './plain-model.ts';
 
@@ -108,30 +108,30 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('trim' as const) }) },
 );
 
-export async function run(rig: EngineHarness, step: Step): Promise<void> {
+export async function run(engine: EngineHarness, step: Step): Promise<void> {
   switch (step.kind) {
     case 'scan':
-      return rig.scan(
+      return engine.scan(
         step.journal,
         step.day * dayMs + step.ms,
         step.scans.map((scan) => ({ ...scan, workspaceNo: workspaceOf(scan.codeNo) })),
       );
     case 'turn':
-      return void rig.turn(step.shard);
+      return void engine.turn(step.shard);
     case 'checkpoint':
-      return rig.checkpoint(step.shard);
+      return engine.checkpoint(step.shard);
     case 'crash':
-      return rig.startShards(step.shards);
+      return engine.startShards(step.shards);
     case 'fail':
-      rig.failAfter = step.after;
-      rig.failPoint = step.point;
+      engine.failAfter = step.after;
+      engine.failPoint = step.point;
       return undefined;
     case 'heal':
-      rig.failAfter = Number.MAX_SAFE_INTEGER;
+      engine.failAfter = Number.MAX_SAFE_INTEGER;
       return undefined;
     case 'tear':
-      return rig.tearJournal(step.journal, step.garbage);
+      return engine.tearJournal(step.journal, step.garbage);
     case 'trim':
-      return rig.trimJournals();
+      return engine.trimJournals();
   }
 }

@@ -1,4 +1,4 @@
-/** What a report must say, counted the plain way from a list of scans. */
+/** What queries must answer, counted the plain way from a list of scans. */
 import { positionId } from '../../src/model/ids.ts';
 import {
   BotReason,
@@ -9,8 +9,8 @@ import {
   Platform,
   type VisitorClass,
 } from '../../src/model/scan.ts';
-import { dayMs } from '../../src/model/day.ts';
-import type { BreakdownBy, BreakdownRow } from '../../src/scans/report/breakdown.ts';
+import { dayMs, type DayRange } from '../../src/model/day.ts';
+import type { BreakdownBy, BreakdownRow } from '../../src/scans/query/answers.ts';
 import { classifyUserAgent } from '../../src/scans/visitor/device.ts';
 import type { ScanFact } from './engine-harness.ts';
 
@@ -31,9 +31,13 @@ function botOf(fact: ScanFact): BotReason {
 
 export const isPerson = (fact: ScanFact): boolean => botOf(fact) === BotReason.none;
 
-export function inRange(facts: readonly ScanFact[], codeNo: number, from: number, to: number) {
+export function inRange(
+  facts: readonly ScanFact[],
+  codeNo: number,
+  { fromDay, toDay }: DayRange,
+): ScanFact[] {
   return facts.filter(
-    (fact) => fact.codeNo === codeNo && dayOfFact(fact) >= from && dayOfFact(fact) <= to,
+    (fact) => fact.codeNo === codeNo && dayOfFact(fact) >= fromDay && dayOfFact(fact) <= toDay,
   );
 }
 

@@ -45,7 +45,7 @@ async function setUp(): Promise<Setup> {
   // The first code has the number of the workspace and of the campaign: it would hide what is left.
   await makeCode(desk);
   const [gone, kept] = [await makeCode(desk), await makeCode(desk)];
-  await fillManagement(desk, [gone, kept]);
+  await fillManagement(desk, engine, [gone, kept]);
   const begin = Math.floor(desk.clock.now() / dayMs);
   for (let day = begin; day < begin + 60; day++) {
     engine.nowMs = day * dayMs;
@@ -72,6 +72,9 @@ async function setUp(): Promise<Setup> {
   return { desk, engine, retention, asked, gone: deleted, kept };
 }
 
+const totalsOf = async (engine: EngineHarness, { no }: QrCodeRecord) =>
+  await engine.queries.analytics.totals({ code: no }, { fromDay: 0, toDay: 99_999 });
+
 const ownerOf = (engine: EngineHarness, codeNo: number): number =>
   partitionOf(codeNo) % engine.shards.length;
 
@@ -79,16 +82,15 @@ async function makeCode(desk: Desk): Promise<QrCodeRecord> {
   return await desk.book.create(actor, { target: 'https://example.com/', tags: ['t'] });
 }
 
-async function fillManagement(desk: Desk, codes: readonly QrCodeRecord[]): Promise<void> {
+async function fillManagement(
+  desk: Desk,
+  engine: EngineHarness,
+  codes: readonly QrCodeRecord[],
+): Promise<void> {
   const { clock, outbox, book, temporary } = desk;
   const ids = createIdSource(clock, getRandomValues);
-  const report = {
-    analyticsOf: async () => await Promise.reject(new Error('not asked')),
-    breakdownOf: async () => [],
-    timeseriesOf: async () => [],
-    totalsOf: async () => [],
-  };
-  const parts = { store: temporary.store, outbox, ids, clock, codes: book, report };
+  const scans = engine.queries.analytics;
+  const parts = { store: temporary.store, outbox, ids, clock, codes: book, scans };
   const campaigns = openCampaigns(parts);
   const qrCodeIds = codes.map(({ id }) => id);
   await campaigns.campaigns.create(actor, { name: 'c', startDay: 0, qrCodeIds });
@@ -165,7 +167,7 @@ describe('retention', () => {
     const it = await setUp();
     const { desk, engine, retention, gone, kept } = it;
     const store = desk.temporary.store;
-    const before = engine.report.analytics(kept.no, 0, 99_999);
+    const before = await totalsOf(engine, kept);
     const full = numbersOf(it, gone.no);
     expect(full).toMatchObject({ heads: 1, months: 3 });
     expect(full.days).toBe(59);
@@ -182,8 +184,8 @@ describe('retention', () => {
     await retention.close();
     expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
     expect(tracesOf(store, gone)).toEqual([]);
-    expect(engine.report.analytics(gone.no, 0, 99_999).totalScans).toBe(0);
-    expect(engine.report.analytics(kept.no, 0, 99_999)).toEqual(before);
+    expect((await totalsOf(engine, gone)).totalScans).toBe(0);
+    expect(await totalsOf(engine, kept)).toEqual(before);
     expect(tracesOf(store, kept)).toContain('conversion_days');
     expect(countsBy(it)).toEqual([kept.no]);
     const slug = gone.shortCode ?? '';
@@ -197,7 +199,7 @@ describe('retention', () => {
   test('goes on where it was when shards, disk or process fail midway', async () => {
     const it = await setUp();
     const { desk, engine, retention, gone, kept } = it;
-    const before = engine.report.analytics(kept.no, 0, 99_999);
+    const before = await totalsOf(engine, kept);
     desk.clock.move(90 * dayMs);
     engine.nowMs = desk.clock.now();
     retention.tick();
@@ -219,7 +221,7 @@ describe('retention', () => {
     await retention.close();
     expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
     expect(tracesOf(desk.temporary.store, gone)).toEqual([]);
-    expect(engine.report.analytics(kept.no, 0, 99_999)).toEqual(before);
+    expect(await totalsOf(engine, kept)).toEqual(before);
   });
 
   test('one step removes a bounded number of keys, and windows go on between', async () => {
@@ -246,7 +248,9 @@ describe('retention', () => {
     const steps = left.map((now, at) => (left[at - 1] ?? left[0]!) - now);
     expect(Math.max(...steps)).toBeLessThanOrEqual(500);
     expect(left.at(-1)).toBe(0);
-    expect(engine.report.analytics(kept.no, day, day).totalScans).toBe(20);
+    const range = { fromDay: day, toDay: day };
+    const { totalScans } = await engine.queries.analytics.totals({ code: kept.no }, range);
+    expect(totalScans).toBe(20);
   });
 });
 

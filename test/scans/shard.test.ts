@@ -1,11 +1,11 @@
 /**
- * Shards and report against a plain model: whatever crashes, fails, tears or comes late, every journaled
+ * Shards and queries against a plain model: whatever crashes, fails, tears or comes late, every journaled
  * scan is counted exactly once (invariants 1, 3 and 7 of the engine).
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { dayMs } from '../../src/model/day.ts';
+import { dayMax, dayMs, type DayRange } from '../../src/model/day.ts';
 import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import { baseDay, breakdowns, codes, journals, qrIdOf, run, step } from './engine-steps.ts';
 import {
@@ -17,51 +17,53 @@ import {
   timeseriesOf,
 } from './plain-model.ts';
 
-const ranges: ReadonlyArray<readonly [number, number]> = [
-  [baseDay, baseDay],
-  [baseDay - 1, baseDay + 2],
-  [baseDay - 50, baseDay + 40],
-  [baseDay + 1, baseDay + 400],
+const ranges: readonly DayRange[] = [
+  { fromDay: baseDay, toDay: baseDay },
+  { fromDay: baseDay - 1, toDay: baseDay + 2 },
+  { fromDay: baseDay - 50, toDay: baseDay + 40 },
+  { fromDay: baseDay + 1, toDay: baseDay + 400 },
 ];
 /** To the year 9999, as the API allows: 2,000 months, too many to ask for at every step. */
-const always = [0, 2_932_896] as const;
+const always: DayRange = { fromDay: 0, toDay: dayMax };
 
 /** `expect` costs 0.1 ms even where all is well, and here it is asked 100,000 times. */
 function check(found: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
 }
 
-function checkNumbers(rig: EngineHarness, facts: readonly ScanFact[]): void {
-  for (let codeNo = 1; codeNo <= codes; codeNo++) {
-    const people = facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact));
-    check(rig.report.lifetimeScans(codeNo), people.length);
-    for (const [from, to] of ranges) {
-      const found = rig.report.analytics(codeNo, from, to);
-      check(found, analyticsOf(inRange(facts, codeNo, from, to)));
+async function checkNumbers(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
+  const { analytics } = engine.queries;
+  for (let code = 1; code <= codes; code++) {
+    const people = facts.filter((fact) => fact.codeNo === code && isPerson(fact));
+    check(analytics.lifetimeScans(code), people.length);
+    for (const range of ranges) {
+      check(await analytics.totals({ code }, range), analyticsOf(inRange(facts, code, range)));
     }
   }
 }
 
-function checkDetails(rig: EngineHarness, facts: readonly ScanFact[]): void {
-  for (let codeNo = 1; codeNo <= codes; codeNo++) {
-    const all = facts.filter((fact) => fact.codeNo === codeNo);
-    check(rig.report.analytics(codeNo, ...always), analyticsOf(all));
-    for (const [from, to] of ranges) {
-      const within = inRange(facts, codeNo, from, to);
+async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
+  const { analytics } = engine.queries;
+  for (let code = 1; code <= codes; code++) {
+    const all = facts.filter((fact) => fact.codeNo === code);
+    check(await analytics.totals({ code }, always), analyticsOf(all));
+    for (const range of ranges) {
+      const { fromDay, toDay } = range;
+      const within = inRange(facts, code, range);
       for (const by of breakdowns) {
-        check(rig.report.breakdown(codeNo, from, to, by), breakdownOf(within, by));
+        check(await analytics.breakdown({ code }, range, by), breakdownOf(within, by));
       }
-      if (to - from > 10) continue;
-      const hours = rig.report.timeseries(codeNo, from, to, 'hour');
-      check(hours, timeseriesOf(within, from, to, 1));
-      const days = rig.report.timeseries(codeNo, from, to, 'day');
-      check(days, timeseriesOf(within, from, to, 24));
+      if (toDay - fromDay > 10) continue;
+      const hours = await analytics.series({ code }, range, 'hour');
+      check(hours, timeseriesOf(within, fromDay, toDay, 1));
+      const days = await analytics.series({ code }, range, 'day');
+      check(days, timeseriesOf(within, fromDay, toDay, 24));
     }
   }
 }
 
 /** Newest commit first, newest time first in it; pages of any size neither lose nor repeat. */
-function checkEvents(rig: EngineHarness, facts: readonly ScanFact[], limit: number): void {
+function checkEvents(engine: EngineHarness, facts: readonly ScanFact[], limit: number): void {
   for (const workspaceNo of [1, 2]) {
     const wanted = facts.filter(
       (fact) =>
@@ -78,7 +80,7 @@ function checkEvents(rig: EngineHarness, facts: readonly ScanFact[], limit: numb
     let last: ScanFact | undefined;
     let seen = 0;
     do {
-      const page = rig.report.events(workspaceNo, before, limit);
+      const page = engine.queries.events.page(workspaceNo, before, limit);
       check(page.data.length <= limit, true);
       for (const event of page.data) {
         const known = byId.get(event.id);
@@ -107,31 +109,31 @@ it(
       fc.integer({ min: 1, max: 4 }),
       fc.integer({ min: 1, max: 9 }),
       async (steps, shards, limit) => {
-        const rig = new EngineHarness({
+        const engine = new EngineHarness({
           journals,
           segmentBytesMax: 700,
           actorsMax: 4,
           rawRetentionDays: 40_000,
           codeIdOf: qrIdOf,
         });
-        rig.nowMs = baseDay * dayMs;
+        engine.nowMs = baseDay * dayMs;
         try {
-          rig.startShards(shards);
+          engine.startShards(shards);
           for (const step of steps) {
-            await run(rig, step);
-            checkNumbers(rig, rig.committed());
+            await run(engine, step);
+            await checkNumbers(engine, engine.committed());
           }
-          checkEvents(rig, rig.committed(), limit);
-          rig.settle();
-          expect(rig.committed().length).toBe(rig.facts.length);
-          checkNumbers(rig, rig.facts);
-          rig.startShards(2);
-          rig.settle();
-          checkNumbers(rig, rig.facts);
-          checkDetails(rig, rig.facts);
-          checkEvents(rig, rig.facts, limit);
+          checkEvents(engine, engine.committed(), limit);
+          engine.settle();
+          expect(engine.committed().length).toBe(engine.facts.length);
+          await checkNumbers(engine, engine.facts);
+          engine.startShards(2);
+          engine.settle();
+          await checkNumbers(engine, engine.facts);
+          await checkDetails(engine, engine.facts);
+          checkEvents(engine, engine.facts, limit);
         } finally {
-          await rig.close();
+          await engine.close();
         }
       },
     );

@@ -7,10 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApi } from '../../src/api/api.ts';
-import type { ImageDrawing, ScanReport } from '../../src/api/services.ts';
+import type { ImageDrawing } from '../../src/api/services.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
-import type { Analytics, BreakdownRow, SeriesPoint } from '../../src/scans/report/breakdown.ts';
-import type { EventPlace } from '../../src/scans/report/scan-events.ts';
+import type { Subject } from '../../src/scans/query/analytics.ts';
+import type { ScanQueries } from '../../src/scans/query/queries.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { openBilling } from '../../src/billing/open-billing.ts';
 import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
@@ -26,6 +26,7 @@ import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { InviteMailer } from '../../src/mail/invite-letter.ts';
 import { Mailer } from '../../src/mail/mailer.ts';
 import type { Clock } from '../../src/model/clock.ts';
+import type { DayRange } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { createIdSource, type IdSource, type RandomBytes } from '../../src/model/ids.ts';
 import type { Plan, Role } from '../../src/model/workspace.ts';
@@ -41,90 +42,58 @@ import { startWebhooks } from './webhooks.ts';
 
 const randomBytes: RandomBytes = (bytes) => webcrypto.getRandomValues(bytes);
 
-/** Scans as a test wants them. */
 import { adoptedLink } from './adopted-link.ts';
 
-export class StandInReport implements ScanReport {
+/** Scans as a test wants them: the lifetime's of every code, on any day. */
+export class StandInScans implements ScanQueries {
   readonly lifetime = new Map<number, number>();
   readonly asked: string[] = [];
   scanned: EventEnvelope[] = [];
   failure: Error | undefined;
 
-  lifetimeScans(codeNo: number): number {
-    return this.lifetime.get(codeNo) ?? 0;
-  }
-  analytics(codeNo: number, fromDay: number, toDay: number): Analytics {
+  readonly analytics: ScanQueries['analytics'] = {
+    lifetimeScans: (codeNo) => this.lifetime.get(codeNo) ?? 0,
+    totals: async (subject, range) => {
+      const totalScans = this.#scansOf(subject, range);
+      const devices = { ios: totalScans, android: 0, other: 0 };
+      return { totalScans, uniqueScanners: totalScans, devices, topCountries: [] };
+    },
+    series: async (_subject, { fromDay, toDay }) =>
+      Array.from({ length: toDay - fromDay + 1 }, (_, at) => ({
+        start: new Date((fromDay + at) * 86_400_000).toISOString(),
+        scans: 0,
+      })),
+    breakdown: async (subject, range) => [
+      { key: 'DE', scans: 'codes' in subject ? this.#scansOf(subject, range) : 2 },
+    ],
+    scansByCode: async (codes, range) =>
+      Array.from(codes, (codeNo) => ({
+        codeNo,
+        scans: this.#scansOf({ code: codeNo }, range),
+      })).filter(({ scans }) => scans > 0),
+  };
+  readonly topCodes = { find: async () => [] };
+  readonly raw = { begin: () => undefined, step: () => ({ scans: [], next: undefined }) };
+  readonly events: ScanQueries['events'] = {
+    newest: () => ({ sequence: 1, entry: 0 }),
+    after: (_workspaceNo, place) => ({ events: [], place, hasMore: false }),
+    isPast: () => false,
+    page: (_workspaceNo, before, limit) => {
+      const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;
+      const data = this.scanned.slice(start, start + limit);
+      const last = data.at(-1);
+      const isMore = start + limit < this.scanned.length;
+      return isMore && last !== undefined ? { data, before: last.id } : { data };
+    },
+  };
+
+  #scansOf(subject: Subject, { fromDay, toDay }: DayRange): number {
     if (this.failure !== undefined) throw this.failure;
-    this.asked.push(`${codeNo} ${fromDay} ${toDay}`);
-    const totalScans = this.lifetimeScans(codeNo);
-    const devices = { ios: totalScans, android: 0, other: 0 };
-    return { totalScans, uniqueScanners: totalScans, devices, topCountries: [] };
-  }
-  timeseries(_codeNo: number, fromDay: number, toDay: number): SeriesPoint[] {
-    const points: SeriesPoint[] = [];
-    for (let day = fromDay; day <= toDay; day += 1) {
-      points.push({ start: new Date(day * 86_400_000).toISOString(), scans: 0 });
-    }
-    return points;
-  }
-  breakdown(): BreakdownRow[] {
-    return [{ key: 'DE', scans: 2 }];
-  }
-  async analyticsOf(codeNos: Iterable<number>, fromDay: number, toDay: number): Promise<Analytics> {
-    const totalScans = await this.#sumOf(codeNos, fromDay, toDay);
-    const devices = { ios: totalScans, android: 0, other: 0 };
-    return { totalScans, uniqueScanners: totalScans, devices, topCountries: [] };
-  }
-  async breakdownOf(codeNos: Iterable<number>, from: number, to: number): Promise<BreakdownRow[]> {
-    return [{ key: 'DE', scans: await this.#sumOf(codeNos, from, to) }];
-  }
-  async timeseriesOf(_codeNos: Iterable<number>, from: number, to: number): Promise<SeriesPoint[]> {
-    return this.timeseries(0, from, to);
-  }
-  async totalsOf(codeNos: Iterable<number>, fromDay: number, toDay: number) {
-    const totals = Array.from(codeNos, (codeNo) => {
-      const { totalScans: scans } = this.analytics(codeNo, fromDay, toDay);
-      return { codeNo, scans };
-    });
-    return totals.filter(({ scans }) => scans > 0);
-  }
-  async #sumOf(codeNos: Iterable<number>, fromDay: number, toDay: number): Promise<number> {
-    const totals = await this.totalsOf(codeNos, fromDay, toDay);
-    return totals.reduce((sum, { scans }) => sum + scans, 0);
-  }
-  workspaceAnalytics(_workspaceNo: number, fromDay: number, toDay: number): Analytics {
-    return this.analytics(0, fromDay, toDay);
-  }
-  workspaceTimeseries(_workspaceNo: number, fromDay: number, toDay: number): SeriesPoint[] {
-    return this.timeseries(0, fromDay, toDay);
-  }
-  workspaceBreakdown(): BreakdownRow[] {
-    return this.breakdown();
-  }
-  async topCodes() {
-    return [];
-  }
-  rawScansFrom() {
-    return undefined;
-  }
-  rawScans() {
-    return { scans: [], next: undefined };
-  }
-  newestEvent(): EventPlace {
-    return { sequence: 1, entry: 0 };
-  }
-  eventsAfter(_workspaceNo: number, place: EventPlace) {
-    return { events: [], place, hasMore: false };
-  }
-  isPast(): boolean {
-    return false;
-  }
-  events(_workspaceNo: number, before: string | undefined, limit: number) {
-    const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;
-    const data = this.scanned.slice(start, start + limit);
-    const last = data.at(-1);
-    const isMore = start + limit < this.scanned.length;
-    return isMore && last !== undefined ? { data, before: last.id } : { data };
+    if (fromDay > toDay) return 0;
+    const codes =
+      'codes' in subject ? [...subject.codes] : 'code' in subject ? [subject.code] : [0];
+    for (const codeNo of codes) this.asked.push(`${codeNo} ${fromDay} ${toDay}`);
+    return codes.reduce((sum, codeNo) => sum + (this.lifetime.get(codeNo) ?? 0), 0);
   }
 }
 
@@ -148,7 +117,7 @@ export interface ServiceOptions {
   /** `drawn`: by this thread, as the pool's would. Default: a stand-in that says what was asked for. */
   readonly images?: ImageDrawing | 'drawn';
   /** In place of the stand-in, for what the API reads of scans. */
-  readonly scanReport?: ScanReport;
+  readonly scans?: ScanQueries;
 }
 
 export interface Service {
@@ -158,7 +127,7 @@ export interface Service {
   readonly config: Config;
   readonly codes: Codes;
   readonly billing: Billing;
-  readonly report: StandInReport;
+  readonly scans: StandInScans;
   readonly workspaces: WorkspaceServices;
   readonly webhooks: Webhooks;
   readonly server: HttpServer;
@@ -182,11 +151,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...options.environment,
   });
   const rooms = openRooms(dataDir, config, options.clock ?? systemClock);
-  const { store, workspaces, codes, report, links } = rooms;
+  const { store, workspaces, codes, scans, links } = rooms;
   const first = await workspaces.workspaces.bootstrap(config.bootstrap);
   const state: { health: HealthReport } = { health: { ready: true, checks: [] } };
   const images = options.images === 'drawn' ? rooms.drawn.service : options.images;
-  const given = { ...rooms, scanReport: options.scanReport ?? report };
+  const given = { ...rooms, scanQueries: options.scans ?? scans };
   const opened = await openApi(given, config, images ?? standInImages, () => state.health);
   const { server, billing, logLines, webhooks, windows, stopping } = opened;
   return {
@@ -196,7 +165,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     config,
     codes,
     billing,
-    report,
+    scans,
     workspaces,
     webhooks,
     server,
@@ -229,7 +198,7 @@ interface Rooms {
   readonly codes: Codes;
   readonly drawn: Pick<Images, 'service' | 'logos' | 'designs'>;
   readonly workspaces: WorkspaceServices;
-  readonly report: StandInReport;
+  readonly scans: StandInScans;
   readonly links: Map<string, Link>;
 }
 
@@ -238,7 +207,7 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
   const store = openManagement(join(dataDir, 'management.mdb'));
   const outbox = new Outbox(store, ids, clock);
   const links = new Map<string, Link>();
-  const report = new StandInReport();
+  const scans = new StandInScans();
   const stores = { store, clock, dataDir, shortUrlBase };
   const drawn = assembleImages({ ...images, ...stores }, localTasks);
   const codes = new Codes({
@@ -249,7 +218,7 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
     clock,
     randomBytes,
     shortUrlBase,
-    scansOf: (codeNo) => report.lifetimeScans(codeNo),
+    scansOf: (codeNo) => scans.analytics.lifetimeScans(codeNo),
     designs: drawn.designs,
   });
   const workspaces = openWorkspaceServices({
@@ -260,11 +229,11 @@ function openRooms(dataDir: string, { shortUrlBase, images }: Config, clock: Clo
     dataDir,
     passwordCostLog2: 4,
   });
-  return { clock, ids, store, outbox, codes, drawn, workspaces, report, links };
+  return { clock, ids, store, outbox, codes, drawn, workspaces, scans, links };
 }
 
 interface GivenRooms extends Rooms {
-  readonly scanReport: ScanReport;
+  readonly scanQueries: ScanQueries;
 }
 
 interface OpenedApi {
@@ -278,7 +247,7 @@ interface OpenedApi {
 }
 
 async function openApi(
-  { clock, ids, store, codes, drawn, workspaces, outbox, scanReport: report }: GivenRooms,
+  { clock, ids, store, codes, drawn, workspaces, outbox, scanQueries: scans }: GivenRooms,
   config: Config,
   images: ImageDrawing,
   health: () => HealthReport,
@@ -288,9 +257,9 @@ async function openApi(
   const metrics = new Metrics((metric, error) => log.error({ metric, err: error }, 'collect'));
   const plans = workspaces.workspaces;
   const billing = await openBilling(config, { store, outbox, ids, clock, log, plans });
-  const campaigns = openCampaigns({ store, outbox, ids, clock, codes, report });
+  const campaigns = openCampaigns({ store, outbox, ids, clock, codes, scans: scans.analytics });
   const { designs, logos } = drawn;
-  const rooms = { codes, campaigns, workspaces, outbox, billing, report, images, designs, logos };
+  const rooms = { codes, campaigns, workspaces, outbox, billing, scans, images, designs, logos };
   const webhooks = startWebhooks(config.dataDir, config, {
     management: store,
     outbox,

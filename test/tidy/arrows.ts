@@ -22,7 +22,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   links: [],
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links'],
-  campaigns: ['store', 'outbox', 'scans/report/report.ts', 'scans/report/breakdown.ts'],
+  campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],
   workspaces: ['store', 'outbox'],
   billing: ['store', 'outbox'],
   webhooks: ['store', 'outbox', 'workers', 'scans/block.ts', 'scans/scanned-event.ts'],

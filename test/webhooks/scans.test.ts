@@ -105,8 +105,8 @@ it('sends one scan per body for quiet codes and lists for busy ones, people alon
   expect(harness.sender.sent.some(({ text }) => text.includes('"qr_10"'))).toBe(false);
   expect(harness.sender.sent.some(({ url }) => url === 'https://deaf.example/')).toBe(false);
   // Each scan once, as the list of events shows it.
-  const shown = engine.report
-    .events(1, undefined, 1_000)
+  const shown = engine.queries.events
+    .page(1, undefined, 1_000)
     .data.map((event) => JSON.stringify(event));
   for (const { url } of [lists, small, single]) {
     const sent = harness.sender.sent.filter((task) => task.url === url);

@@ -3,20 +3,21 @@
  * NDJSON, which is a stream of any length: read a few blocks at a time, as fast as the client takes it.
  * No address, no user agent and no visitor's hash leaves the store.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
-import { formatDay } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import type { RawPlace, RawScanFilter } from '../../scans/report/raw-scans.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
-import { analyticsTag, fileName, varied } from './analytics-answers.ts';
-import { codeRange } from './analytics.ts';
+import { analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
+import { codeRange } from './code-analytics.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, formatOf, formatTypes, streamFormat } from '../csv.ts';
 import { noBody, queryDay, queryInteger, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
-import type { ScanReport } from '../services.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
 const pieceScansMax = 300;
@@ -63,12 +64,12 @@ const query = z.object({
 
 export interface RawScansOptions {
   readonly codes: Codes;
-  readonly report: ScanReport;
+  readonly scans: ScanQueries;
   readonly clock: Clock;
 }
 
 export function rawScanRoutes(options: RawScansOptions): Route[] {
-  const turns = new Turns();
+  const step = oneStepACycle(options.scans.raw);
   const list = createRoute({
     method: 'GET',
     path: '/qr-codes/:id/scans',
@@ -88,22 +89,20 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
     },
     failures: ['not_found'],
     handle: async ({ actor, params, query: asked, header }) => {
-      const { code, fromDay, toDay } = codeRange(options, actor, params.id ?? '', asked);
+      const { code, range } = codeRange(options, actor, params.id ?? '', asked);
       const bots = asked.bots === 'true' ? 'with' : 'without';
-      const filter: RawScanFilter = { codeNo: code.no, fromDay, toDay, bots };
-      const { report } = options;
+      const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
       const { cursor } = asked;
-      const from = cursor === undefined ? report.rawScansFrom(filter) : parseCursor(cursor);
-      const walk: Walk = { turns, report, filter, from };
+      const from = cursor === undefined ? options.scans.raw.begin(filter) : parseCursor(cursor);
+      const walk: Walk = { step, filter, from };
       const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
         const page = await readPage(walk, asked.limit);
         return jsonResult(200, { ...page, limit: asked.limit }, varied);
       }
-      const range = { from: formatDay(fromDay), to: formatDay(toDay) };
       return {
         status: 200,
-        headers: fileHeaders(format, fileName(`scans-${code.id}`, range)),
+        headers: fileHeaders(format, fileNameOf(`scans-${code.id}`, range)),
         body: textPieces(walk, lines[format]),
       };
     },
@@ -111,70 +110,65 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
   return [list];
 }
 
+type StepOf = (filter: RawScanFilter, from: RawPlace, limit: number) => Promise<RawStep>;
+
+/** One step of one walk in each cycle of the event loop, however many walks there are. */
+function oneStepACycle(raw: ScanQueries['raw']): StepOf {
+  const steps = pLimit(1);
+  return (...request) =>
+    steps(async () => {
+      await yieldToEventLoop();
+      return raw.step(...request);
+    });
+}
+
 interface Walk {
-  readonly turns: Turns;
-  readonly report: ScanReport;
+  readonly step: StepOf;
   readonly filter: RawScanFilter;
   /** Undefined = there is nothing. */
   readonly from: RawPlace | undefined;
 }
 
 async function readPage(
-  { turns, report, filter, from }: Walk,
+  { step, filter, from }: Walk,
   limit: number,
 ): Promise<{ data: RawScan[]; nextCursor?: string }> {
   const data: RawScan[] = [];
   let place = from;
   for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
     if (data.length === limit) break;
-    await turns.next();
-    const step = report.rawScans(filter, place, limit - data.length);
-    data.push(...step.scans);
-    place = step.next;
+    const { scans, next } = await step(filter, place, limit - data.length);
+    data.push(...scans);
+    place = next;
   }
   return place === undefined ? { data } : { data, nextCursor: formatCursor(place) };
 }
 
 interface Lines {
-  readonly head: string;
+  readonly header: string;
   readonly line: (scan: RawScan) => string;
 }
 
 const columns = ['id', 'scannedAt', 'country', 'city', 'device', 'os', 'browser', 'referer', 'bot'];
 const lines: Readonly<Record<'csv' | 'ndjson', Lines>> = {
   csv: {
-    head: csvLine(columns),
+    header: csvLine(columns),
     line: ({ id, scannedAt, country, city, device, os, browser, referer, bot }) =>
       csvLine([id, scannedAt, country, city, device, os, browser, referer, bot]),
   },
-  ndjson: { head: '', line: (scan) => `${JSON.stringify(scan)}\n` },
+  ndjson: { header: '', line: (scan) => `${JSON.stringify(scan)}\n` },
 };
 
-/** Between two steps the event loop turns, and nothing of the store is held. */
+/** Nothing of the store is held between two steps. */
 async function* textPieces(
-  { turns, report, filter, from }: Walk,
-  { head, line }: Lines,
+  { step, filter, from }: Walk,
+  { header, line }: Lines,
 ): AsyncGenerator<Uint8Array> {
-  if (head !== '') yield Buffer.from(head);
+  if (header !== '') yield Buffer.from(header);
   for (let place = from; place !== undefined;) {
-    await turns.next();
-    const step = report.rawScans(filter, place, pieceScansMax);
-    if (step.scans.length > 0) yield Buffer.from(step.scans.map(line).join(''));
-    place = step.next;
-  }
-}
-
-/** One step of one walk in each turn of the event loop, however many walks there are. */
-class Turns {
-  #last: Promise<void> = Promise.resolve();
-
-  async next(): Promise<void> {
-    const before = this.#last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#last = promise;
-    await before;
-    setImmediate(resolve);
-    await promise;
+    const { scans, next } = await step(filter, place, pieceScansMax);
+    if (scans.length > 0) yield Buffer.from(scans.map(line).join(''));
+    place = next;
   }
 }
 

@@ -8,8 +8,7 @@ import {
 } from '../../model/campaign.ts';
 import { formatDay, isoTime } from '../../model/day.ts';
 import { parseId } from '../../model/ids.ts';
-import { day, seriesQuery, sharesQuery, totalsShape } from '../analytics/analytics-answers.ts';
-import { csvFormat } from '../csv.ts';
+import { day, rangeShape, totalsShape } from '../analytics/analytics-routes.ts';
 import { count, pageQuery, plainText, queryDay, time } from '../fields.ts';
 import { pageSchema } from '../resource.ts';
 
@@ -88,14 +87,7 @@ export const campaignDeleted = z
   .object({ deleted: z.literal(true), id })
   .meta({ id: 'CampaignDeleted' });
 
-const spanQuery = {
-  from: queryDay.optional().meta({ description: 'First UTC day; default: the start' }),
-  to: queryDay.optional().meta({ description: 'Last UTC day, included; default: the end' }),
-};
-export const spanOnlyQuery = z.object(spanQuery);
-export const campaignSpanQuery = z.object({ ...spanQuery, format: csvFormat });
-export const campaignSeriesQuery = z.object({ ...spanQuery, ...seriesQuery });
-export const campaignBreakdownQuery = z.object({ ...spanQuery, ...sharesQuery });
+export const campaignRangeShape = rangeShape('the start', 'the end');
 
 export const campaignAnalytics = z
   .object({

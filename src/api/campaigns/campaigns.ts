@@ -1,50 +1,34 @@
 /**
  * /campaigns: create, list, read, change, delete, and their numbers. Shapes in, records out; the rules
- * are the campaigns room's.
+ * are in src/campaigns.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { CampaignServices } from '../../campaigns/open-campaigns.ts';
 import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
 import type { Clock } from '../../model/clock.ts';
-import { formatDay } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { CampaignAnalytics } from '../../campaigns/campaign-report.ts';
-import {
-  checkLength,
-  fileName,
-  seriesAnswer,
-  seriesDescription,
-  seriesResult,
-  sharesAnswer,
-  sharesDescription,
-  sharesResult,
-  tableFormats,
-  tableTypes,
-  totalsColumns,
-  totalsRows,
-  varied,
-} from '../analytics/analytics-answers.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
+import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
+import { checkOrder, noBody, noQuery } from '../fields.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
   campaignAnalytics,
-  campaignBreakdownQuery,
   campaignCreateBody,
   campaignDeleted,
   campaignListQuery,
   campaignPage,
   campaignPatchBody,
-  campaignSeriesQuery,
-  campaignSpanQuery,
+  campaignRangeShape,
   viewCampaign,
 } from './campaign-schemas.ts';
-import { csvResult, formatOf } from '../csv.ts';
-import { checkOrder, noBody, noQuery } from '../fields.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'Campaigns';
 
-export interface CampaignsOptions extends CampaignServices {
+export interface CampaignsOptions extends Omit<CampaignServices, 'conversions'> {
+  readonly scans: ScanQueries['analytics'];
   readonly clock: Clock;
 }
 
@@ -55,9 +39,7 @@ export function campaignRoutes(options: CampaignsOptions): Route[] {
     getOne(options),
     patchOne(options),
     deleteOne(options),
-    totals(options),
-    series(options),
-    shares(options),
+    ...analytics(options),
   ];
 }
 
@@ -104,7 +86,7 @@ function listMany(options: CampaignsOptions): Route {
       for (const record of found.data) {
         data.push(view(options, record));
         // A campaign of 1,000 codes is about 1 ms of reading.
-        await new Promise<void>((resume) => setImmediate(resume));
+        await yieldToEventLoop();
       }
       const { page, limit } = query;
       return jsonResult(200, {
@@ -176,76 +158,49 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
   });
 }
 
-function totals(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/campaigns/:id/analytics',
-    operationId: 'getCampaignAnalytics',
+function analytics(options: CampaignsOptions): Route[] {
+  const path = '/campaigns/:id/analytics';
+  return analyticsRoutes(options.scans, {
     tag,
-    summary: 'Campaign analytics',
-    description:
-      'Scans inside the schedule, over all codes: sums, and the union of the scanners. ' +
-      '`conversionRate` is conversions divided by scans.',
-    query: campaignSpanQuery,
-    body: noBody,
-    answer: { status: 200, schema: campaignAnalytics, what: 'The numbers', mediaTypes: tableTypes },
     failures: ['not_found'],
-    handle: async ({ actor, params, query, header }) => {
+    rangeShape: campaignRangeShape,
+    scopeOf: ({ actor, params, query: { from, to } }) => {
       const record = mustFind(options, actor, params.id);
-      const found = await options.report.analytics(record, spanOf(query));
-      const format = formatOf(query.format, header('accept'), tableFormats);
-      if (format === 'json') return jsonResult(200, found, varied);
-      const { fromDay, toDay } = options.report.seriesDays(record, spanOf(query));
-      const range = { from: formatDay(fromDay), to: formatDay(toDay) };
-      return csvResult(fileName('campaign', range), totalsColumns, rowsOf(found));
+      checkOrder(from, to);
+      const span = { fromDay: from, toDay: to };
+      const subject = options.analytics.subjectOf(record);
+      const range = options.analytics.range(record, span);
+      return { subject, range, shown: options.analytics.seriesRange(record, span), record, span };
     },
-  });
-}
-
-function series(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/campaigns/:id/analytics/timeseries',
-    operationId: 'getCampaignTimeseries',
-    tag,
-    summary: 'Campaign scans over time',
-    description: `${seriesDescription} Only days of the schedule, until today.`,
-    query: campaignSeriesQuery,
-    body: noBody,
-    answer: seriesAnswer,
-    failures: ['not_found'],
-    handle: async ({ actor, params, query, header }) => {
-      const record = mustFind(options, actor, params.id);
-      const { report } = options;
-      const { interval } = query;
-      const range = report.seriesDays(record, spanOf(query));
-      checkLength(range, interval);
-      const data = await report.timeseries(record, spanOf(query), interval);
-      const format = formatOf(query.format, header('accept'), tableFormats);
-      return seriesResult(range, interval, data, format);
+    totals: {
+      path,
+      operationId: 'getCampaignAnalytics',
+      summary: 'Campaign analytics',
+      description:
+        'Scans inside the schedule, over all codes: sums, and the union of the scanners. ' +
+        '`conversionRate` is conversions divided by scans.',
+      schema: campaignAnalytics,
+      fileName: 'campaign',
+      find: ({ record, span }) => options.analytics.totals(record, span),
+      rows: (found) => [
+        ...totalsRows(found),
+        ['conversions', '', found.conversions],
+        ['conversionValue', '', found.conversionValue],
+        ['conversionRate', '', found.conversionRate],
+        ...found.codes.map(({ qrId, totalScans }) => ['code', qrId, totalScans] as const),
+        ...found.timeseries.map(({ date, scans }) => ['day', date, scans] as const),
+      ],
     },
-  });
-}
-
-function shares(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/campaigns/:id/analytics/breakdown',
-    operationId: 'getCampaignBreakdown',
-    tag,
-    summary: 'Campaign scans by dimension',
-    description: sharesDescription,
-    query: campaignBreakdownQuery,
-    body: noBody,
-    answer: sharesAnswer,
-    failures: ['not_found'],
-    handle: async ({ actor, params, query, header }) => {
-      const record = mustFind(options, actor, params.id);
-      const { report } = options;
-      const { by } = query;
-      const data = await report.breakdown(record, spanOf(query), by);
-      const format = formatOf(query.format, header('accept'), tableFormats);
-      return sharesResult(report.seriesDays(record, spanOf(query)), by, data, format);
+    series: {
+      path: `${path}/timeseries`,
+      operationId: 'getCampaignTimeseries',
+      summary: 'Campaign scans over time',
+      description: `${seriesDescription} Only days of the schedule, until today.`,
+    },
+    breakdown: {
+      path: `${path}/breakdown`,
+      operationId: 'getCampaignBreakdown',
+      summary: 'Campaign scans by dimension',
     },
   });
 }
@@ -263,25 +218,4 @@ function mustFind(
   const found = campaigns.find(actor.workspaceNo, id ?? '');
   if (found !== undefined) return found;
   throw new Failure('not_found', 'There is no campaign with this id');
-}
-
-/** @throws Failure when it is backwards */
-function spanOf({ from, to }: Pick<z.output<typeof campaignSpanQuery>, 'from' | 'to'>) {
-  checkOrder(from, to);
-  return { fromDay: from, toDay: to };
-}
-
-function rowsOf(found: CampaignAnalytics): Array<[string, string, number]> {
-  return [
-    ...totalsRows(found),
-    ['conversions', '', found.conversions],
-    ['conversionValue', '', found.conversionValue],
-    ['conversionRate', '', found.conversionRate],
-    ...found.codes.map(({ qrId, totalScans }): [string, string, number] => [
-      'code',
-      qrId,
-      totalScans,
-    ]),
-    ...found.timeseries.map(({ date, scans }): [string, string, number] => ['day', date, scans]),
-  ];
 }

@@ -3,7 +3,13 @@ import type { Codes } from '../../codes/codes.ts';
 import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, formatDay, isoTime } from '../../model/day.ts';
-import { spanOnlyQuery, codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
+import { z } from 'zod';
+import {
+  campaignRangeShape,
+  codeConversions,
+  conversion,
+  conversionBody,
+} from './campaign-schemas.ts';
 import { checkOrder, noBody, noQuery } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
@@ -58,7 +64,7 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     tag,
     summary: 'Conversions of a code',
     description: 'By UTC day, over a range of days, both ends included.',
-    query: spanOnlyQuery,
+    query: z.object(campaignRangeShape),
     body: noBody,
     answer: { status: 200, schema: codeConversions, what: 'The sums' },
     failures: ['not_found'],

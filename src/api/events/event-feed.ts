@@ -9,8 +9,8 @@
  */
 import type { EventKind } from '../../model/event.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import type { EventPlace } from '../../scans/report/scan-events.ts';
-import type { ScanReport } from '../services.ts';
+import type { EventPlace } from '../../scans/query/scan-events.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
 
 /** Text of one piece, after which the client must have taken it before the next is made. */
 const pieceLengthMax = 65_536;
@@ -34,7 +34,7 @@ export interface FeedFilter {
 
 export interface FeedSources {
   readonly outbox: Outbox;
-  readonly report: Pick<ScanReport, 'newestEvent' | 'eventsAfter' | 'isPast'>;
+  readonly scans: Pick<ScanQueries['events'], 'newest' | 'after' | 'isPast'>;
 }
 
 export interface FeedPiece {
@@ -64,8 +64,8 @@ export class EventFeed {
   constructor(sources: FeedSources, filter: FeedFilter, from: FeedPlace | undefined) {
     this.#sources = sources;
     this.#filter = filter;
-    const { outbox, report } = sources;
-    const newest = { event: outbox.lastSequence, scan: report.newestEvent() };
+    const { outbox, scans } = sources;
+    const newest = { event: outbox.lastSequence, scan: scans.newest() };
     // A place that is yet to come is of another history: of a store that was restored since.
     const isKnown =
       from !== undefined &&
@@ -74,7 +74,7 @@ export class EventFeed {
     this.#place = isKnown ? from : newest;
     const oldest = isKnown ? outbox.after(from.event, 1)[0]?.sequence : undefined;
     const isEventGone = oldest !== undefined && from !== undefined && oldest > from.event + 1;
-    this.hasGap = from !== undefined && (!isKnown || isEventGone || report.isPast(from.scan));
+    this.hasGap = from !== undefined && (!isKnown || isEventGone || scans.isPast(from.scan));
   }
 
   /** An id that a client goes on from, without an event. */
@@ -106,13 +106,13 @@ export class EventFeed {
   }
 
   #takeScans(): boolean {
-    const { report } = this.#sources;
+    const { scans } = this.#sources;
     const { workspaceNo, kinds, codeId } = this.#filter;
     if (kinds?.has('qr.scanned') === false) {
-      this.#place = { ...this.#place, scan: report.newestEvent() };
+      this.#place = { ...this.#place, scan: scans.newest() };
       return false;
     }
-    const step = report.eventsAfter(workspaceNo, this.#place.scan, stepEventsMax);
+    const step = scans.after(workspaceNo, this.#place.scan, stepEventsMax);
     for (const { event, place } of step.events) {
       this.#place = { ...this.#place, scan: place };
       if (codeId === undefined || event.data.qrId === codeId) this.#add(JSON.stringify(event));

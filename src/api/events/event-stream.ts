@@ -19,7 +19,7 @@ import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { EventFeed, type FeedFilter, parsePlace } from './event-feed.ts';
 import { createRoute, type Route } from '../route.ts';
-import type { ScanReport } from '../services.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
 
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
@@ -80,7 +80,7 @@ const what =
 
 export interface EventStreamOptions {
   readonly outbox: Outbox;
-  readonly report: ScanReport;
+  readonly scans: ScanQueries['events'];
   /** Fired after commits of changes and of windows. */
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */

@@ -3,7 +3,7 @@
  *
  *   outbox.newest(before sequence) --+
  *                                    +--> by id, whose first 48 bits are the time --> page
- *   report.events(before position) --+
+ *   scans.page(before position)   --+
  *
  * One opaque cursor carries a place in each, so a page never repeats or skips what another page had:
  * an event that arrives late in one place stands before that place's cursor, with the new ones.
@@ -13,10 +13,10 @@ import { eventKinds, type EventEnvelope, type EventKind } from '../../model/even
 import { Failure } from '../../model/failure.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
 import { queryInteger, time } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
-import type { ScanReport } from '../services.ts';
 
 /** Rows of the outbox read at once, and batches read for one page when a filter drops most of them. */
 const batchRows = 200;
@@ -69,10 +69,10 @@ interface Placed {
 
 export interface EventsOptions {
   readonly outbox: Outbox;
-  readonly report: ScanReport;
+  readonly scans: ScanQueries['events'];
 }
 
-export function eventRoutes({ outbox, report }: EventsOptions): Route[] {
+export function eventRoutes({ outbox, scans }: EventsOptions): Route[] {
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
@@ -84,7 +84,7 @@ export function eventRoutes({ outbox, report }: EventsOptions): Route[] {
     what: 'A page of events',
     read: ({ actor, query: { type, limit, cursor } }) => {
       const place = cursor === undefined ? {} : parseCursor(cursor);
-      const page = readPage(outbox, report, actor.workspaceNo, type, limit, place);
+      const page = readPage(outbox, scans, actor.workspaceNo, type, limit, place);
       return { data: page.data, limit, nextCursor: page.next };
     },
   });
@@ -93,7 +93,7 @@ export function eventRoutes({ outbox, report }: EventsOptions): Route[] {
 
 function readPage(
   outbox: Outbox,
-  report: ScanReport,
+  events: ScanQueries['events'],
   workspaceNo: number,
   type: EventKind | undefined,
   limit: number,
@@ -104,12 +104,12 @@ function readPage(
       ? { rows: [], rest: null }
       : readOutbox(outbox, workspaceNo, type, limit, place.o);
   const wantsScans = type === undefined || type === 'qr.scanned';
-  let scans = wantsScans ? readScans(report, workspaceNo, place.s, limit) : nothing;
+  let scans = wantsScans ? readScans(events, workspaceNo, place.s, limit) : nothing;
   const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
   const taken = merged.filter((row) => row.sequence === undefined).length;
   // Its cursor stands after a whole page: what was taken is read again as a page of its own.
   if (taken < scans.rows.length) {
-    scans = taken === 0 ? unread(place.s) : readScans(report, workspaceNo, place.s, taken);
+    scans = taken === 0 ? unread(place.s) : readScans(events, workspaceNo, place.s, taken);
   }
   const rows = merge(outboxPart.rows.slice(0, limit - scans.rows.length), scans.rows);
   const lastSequence = rows.findLast((row) => row.sequence !== undefined)?.sequence;
@@ -132,13 +132,13 @@ const nothing: Part = { rows: [], rest: null };
 const unread = (rest: string | null | undefined): Part => ({ rows: [], rest });
 
 function readScans(
-  report: ScanReport,
+  events: ScanQueries['events'],
   workspaceNo: number,
   before: string | null | undefined,
   limit: number,
 ): Part {
   if (before === null) return nothing;
-  const page = report.events(workspaceNo, before, limit);
+  const page = events.page(workspaceNo, before, limit);
   return { rows: page.data.map(placeScan), rest: page.before ?? null };
 }
 

@@ -12,7 +12,7 @@
  *   meta         name                          sequence, schemaVersion
  *
  * Keys are big-endian, so a code's records stand together in time order. A workspace's sums are kept as a
- * code's are, under a number from the upper end that no code has (`workspaceSubject`).
+ * code's are, under a number from the upper end that no code has (`workspaceCounter`).
  */
 import { partitionCount } from '../../model/code.ts';
 import { StoreEnvironment, type Table } from '../environment.ts';
@@ -91,14 +91,14 @@ export function highestWatermark(store: ScanStore, journal: number): number {
   return highest;
 }
 
-/** Subjects from here up are workspaces: 16 million of them, and 4.2 billion codes below. */
-const workspaceSubjectsFirst = 0xff00_0000;
-const subjectMax = 0xffff_ffff;
+/** Counters from here up are workspaces: 16 million of them, and 4.2 billion codes below. */
+const workspaceCountersFirst = 0xff00_0000;
+const counterMax = 0xffff_ffff;
 /** What a workspace's sums are stored under in place of a code's number. */
-export const workspaceSubject = (workspaceNo: number): number => subjectMax - workspaceNo;
+export const workspaceCounter = (workspaceNo: number): number => counterMax - workspaceNo;
 /** The workspace of such a number, undefined for a code's. */
-export const workspaceOfSubject = (subject: number): number | undefined =>
-  subject >= workspaceSubjectsFirst ? subjectMax - subject : undefined;
+export const workspaceOfCounter = (counter: number): number | undefined =>
+  counter >= workspaceCountersFirst ? counterMax - counter : undefined;
 
 /** Whose numbers a checkpoint is about. */
 export type Counted = 'codes' | 'workspaces';

@@ -1,8 +1,8 @@
 /**
  * The raw scans of a code, newest first: a walk along its chain of blocks, from the newest that has it
- * back to where retention has deleted them.
+ * back to where they have expired.
  *
- *   newest block --previous--> block --previous--> … --> gone, or 0
+ *   newest block --previous--> block --previous--> … --> expired, or 0
  *
  * A place in the chain names a block and how much of it is done, so it holds while scans come in, and no
  * snapshot is kept between steps: a long reader would keep the store's file from reusing its pages. Each
@@ -10,9 +10,10 @@
  * A range ends the walk when as many scans were found as the rollups count in it, so the newest days of
  * an old code cost what they hold; time alone cannot end it, for clocks step.
  */
+import type { DayRange } from '../../model/day.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
-import type { Ranges } from './range.ts';
+import { isWithin, type Ranges } from './range.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { type RawScan, rawScan } from '../scanned-event.ts';
 
@@ -21,12 +22,9 @@ const stepBytesMax = 524_288;
 /** What opening a block costs, in bytes of reading. */
 const blockCostBytes = 8_192;
 
-export interface RawScanFilter {
+export interface RawScanFilter extends DayRange {
   readonly codeNo: number;
-  /** Day numbers, both included. */
-  readonly fromDay: number;
-  readonly toDay: number;
-  /** Whether those that were kept out of the scans come too. */
+  /** Whether bots, which are not counted as scans, come too. */
   readonly bots: 'without' | 'with';
 }
 
@@ -56,10 +54,11 @@ export class RawScans {
   }
 
   /** The newest place; undefined when the range has no scans. */
-  begin({ codeNo, fromDay, toDay, bots }: RawScanFilter): RawPlace | undefined {
+  begin(filter: RawScanFilter): RawPlace | undefined {
+    const { codeNo, bots } = filter;
     const rollup = new Rollup(0);
     this.#ranges.refresh();
-    this.#ranges.add(codeNo, fromDay, toDay, rollup, undefined);
+    this.#ranges.add(codeNo, filter, rollup, undefined);
     let left = rollup.scans;
     if (bots === 'with') for (const { count } of rollup.values(Dimension.bot)) left += count;
     const { recent, summaries } = this.#ranges;
@@ -69,7 +68,7 @@ export class RawScans {
 
   /** Up to `limit` scans from a place on; fewer, or none, do not mean the end. */
   step(filter: RawScanFilter, from: RawPlace, limit: number): RawStep {
-    const { codeNo, fromDay, toDay, bots } = filter;
+    const { codeNo, bots } = filter;
     const scans: RawScan[] = [];
     let { sequence, done, left } = from;
     let bytes = 0;
@@ -84,9 +83,8 @@ export class RawScans {
         if (left === 0 || scans.length === limit)
           return { scans, next: placeOf(sequence, done, left) };
         done++;
-        const day = block.day(entry);
-        if (day < fromDay || day > toDay || (bots === 'without' && block.bot(entry) !== 0))
-          continue;
+        if (!isWithin(block.day(entry), filter)) continue;
+        if (bots === 'without' && block.bot(entry) !== 0) continue;
         scans.push(rawScan(block, entry));
         left--;
       }

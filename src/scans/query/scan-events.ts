@@ -1,11 +1,11 @@
 /**
  * The blocks as the outbox of `qr.scanned`: a workspace's events, newest first by page, or onwards from a
- * place, as a live stream follows them.
+ * place, as a live stream reads them.
  */
 import type { EventEnvelope } from '../../model/event.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
-import type { RecentBlocks } from './recent-blocks.ts';
+import type { Ranges } from './range.ts';
 import { scannedEvent } from '../scanned-event.ts';
 
 /** Blocks one page of events looks through at most; the cursor goes on from there. */
@@ -39,16 +39,12 @@ export interface EventStep {
 
 export class ScanEvents {
   readonly #store: ScanStore;
-  readonly #recent: RecentBlocks;
+  readonly #ranges: Ranges;
   readonly #codeIdOf: (codeNo: number) => string | undefined;
 
-  constructor(
-    store: ScanStore,
-    recent: RecentBlocks,
-    codeIdOf: (codeNo: number) => string | undefined,
-  ) {
+  constructor(store: ScanStore, ranges: Ranges, codeIdOf: (codeNo: number) => string | undefined) {
     this.#store = store;
-    this.#recent = recent;
+    this.#ranges = ranges;
     this.#codeIdOf = codeIdOf;
   }
 
@@ -58,6 +54,7 @@ export class ScanEvents {
    * `eventBlocksMax` blocks or `eventBytesMax` bytes, or came to the end
    */
   page(workspaceNo: number, before: string | undefined, limit: number): EventPage {
+    this.#ranges.refresh();
     const [fromSequence, skip] = parseCursor(before);
     const data: EventEnvelope[] = [];
     let looked = 0;
@@ -80,21 +77,24 @@ export class ScanEvents {
 
   /** The place behind everything that is committed. */
   newest(): EventPlace {
+    this.#ranges.refresh();
     return { sequence: newestSequence(this.#store) + 1, entry: 0 };
   }
 
   /** Whether blocks that come after the place have been deleted already. */
   isPast(place: EventPlace): boolean {
+    this.#ranges.refresh();
     for (const oldest of this.#store.blocks.keys({ limit: 1 })) return oldest > place.sequence;
     return newestSequence(this.#store) >= place.sequence;
   }
 
   /** Events after a place, oldest first, at most `limit` of them. */
   after(workspaceNo: number, place: EventPlace, limit: number): EventStep {
+    this.#ranges.refresh();
     const events: Array<{ event: EventEnvelope; place: EventPlace }> = [];
     let bytes = 0;
     let next = place;
-    for (const [key, block] of this.#recent.from(place.sequence)) {
+    for (const [key, block] of this.#ranges.recent.from(place.sequence)) {
       const done = key === place.sequence ? place.entry : 0;
       for (let group = 0; group < block.groups; group++) {
         if (block.workspaceNo(group) !== workspaceNo) continue;

@@ -2,12 +2,14 @@
  * The codes of a workspace with the most scans in a range, from the counts that the engine keeps by code
  * and day (code-counts.ts) and the blocks since.
  *
- * The counts are walked a chunk of 4,096 codes at a time, each in one snapshot, and the event loop turns
- * between slices: a chunk costs its months and edge days, about 5 µs each and 50 ns a code in them.
+ * The counts are walked a chunk of 4,096 codes at a time, each in one snapshot, in slices that yield to
+ * the event loop: a chunk costs its months and edge days, about 5 µs each and 50 ns a code in them.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { DayRange } from '../../model/day.ts';
 import { monthSpan, type ScanStore } from '../../store/scans/scans.ts';
 import { chunkOf, chunkOfKey, countKey, readCounts } from '../code-counts.ts';
-import type { CodeScans } from './many-codes.ts';
+import type { CodeScans } from './analytics.ts';
 import { isWithin, type Ranges, spansOf, type Spans } from './range.ts';
 import { firstDayOf } from '../summaries.ts';
 
@@ -15,12 +17,10 @@ import { firstDayOf } from '../summaries.ts';
 const sliceMax = 20_000;
 const recordCost = 100;
 
-export interface TopCodesRequest {
+export interface TopCodesRequest extends DayRange {
   readonly workspaceNo: number;
-  readonly fromDay: number;
-  readonly toDay: number;
   readonly limit: number;
-  /** Asked of those that would get in: codes that were deleted stay out. */
+  /** Asked of each code that would get into the list: deleted codes stay out. */
   readonly isListed: (codeNo: number) => boolean;
 }
 
@@ -35,8 +35,8 @@ export class TopCodes {
 
   /** Most scans first, ties by age of the code. */
   async find(request: TopCodesRequest): Promise<CodeScans[]> {
-    const { workspaceNo, fromDay, toDay } = request;
-    const spans = spansOf(fromDay, toDay);
+    const { workspaceNo } = request;
+    const spans = spansOf(request);
     const best = new Best(request);
     const seen = new Set<number>();
     let recent = this.#recent(workspaceNo, spans);
@@ -47,7 +47,7 @@ export class TopCodes {
       cost += recordCost * this.#addChunk(workspaceNo, chunk, spans, counts) + counts.size;
       best.offer(counts);
       if (cost >= sliceMax) {
-        await new Promise<void>((resume) => setImmediate(resume));
+        await yieldToEventLoop();
         cost = 0;
         recent = this.#recent(workspaceNo, spans);
       }
@@ -114,7 +114,7 @@ export class TopCodes {
   }
 }
 
-/** The best few of all that are offered. */
+/** The codes with the most scans of all that are offered. */
 class Best {
   readonly #request: TopCodesRequest;
   readonly #rows: CodeScans[] = [];

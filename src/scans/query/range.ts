@@ -1,9 +1,10 @@
 /**
- * A range of days of one subject (a code, or a workspace by its number), put together: whole months, single days at the edges, the head's day, and
- * the blocks since the last checkpoint. All are read in one snapshot, so the parts never overlap and never
- * miss one another. The cost depends on the months in the range, not on the number of scans; a code
- * without a head, which is what most of a long list are, costs one look-up.
+ * A range of days of one counter, put together: whole months, single days at the edges, the summary's day,
+ * and the blocks since the last checkpoint. All are read in one snapshot, so the parts never overlap and
+ * never miss one another. The cost depends on the months in the range, not on the number of scans; a code
+ * without a summary, as most of a long list are, costs one look-up.
  */
+import type { DayRange } from '../../model/day.ts';
 import { Sketch } from '../../model/sketch.ts';
 import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
@@ -11,9 +12,7 @@ import { Rollup } from '../rollup.ts';
 import { firstDayOf, monthOf, Summaries } from '../summaries.ts';
 
 /** A range of days, and the whole months in it, of which the end is excluded. */
-export interface Spans {
-  readonly fromDay: number;
-  readonly toDay: number;
+export interface Spans extends DayRange {
   readonly firstMonth: number;
   readonly endMonth: number;
 }
@@ -29,84 +28,73 @@ export class Ranges {
     this.recent = new RecentBlocks(store);
   }
 
-  /** Sees the newest commit: all reads until the event loop turns are of that snapshot. */
+  /** Sees the newest commit: all reads until the next event-loop cycle are of that snapshot. */
   refresh(): void {
     this.#store.environment.refresh();
     this.recent.refresh();
   }
 
   /**
-   * Adds what was counted of a code from one day to another, both included. Without a sketch nobody asks
-   * who scanned, which is most of the cost.
+   * Adds what was counted in a range. Without a sketch the scanners are not united, which is most of the
+   * cost.
    * @returns records read: what it cost
    */
-  add(
-    codeNo: number,
-    firstDay: number,
-    lastDay: number,
-    rollup: Rollup,
-    sketch: Sketch | undefined,
-  ): number {
-    const spans = spansOf(firstDay, lastDay);
+  add(counter: number, range: DayRange, rollup: Rollup, sketch: Sketch | undefined): number {
+    const spans = spansOf(range);
     let records = 0;
-    if (this.summaries.addHead(codeNo, spans.fromDay, spans.toDay, rollup, sketch)) {
+    if (this.summaries.addHead(counter, spans.fromDay, spans.toDay, rollup, sketch)) {
       records = 1;
-      records += this.#eachMonth(codeNo, spans, (month, bytes) =>
-        this.summaries.addMonth(codeNo, month, bytes, rollup, sketch),
+      records += this.#eachMonth(counter, spans, (month, bytes) =>
+        this.summaries.addMonth(counter, month, bytes, rollup, sketch),
       );
-      records += this.#eachEdgeDay(codeNo, spans, (day, bytes) =>
-        this.summaries.addDay(codeNo, day, bytes, rollup, sketch),
+      records += this.#eachEdgeDay(counter, spans, (day, bytes) =>
+        this.summaries.addDay(counter, day, bytes, rollup, sketch),
       );
     }
     const seen = sketch ?? Sketch.empty();
-    this.recent.each(codeNo, (block, entry) => {
+    this.recent.each(counter, (block, entry) => {
       if (isWithin(block.day(entry), spans)) block.countInto(entry, rollup, seen);
     });
     return records;
   }
 
   /** Scans of a code in a range, without what is known of them. @returns scans, records read */
-  scans(codeNo: number, firstDay: number, lastDay: number): [scans: number, records: number] {
-    const spans = spansOf(firstDay, lastDay);
+  scans(counter: number, range: DayRange): [scans: number, records: number] {
+    const spans = spansOf(range);
     let scans = 0;
     let records = 0;
-    const newest = this.summaries.newestDayCounts(codeNo);
+    const newest = this.summaries.newestDayCounts(counter);
     if (newest !== undefined) {
       if (isWithin(newest.day, spans)) scans += newest.rollup.scans;
       records = 1;
-      records += this.#eachMonth(codeNo, spans, (_month, bytes) => {
+      records += this.#eachMonth(counter, spans, (_month, bytes) => {
         scans += this.summaries.monthScans(bytes);
       });
-      records += this.#eachEdgeDay(codeNo, spans, (_day, bytes) => {
+      records += this.#eachEdgeDay(counter, spans, (_day, bytes) => {
         scans += this.summaries.countsOf(bytes).scans;
       });
     }
-    this.recent.each(codeNo, (block, entry) => {
+    this.recent.each(counter, (block, entry) => {
       if (block.bot(entry) === 0 && isWithin(block.day(entry), spans)) scans++;
     });
     return [scans, records];
   }
 
   /** Visits a code's days of a range, in no order; a day may come twice. @returns records read */
-  eachDay(
-    codeNo: number,
-    firstDay: number,
-    lastDay: number,
-    visit: (day: number, rollup: Rollup) => void,
-  ): number {
-    const spans = spansOf(firstDay, lastDay);
+  eachDay(counter: number, range: DayRange, visit: (day: number, rollup: Rollup) => void): number {
+    const spans = spansOf(range);
     let records = 0;
-    const newest = this.summaries.newestDayCounts(codeNo);
+    const newest = this.summaries.newestDayCounts(counter);
     if (newest !== undefined) {
       records = 1;
       if (isWithin(newest.day, spans)) visit(newest.day, newest.rollup);
-      records += this.#days(codeNo, spans.fromDay, spans.toDay + 1, (day, bytes) =>
+      records += this.#days(counter, spans.fromDay, spans.toDay + 1, (day, bytes) =>
         visit(day, this.summaries.countsOf(bytes)),
       );
     }
     const recent = new Map<number, Rollup>();
     const unused = Sketch.empty();
-    this.recent.each(codeNo, (block, entry) => {
+    this.recent.each(counter, (block, entry) => {
       const day = block.day(entry);
       if (!isWithin(day, spans)) return;
       const rollup = recent.get(day) ?? new Rollup(1);
@@ -118,12 +106,12 @@ export class Ranges {
   }
 
   #eachMonth(
-    codeNo: number,
+    counter: number,
     { firstMonth, endMonth }: Spans,
     visit: (month: number, bytes: Uint8Array) => void,
   ): number {
     if (firstMonth >= endMonth) return 0;
-    const range = { start: spanKey(codeNo, firstMonth), end: spanKey(codeNo, endMonth) };
+    const range = { start: spanKey(counter, firstMonth), end: spanKey(counter, endMonth) };
     let records = 0;
     for (const { key, value } of this.#store.months.range(range)) {
       visit(spanOf(key), value);
@@ -134,26 +122,26 @@ export class Ranges {
 
   /** The days that no whole month of the range has. */
   #eachEdgeDay(
-    codeNo: number,
+    counter: number,
     { fromDay, toDay, firstMonth, endMonth }: Spans,
     visit: (day: number, bytes: Uint8Array) => void,
   ): number {
-    if (firstMonth >= endMonth) return this.#days(codeNo, fromDay, toDay + 1, visit);
+    if (firstMonth >= endMonth) return this.#days(counter, fromDay, toDay + 1, visit);
     return (
-      this.#days(codeNo, fromDay, firstDayOf(firstMonth), visit) +
-      this.#days(codeNo, firstDayOf(endMonth), toDay + 1, visit)
+      this.#days(counter, fromDay, firstDayOf(firstMonth), visit) +
+      this.#days(counter, firstDayOf(endMonth), toDay + 1, visit)
     );
   }
 
   #days(
-    codeNo: number,
+    counter: number,
     from: number,
     end: number,
     visit: (day: number, bytes: Uint8Array) => void,
   ): number {
     if (from >= end) return 0;
     let records = 0;
-    const range = { start: spanKey(codeNo, from), end: spanKey(codeNo, end) };
+    const range = { start: spanKey(counter, from), end: spanKey(counter, end) };
     for (const { key, value } of this.#store.days.range(range)) {
       visit(spanOf(key), value);
       records++;
@@ -163,13 +151,13 @@ export class Ranges {
 }
 
 /** The part of a range that can hold scans: the API takes dates up to the year 9999. */
-export function spansOf(firstDay: number, lastDay: number): Spans {
-  const fromDay = Math.max(0, firstDay);
-  const toDay = Math.min(lastDay, dayStoredMax);
+export function spansOf(range: DayRange): Spans {
+  const fromDay = Math.max(0, range.fromDay);
+  const toDay = Math.min(range.toDay, dayStoredMax);
   const month = monthOf(fromDay);
   const firstMonth = firstDayOf(month) === fromDay ? month : month + 1;
   return { fromDay, toDay, firstMonth, endMonth: monthOf(toDay + 1) };
 }
 
-export const isWithin = (day: number, { fromDay, toDay }: Spans): boolean =>
+export const isWithin = (day: number, { fromDay, toDay }: DayRange): boolean =>
   day >= fromDay && day <= toDay;

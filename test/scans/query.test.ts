@@ -6,9 +6,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { DayRange } from '../../src/model/day.ts';
 import { positionId } from '../../src/model/ids.ts';
-import type { RawPlace, RawScanFilter } from '../../src/scans/report/raw-scans.ts';
-import type { EventPlace } from '../../src/scans/report/scan-events.ts';
+import type { RawPlace, RawScanFilter } from '../../src/scans/query/raw-scans.ts';
+import type { EventPlace } from '../../src/scans/query/scan-events.ts';
 import { EngineHarness, type ScanFact } from './engine-harness.ts';
 import {
   baseDay,
@@ -38,11 +39,15 @@ const within = (facts: readonly ScanFact[], from: number, to: number): ScanFact[
 const ofWorkspace = (facts: readonly ScanFact[], workspaceNo: number): ScanFact[] =>
   facts.filter((fact) => fact.workspaceNo === workspaceNo);
 
-function checkWorkspaces({ report }: EngineHarness, facts: readonly ScanFact[]): void {
+async function checkWorkspaces(
+  { queries }: EngineHarness,
+  facts: readonly ScanFact[],
+): Promise<void> {
   for (const workspaceNo of [1, 2, 3]) {
     for (const [from, to] of ranges) {
       const own = within(ofWorkspace(facts, workspaceNo), from, to);
-      const found = report.workspaceAnalytics(workspaceNo, from, to);
+      const range = { fromDay: from, toDay: to };
+      const found = await queries.analytics.totals({ workspace: workspaceNo }, range);
       check(found, analyticsOf(own));
       const { ios, android, other } = found.devices;
       check(ios + android + other, found.totalScans);
@@ -50,28 +55,31 @@ function checkWorkspaces({ report }: EngineHarness, facts: readonly ScanFact[]):
   }
 }
 
-async function checkDetails(rig: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
-  const { report } = rig;
+async function checkDetails(engine: EngineHarness, facts: readonly ScanFact[]): Promise<void> {
+  const { queries } = engine;
   const list = [3, 1, 7, 6, 99];
+  const { analytics } = queries;
+  const [one, many] = [{ workspace: 1 }, { codes: list }];
   for (const [from, to] of ranges) {
+    const range = { fromDay: from, toDay: to };
     const all = within(facts, from, to);
     const own = ofWorkspace(all, 1);
     const some = all.filter(({ codeNo }) => list.includes(codeNo));
-    check(await report.analyticsOf(list, from, to), analyticsOf(some));
+    check(await analytics.totals(many, range), analyticsOf(some));
     for (const by of breakdowns) {
-      check(report.workspaceBreakdown(1, from, to, by), breakdownOf(own, by));
-      const shares = await report.breakdownOf(list, from, to, by);
+      check(await analytics.breakdown(one, range, by), breakdownOf(own, by));
+      const shares = await analytics.breakdown(many, range, by);
       check(shares, breakdownOf(some, by));
       const sum = shares.reduce((total, { scans }) => total + scans, 0);
       if (by !== 'bot') check(sum, some.filter(isPerson).length);
     }
-    check(report.workspaceTimeseries(1, from, to, 'day'), timeseriesOf(own, from, to, 24));
-    check(await report.timeseriesOf(list, from, to, 'day'), timeseriesOf(some, from, to, 24));
+    check(await analytics.series(one, range, 'day'), timeseriesOf(own, from, to, 24));
+    check(await analytics.series(many, range, 'day'), timeseriesOf(some, from, to, 24));
     const counts = list
       .map((codeNo) => ({ codeNo, scans: scansOf(all, codeNo) }))
       .filter(({ scans }) => scans > 0);
-    check(await report.totalsOf(list, from, to), counts);
-    await checkTopCodes(rig, own, from, to);
+    check(await analytics.scansByCode(list, range), counts);
+    await checkTopCodes(engine, own, range);
   }
 }
 
@@ -79,10 +87,9 @@ const scansOf = (facts: readonly ScanFact[], codeNo: number): number =>
   facts.filter((fact) => fact.codeNo === codeNo && isPerson(fact)).length;
 
 async function checkTopCodes(
-  { report }: EngineHarness,
+  { queries }: EngineHarness,
   facts: readonly ScanFact[],
-  fromDay: number,
-  toDay: number,
+  range: DayRange,
 ): Promise<void> {
   const isListed = (codeNo: number): boolean => codeNo !== 4;
   for (const limit of [1, 2, 10]) {
@@ -91,7 +98,7 @@ async function checkTopCodes(
       .filter(({ codeNo, scans }) => scans > 0 && isListed(codeNo))
       .sort((a, b) => b.scans - a.scans || a.codeNo - b.codeNo)
       .slice(0, limit);
-    check(await report.topCodes({ workspaceNo: 1, fromDay, toDay, limit, isListed }), wanted);
+    check(await queries.topCodes.find({ ...range, workspaceNo: 1, limit, isListed }), wanted);
   }
 }
 
@@ -99,7 +106,7 @@ const rawId = ({ timeMs, journal, position }: ScanFact): string =>
   positionId('scn', timeMs, journal, position);
 
 /** Newest commit first; steps of any size neither lose nor repeat, and stop by themselves. */
-function checkRaw(rig: EngineHarness, facts: readonly ScanFact[], limit: number): void {
+function checkRaw(engine: EngineHarness, facts: readonly ScanFact[], limit: number): void {
   for (const bots of ['without', 'with'] as const) {
     for (const [fromDay, toDay] of ranges) {
       for (let codeNo = 1; codeNo <= codes; codeNo++) {
@@ -109,8 +116,8 @@ function checkRaw(rig: EngineHarness, facts: readonly ScanFact[], limit: number)
         );
         const order = new Map(wanted.map((fact) => [rawId(fact), fact.commit]));
         const found: string[] = [];
-        for (let at: RawPlace | undefined = rig.report.rawScansFrom(filter); at !== undefined;) {
-          const { scans, next } = rig.report.rawScans(filter, at, limit);
+        for (let at: RawPlace | undefined = engine.queries.raw.begin(filter); at !== undefined;) {
+          const { scans, next } = engine.queries.raw.step(filter, at, limit);
           found.push(...scans.map(({ id }) => id));
           check(scans.length <= limit, true);
           at = next;
@@ -136,9 +143,9 @@ class Consumer {
     this.#workspaceNo = workspaceNo;
   }
 
-  follow({ report }: EngineHarness, limit: number): void {
+  follow({ queries }: EngineHarness, limit: number): void {
     for (;;) {
-      const step = report.eventsAfter(this.#workspaceNo, this.place, limit);
+      const step = queries.events.after(this.#workspaceNo, this.place, limit);
       for (const { event, place } of step.events) {
         this.seen.push(JSON.stringify(event));
         this.place = place;
@@ -163,38 +170,38 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
     fc.integer({ min: 1, max: 4 }),
     fc.integer({ min: 1, max: 9 }),
     async (steps, shards, limit) => {
-      const rig = new EngineHarness({
+      const engine = new EngineHarness({
         journals,
         segmentBytesMax: 700,
         actorsMax: 4,
         rawRetentionDays: 40_000,
         codeIdOf: qrIdOf,
       });
-      rig.nowMs = baseDay * dayMs;
+      engine.nowMs = baseDay * dayMs;
       const followers = [new Consumer(1), new Consumer(2)] as const;
       try {
-        rig.startShards(shards);
+        engine.startShards(shards);
         for (const step of steps) {
-          await run(rig, step);
-          checkWorkspaces(rig, rig.committed());
-          followers[0].follow(rig, limit);
+          await run(engine, step);
+          await checkWorkspaces(engine, engine.committed());
+          followers[0].follow(engine, limit);
         }
-        checkRaw(rig, rig.committed(), limit);
-        rig.settle();
-        await checkDetails(rig, rig.facts);
-        rig.startShards(2);
-        rig.settle();
-        rig.checkpoint(0);
-        checkWorkspaces(rig, rig.facts);
-        await checkDetails(rig, rig.facts);
-        checkRaw(rig, rig.facts, limit);
+        checkRaw(engine, engine.committed(), limit);
+        engine.settle();
+        await checkDetails(engine, engine.facts);
+        engine.startShards(2);
+        engine.settle();
+        engine.checkpoint(0);
+        await checkWorkspaces(engine, engine.facts);
+        await checkDetails(engine, engine.facts);
+        checkRaw(engine, engine.facts, limit);
         for (const [index, follower] of followers.entries()) {
-          follower.follow(rig, limit);
-          checkFollower(follower, rig.facts, index + 1);
+          follower.follow(engine, limit);
+          checkFollower(follower, engine.facts, index + 1);
         }
         expect(workspaceOf(1)).toBe(2);
       } finally {
-        await rig.close();
+        await engine.close();
       }
     },
   );
@@ -202,47 +209,51 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
 });
 
 it('counts once what a failed checkpoint had added', async () => {
-  const rig = new EngineHarness({
+  const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 10_000,
     actorsMax: 4,
     rawRetentionDays: 40_000,
     codeIdOf: qrIdOf,
   });
-  rig.nowMs = baseDay * dayMs;
+  engine.nowMs = baseDay * dayMs;
   const top = async (): Promise<number[]> => {
     const range = { workspaceNo: 2, fromDay: baseDay, toDay: baseDay };
-    const found = await rig.report.topCodes({ ...range, limit: 10, isListed: () => true });
+    const found = await engine.queries.topCodes.find({ ...range, limit: 10, isListed: () => true });
     return found.map(({ scans }) => scans);
   };
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
   const address = Uint8Array.of(192, 0, 2, 1);
   const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
   try {
-    rig.startShards(1);
+    engine.startShards(1);
     for (const failPoint of ['after', 'before'] as const) {
-      rig.failAfter = Number.MAX_SAFE_INTEGER;
-      rig.scan(0, baseDay * dayMs, [input, input, input]);
-      rig.turn(0);
-      rig.failAfter = 0;
-      rig.failPoint = failPoint;
-      rig.checkpoint(0);
+      engine.failAfter = Number.MAX_SAFE_INTEGER;
+      engine.scan(0, baseDay * dayMs, [input, input, input]);
+      engine.turn(0);
+      engine.failAfter = 0;
+      engine.failPoint = failPoint;
+      engine.checkpoint(0);
     }
-    expect(rig.failures).toBe(2);
+    expect(engine.failures).toBe(2);
     expect(await top()).toEqual([6]);
-    rig.failAfter = Number.MAX_SAFE_INTEGER;
-    rig.checkpoint(0);
+    engine.failAfter = Number.MAX_SAFE_INTEGER;
+    engine.checkpoint(0);
     expect(await top()).toEqual([6]);
-    rig.startShards(1);
+    engine.startShards(1);
     expect(await top()).toEqual([6]);
-    expect(rig.report.workspaceAnalytics(2, baseDay, baseDay).totalScans).toBe(6);
+    const { totalScans } = await engine.queries.analytics.totals(
+      { workspace: 2 },
+      { fromDay: baseDay, toDay: baseDay },
+    );
+    expect(totalScans).toBe(6);
   } finally {
-    await rig.close();
+    await engine.close();
   }
 });
 
 it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
-  const rig = new EngineHarness({
+  const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 10_000,
     actorsMax: 4,
@@ -252,30 +263,31 @@ it('ends the chain of raw scans where retention has deleted it, and says that ev
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:123.0) Gecko/20100101 Firefox/123.0';
   const address = Uint8Array.of(192, 0, 2, 1);
   const input = { codeNo: 1, workspaceNo: 2, agent, referer: '', address, isPrefetch: false };
-  const { report } = rig;
+  const { queries } = engine;
   try {
-    rig.startShards(1);
-    const place = report.newestEvent();
-    expect(report.isPast(place)).toBe(false);
+    engine.startShards(1);
+    const place = queries.events.newest();
+    expect(queries.events.isPast(place)).toBe(false);
     for (let day = baseDay; day < baseDay + 6; day++) {
-      rig.nowMs = day * dayMs;
-      rig.scan(0, rig.nowMs, [input, input]);
-      rig.turn(0);
-      rig.checkpoint(0);
+      engine.nowMs = day * dayMs;
+      engine.scan(0, engine.nowMs, [input, input]);
+      engine.turn(0);
+      engine.checkpoint(0);
     }
     const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;
     const times: string[] = [];
-    for (let at = report.rawScansFrom(filter); at !== undefined;) {
-      const { scans, next } = report.rawScans(filter, at, 10);
+    for (let at = queries.raw.begin(filter); at !== undefined;) {
+      const { scans, next } = queries.raw.step(filter, at, 10);
       times.push(...scans.map(({ scannedAt }) => scannedAt));
       at = next;
     }
     const kept = [5, 5, 4, 4, 3, 3].map((day) => new Date((baseDay + day) * dayMs).toISOString());
     expect(times).toEqual(kept);
-    expect(report.analytics(1, baseDay, baseDay + 9).totalScans).toBe(12);
-    expect(report.isPast(place)).toBe(true);
-    expect(report.isPast(report.newestEvent())).toBe(false);
+    const { totalScans } = await queries.analytics.totals({ code: 1 }, filter);
+    expect(totalScans).toBe(12);
+    expect(queries.events.isPast(place)).toBe(true);
+    expect(queries.events.isPast(queries.events.newest())).toBe(false);
   } finally {
-    await rig.close();
+    await engine.close();
   }
 });

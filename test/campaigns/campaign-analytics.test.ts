@@ -42,7 +42,7 @@ function openSetup(): Setup {
   const { clock, outbox, book: codes, temporary } = desk;
   const ids = createIdSource(clock, getRandomValues);
   const parts = { store: temporary.store, outbox, ids, clock, codes };
-  const services = openCampaigns({ ...parts, report: engine.report });
+  const services = openCampaigns({ ...parts, scans: engine.queries.analytics });
   const visit = (codeNo: number, from: number, to: number): void => {
     for (let day = from; day <= to; day++) {
       const inputs = Array.from({ length: 5 }, (_, at) => ({
@@ -91,7 +91,8 @@ test('equal a plain count over its codes and days, in any range', async () => {
     const from = Math.max(span.startDay, fromDay ?? 0);
     const to = Math.min(span.endDay, toDay ?? 99_999);
     const facts = within(from, to);
-    const found = await services.report.analytics(made, { fromDay, toDay });
+    const { analytics } = services;
+    const found = await analytics.totals(made, { fromDay, toDay });
     expect(found).toMatchObject(analyticsOf(facts));
     const perCode = inside.map(({ id, no }, at) => ({
       qrId: id,
@@ -100,9 +101,12 @@ test('equal a plain count over its codes and days, in any range', async () => {
       conversions: 0,
     }));
     expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
-    const shares = await services.report.breakdown(made, { fromDay, toDay }, 'os');
+    const subject = analytics.subjectOf(made);
+    const range = analytics.range(made, { fromDay, toDay });
+    const shares = await engine.queries.analytics.breakdown(subject, range, 'os');
     expect(shares).toEqual(breakdownOf(facts, 'os'));
-    const points = await services.report.timeseries(made, { fromDay, toDay }, 'day');
+    const shown = analytics.seriesRange(made, { fromDay, toDay });
+    const points = await engine.queries.analytics.series(subject, shown, 'day');
     expect(points).toEqual(timeseriesOf(facts, from, Math.min(to, first + 40), 24));
   }
 });

@@ -2,8 +2,8 @@
  * The blocks since the last checkpoint: scans of the last seconds, which no head and no day has yet.
  *
  * A block is immutable, so each is read once and kept until every partition's checkpoint has passed it,
- * that of the codes and that of the workspaces. A subject is a code or a workspace (store/scans.ts).
- * By subject, the newest of them that has it is known: of a long list of codes nearly all are in none,
+ * that of the codes and that of the workspaces. A counter is a code or a workspace (store/scans/scans.ts).
+ * By counter, the newest of them that has it is known: of a long list of codes nearly all are in none,
  * and asking costs a look into a map.
  * Bounds: `keptMax` blocks and `codesMax` codes. Beyond them blocks are read again when asked for, and
  * every code counts as possibly there: slower, never wrong.
@@ -13,8 +13,8 @@ import {
   type Counted,
   readCheckpoints,
   type ScanStore,
-  workspaceOfSubject,
-  workspaceSubject,
+  workspaceOfCounter,
+  workspaceCounter,
 } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 
@@ -28,7 +28,7 @@ type Visit = (block: ScanBlock, entry: number) => void;
 export class RecentBlocks {
   readonly #store: ScanStore;
   readonly #blocks = new Map<number, ScanBlock>();
-  /** By subject: sequence of the newest of these blocks that has it. */
+  /** By counter: sequence of the newest of these blocks that has it. */
   readonly #newestOf = new Map<number, number>();
   #checkpoints: Readonly<Record<Counted, Float64Array>> = {
     codes: new Float64Array(),
@@ -81,15 +81,15 @@ export class RecentBlocks {
     return found;
   }
 
-  /** Visits a subject's scans since its checkpoint, oldest block first. */
-  each(subject: number, visit: Visit): void {
-    const checkpoint = this.#checkpointOf(subject);
+  /** Visits a counter's scans since its checkpoint, oldest block first. */
+  each(counter: number, visit: Visit): void {
+    const checkpoint = this.#checkpointOf(counter);
     const isKnown = this.#crowdedTo <= checkpoint;
-    if (isKnown && (this.#newestOf.get(subject) ?? 0) <= checkpoint) return;
-    const workspaceNo = workspaceOfSubject(subject);
+    if (isKnown && (this.#newestOf.get(counter) ?? 0) <= checkpoint) return;
+    const workspaceNo = workspaceOfCounter(counter);
     this.#each(checkpoint, this.#to, (block) => {
       if (workspaceNo === undefined) {
-        const group = block.find(subject);
+        const group = block.find(counter);
         if (group !== -1) eachEntry(block, group, visit);
         return;
       }
@@ -101,7 +101,7 @@ export class RecentBlocks {
 
   /** The same of a workspace, a code's scans of a block at a time. */
   eachGroup(workspaceNo: number, visit: (block: ScanBlock, group: number) => void): void {
-    this.#each(this.#checkpointOf(workspaceSubject(workspaceNo)), this.#to, (block) => {
+    this.#each(this.#checkpointOf(workspaceCounter(workspaceNo)), this.#to, (block) => {
       for (let group = 0; group < block.groups; group++) {
         if (block.workspaceNo(group) === workspaceNo) visit(block, group);
       }
@@ -119,9 +119,9 @@ export class RecentBlocks {
     }
   }
 
-  #checkpointOf(subject: number): number {
-    const counted = workspaceOfSubject(subject) === undefined ? 'codes' : 'workspaces';
-    return this.#checkpoints[counted][partitionOf(subject)]!;
+  #checkpointOf(counter: number): number {
+    const counted = workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
+    return this.#checkpoints[counted][partitionOf(counter)]!;
   }
 
   #take(sequence: number, block: ScanBlock): void {
@@ -129,7 +129,7 @@ export class RecentBlocks {
     this.#to = sequence;
     for (let group = 0; group < block.groups; group++) {
       this.#newestOf.set(block.codeNo(group), sequence);
-      this.#newestOf.set(workspaceSubject(block.workspaceNo(group)), sequence);
+      this.#newestOf.set(workspaceCounter(block.workspaceNo(group)), sequence);
     }
     if (this.#newestOf.size > codesMax) {
       this.#newestOf.clear();
@@ -148,8 +148,8 @@ export class RecentBlocks {
     for (const sequence of this.#blocks.keys()) {
       if (sequence <= from) this.#blocks.delete(sequence);
     }
-    for (const [subject, newest] of this.#newestOf) {
-      if (newest <= from) this.#newestOf.delete(subject);
+    for (const [counter, newest] of this.#newestOf) {
+      if (newest <= from) this.#newestOf.delete(counter);
     }
     this.#from = from;
     this.#to = Math.max(this.#to, from);

@@ -1,7 +1,7 @@
 /**
  * Numbers in words: what was counted, as analytics, breakdowns and series name it.
  */
-import { dayMs, isoTime } from '../../model/day.ts';
+import { type DayRange, dayMs, isoTime } from '../../model/day.ts';
 import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../../model/scan.ts';
 import type { Sketch } from '../../model/sketch.ts';
 import { countryCode, Dimension, type Rollup } from '../rollup.ts';
@@ -67,8 +67,7 @@ export class Series {
   readonly #perDay: number;
   readonly #counts: Float64Array;
 
-  /** @param fromDay @param toDay day numbers, both inclusive */
-  constructor(fromDay: number, toDay: number, interval: Interval) {
+  constructor({ fromDay, toDay }: DayRange, interval: Interval) {
     this.#fromDay = fromDay;
     this.#perDay = interval === 'hour' ? hoursPerDay : 1;
     this.#counts = new Float64Array(Math.max(0, toDay - fromDay + 1) * this.#perDay);

@@ -1,0 +1,232 @@
+/**
+ * The analytics of a code, a campaign or the workspace: three routes each, `totals`, `series` and
+ * `breakdown`, with the same answers, the same bounds of their ranges, and the same numbers as CSV.
+ */
+import { z } from 'zod';
+import { type DayRange, formatDay } from '../../model/day.ts';
+import { Failure, type FailureCode } from '../../model/failure.ts';
+import type { Subject } from '../../scans/query/analytics.ts';
+import { type Analytics, breakdowns, type Interval, intervals } from '../../scans/query/answers.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
+import { csvFormat, csvResult, formatOf, formatTypes } from '../csv.ts';
+import { count, queryDay, noBody, time } from '../fields.ts';
+import type { OperationId } from '../roles.ts';
+import { type Call, createRoute, jsonResult, type Route, type StreamedResult } from '../route.ts';
+
+export const analyticsTag = 'Analytics';
+/** Answers that are JSON or CSV. */
+const mediaTypes = [formatTypes.json, formatTypes.csv];
+const tableFormats = ['json', 'csv'] as const;
+/** The same address answers in several forms. */
+export const varied = { Vary: 'Accept' };
+
+/** Points a series has at most: an answer of about 200 KB. */
+const daysMax: Readonly<Record<Interval, number>> = { hour: 92, day: 3_660 };
+
+/** A UTC day in an answer. */
+export const day = z.string().meta({ override: { format: 'date' }, example: '2026-03-01' });
+
+/** `from` and `to` of a query, described by what they are when absent. */
+export const rangeShape = (from: string, to: string) => ({
+  from: queryDay.optional().meta({ description: `First UTC day; default: ${from}` }),
+  to: queryDay.optional().meta({ description: `Last UTC day, included; default: ${to}` }),
+});
+export type RangeQuery = z.output<z.ZodObject<ReturnType<typeof rangeShape>>>;
+
+export const totalsShape = {
+  totalScans: count,
+  uniqueScanners: count.meta({ description: 'Exact while few, then within 2 %' }),
+  devices: z.object({ ios: count, android: count, other: count }),
+  topCountries: z
+    .array(z.object({ code: z.string().meta({ example: 'DE' }), scans: count }))
+    .max(10)
+    .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
+};
+
+const timeseries = z
+  .object({
+    interval: z.enum(intervals).meta({ example: 'day' }),
+    from: day,
+    to: day,
+    data: z.array(z.object({ start: time, scans: count })),
+  })
+  .meta({ id: 'Timeseries' });
+
+const breakdown = z
+  .object({
+    by: z.enum(breakdowns).meta({ example: 'country' }),
+    from: day,
+    to: day,
+    data: z.array(z.object({ key: z.string().meta({ example: 'DE' }), scans: count })),
+  })
+  .meta({ id: 'Breakdown' });
+
+export const seriesDescription =
+  'Every hour (92 days at most) or day (3,660 at most) of the range, empty ones too.';
+const breakdownDescription =
+  'Scans by country, city, system, browser, device, referer or hour of the UTC day; ' +
+  '`bot` counts what was kept out of the scans, by reason. Cities and referers beyond the bound of a ' +
+  'day count as `other`.';
+
+/** Whose numbers over which days. */
+export interface Scope {
+  readonly subject: Subject;
+  readonly range: DayRange;
+  /** The days that answers name and a series shows, when other than those counted. */
+  readonly shown?: DayRange;
+}
+
+type RangeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'params' | 'query'>;
+type TotalsRow = readonly [metric: string, key: string, value: number];
+
+interface Described {
+  readonly path: string;
+  readonly operationId: OperationId;
+  readonly summary: string;
+}
+
+export interface AnalyticsResource<Of extends Scope, Found> {
+  readonly tag: string;
+  readonly failures: readonly FailureCode[];
+  readonly rangeShape: ReturnType<typeof rangeShape>;
+  /** @throws Failure not_found, validation_failed when the range is backwards */
+  readonly scopeOf: (call: RangeCall) => Of;
+  readonly totals: Described & {
+    readonly description: string;
+    readonly schema: z.ZodType;
+    /** Of the CSV file, without its days. */
+    readonly fileName: string;
+    readonly find: (scope: Of, actor: RangeCall['actor']) => Promise<Found>;
+    readonly rows: (found: Found) => readonly TotalsRow[];
+  };
+  readonly series: Described & { readonly description: string };
+  readonly breakdown: Described;
+}
+
+export function analyticsRoutes<Of extends Scope, Found>(
+  scans: ScanQueries['analytics'],
+  resource: AnalyticsResource<Of, Found>,
+): Route[] {
+  return [totalsRoute(resource), seriesRoute(scans, resource), breakdownRoute(scans, resource)];
+}
+
+function totalsRoute<Of extends Scope, Found>(resource: AnalyticsResource<Of, Found>): Route {
+  const { tag, failures, rangeShape: range, scopeOf } = resource;
+  const { schema, fileName, find, rows, ...described } = resource.totals;
+  return createRoute({
+    ...described,
+    method: 'GET',
+    tag,
+    query: z.object({ ...range, format: csvFormat }),
+    body: noBody,
+    answer: { status: 200, schema, what: 'The numbers', mediaTypes },
+    failures,
+    handle: async (call) => {
+      const scope = scopeOf(call);
+      const found = await find(scope, call.actor);
+      if (formatOfCall(call) === 'json') return jsonResult(200, found, varied);
+      const columns = ['metric', 'key', 'value'];
+      return csvFile(fileName, scope.shown ?? scope.range, columns, rows(found));
+    },
+  });
+}
+
+function seriesRoute<Of extends Scope, Found>(
+  scans: ScanQueries['analytics'],
+  { tag, failures, rangeShape: range, scopeOf, series }: AnalyticsResource<Of, Found>,
+): Route {
+  return createRoute({
+    ...series,
+    method: 'GET',
+    tag,
+    query: z.object({
+      ...range,
+      interval: z.enum(intervals).default('day'),
+      format: csvFormat,
+    }),
+    body: noBody,
+    answer: { status: 200, schema: timeseries, what: 'The points, oldest first', mediaTypes },
+    failures,
+    handle: async (call) => {
+      const scope = scopeOf(call);
+      const { interval } = call.query;
+      const shown = scope.shown ?? scope.range;
+      checkLength(shown, interval);
+      const data = await scans.series(scope.subject, shown, interval);
+      if (formatOfCall(call) === 'json') {
+        return jsonResult(200, { interval, ...formatRange(shown), data }, varied);
+      }
+      const rows = data.map(({ start, scans: value }) => [start, value]);
+      return csvFile(`scans-by-${interval}`, shown, ['start', 'scans'], rows);
+    },
+  });
+}
+
+function breakdownRoute<Of extends Scope, Found>(
+  scans: ScanQueries['analytics'],
+  { tag, failures, rangeShape: range, scopeOf, breakdown: described }: AnalyticsResource<Of, Found>,
+): Route {
+  return createRoute({
+    ...described,
+    method: 'GET',
+    tag,
+    description: breakdownDescription,
+    query: z.object({ ...range, by: z.enum(breakdowns), format: csvFormat }),
+    body: noBody,
+    answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', mediaTypes },
+    failures,
+    handle: async (call) => {
+      const scope = scopeOf(call);
+      const { by } = call.query;
+      const shown = scope.shown ?? scope.range;
+      const data = await scans.breakdown(scope.subject, scope.range, by);
+      if (formatOfCall(call) === 'json') {
+        return jsonResult(200, { by, ...formatRange(shown), data }, varied);
+      }
+      const rows = data.map(({ key, scans: value }) => [key, value]);
+      return csvFile(`scans-by-${by}`, shown, [by, 'scans'], rows);
+    },
+  });
+}
+
+const formatOfCall = ({
+  query,
+  header,
+}: Pick<Call<{ readonly format?: 'json' | 'csv' | undefined }, undefined>, 'query' | 'header'>) =>
+  formatOf(query.format, header('accept'), tableFormats);
+
+export const formatRange = ({ fromDay, toDay }: DayRange) => ({
+  from: formatDay(fromDay),
+  to: formatDay(toDay),
+});
+
+export function fileNameOf(what: string, range: DayRange): string {
+  const { from, to } = formatRange(range);
+  return `${what}-${from}-${to}`;
+}
+
+const csvFile = (
+  what: string,
+  range: DayRange,
+  columns: readonly string[],
+  rows: Parameters<typeof csvResult>[2],
+): StreamedResult => csvResult(fileNameOf(what, range), columns, rows);
+
+/** @throws Failure validation_failed when a series over the range would be too long */
+export function checkLength({ fromDay, toDay }: DayRange, interval: Interval): void {
+  if (toDay - fromDay < daysMax[interval]) return;
+  const message = `Expected at most ${daysMax[interval]} days for interval=${interval}`;
+  const faults = [{ path: 'from', code: 'range_too_long', message }];
+  throw new Failure('validation_failed', 'The range is too long', { faults });
+}
+
+/** One row a number: what it is of, which, and how many. */
+export function totalsRows(analytics: Analytics): TotalsRow[] {
+  const { totalScans, uniqueScanners, devices, topCountries } = analytics;
+  return [
+    ['totalScans', '', totalScans],
+    ['uniqueScanners', '', uniqueScanners],
+    ...Object.entries(devices).map(([key, scans]): TotalsRow => ['device', key, scans]),
+    ...topCountries.map(({ code, scans }): TotalsRow => ['country', code, scans]),
+  ];
+}

@@ -1,0 +1,161 @@
+/**
+ * /analytics: the workspace as a whole, from sums that the engine keeps, so that they cost the same over
+ * ten codes and over 100,000. They count every scan that was made in the range, also those of codes that
+ * were deleted since.
+ */
+import { z } from 'zod';
+import type { Codes } from '../../codes/codes.ts';
+import type { Clock } from '../../model/clock.ts';
+import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
+import type { ScanQueries } from '../../scans/query/queries.ts';
+import { checkOrder, count } from '../fields.ts';
+import type { Route } from '../route.ts';
+import {
+  analyticsRoutes,
+  analyticsTag,
+  checkLength,
+  day,
+  formatRange,
+  rangeShape,
+  type RangeQuery,
+  seriesDescription,
+  totalsRows,
+  totalsShape,
+} from './analytics-routes.ts';
+
+/** Without `from`: a month to look back at. */
+const standardDays = 30;
+/** Codes that a summary names. */
+const topCodesMax = 10;
+
+const topCode = z
+  .object({
+    id: z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' }),
+    name: z.string().nullable(),
+    target: z.string(),
+    shortUrl: z.string().optional(),
+    scans: count,
+  })
+  .meta({ id: 'TopCode' });
+
+const summary = z
+  .object({
+    from: day,
+    to: day,
+    ...totalsShape,
+    topCodes: z
+      .array(topCode)
+      .max(topCodesMax)
+      .meta({ description: 'Of the codes that exist, most scans first' }),
+    scansPerDay: z.array(z.object({ day, scans: count })).meta({ description: 'Empty days too' }),
+    previous: z
+      .object({ from: day, to: day, totalScans: count, uniqueScanners: count })
+      .meta({ description: 'The period of equal length right before' }),
+    change: z.number().nullable().meta({
+      description:
+        'Of `totalScans` against the period before, as a fraction; null when it had none',
+      example: 0.25,
+    }),
+  })
+  .meta({ id: 'Summary' });
+type Summary = z.input<typeof summary>;
+
+export interface WorkspaceAnalyticsOptions {
+  readonly codes: Codes;
+  readonly scans: ScanQueries;
+  readonly clock: Clock;
+}
+
+export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Route[] {
+  const { scans, clock } = options;
+  return analyticsRoutes(scans.analytics, {
+    tag: analyticsTag,
+    failures: [],
+    rangeShape: rangeShape('29 days before `to`', 'today'),
+    scopeOf: ({ actor, query }) => ({
+      subject: { workspace: actor.workspaceNo },
+      range: workspaceRange(clock, query),
+    }),
+    totals: {
+      path: '/analytics/summary',
+      operationId: 'getSummary',
+      summary: 'Workspace summary',
+      description:
+        'All scans of the workspace over a range of days, with the period before. `uniqueScanners` is ' +
+        'the union over all codes: who scans two of them counts once.',
+      schema: summary,
+      fileName: 'summary',
+      find: ({ range }, { workspaceNo }) => summaryOf(options, workspaceNo, range),
+      rows: (found) => [
+        ...totalsRows(found),
+        ...found.topCodes.map(({ id, scans: value }) => ['code', id, value] as const),
+        ...found.scansPerDay.map((point) => ['day', point.day, point.scans] as const),
+        ['previousTotalScans', '', found.previous.totalScans],
+        ['previousUniqueScanners', '', found.previous.uniqueScanners],
+      ],
+    },
+    series: {
+      path: '/analytics/timeseries',
+      operationId: 'getWorkspaceTimeseries',
+      summary: 'Workspace scans over time',
+      description: seriesDescription,
+    },
+    breakdown: {
+      path: '/analytics/breakdown',
+      operationId: 'getWorkspaceBreakdown',
+      summary: 'Workspace scans by dimension',
+    },
+  });
+}
+
+async function summaryOf(
+  { codes, scans }: WorkspaceAnalyticsOptions,
+  workspaceNo: number,
+  range: DayRange,
+): Promise<Summary> {
+  checkLength(range, 'day');
+  const { fromDay, toDay } = range;
+  const subject = { workspace: workspaceNo };
+  const before = { fromDay: fromDay - (toDay - fromDay + 1), toDay: fromDay - 1 };
+  const now = await scans.analytics.totals(subject, range);
+  const points = await scans.analytics.series(subject, range, 'day');
+  const then = await scans.analytics.totals(subject, before);
+  const isListed = (codeNo: number): boolean => {
+    const code = codes.findByNo(codeNo);
+    return code?.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
+  };
+  const top = await scans.topCodes.find({ ...range, workspaceNo, limit: topCodesMax, isListed });
+  return {
+    ...formatRange(range),
+    ...now,
+    topCountries: [...now.topCountries],
+    topCodes: top.flatMap(({ codeNo, scans: value }) => topCodeOf(codes, codeNo, value)),
+    scansPerDay: points.map(({ start, scans: value }) => ({
+      day: start.slice(0, 10),
+      scans: value,
+    })),
+    previous: {
+      from: formatDay(Math.max(0, before.fromDay)),
+      to: formatDay(Math.max(0, before.toDay)),
+      totalScans: then.totalScans,
+      uniqueScanners: then.uniqueScanners,
+    },
+    change: then.totalScans === 0 ? null : (now.totalScans - then.totalScans) / then.totalScans,
+  };
+}
+
+function topCodeOf(codes: Codes, codeNo: number, scans: number): Summary['topCodes'] {
+  const code = codes.findByNo(codeNo);
+  if (code === undefined) return [];
+  const shortUrl = codes.shortUrl(code);
+  const { id, name = null, target } = code;
+  return [{ id, name, target, ...(shortUrl === undefined ? {} : { shortUrl }), scans }];
+}
+
+/** @throws Failure when the range is backwards */
+function workspaceRange(clock: Clock, query: RangeQuery): DayRange {
+  const toDay = query.to ?? dayOf(clock.now());
+  const fromDay = query.from ?? Math.max(0, toDay - standardDays + 1);
+  checkOrder(fromDay, toDay);
+  return { fromDay, toDay };
+}

@@ -1,0 +1,34 @@
+/** What is read of scans: numbers, the top codes, raw scans and events. Each answer sees the newest commit. */
+import type { ScanStore } from '../../store/scans/scans.ts';
+import { ScanAnalytics } from './analytics.ts';
+import { Ranges } from './range.ts';
+import { RawScans } from './raw-scans.ts';
+import { ScanEvents } from './scan-events.ts';
+import { TopCodes } from './top-codes.ts';
+
+/** Public methods alone, so that a test can hand in its own. */
+export interface ScanQueries {
+  readonly analytics: Pick<ScanAnalytics, keyof ScanAnalytics>;
+  readonly topCodes: Pick<TopCodes, keyof TopCodes>;
+  readonly raw: Pick<RawScans, keyof RawScans>;
+  readonly events: Pick<ScanEvents, keyof ScanEvents>;
+}
+
+export interface ScanQueriesOptions {
+  readonly namesPerDayMax: number;
+  /** The public id of a code, undefined when it is removed. */
+  readonly codeIdOf: (codeNo: number) => string | undefined;
+}
+
+export function openScanQueries(
+  store: ScanStore,
+  { namesPerDayMax, codeIdOf }: ScanQueriesOptions,
+): ScanQueries {
+  const ranges = new Ranges(store, namesPerDayMax);
+  return {
+    analytics: new ScanAnalytics(ranges),
+    topCodes: new TopCodes(store, ranges),
+    raw: new RawScans(store, ranges),
+    events: new ScanEvents(store, ranges, codeIdOf),
+  };
+}
