@@ -231,7 +231,7 @@ it('cancels what waits for a removed endpoint, and lets a late answer change not
   const [newest] = harness.webhooks.deliveries.list(no, list).data;
   const [flying] = harness.sender.sent;
   await harness.webhooks.endpoints.delete(1, id);
-  await harness.webhooks.deliveries.removeEndpoint(no);
+  await harness.webhooks.deliveries.drainEndpoint(no);
   expect(harness.webhooks.deliveries.get(1, newest?.id ?? '').state).toBe('canceled');
   harness.sender.end(500);
   await harness.settle();

@@ -1,35 +1,80 @@
 /**
- * /webhooks/dead-letters: deliveries that nobody took, for 7 days, and another round of attempts for them.
+ * /webhooks/dead-letters: deliveries whose last attempt failed, kept for 7 days, and their replay.
  */
-import { isoTime } from '../../model/day.ts';
+import { z } from 'zod';
+import { dayMs, isoTime, parseDay } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
-import { deliveryPageResult, shown } from './delivery-page.ts';
-import { emptyBody, noBody, noQuery } from '../fields.ts';
+import { count, emptyBody, moment, pageQuery, time } from '../fields.ts';
+import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { pageSchema } from '../resource.ts';
 import {
   acceptedDelivery,
-  deadLetter,
-  deadLettersQuery,
-  replayBody,
-  replayed,
+  deliveryFields,
+  deliveryPage,
+  endpointId,
   viewDelivery,
-} from './webhook-schemas.ts';
+} from './deliveries.ts';
 
 const tag = 'Webhooks';
-/** No endpoint has it: what a filter by an unknown id finds. */
+/** No endpoint has this number: a filter by an unknown id finds nothing. */
 const noEndpoint = 0;
 
-export function deadLetterRoutes(webhooks: Webhooks): Route[] {
-  return [listMany(webhooks), replayOne(webhooks), replayMany(webhooks)];
+const deadLetter = z
+  .object({
+    ...deliveryFields,
+    deadAt: time,
+    deadReason: z.enum(['exhausted', 'gone', 'endpoint_disabled']).meta({
+      description: '`exhausted`: every attempt failed; `gone`: the receiver answered 410',
+    }),
+    expiresAt: time.meta({ description: 'When it is removed for good' }),
+  })
+  .meta({ id: 'DeadLetter' });
+
+const replayed = z.object({ replayed: count }).meta({ id: 'Replayed' });
+
+const start = dayOrMoment(0).meta({
+  override: { type: 'string' },
+  description: 'A day (`YYYY-MM-DD`, UTC) or a time, included',
+  example: '2026-03-01',
+});
+const end = dayOrMoment(1).meta({
+  override: { type: 'string' },
+  description: 'A day or a time, included',
+  example: '2026-03-07',
+});
+
+const deadLettersQuery = z.object({
+  endpointId: endpointId.optional(),
+  from: start.optional(),
+  to: end.optional(),
+  ...pageQuery,
+});
+const replayBody = z
+  .strictObject({ from: start, to: end, endpointId: endpointId.optional() })
+  .meta({ id: 'DeadLetterReplay' });
+
+/** Milliseconds: the first of a day or a moment (0), or the first after it (1). */
+function dayOrMoment(plus: 0 | 1) {
+  return z.string().transform((text, context) => {
+    const found = parseDay(text);
+    if (found !== undefined) return (found + plus) * dayMs;
+    const parsed = moment.safeParse(text);
+    if (parsed.success) return parsed.data + plus;
+    const message = 'Expected a date as YYYY-MM-DD, or a time as 2026-03-01T12:00:00Z';
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  });
 }
 
-function listMany(webhooks: Webhooks): Route {
+export function deadLetterRoutes(webhooks: Webhooks): Route[] {
+  return [listRoute(webhooks), replayRoute(webhooks), replayRangeRoute(webhooks)];
+}
+
+function listRoute(webhooks: Webhooks): Route {
   const { endpoints, deliveries } = webhooks;
-  return createRoute({
-    method: 'GET',
+  return getRoute({
     path: '/webhooks/dead-letters',
     operationId: 'listDeadLetters',
     tag,
@@ -38,27 +83,26 @@ function listMany(webhooks: Webhooks): Route {
       'Deliveries whose last attempt failed, or whose endpoint was disabled, newest first; `from` and `to` ' +
       'look at when that was. They are removed after 7 days.',
     query: deadLettersQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('DeadLetterPage', deadLetter), what: 'A page' },
-    failures: [],
-    handle: ({ actor: { workspaceNo }, query: { endpointId, from, to, ...query } }) => {
+    schema: pageSchema('DeadLetterPage', deadLetter),
+    what: 'A page',
+    read: ({ actor: { workspaceNo }, query: { endpointId: filterId, from, to, ...query } }) => {
       checkRange(from, to);
       const endpointNo =
-        endpointId === undefined
+        filterId === undefined
           ? undefined
-          : (endpoints.list(workspaceNo).find(({ id }) => id === endpointId)?.no ?? noEndpoint);
+          : (endpoints.list(workspaceNo).find(({ id }) => id === filterId)?.no ?? noEndpoint);
       const filter = { endpointNo, fromMs: from, beforeMs: to };
-      return deliveryPageResult(
+      return deliveryPage(
         query,
         deliveries.deadLetterCount(workspaceNo, filter),
         (place) => deliveries.deadLetters(workspaceNo, { ...filter, ...place }),
-        (found) => viewDeadLetter(webhooks, found),
+        (one) => viewDeadLetter(webhooks, one),
       );
     },
   });
 }
 
-function replayOne({ deliveries }: Webhooks): Route {
+function replayRoute({ deliveries }: Webhooks): Route {
   return createRoute({
     method: 'POST',
     path: '/webhooks/dead-letters/:id/replay',
@@ -67,18 +111,17 @@ function replayOne({ deliveries }: Webhooks): Route {
     summary: 'Replay a dead letter',
     description:
       'The same delivery goes out again, with the same event ids and bytes and all its retries.',
-    query: noQuery,
     body: emptyBody,
     answer: { status: 202, schema: acceptedDelivery, what: 'It waits to be sent' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const { id, state } = await deliveries.replay(actor.workspaceNo, params.id ?? '');
+    handle: async ({ actor, id: deadId }) => {
+      const { id, state } = await deliveries.replay(actor.workspaceNo, deadId);
       return jsonResult(202, { id, state });
     },
   });
 }
 
-function replayMany({ endpoints, deliveries }: Webhooks): Route {
+function replayRangeRoute({ endpoints, deliveries }: Webhooks): Route {
   return createRoute({
     method: 'POST',
     path: '/webhooks/dead-letters/replay',
@@ -86,27 +129,24 @@ function replayMany({ endpoints, deliveries }: Webhooks): Route {
     tag,
     summary: 'Replay dead letters of a time',
     description: 'All of them, of one endpoint or of every one that is enabled.',
-    query: noQuery,
     body: replayBody,
     answer: { status: 202, schema: replayed, what: 'How many wait to be sent again' },
     failures: ['not_found', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor: { workspaceNo }, body: { from, to, endpointId } }) => {
+    handle: async ({ actor: { workspaceNo }, body: { from, to, endpointId: filterId } }) => {
       checkRange(from, to);
-      const endpoint =
-        endpointId === undefined ? undefined : endpoints.get(workspaceNo, endpointId);
+      const endpoint = filterId === undefined ? undefined : endpoints.get(workspaceNo, filterId);
       const range = { endpointNo: endpoint?.no, fromMs: from, beforeMs: to };
       return jsonResult(202, { replayed: await deliveries.replayRange(workspaceNo, range) });
     },
   });
 }
 
-function viewDeadLetter(webhooks: Webhooks, delivery: Delivery) {
-  const expiresAtMs = webhooks.deliveries.expiresAtMs(delivery) ?? delivery.deadAtMs;
+function viewDeadLetter(webhooks: Webhooks, one: Delivery) {
   return {
-    ...viewDelivery(shown(webhooks, delivery)),
-    deadAt: isoTime(delivery.deadAtMs),
-    deadReason: delivery.deadReason,
-    expiresAt: isoTime(expiresAtMs),
+    ...viewDelivery(webhooks, one),
+    deadAt: isoTime(one.deadAtMs),
+    deadReason: one.deadReason,
+    expiresAt: isoTime(webhooks.deliveries.expiresAtMs(one) ?? one.deadAtMs),
   };
 }
 

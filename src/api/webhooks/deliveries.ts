@@ -1,72 +1,213 @@
 /**
- * /webhooks/…/deliveries: what was sent to an endpoint, every attempt of it, and the same once more.
+ * /webhooks/…/deliveries: what was sent to an endpoint, with every attempt, and the same once more.
+ *
+ * Lists of deliveries may be long and are read from their newest end. A cursor continues where a page ended, at
+ * constant cost; a page by its number reads everything above it, so page numbers are bounded.
  */
-import { deliveryPageResult, shown } from './delivery-page.ts';
-import { emptyBody, noBody, noQuery } from '../fields.ts';
+import { z } from 'zod';
+import { isoTime } from '../../model/day.ts';
+import { eventKinds } from '../../model/event.ts';
+import { Failure } from '../../model/failure.ts';
+import type { AttemptRecord } from '../../model/webhook.ts';
+import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
+import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
+import { count, emptyBody, pageQuery, time } from '../fields.ts';
+import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { pageSchema } from '../resource.ts';
-import {
-  acceptedDelivery,
-  deliveriesQuery,
-  delivery,
-  viewDelivery,
-  viewWholeDelivery,
-  wholeDelivery,
-} from './webhook-schemas.ts';
 
 const tag = 'Webhooks';
 
-export function deliveryRoutes(webhooks: Webhooks): Route[] {
-  return [listMany(webhooks), getOne(webhooks), sendAgain(webhooks)];
+export const kind = z.enum(eventKinds).meta({ example: 'qr.scanned' });
+export const endpointId = z.string().meta({ example: 'whk_01k3zq8m4hd2v7c5x9ab' });
+export const deliveryId = z.string().meta({ example: 'dlv_01k3zq8m4hd2v7c5x9ab' });
+const eventId = z.string().meta({ example: 'evt_01k3zq8m4hd2v7c5x9ab' });
+
+const failureClasses = [
+  'status',
+  'timeout',
+  'dns',
+  'connect',
+  'tls',
+  'reset',
+  'blocked_ip',
+  'redirect',
+  'protocol',
+  'unknown',
+] as const satisfies ReadonlyArray<AttemptRecord['failure']>;
+
+export const attempt = z
+  .object({
+    at: time,
+    durationMs: z.number().min(0).meta({ example: 38 }),
+    remoteIp: z.string().nullable().meta({ example: '198.18.7.20' }),
+    status: z.int().nullable().meta({ example: 204 }),
+    failure: z.enum(failureClasses).nullable().meta({
+      description: 'Why it is no success; `null` when it is one',
+      example: null,
+    }),
+    answer: z.string().nullable().meta({ description: 'The beginning of the answer, up to 4 KB' }),
+  })
+  .meta({ id: 'WebhookAttempt' });
+
+const deliveryStates = ['pending', 'delivered', 'dead', 'canceled'] as const;
+
+export const deliveryFields = {
+  id: deliveryId,
+  endpointId: endpointId.nullable().meta({ description: '`null` when the endpoint is deleted' }),
+  event: kind,
+  eventIds: z.array(eventId).meta({ description: 'More than one where scans are sent as a list' }),
+  state: z.enum(deliveryStates).meta({ example: 'delivered' }),
+  attemptCount: count.meta({ example: 1 }),
+  lastAttempt: attempt.nullable(),
+  nextAttemptAt: time.nullable().meta({ example: null }),
+  createdAt: time,
+};
+const delivery = z.object(deliveryFields).meta({ id: 'Delivery' });
+const wholeDelivery = z
+  .object({
+    ...deliveryFields,
+    attempts: z.array(attempt).meta({ description: 'Oldest first' }),
+    body: z.string().meta({
+      description: 'The exact text that is sent and signed',
+      example: '{"id":"evt_01k3zq8m4hd2v7c5x9ab","event":"qr.deleted","data":{}}',
+    }),
+  })
+  .meta({ id: 'WholeDelivery' });
+export const acceptedDelivery = z
+  .object({ id: deliveryId, state: z.enum(deliveryStates).meta({ example: 'pending' }) })
+  .meta({ id: 'AcceptedDelivery' });
+const deliveriesQuery = z.object({
+  state: z.enum(deliveryStates).optional(),
+  ...pageQuery,
+});
+export const timeOrNull = (timeMs: number | undefined): string | null =>
+  timeMs === undefined ? null : isoTime(timeMs);
+
+export function viewAttempt(record: AttemptRecord) {
+  return {
+    at: isoTime(record.atMs),
+    durationMs: record.durationMs,
+    remoteIp: record.remoteIp ?? null,
+    status: record.status ?? null,
+    failure: record.failure ?? null,
+    answer: record.answer ?? null,
+  };
 }
 
-function listMany(webhooks: Webhooks): Route {
+export function viewDelivery({ endpoints, deliveries }: Webhooks, one: Delivery) {
+  const last = one.attempts.at(-1);
+  return {
+    id: one.id,
+    endpointId: endpoints.byNo(one.endpointNo)?.id ?? null,
+    event: one.kind,
+    eventIds: one.eventIds,
+    state: one.state,
+    attemptCount: one.attemptsMade,
+    lastAttempt: last === undefined ? null : viewAttempt(last),
+    nextAttemptAt: timeOrNull(deliveries.nextAttemptAtMs(one)),
+    createdAt: isoTime(one.createdAtMs),
+  };
+}
+
+function viewWholeDelivery(webhooks: Webhooks, one: Delivery) {
+  return {
+    ...viewDelivery(webhooks, one),
+    attempts: one.attempts.map(viewAttempt),
+    body: Buffer.from(one.body).toString('utf8'),
+  };
+}
+
+/** Deliveries above a page that is asked for by number: about 10 ms of reading. */
+const skippedMax = 1_000;
+const cursorPattern = /^\d{1,15}(\.\d{1,15})?$/;
+
+interface Query {
+  readonly page: number;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/**
+ * @param read the page of `limit` that begins after `before`
+ * @throws Failure validation_failed for a cursor of another list, and for a number that is too deep
+ */
+export function deliveryPage(
+  { page, limit, cursor }: Query,
+  total: number,
+  read: (place: { before?: string; limit: number }) => DeliveryPage,
+  view: (delivery: Delivery) => unknown,
+): unknown {
+  const place =
+    cursor === undefined ? placeOf(page, limit, total, read) : { before: parseCursor(cursor) };
+  const found: DeliveryPage = place === undefined ? { data: [] } : read({ ...place, limit });
+  return {
+    data: found.data.map(view),
+    page,
+    total,
+    limit,
+    ...(found.before === undefined ? {} : { nextCursor: found.before }),
+  };
+}
+
+/** Where a numbered page begins; undefined = past the end. */
+function placeOf(
+  page: number,
+  limit: number,
+  total: number,
+  read: (place: { limit: number }) => DeliveryPage,
+): { before?: string } | undefined {
+  const skipped = (page - 1) * limit;
+  if (skipped === 0) return {};
+  if (skipped >= total) return undefined;
+  if (skipped > skippedMax) {
+    const message = `Expected a page within the newest ${skippedMax}; walk further by nextCursor`;
+    const faults = [{ path: 'page', code: 'too_deep', message }];
+    throw new Failure('validation_failed', message, { faults });
+  }
+  const { before } = read({ limit: skipped });
+  return before === undefined ? undefined : { before };
+}
+
+function parseCursor(cursor: string): string {
+  if (cursorPattern.test(cursor)) return cursor;
+  const message = 'Expected nextCursor of the page before';
+  const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
+  throw new Failure('validation_failed', message, { faults });
+}
+
+export function deliveryRoutes(webhooks: Webhooks): Route[] {
   const { endpoints, deliveries } = webhooks;
-  return createRoute({
-    method: 'GET',
+  const listDeliveries = getRoute({
     path: '/webhooks/:id/deliveries',
     operationId: 'listDeliveries',
     tag,
     summary: 'List an endpoint’s deliveries',
     description: 'Newest first: all that wait or are dead, and the latest that were delivered.',
     query: deliveriesQuery,
-    body: noBody,
-    answer: { status: 200, schema: pageSchema('DeliveryPage', delivery), what: 'A page' },
-    failures: ['not_found'],
-    handle: ({ actor, params, query: { state, ...query } }) => {
-      const { no } = endpoints.get(actor.workspaceNo, params.id ?? '');
-      return deliveryPageResult(
+    schema: pageSchema('DeliveryPage', delivery),
+    what: 'A page',
+    read: ({ actor, id, query: { state, ...query } }) => {
+      const { no } = endpoints.get(actor.workspaceNo, id);
+      return deliveryPage(
         query,
         deliveries.count(no, state),
         (place) => deliveries.list(no, { ...place, state }),
-        (found) => viewDelivery(shown(webhooks, found)),
+        (one) => viewDelivery(webhooks, one),
       );
     },
   });
-}
-
-function getOne(webhooks: Webhooks): Route {
-  return createRoute({
-    method: 'GET',
+  const getDelivery = getRoute({
     path: '/webhooks/deliveries/:id',
     operationId: 'getDelivery',
     tag,
     summary: 'Get a delivery',
     description: 'With every attempt and the exact body. The id is that of `X-Service-Delivery`.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: wholeDelivery, what: 'The delivery' },
-    failures: ['not_found'],
-    handle: ({ actor, params }) => {
-      const found = webhooks.deliveries.get(actor.workspaceNo, params.id ?? '');
-      return jsonResult(200, viewWholeDelivery(shown(webhooks, found)));
-    },
+    schema: wholeDelivery,
+    what: 'The delivery',
+    read: ({ actor, id }) => viewWholeDelivery(webhooks, deliveries.get(actor.workspaceNo, id)),
   });
-}
-
-function sendAgain({ deliveries }: Webhooks): Route {
-  return createRoute({
+  const redeliver = createRoute({
     method: 'POST',
     path: '/webhooks/deliveries/:id/redeliver',
     operationId: 'redeliver',
@@ -75,13 +216,13 @@ function sendAgain({ deliveries }: Webhooks): Route {
     description:
       'Makes another delivery of the same events and bytes, with retries of its own, whatever became of ' +
       'this one. Receivers know the events by their ids.',
-    query: noQuery,
     body: emptyBody,
     answer: { status: 202, schema: acceptedDelivery, what: 'The new delivery; Location names it' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const { id, state } = await deliveries.redeliver(actor.workspaceNo, params.id ?? '');
+    handle: async ({ actor, id: deliveredId }) => {
+      const { id, state } = await deliveries.redeliver(actor.workspaceNo, deliveredId);
       return jsonResult(202, { id, state }, { Location: `/v1/webhooks/deliveries/${id}` });
     },
   });
+  return [listDeliveries, getDelivery, redeliver];
 }

@@ -1,35 +1,169 @@
 /**
- * /webhooks: endpoints, their secrets and their health, and a sample on demand. What was sent to them is in
- * deliveries.ts and dead-letters.ts.
+ * /webhooks: endpoints, their secrets and their health, and a sample on demand. Deliveries to them are in
+ * deliveries.ts and dead-letters.ts. A secret stands in the answer that creates it and nowhere else.
  */
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
+import { isoTime } from '../../model/day.ts';
+import { eventKinds } from '../../model/event.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import type { IdSource } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
+import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { alsoFinding } from '../faults.ts';
-import { noBody, noQuery } from '../fields.ts';
-import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
+import { count, plainText, time } from '../fields.ts';
+import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
+import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import { deleted, listRoute, pageSchema } from '../resource.ts';
-import {
-  endpoint,
-  endpointBody,
-  endpointPatch,
-  madeEndpoint,
-  secretBody,
-  testBody,
-  testResult,
-  viewAttempt,
-  viewEndpoint,
-  viewHealth,
-  watchedEndpoint,
-} from './webhook-schemas.ts';
+import { attempt, deliveryId, endpointId, kind, timeOrNull, viewAttempt } from './deliveries.ts';
 
 const tag = 'Webhooks';
+const urlLengthMax = 2_048;
+const descriptionLengthMax = 500;
+const batchMax = 100;
+const overlapSecondsStandard = 86_400;
+const overlapSecondsMax = 7 * 86_400;
 const millisecondsPerSecond = 1_000;
+
+const url = z
+  .string()
+  .min(1)
+  .max(urlLengthMax)
+  .meta({
+    description:
+      '`http` or `https`, without credentials. Private and reserved addresses are refused, here and at ' +
+      'every attempt',
+    example: 'https://example.com/hooks/qr',
+  });
+const events = z
+  .array(z.enum(['*', ...eventKinds]))
+  .min(1)
+  .max(eventKinds.length + 1)
+  .refine((given) => new Set(given).size === given.length, 'Expected each kind once')
+  .meta({
+    description: 'Kinds of events, or `*` for all, also those to come',
+    example: ['qr.scanned'],
+  });
+const description = plainText(descriptionLengthMax).meta({ example: 'Till in the north hall' });
+const maxBatch = z.int().min(1).max(batchMax).meta({
+  description: 'Scans of a busy code in one request at most; 1 = never a list',
+});
+
+const endpointBody = z
+  .strictObject({
+    url,
+    events,
+    description: description.optional(),
+    maxBatch: maxBatch.default(batchMax),
+  })
+  .meta({ id: 'WebhookCreate' });
+
+const endpointPatch = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    description: description.nullable().optional().meta({ description: '`null` removes it' }),
+    maxBatch: maxBatch.optional(),
+    enabled: z.boolean().optional().meta({
+      description: '`true` sends again, from the events of this moment on; `false` stops',
+    }),
+  })
+  .meta({ id: 'WebhookChange' });
+
+const secretBody = z
+  .strictObject({
+    overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard).meta({
+      description: 'How long the secret before stays valid: until then both sign',
+    }),
+  })
+  .default({ overlapSeconds: overlapSecondsStandard })
+  .meta({ id: 'WebhookRotate' });
+
+const testBody = z.strictObject({ event: kind }).meta({ id: 'WebhookTest' });
+
+const endpointFields = {
+  id: endpointId,
+  url: z.string().meta({ example: 'https://example.com/hooks/qr' }),
+  events: z.array(z.string()).meta({ example: ['qr.scanned'] }),
+  description: z.string().nullable().meta({ example: 'Till in the north hall' }),
+  maxBatch: z.int().meta({ example: batchMax }),
+  status: z.enum(['enabled', 'disabled']),
+  disabledReason: z.enum(['by_hand', 'gone', 'failing']).nullable().meta({
+    description: '`gone`: it answered 410; `failing`: nothing but failures for five days',
+    example: null,
+  }),
+  disabledAt: time.nullable().meta({ example: null }),
+  olderSecretsEndAt: time.nullable().meta({
+    description: 'Until then deliveries carry signatures of older secrets as well',
+    example: null,
+  }),
+  createdBy: z.string().meta({ example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
+  createdAt: time,
+  updatedAt: time,
+};
+const endpoint = z.object(endpointFields).meta({ id: 'Webhook' });
+const madeEndpoint = z
+  .object({
+    ...endpointFields,
+    secret: z.string().meta({
+      description: 'What deliveries are signed with, shown this once',
+      example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+    }),
+  })
+  .meta({ id: 'MadeWebhook' });
+const watchedEndpoint = z
+  .object({
+    ...endpointFields,
+    health: z
+      .object({
+        state: z.enum(['unused', 'healthy', 'failing', 'disabled']).meta({ example: 'healthy' }),
+        consecutiveFailures: count.meta({
+          description: 'Attempts since the last success',
+          example: 0,
+        }),
+        lastSuccessAt: time.nullable(),
+        lastFailureAt: time.nullable().meta({ example: null }),
+        waiting: count.meta({ description: 'Deliveries to be sent, now or later', example: 0 }),
+      })
+      .meta({ id: 'WebhookHealth' }),
+  })
+  .meta({ id: 'WatchedWebhook' });
+
+const testResult = z
+  .object({ delivered: z.boolean(), deliveryId, attempt })
+  .meta({ id: 'WebhookTestResult' });
+
+function viewEndpoint(endpoints: Webhooks['endpoints'], record: EndpointRecord) {
+  return {
+    id: record.id,
+    url: record.url,
+    events: record.events,
+    description: record.description ?? null,
+    maxBatch: record.maxBatch,
+    status: record.status,
+    disabledReason: record.disabledReason ?? null,
+    disabledAt: timeOrNull(record.disabledAtMs),
+    olderSecretsEndAt: timeOrNull(endpoints.overlapEndMs(record)),
+    createdBy: record.createdBy,
+    createdAt: isoTime(record.createdAtMs),
+    updatedAt: isoTime(record.updatedAtMs),
+  };
+}
+
+function viewHealth({ status }: EndpointRecord, figures: EndpointFigures) {
+  const { consecutiveFailures, lastSuccessAtMs, lastFailureAtMs, waiting } = figures;
+  const isUnused = lastSuccessAtMs === undefined && lastFailureAtMs === undefined;
+  const works = isUnused ? 'unused' : consecutiveFailures > 0 ? 'failing' : 'healthy';
+  return {
+    state: status === 'disabled' ? 'disabled' : works,
+    consecutiveFailures,
+    lastSuccessAt: timeOrNull(lastSuccessAtMs),
+    lastFailureAt: timeOrNull(lastFailureAtMs),
+    waiting,
+  };
+}
 
 export interface WebhooksOptions {
   readonly webhooks: Webhooks;
@@ -39,20 +173,22 @@ export interface WebhooksOptions {
 
 export function webhookRoutes(options: WebhooksOptions): Route[] {
   const { webhooks } = options;
+  const [createWebhook, updateWebhook] = writeRoutes(webhooks);
   return [
-    createOne(webhooks),
-    listMany(webhooks),
-    getOne(webhooks),
-    patchOne(webhooks),
-    deleteOne(webhooks),
-    rotateOne(webhooks),
-    testOne(options),
+    createWebhook,
+    ...readRoutes(webhooks),
+    updateWebhook,
+    deleteRouteOf(webhooks),
+    rotateRoute(webhooks),
+    testRoute(options),
   ];
 }
 
-function createOne({ endpoints }: Webhooks): Route {
-  const checkedBody = alsoFinding(endpointBody, (raw) => urlFaults(endpoints, raw));
-  return createRoute({
+function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
+  const checkUrl = (raw: unknown): readonly Fault[] => urlFaults(endpoints, raw);
+  const checkedBody = alsoFinding(endpointBody, checkUrl);
+  const checkedPatch = alsoFinding(endpointPatch, checkUrl);
+  const createWebhook = createRoute({
     method: 'POST',
     path: '/webhooks',
     operationId: 'createWebhook',
@@ -61,58 +197,19 @@ function createOne({ endpoints }: Webhooks): Route {
     description:
       'From now on the events it subscribes to are sent there, signed as `/docs/webhooks` describes. ' +
       'The secret is shown this once.',
-    query: noQuery,
     body: endpointBody,
     bodyFor: () => checkedBody,
     answer: { status: 201, schema: madeEndpoint, what: 'The endpoint; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, body, keep }) => {
-      const answer = ({ endpoint: record, secret }: CreatedEndpoint): Result => {
-        const headers = { Location: `/v1/webhooks/${record.id}` };
-        return jsonResult(201, { ...view(endpoints, record), secret }, headers);
-      };
-      return answer(await endpoints.create(actor, body, (made) => keep(answer(made))));
-    },
+    handle: async ({ actor, body, keep }) =>
+      await keptResult(
+        keep,
+        (made: CreatedEndpoint) =>
+          created('/webhooks', { ...viewEndpoint(endpoints, made.endpoint), secret: made.secret }),
+        (kept) => endpoints.create(actor, body, kept),
+      ),
   });
-}
-
-function listMany({ endpoints }: Webhooks): Route {
-  return listRoute({
-    path: '/webhooks',
-    operationId: 'listWebhooks',
-    tag,
-    summary: 'List endpoints',
-    description: 'Newest first, disabled ones too. Never their secrets.',
-    schema: pageSchema('WebhookPage', endpoint),
-    items: ({ actor }) => endpoints.list(actor.workspaceNo),
-    idOf: ({ id }) => id,
-    view: (record) => view(endpoints, record),
-  });
-}
-
-function getOne({ endpoints, deliveries }: Webhooks): Route {
-  return createRoute({
-    method: 'GET',
-    path: '/webhooks/:id',
-    operationId: 'getWebhook',
-    tag,
-    summary: 'Get an endpoint',
-    description: 'With how its deliveries fare.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: watchedEndpoint, what: 'The endpoint' },
-    failures: ['not_found'],
-    handle: ({ actor, params }) => {
-      const record = endpoints.get(actor.workspaceNo, params.id ?? '');
-      const health = viewHealth(record, deliveries.figures(record.no));
-      return jsonResult(200, { ...view(endpoints, record), health });
-    },
-  });
-}
-
-function patchOne({ endpoints }: Webhooks): Route {
-  const checkedBody = alsoFinding(endpointPatch, (raw) => urlFaults(endpoints, raw));
-  return createRoute({
+  const updateWebhook = createRoute({
     method: 'PATCH',
     path: '/webhooks/:id',
     operationId: 'updateWebhook',
@@ -121,40 +218,62 @@ function patchOne({ endpoints }: Webhooks): Route {
     description:
       'Holds for what is sent from now on, retries included. `enabled: true` also revives one that was ' +
       'disabled because it was gone or kept failing.',
-    query: noQuery,
     body: endpointPatch,
+    bodyFor: () => checkedPatch,
     answer: { status: 200, schema: endpoint, what: 'The endpoint as it is now' },
     failures: ['not_found', 'storage_full'],
-    bodyFor: () => checkedBody,
-    handle: async ({ actor, params, body }) => {
-      const record = await endpoints.change(actor.workspaceNo, params.id ?? '', body);
-      return jsonResult(200, view(endpoints, record));
-    },
+    handle: async ({ actor, id, body }) =>
+      jsonResult(200, viewEndpoint(endpoints, await endpoints.change(actor.workspaceNo, id, body))),
   });
+  return [createWebhook, updateWebhook];
 }
 
-function deleteOne({ endpoints, deliveries }: Webhooks): Route {
-  return createRoute({
-    method: 'DELETE',
+function readRoutes({ endpoints, deliveries }: Webhooks): Route[] {
+  const listWebhooks = listRoute({
+    path: '/webhooks',
+    operationId: 'listWebhooks',
+    tag,
+    summary: 'List endpoints',
+    description: 'Newest first, disabled ones too. Never their secrets.',
+    schema: pageSchema('WebhookPage', endpoint),
+    items: ({ actor }) => endpoints.list(actor.workspaceNo),
+    idOf: ({ id }) => id,
+    view: (record) => viewEndpoint(endpoints, record),
+  });
+  const getWebhook = getRoute({
+    path: '/webhooks/:id',
+    operationId: 'getWebhook',
+    tag,
+    summary: 'Get an endpoint',
+    description: 'With how its deliveries fare.',
+    schema: watchedEndpoint,
+    what: 'The endpoint',
+    read: ({ actor, id }) => {
+      const record = endpoints.get(actor.workspaceNo, id);
+      return {
+        ...viewEndpoint(endpoints, record),
+        health: viewHealth(record, deliveries.figures(record.no)),
+      };
+    },
+  });
+  return [listWebhooks, getWebhook];
+}
+
+function deleteRouteOf({ endpoints, deliveries }: Webhooks): Route {
+  return deleteRoute({
     path: '/webhooks/:id',
     operationId: 'deleteWebhook',
     tag,
     summary: 'Delete an endpoint',
     description: 'What waits for it is canceled.',
-    query: noQuery,
-    body: noBody,
-    answer: { status: 200, schema: deleted, what: 'Deleted' },
-    failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const id = params.id ?? '';
-      const { no } = await endpoints.delete(actor.workspaceNo, id);
-      await deliveries.removeEndpoint(no);
-      return jsonResult(200, { deleted: true, id });
+    remove: async ({ workspaceNo }, id) => {
+      const { no } = await endpoints.delete(workspaceNo, id);
+      await deliveries.drainEndpoint(no);
     },
   });
 }
 
-function rotateOne({ endpoints }: Webhooks): Route {
+function rotateRoute({ endpoints }: Webhooks): Route {
   return createRoute({
     method: 'POST',
     path: '/webhooks/:id/rotate-secret',
@@ -164,22 +283,23 @@ function rotateOne({ endpoints }: Webhooks): Route {
     description:
       'Makes a new secret, shown this once. Older ones sign along for `overlapSeconds`; at most three are ' +
       'valid at a time. With 0 the older ones end now.',
-    query: noQuery,
     body: secretBody,
     answer: { status: 200, schema: madeEndpoint, what: 'The endpoint with its new secret' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params, body: { overlapSeconds }, keep }) => {
-      const answer = ({ endpoint: record, secret }: CreatedEndpoint): Result =>
-        jsonResult(200, { ...view(endpoints, record), secret });
-      const overlapMs = overlapSeconds * millisecondsPerSecond;
-      const kept = (made: CreatedEndpoint): void => keep(answer(made));
-      const { workspaceNo } = actor;
-      return answer(await endpoints.rotateSecret(workspaceNo, params.id ?? '', overlapMs, kept));
-    },
+    handle: async ({ actor, id, body: { overlapSeconds }, keep }) =>
+      await keptResult(
+        keep,
+        ({ endpoint: record, secret }: CreatedEndpoint) =>
+          jsonResult(200, { ...viewEndpoint(endpoints, record), secret }),
+        (kept) => {
+          const overlapMs = overlapSeconds * millisecondsPerSecond;
+          return endpoints.rotateSecret(actor.workspaceNo, id, overlapMs, kept);
+        },
+      ),
   });
 }
 
-function testOne({ webhooks: { endpoints, deliveries }, ids, clock }: WebhooksOptions): Route {
+function testRoute({ webhooks: { endpoints, deliveries }, ids, clock }: WebhooksOptions): Route {
   return createRoute({
     method: 'POST',
     path: '/webhooks/:id/test',
@@ -189,36 +309,34 @@ function testOne({ webhooks: { endpoints, deliveries }, ids, clock }: WebhooksOp
     description:
       'Signs and sends a sample of the kind now, once, also to a disabled endpoint, and says what came ' +
       'back. The answer is 200 whatever the receiver did.',
-    query: noQuery,
     body: testBody,
     answer: { status: 200, schema: testResult, what: 'How the receiver answered' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, params, body: { event } }) => {
-      const record = endpoints.get(actor.workspaceNo, params.id ?? '');
+    handle: async ({ actor, id, body: { event } }) => {
+      const record = endpoints.get(actor.workspaceNo, id);
       assertSigns(endpoints, record);
       const sample = sampleEvent(event, ids.newId('evt'), clock.now());
       const body = Buffer.from(JSON.stringify(sample));
-      const { id, state, attempt } = await deliveries.sendNow(record, event, sample.id, body);
-      const delivered = state === 'delivered';
-      return jsonResult(200, { delivered, deliveryId: id, attempt: viewAttempt(attempt) });
+      const sent = await deliveries.sendNow(record, event, sample.id, body);
+      return jsonResult(200, {
+        delivered: sent.state === 'delivered',
+        deliveryId: sent.id,
+        attempt: viewAttempt(sent.attempt),
+      });
     },
   });
 }
 
-/** @throws Failure conflict when no secret of it can be read: nothing is sent unsigned */
+/** @throws Failure conflict when none of its secrets can be decrypted: nothing is sent unsigned */
 function assertSigns(endpoints: Webhooks['endpoints'], { no }: EndpointRecord): void {
   if (endpoints.secretsOf(no).length > 0) return;
   const why = 'its secret cannot be read, expected a new one by rotate-secret';
   throw new Failure('conflict', `Cannot send: ${why}`);
 }
 
-function view(endpoints: Webhooks['endpoints'], record: EndpointRecord) {
-  return viewEndpoint(record, endpoints.overlapEndMs(record));
-}
-
 const urlOnly = z.object({ url: z.string() });
 
-/** The fault of an address in a body whose other fields are at fault already. */
+/** The fault of the address in a body whose other fields have faults already. */
 function urlFaults(endpoints: Webhooks['endpoints'], raw: unknown): readonly Fault[] {
   const given = urlOnly.safeParse(raw);
   const fault = given.success ? endpoints.urlFault(given.data.url) : undefined;

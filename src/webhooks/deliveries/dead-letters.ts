@@ -28,7 +28,6 @@ export interface DeadLetterPlace {
   /** `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
-  readonly skip?: number | undefined;
 }
 
 /** A page of deliveries, newest first; `before` is where the next page begins. */
@@ -51,7 +50,6 @@ export class DeadLetters {
   list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPlace): DeliveryPage {
     const { tables } = this.#store;
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
-    let { skip = 0 } = filter;
     const [topMs, topNo] = parsePlace(before) ?? [beforeMs, 0];
     const data: Delivery[] = [];
     let read = 0;
@@ -65,11 +63,6 @@ export class DeadLetters {
       }
       read += 1;
       if (endpointNo !== undefined && value !== endpointNo) continue;
-      if (skip > 0) {
-        skip -= 1;
-        read -= 1;
-        continue;
-      }
       const delivery = findDelivery(tables, no);
       if (delivery !== undefined) data.push(delivery);
     }

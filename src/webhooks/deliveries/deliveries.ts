@@ -39,7 +39,6 @@ export interface DeliveryFilter {
   /** `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
-  readonly skip?: number | undefined;
 }
 
 export interface SampleResult {
@@ -67,9 +66,9 @@ export class Deliveries {
     this.#dead = new DeadLetters(options.store, options.endpoints);
   }
 
-  /** An endpoint's deliveries, newest first. `skip` costs as much as reading what is skipped. */
+  /** An endpoint's deliveries, newest first. */
   list(endpointNo: number, filter: DeliveryFilter): DeliveryPage {
-    const { state, before, limit, skip = 0 } = filter;
+    const { state, before, limit } = filter;
     const { tables } = this.#options.store;
     tables.environment.refresh();
     const isPlace = before !== undefined && placePattern.test(before);
@@ -81,11 +80,11 @@ export class Deliveries {
         start: [endpointNo, code, top],
         end: [endpointNo, code, -1],
         reverse: true,
-        limit: skip + limit + 1,
+        limit: limit + 1,
       });
       return Array.from(keys, ([, , no]) => no);
     });
-    const newest = numbers.sort((a, b) => b - a).slice(skip, skip + limit + 1);
+    const newest = numbers.sort((a, b) => b - a).slice(0, limit + 1);
     const data = newest.slice(0, limit).flatMap((no) => findDelivery(tables, no) ?? []);
     const last = newest[limit - 1];
     return newest.length > limit && last !== undefined ? { data, before: String(last) } : { data };
@@ -160,7 +159,7 @@ export class Deliveries {
   }
 
   /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
-  async removeEndpoint(endpointNo: number): Promise<void> {
+  async drainEndpoint(endpointNo: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, drainMsMax);
