@@ -97,10 +97,9 @@ export function openAdministration(config: Config): Administration {
   const codes = new Codes({
     store: rooms.management,
     outbox: rooms.outbox,
-    links: 'elsewhere',
+    links: 'remote',
     ids: rooms.ids,
     clock: systemClock,
-    randomBytes,
     shortUrlBase: config.shortUrlBase,
     scansOf: () => 0,
   });
@@ -166,16 +165,13 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     links,
     ids,
     clock: systemClock,
-    randomBytes,
     shortUrlBase: config.shortUrlBase,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
     designs: { accept: (...design) => images.designs.accept(...design) },
     search: { bytesMax: config.codes.searchBytesMax },
   });
-  const follower = new LinkRefresher(management, codes.links, (err) =>
-    log.error({ err }, 'cannot follow the links that another process changed'),
-  );
-  closers.push(() => follower.close());
+  const refresher = new LinkRefresher(management, codes.links, log);
+  closers.push(() => refresher.close());
   const threads = new EngineThreads({
     config,
     clock: systemClock,
@@ -194,7 +190,7 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
   }
   codes.links.loadLimited();
-  follower.start();
+  refresher.start();
   await openRedirects();
   const images = openImageServices(config, folder, management, closers);
   const committed = [management.environment.committed, threads.shards.committed];
@@ -278,12 +274,12 @@ async function assemble(
   const server = await openServers(config, log, { ids, api, metrics }, closers);
   const sweeper = setInterval(() => {
     links.reclaim();
-    codes.links.wakeLate();
+    codes.links.publishPending();
     retention.tick();
     const sweeps = [
       outbox.expire(webhooks.deliveredEvent),
       services.expire(),
-      codes.bulk.sweep(),
+      codes.bulk.expire(),
       campaigns.conversions.expire(),
     ];
     Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));

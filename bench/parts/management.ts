@@ -69,9 +69,9 @@ function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Co
     ids,
     outbox: new Outbox(store, ids, systemClock),
     links: {
-      adopt: () => undefined,
+      bulkLoad: () => undefined,
       put: () => undefined,
-      retire: () => undefined,
+      delete: () => undefined,
       addScans: () => undefined,
     },
     clock: systemClock,

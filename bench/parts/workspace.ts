@@ -84,9 +84,9 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
       ids,
       outbox,
       links: {
-        adopt: () => undefined,
+        bulkLoad: () => undefined,
         put: () => undefined,
-        retire: () => undefined,
+        delete: () => undefined,
         addScans: () => undefined,
       },
       clock,

@@ -34,7 +34,7 @@ export interface CodeReplacement {
   readonly design?: Design | undefined;
 }
 
-/** Whether a code may look like this: the images room's answer, handed in by the wiring. */
+/** Whether a code can be scanned in this design: the answer of images/, handed in by the wiring. */
 export interface DesignRule {
   /**
    * @param code what the symbol says depends on these alone
@@ -93,7 +93,7 @@ function publicFields(code: Editable): Record<string, unknown> {
   };
 }
 
-/** The design after the change, before anybody has judged it; undefined = none. */
+/** The design after the change, not yet checked; undefined = none. */
 export function designAfter(
   current: Design | undefined,
   change: Readonly<Record<string, unknown>> | null,
@@ -116,7 +116,7 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
         ? pick(current.metadata, change.metadata)
         : mergePatch(current.metadata, change.metadata),
     campaignId: pick(current.campaignId, change.campaignId),
-    // What becomes of it is judged apart, outside the transaction.
+    // It is changed apart, because it is checked outside the transaction.
     design: current.design,
   };
 }

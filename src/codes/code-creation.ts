@@ -1,13 +1,14 @@
 /**
  * A new code: what is checked before the transaction, and what is written inside it.
  *
- *   prepare(actor, draft)    no lock: fields, target, limits; a design is judged on the symbol it is for
+ *   prepare(actor, draft)    no lock: target, rules; a design is checked on the symbol it is for
  *   insert(actor, prepared)  inside a transaction: short code, record, indexes, link, event
  *
- * One code (code-book.ts) and thousands (bulk/code-batch.ts) are made by the same two steps, so a row of
- * a file obeys the rules of a single request. `insert` checks before its first write: a row that fails
+ * One code and thousands are created by the same two steps, so a row of a file obeys the rules of a
+ * single request. `insert` checks before its first write: a row that fails
  * leaves nothing behind, and the rows beside it in the transaction stand.
  */
+import { randomFillSync } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../model/clock.ts';
 import {
@@ -65,16 +66,16 @@ export interface PreparedDraft {
 }
 
 /** What became of a draft among many. */
-export type Made = QrCodeRecord | Failure;
+export type CreateOutcome = QrCodeRecord | Failure;
 
 export interface CodeCreationOptions {
   readonly store: Management;
   readonly outbox: Outbox;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
+  readonly randomBytes?: RandomBytes;
   readonly shortUrlBase: string;
-  /** Absent = designs are refused as a defect: for tools that make none. */
+  /** Absent = a design is a defect. */
   readonly designs?: DesignRule;
 }
 
@@ -83,12 +84,14 @@ export class CodeCreation {
   readonly #links: LinkLoader;
   readonly #memberships: Memberships;
   readonly #ownHosts: readonly string[];
+  readonly #randomBytes: RandomBytes;
 
   constructor(options: CodeCreationOptions, links: LinkLoader, memberships: Memberships) {
     this.#options = options;
     this.#links = links;
     this.#memberships = memberships;
     this.#ownHosts = [new URL(options.shortUrlBase).host];
+    this.#randomBytes = options.randomBytes ?? randomFillSync;
   }
 
   /** @throws Failure validation_failed with every fault, unscannable */
@@ -127,10 +130,8 @@ export class CodeCreation {
     const faults = [...(isFaults(checked) ? checked : []), ...contentFaults(compact(content))];
     if (isFaults(checked) || faults.length > 0) throw invalid(faults);
     const { slug, ...fields } = { ...content, target: checked.target };
-    // Drawn before the transaction, because a design is judged on the very symbol it will be part of.
-    const wanted = fields.dynamic
-      ? (slug ?? generateShortCode(this.#options.randomBytes))
-      : undefined;
+    // Drawn before the transaction, because a design is checked on the very symbol it will be part of.
+    const wanted = fields.dynamic ? (slug ?? generateShortCode(this.#randomBytes)) : undefined;
     return { slug, wanted, fields };
   }
 
@@ -165,8 +166,8 @@ export class CodeCreation {
     return created;
   }
 
-  /** Many in one transaction: each stands whatever becomes of the others; what has failed stays failed. */
-  insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): Made[] {
+  /** Many in one transaction: each stands or fails by itself; a failure stays one. */
+  insertMany(actor: Actor, drafts: ReadonlyArray<PreparedDraft | Failure>): CreateOutcome[] {
     const counts = new TermCounts(this.#options.store);
     const made = drafts.map((draft) => {
       if (draft instanceof Failure) return draft;
@@ -181,7 +182,7 @@ export class CodeCreation {
     return made;
   }
 
-  /** The design as it may be kept; one that the code has already was judged before. */
+  /** The design as it may be kept; one that the code has already was checked before. */
   async acceptedDesign(
     actor: Actor,
     code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target' | 'design'>,
@@ -191,7 +192,7 @@ export class CodeCreation {
     if (isDeepStrictEqual(design, code.design)) return code.design;
     const { designs } = this.#options;
     if (designs === undefined) {
-      throw new Error('Cannot take a design: nobody here judges it, expected a DesignRule');
+      throw new Error('Cannot take a design: there is no DesignRule to check it, expected one');
     }
     return await designs.accept(actor.workspaceNo, code, design);
   }
@@ -207,7 +208,7 @@ export class CodeCreation {
     }
     if (!shortCodes.has(wanted)) return wanted;
     for (let tries = 1; tries < shortCodeTriesMax; tries++) {
-      const code = generateShortCode(this.#options.randomBytes);
+      const code = generateShortCode(this.#randomBytes);
       if (!shortCodes.has(code)) return code;
     }
     throw new Error(`Cannot find a free short code in ${shortCodeTriesMax} tries, expected one`);

@@ -1,11 +1,11 @@
 /**
- * The code book: QR codes are created, changed and deleted here.
+ * QR codes: created, read, changed and deleted here.
  *
  *   check the fields -> one transaction: record, indexes, short code, link block, event, kept answer
- *                    -> commit -> wake the link table -> the promise resolves
+ *                    -> commit -> publish to the link table -> the promise resolves
  *
  * So when the API answers, the change is durable, its event is in the outbox, and no redirect thread
- * serves the old target. Writers of one code may finish in any order: waking reads the newest
+ * serves the old target. Writers of one code may finish in any order: publishing reads the newest
  * committed link instead of carrying its own, so the table never ends with an older target.
  *
  * Every transaction checks before its first write: lmdb does not undo a batch member that throws.
@@ -14,6 +14,7 @@
  * (about 120 ms).
  */
 import { isDeepStrictEqual } from 'node:util';
+import pLimit from 'p-limit';
 import type { Clock } from '../model/clock.ts';
 import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
 import { Failure } from '../model/failure.ts';
@@ -41,8 +42,8 @@ import {
 import {
   CodeCreation,
   type CodeDraft,
+  type CreateOutcome,
   invalid,
-  type Made,
   type PreparedDraft,
 } from './code-creation.ts';
 import { deletedRetentionMs } from './code-retention.ts';
@@ -60,27 +61,28 @@ import { contentFaults } from './rules.ts';
 import { isFaults, validateTarget } from './targets.ts';
 import { moveTerms } from './search/terms.ts';
 
-/** A design is judged outside the transaction: tries to find it unchanged inside. */
+/** A design is checked outside the transaction: tries to find it unchanged inside. */
 const editTriesMax = 8;
 
-/** Runs inside the change's transaction, after its writes; must not throw. Idempotency keeps the answer here. */
+/** Runs in the transaction that creates a code, after its writes; must not throw. Idempotency keeps the answer here. */
 export type InTransaction = (code: QrCodeRecord) => void;
 
 export interface CodesOptions {
   readonly store: Management;
   readonly outbox: Outbox;
-  /** `elsewhere` in a process beside the service. */
+  /** `remote` in a process beside the service. */
   readonly links: LinkTable | Remote;
   readonly ids: IdSource;
   readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
+  /** For short codes; absent = the machine's. */
+  readonly randomBytes?: RandomBytes;
   /** Public address of short links, without a trailing slash. */
   readonly shortUrlBase: string;
   /** Scans of a code that are counted so far. */
   readonly scansOf: (codeNo: number) => number;
-  /** Absent = designs are refused as a defect: for tools that make none. */
+  /** Absent = a design is a defect: for commands that make none. */
   readonly designs?: DesignRule;
-  /** Absent = searches walk: for tools that make none. */
+  /** Absent = a search reads every code: for commands that make none. */
   readonly search?: SearchLimits;
 }
 
@@ -89,9 +91,10 @@ export class Codes {
   readonly #listing: CodeListing;
   readonly #ownHosts: readonly string[];
   readonly #creation: CodeCreation;
+  /** Batches come one after the other: each holds the thread for some ms. */
+  readonly #batchLock = pLimit(1);
   /** Codes by the thousand, made once however often they are asked for. */
   readonly bulk: BulkRequests;
-  #batchTurn: Promise<void> = Promise.resolve();
   /** Start-up reading of all links, and their way into the link table. */
   readonly links: LinkLoader;
   /** Which codes are in which campaigns. */
@@ -119,64 +122,55 @@ export class Codes {
       inTransaction?.(created);
       return created;
     });
-    this.links.wake(code);
+    this.links.publish(code);
     return code;
   }
 
   /**
    * Creates many in one transaction; a draft that fails, or is a failure already, leaves the others alone,
-   * as if each came by itself. About 0.15 ms of the thread's time a draft: a batch is to be small
-   * enough for whoever waits meanwhile. Batches come one after the other, so that two never share a turn of the event loop.
+   * as if each came by itself. A draft takes about 0.15 ms, and other requests wait for the whole batch.
    * @throws Failure storage_full: nothing is created then
    */
   async createMany(
     actor: Actor,
     drafts: ReadonlyArray<CodeDraft | Failure>,
-    inside: BatchHooks = {},
-  ): Promise<Made[]> {
+    hooks: BatchHooks = {},
+  ): Promise<CreateOutcome[]> {
     const prepared: Array<PreparedDraft | Failure> = [];
     for (const draft of drafts) {
       if (draft instanceof Failure) prepared.push(draft);
-      else prepared.push(await orFailure(async () => await this.#creation.prepare(actor, draft)));
+      else prepared.push(await this.#creation.prepare(actor, draft).catch(rethrowDefect));
     }
-    const turn = this.#batchTurn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#batchTurn = promise;
-    try {
-      await turn;
-      return await this.#insertBatch(actor, prepared, inside);
-    } finally {
-      resolve();
-    }
+    return await this.#batchLock(async () => await this.#insertBatch(actor, prepared, hooks));
   }
 
   async #insertBatch(
     actor: Actor,
     prepared: ReadonlyArray<PreparedDraft | Failure>,
-    { before, after }: BatchHooks,
-  ): Promise<Made[]> {
-    const made = await this.#options.store.environment.transaction(() => {
-      before?.();
-      const outcome = this.#creation.insertMany(actor, prepared);
-      after?.(outcome);
-      return outcome;
+    { beforeWrites, afterWrites }: BatchHooks,
+  ): Promise<CreateOutcome[]> {
+    const outcomes = await this.#options.store.environment.transaction(() => {
+      beforeWrites?.();
+      const inserted = this.#creation.insertMany(actor, prepared);
+      afterWrites?.(inserted);
+      return inserted;
     });
-    this.links.wakeMany(made.flatMap((one) => (one instanceof Failure ? [] : [one.no])));
-    return made;
+    this.links.publishMany(outcomes.flatMap((one) => (one instanceof Failure ? [] : [one.no])));
+    return outcomes;
   }
 
-  /** A file's way into the store, from where it has come to. @param fingerprint of the file and its options */
+  /** The import of a file, begun or continued. @param fingerprint of the file and its options */
   openImport(actor: Actor, fingerprint: string): CodeImport {
     const { store, clock } = this.#options;
     return new CodeImport({ store, clock, creator: this, actor, fingerprint });
   }
 
-  /** What is wrong with a draft, as far as it can be known without making it; designs are not judged. */
+  /** What is wrong with a draft, as far as it can be known without creating it; designs are not checked. */
   faultOf(draft: CodeDraft): Failure | undefined {
     return this.#creation.faultOf(draft);
   }
 
-  /** The short code, as it is written, that looks up the same as this slug; also when it is gone. */
+  /** The short code, as it is written, that is found under this slug; also a deleted code's. */
   holderOf(slug: string): string | undefined {
     const no = this.#options.store.shortCodes.get(foldShortCode(slug));
     const packed = no === undefined ? undefined : this.#options.store.codes.get(no);
@@ -220,32 +214,22 @@ export class Codes {
   }
 
   /** @throws Failure not_found, static_code, validation_failed, storage_full */
-  async change(
-    actor: Actor,
-    id: string,
-    change: CodeChange,
-    inTransaction?: InTransaction,
-  ): Promise<QrCodeRecord> {
+  async change(actor: Actor, id: string, change: CodeChange): Promise<QrCodeRecord> {
     const build = (current: QrCodeRecord): Editable => editableOf(patched(current, change));
     const { target, design } = change;
-    const wish = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
-    return await this.#edit(actor, id, { target, wish, build }, inTransaction);
+    const designOf = design === undefined ? undefined : (old?: Design) => designAfter(old, design);
+    return await this.#edit(actor, id, { target, designOf, build });
   }
 
   /** @throws Failure not_found, static_code, validation_failed, storage_full */
-  async replace(
-    actor: Actor,
-    id: string,
-    replacement: CodeReplacement,
-    inTransaction?: InTransaction,
-  ): Promise<QrCodeRecord> {
+  async replace(actor: Actor, id: string, replacement: CodeReplacement): Promise<QrCodeRecord> {
     const build = (): Editable => editableOf(replacement);
     const { target, design } = replacement;
-    return await this.#edit(actor, id, { target, wish: () => design, build }, inTransaction);
+    return await this.#edit(actor, id, { target, designOf: () => design, build });
   }
 
   /** @returns the deleted record @throws Failure not_found, storage_full */
-  async delete(actor: Actor, id: string, inTransaction?: InTransaction): Promise<QrCodeRecord> {
+  async delete(actor: Actor, id: string): Promise<QrCodeRecord> {
     const { store, clock, outbox } = this.#options;
     const code = await store.environment.transaction(() => {
       const current = this.get(actor.workspaceNo, id);
@@ -257,14 +241,13 @@ export class Codes {
       this.memberships.markDeleted(current);
       this.links.write(deleted);
       outbox.append('qr.deleted', actor.workspaceNo, { id, deletedBy: actor.userId }, nowMs);
-      inTransaction?.(deleted);
       return deleted;
     });
-    this.links.wake(code);
+    this.links.publish(code);
     return code;
   }
 
-  /** One page, newest first. @throws Failure validation_failed for a cursor that is none of ours */
+  /** One page, newest first. @throws Failure validation_failed for a cursor of another list */
   async list(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
     const page = await this.#listing.page(workspaceNo, request);
     return { ...page, data: page.data.map((code) => this.memberships.withCampaign(code)) };
@@ -282,39 +265,34 @@ export class Codes {
       : `${this.#options.shortUrlBase}/${code.shortCode}`;
   }
 
-  async #edit(
-    actor: Actor,
-    id: string,
-    edit: Edit,
-    inTransaction: InTransaction | undefined,
-  ): Promise<QrCodeRecord> {
+  async #edit(actor: Actor, id: string, edit: Edit): Promise<QrCodeRecord> {
     for (let tries = 0; tries < editTriesMax; tries++) {
-      const edited = await this.#tryEdit(actor, id, edit, inTransaction);
+      const edited = await this.#tryEdit(actor, id, edit);
       if (edited === undefined) continue;
-      if (edited.changed) this.links.wake(edited.code);
+      if (edited.changed) this.links.publish(edited.code);
       return edited.code;
     }
     throw new Failure('conflict', 'The design is being changed by other requests, try again');
   }
 
-  /** Undefined when the design was changed by somebody else between its judging and the transaction. */
+  /** Undefined when another request changed the design between its check and the transaction. */
   async #tryEdit(
     actor: Actor,
     id: string,
-    { target, wish, build }: Edit,
-    inTransaction: InTransaction | undefined,
+    { target, designOf, build }: Edit,
   ): Promise<{ readonly code: QrCodeRecord; readonly changed: boolean } | undefined> {
     const { store, clock } = this.#options;
     // The type never changes, so the target is checked before the writer's lock is taken.
     const seen = this.get(actor.workspaceNo, id);
     const { type } = seen;
     const checked = target === undefined ? undefined : validateTarget(type, target, this.#ownHosts);
-    const accepted = wish && (await this.#creation.acceptedDesign(actor, seen, wish(seen.design)));
+    const accepted =
+      designOf && (await this.#creation.acceptedDesign(actor, seen, designOf(seen.design)));
     return await store.environment.transaction(() => {
       const current = this.get(actor.workspaceNo, id);
-      const isStale = wish !== undefined && !isDeepStrictEqual(current.design, seen.design);
+      const isStale = designOf !== undefined && !isDeepStrictEqual(current.design, seen.design);
       if (isStale) return undefined;
-      const design = wish === undefined ? current.design : accepted;
+      const design = designOf === undefined ? current.design : accepted;
       const built = compact({ ...build(current), design });
       const faults = [
         ...(checked !== undefined && isFaults(checked) ? checked : []),
@@ -326,15 +304,11 @@ export class Codes {
         throw new Failure('static_code', 'The target of a static code is in its printed image');
       }
       const difference = differenceOf(current, fields);
-      if (difference === undefined) {
-        inTransaction?.(current);
-        return { code: current, changed: false };
-      }
+      if (difference === undefined) return { code: current, changed: false };
       this.memberships.checkNamed(actor.workspaceNo, current, fields.campaignId);
       const updatedAtMs = Math.max(clock.now(), current.updatedAtMs);
       const next: QrCodeRecord = compact({ ...current, ...cleared, ...fields, updatedAtMs });
       this.#store(actor, current, next, difference);
-      inTransaction?.(next);
       return { code: next, changed: true };
     });
   }
@@ -355,19 +329,15 @@ function existing(code: QrCodeRecord | undefined): QrCodeRecord {
   return code;
 }
 
-/** A change on its way: what it asks for, and what it makes of the code it finds. */
+/** What a change asks for, and what it makes of the code it finds. */
 interface Edit {
   readonly target: string | undefined;
-  /** The design after it, of the one before; absent = it stays. */
-  readonly wish: ((design: Design | undefined) => object | undefined) | undefined;
+  /** The design after the change, of the one before; undefined = it stays. */
+  readonly designOf: ((design: Design | undefined) => object | undefined) | undefined;
   readonly build: (current: QrCodeRecord) => Editable;
 }
 
-async function orFailure<T>(work: () => Promise<T>): Promise<T | Failure> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
+function rethrowDefect(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  throw error;
 }

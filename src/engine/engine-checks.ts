@@ -7,7 +7,7 @@ export function engineChecks(options: {
   readonly isStopping: () => boolean;
   readonly threads: EngineThreads;
   readonly management: Management;
-  readonly links: { readonly lateCount: number };
+  readonly links: { readonly pendingCount: number };
   readonly webhooks: { readonly problem: string | undefined };
 }): HealthCheck[] {
   const { isStopping, threads, management, links, webhooks } = options;
@@ -20,7 +20,7 @@ export function engineChecks(options: {
     { name: 'management', problem: () => (management.environment.isFull ? full : undefined) },
     {
       name: 'links',
-      problem: () => (links.lateCount ? `${links.lateCount} ${excess}` : undefined),
+      problem: () => (links.pendingCount ? `${links.pendingCount} ${excess}` : undefined),
     },
     { name: 'webhooks', problem: () => webhooks.problem },
   ];

@@ -22,7 +22,7 @@
  *
  * An entry never changes once a slot shows it, but for its gone bit. A change of target writes a new
  * entry and swaps the slot's offset; both entries point at the same counter cell, so no scan taken
- * meanwhile is lost. A retired entry keeps header and key for ever and gives the rest back.
+ * meanwhile is lost. A deleted entry keeps header and key for ever and gives the rest back.
  *
  * Which generations exist is one word, `newest * 2 + migrating`: sizes and places follow from it, so
  * a reader learns the whole layout in one load and can never see half of a change.

@@ -3,9 +3,9 @@
  * to every reader when its method returns; a method that throws has changed nothing.
  *
  *   put      allocate -> write entry -> swap or fill the slot -> quarantine the old entry
- *   retire   set the gone bit -> quarantine the target's bytes and the counter cell
+ *   delete   set the gone bit -> quarantine the target's bytes and the counter cell
  *
- * `retire` needs no memory, so a deletion works when the arena is full. The order inside it matters:
+ * `delete` needs no memory, so a deletion works when the arena is full. The order inside it matters:
  * after the bit no reader that looks serves the target; one that looked before keeps its bytes until
  * its turn ends.
  *
@@ -56,7 +56,7 @@ export interface StoredLinkBytes {
   readonly workspaceNo: number;
   /** 0 = never. */
   readonly expiresAtMs: number;
-  readonly isGone: boolean;
+  readonly isDeleted: boolean;
 }
 
 export class LinkWriter {
@@ -147,15 +147,16 @@ export class LinkWriter {
    * for, so the caller vouches that the key is folded, the target printable and neither known yet.
    * @throws Failure `storage_full`
    */
-  adopt(link: StoredLinkBytes): void {
-    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isGone } = link;
+  bulkLoad(link: StoredLinkBytes): void {
+    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isDeleted } =
+      link;
     const { key } = this.#finder;
     key.take(bytes, keyStart, keyEnd);
     this.#slots.reserve();
-    const shape = shapeOf(key.length, targetEnd - keyEnd, !isGone && expiresAtMs !== 0);
-    const entry = this.#arena.allocate(isGone ? goneUnits(shape) : liveUnits(shape));
-    this.#writeHead(entry, codeNo, workspaceNo, isGone ? shape | SHAPE.gone : shape);
-    if (!isGone) {
+    const shape = shapeOf(key.length, targetEnd - keyEnd, !isDeleted && expiresAtMs !== 0);
+    const entry = this.#arena.allocate(isDeleted ? goneUnits(shape) : liveUnits(shape));
+    this.#writeHead(entry, codeNo, workspaceNo, isDeleted ? shape | SHAPE.gone : shape);
+    if (!isDeleted) {
       this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
       this.#writeExpiry(entry, shape, expiresAtMs);
       this.#live += 1;
@@ -167,7 +168,7 @@ export class LinkWriter {
    * Ends a link for ever: readers see it as gone, only its tombstone stays. A key that is unknown
    * gets a tombstone too. Needs no memory for a known key.
    */
-  retire(key: string): void {
+  delete(key: string): void {
     this.#slots.moveSome();
     const entry = this.#finder.findKey(key);
     if (entry === 0) {
@@ -212,7 +213,7 @@ export class LinkWriter {
   #putGone(link: Link): void {
     this.#makeRoom();
     if (this.#finder.findKey(link.key) !== 0) {
-      this.retire(link.key);
+      this.delete(link.key);
       return;
     }
     this.#slots.moveSome();

@@ -9,7 +9,7 @@ import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-c
 import { dayMs } from '../../src/model/day.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
+import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
 import { EngineHarness, type ScanFact } from '../scans/engine-harness.ts';
 import { analyticsOf, breakdownOf, isPerson, timeseriesOf } from '../scans/plain-model.ts';
 
@@ -21,7 +21,7 @@ const agents = [
 const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
 
 interface Setup {
-  readonly desk: Desk;
+  readonly desk: CodesFixture;
   readonly engine: EngineHarness;
   readonly services: CampaignServices;
   /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
@@ -29,17 +29,17 @@ interface Setup {
 }
 
 function openSetup(): Setup {
-  const desk = openDesk();
+  const desk = openCodes();
   const engine = new EngineHarness({
     journals: 2,
     segmentBytesMax: 10_000,
     actorsMax: 100,
     rawRetentionDays: 40_000,
-    codeIdOf: (no) => desk.book.findByNo(no)?.id,
+    codeIdOf: (no) => desk.codes.findByNo(no)?.id,
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);
-  const { clock, outbox, book: codes, temporary } = desk;
+  const { clock, outbox, codes, temporary } = desk;
   const ids = createIdSource(clock, getRandomValues);
   const parts = { store: temporary.store, outbox, ids, clock, codes };
   const services = openCampaigns({ ...parts, scans: engine.queries.analytics });
@@ -63,7 +63,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
   const { desk, engine, services, visit } = openSetup();
   const codes = [];
   for (let at = 0; at < 6; at++) {
-    codes.push(await desk.book.create(actor, { target: 'https://example.com/' }));
+    codes.push(await desk.codes.create(actor, { target: 'https://example.com/' }));
   }
   const inside = codes.slice(0, 4);
   const span = { startDay: first + 5, endDay: first + 50 };
@@ -74,7 +74,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
   engine.startShards(3);
   engine.settle();
   desk.clock.set((first + 40) * dayMs);
-  await desk.book.delete(actor, inside[3]!.id);
+  await desk.codes.delete(actor, inside[3]!.id);
   const numbers = new Set(inside.map(({ no }) => no));
   const within = (from: number, to: number): ScanFact[] =>
     engine.facts.filter(({ codeNo, timeMs }) => {
@@ -113,7 +113,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
 
 test('at the end have every scan that was answered before it', async () => {
   const { desk, engine, services, visit } = openSetup();
-  const code = await desk.book.create(actor, { target: 'https://example.com/' });
+  const code = await desk.codes.create(actor, { target: 'https://example.com/' });
   const span = { startDay: first, endDay: first };
   const draft = { name: 'c', ...span, qrCodeIds: [code.id] };
   const { id } = await services.campaigns.create(actor, draft);

@@ -21,7 +21,7 @@ describe('totals', () => {
     const { campaigns, conversions } = fixture.services;
     const span = { startDay: first, endDay: first + 1 };
     const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => fixture.desk.book.find(1, id)?.no ?? 0;
+    const no = (id: string): number => fixture.desk.codes.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
         fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });

@@ -6,7 +6,7 @@ import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-s
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
 import type { Subject } from '../../src/scans/query/analytics.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
+import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
 import { getRandomValues } from 'node:crypto';
 
 /** A scan: whose code, on which day, by whom. */
@@ -69,7 +69,7 @@ export class HandCounting implements Counting {
 }
 
 export interface CampaignsFixture {
-  readonly desk: Desk;
+  readonly desk: CodesFixture;
   readonly scans: PlainScans;
   readonly counting: HandCounting;
   readonly logLines: string[];
@@ -83,13 +83,13 @@ export interface CampaignsFixture {
 }
 
 export function openCampaignsFixture(): CampaignsFixture {
-  const desk = openDesk();
+  const desk = openCodes();
   const scans = new PlainScans();
   const counting = new HandCounting();
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
   const open = (): Pick<CampaignsFixture, 'services' | 'scheduler'> => {
-    const { clock, outbox, book: codes } = desk;
+    const { clock, outbox, codes } = desk;
     const ids = createIdSource(clock, getRandomValues);
     const store = desk.temporary.store;
     const services = openCampaigns({ store, outbox, ids, clock, codes, scans });
@@ -109,7 +109,7 @@ export function openCampaignsFixture(): CampaignsFixture {
         .map(({ body }) => dataOf(body)),
     async codes(count) {
       const drafts = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-      const made = await desk.book.createMany(actor, drafts);
+      const made = await desk.codes.createMany(actor, drafts);
       return made.map((code) => ('id' in code ? code.id : ''));
     },
     async restart() {

@@ -14,7 +14,7 @@ const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
     (error: Failure) => [error.code, ...error.faults.map(({ path, code }) => `${path} ${code}`)],
   );
 const listed = async (fixture: CampaignsFixture, campaignId: string): Promise<string[]> => {
-  const page = await fixture.desk.book.list(1, { filter: { campaignId }, limit: 100 });
+  const page = await fixture.desk.codes.list(1, { filter: { campaignId }, limit: 100 });
   expect(page.total).toBe(page.data.length);
   return page.data.map(({ id }) => id).sort();
 };
@@ -68,8 +68,8 @@ describe('create', () => {
   test('says all that is wrong at once, and leaves nothing behind', async () => {
     const fixture = openCampaignsFixture();
     const [own = '', gone = ''] = await fixture.codes(2);
-    await fixture.desk.book.delete(actor, gone);
-    const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
+    await fixture.desk.codes.delete(actor, gone);
+    const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
     const qrCodeIds = [own, foreign.id, gone, own, 'qr_00000000000000000000'];
     const backwards = { startDay: march.endDay, endDay: march.startDay };
     const { campaigns, list } = fixture.services;
@@ -91,7 +91,7 @@ describe('create', () => {
 describe('membership', () => {
   test('a code’s campaignId and a campaign’s list are the same thing', async () => {
     const fixture = openCampaignsFixture();
-    const { book: codes } = fixture.desk;
+    const { codes } = fixture.desk;
     const { campaigns } = fixture.services;
     const [a = '', b = ''] = await fixture.codes(2);
     const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
@@ -118,7 +118,7 @@ describe('membership', () => {
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
     const fixture = openCampaignsFixture();
-    const { book: codes } = fixture.desk;
+    const { codes } = fixture.desk;
     const { campaigns } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
     const target = 'https://example.com/';
@@ -151,13 +151,13 @@ describe('membership', () => {
     const [a = '', b = ''] = await fixture.codes(2);
     const { campaigns, analytics } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => fixture.desk.book.find(1, id)?.no ?? 0);
+    const [one, two] = [a, b].map((id) => fixture.desk.codes.find(1, id)?.no ?? 0);
     fixture.scans.list.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
     );
-    await fixture.desk.book.delete(actor, b);
+    await fixture.desk.codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
     const found = await analytics.totals(made, {});
@@ -202,12 +202,12 @@ describe('change', () => {
       name: 'done',
     });
     const late = { target: 'https://example.com/', campaignId: made.id };
-    expect(await faultsOf(fixture.desk.book.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(fixture.desk.book.change(actor, b, { campaignId: made.id }))).toEqual([
+    expect(await faultsOf(fixture.desk.codes.create(actor, late))).toEqual(['conflict']);
+    expect(await faultsOf(fixture.desk.codes.change(actor, b, { campaignId: made.id }))).toEqual([
       'conflict',
     ]);
-    await fixture.desk.book.change(actor, a, { campaignId: made.id });
-    await fixture.desk.book.change(actor, a, { campaignId: null });
+    await fixture.desk.codes.change(actor, a, { campaignId: made.id });
+    await fixture.desk.codes.change(actor, a, { campaignId: null });
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 

@@ -9,7 +9,7 @@ test('sums per code and day, values to the cent', async () => {
   const fixture = openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
   const { conversions } = fixture.services;
-  const { clock, book } = fixture.desk;
+  const { clock, codes } = fixture.desk;
   const today = dayOf(clock.now());
   const record = async (qrId: string, value: number | null) =>
     await conversions.record(actor, { qrId, value, externalId: undefined });
@@ -17,7 +17,7 @@ test('sums per code and day, values to the cent', async () => {
   await record(b, null);
   clock.move(dayMs);
   await record(a, 5);
-  const numbers = [a, b].map((id) => book.find(1, id)?.no ?? 0);
+  const numbers = [a, b].map((id) => codes.find(1, id)?.no ?? 0);
   expect(conversions.sumOf(numbers, today, today)).toEqual({ count: 11, value: 1 });
   expect(conversions.sumOf(numbers, today, today + 1)).toEqual({ count: 12, value: 6 });
   expect(conversions.sumOf(numbers, today + 2, today + 9)).toEqual({ count: 0, value: 0 });
@@ -30,7 +30,7 @@ test('sums per code and day, values to the cent', async () => {
 test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
   const fixture = openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
-  const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
+  const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
   const { conversions } = fixture.services;
   const { clock } = fixture.desk;
   const order = { qrId: a, value: 1.5, externalId: 'order-1' };
@@ -67,8 +67,8 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
 test('an unknown, foreign or deleted code is named, and nothing is remembered', async () => {
   const fixture = openCampaignsFixture();
   const [gone = ''] = await fixture.codes(1);
-  await fixture.desk.book.delete(actor, gone);
-  const foreign = await fixture.desk.book.create(stranger, { target: 'https://example.com/' });
+  await fixture.desk.codes.delete(actor, gone);
+  const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
   const { conversions } = fixture.services;
   for (const qrId of ['qr_00000000000000000000', gone, foreign.id]) {
     const failure = conversions

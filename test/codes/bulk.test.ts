@@ -1,15 +1,16 @@
 /** Codes by the thousand: batches that stand on their own, requests that go on where they stopped, files. */
 import { describe, expect, it } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
-import type { CodeDraft, Made } from '../../src/codes/code-creation.ts';
+import type { CodeDraft, CreateOutcome } from '../../src/codes/code-creation.ts';
 import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { actor, openDesk, type Desk, stranger } from './codes-fixture.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { actor, openCodes, type CodesFixture, stranger } from './codes-fixture.ts';
 
 const targetOf = (index: number): string => `https://example.com/${index}`;
 const draftOf = (index: number): CodeDraft => ({ target: targetOf(index) });
-const lineOf = (index: number, made: Made): string =>
+const lineOf = (index: number, made: CreateOutcome): string =>
   `${index} ${made instanceof Failure ? made.code : made.id}`;
 
 function requestOf(rows: number, lines: string[], more: Partial<BulkRequest> = {}): BulkRequest {
@@ -17,17 +18,18 @@ function requestOf(rows: number, lines: string[], more: Partial<BulkRequest> = {
   return { rows, draftOf, lineOf, onLines, idempotency: undefined, ...more };
 }
 
-const eventsOf = (desk: Desk): string[] => desk.outbox.after(0, 100_000).map(({ kind }) => kind);
+const eventsOf = (fixture: CodesFixture): string[] =>
+  fixture.outbox.after(0, 100_000).map(({ kind }) => kind);
 
-async function codeCount(desk: Desk): Promise<number> {
-  return (await desk.book.list(actor.workspaceNo, { filter: {}, limit: 1 })).total;
+async function codeCount(fixture: CodesFixture): Promise<number> {
+  return (await fixture.codes.list(actor.workspaceNo, { filter: {}, limit: 1 })).total;
 }
 
 describe('many in one transaction', () => {
   it('each is as if it came by itself: a fault or a taken slug stops no other', async () => {
-    const desk = openDesk();
-    await desk.book.create(actor, { target: targetOf(0), slug: 'Taken' });
-    const made = await desk.book.createMany(actor, [
+    const fixture = openCodes();
+    await fixture.codes.create(actor, { target: targetOf(0), slug: 'Taken' });
+    const made = await fixture.codes.createMany(actor, [
       { target: targetOf(1), slug: 'first', tags: ['a'] },
       { target: 'javascript:alert(1)' },
       { target: targetOf(2), slug: 'FIRST' },
@@ -44,18 +46,18 @@ describe('many in one transaction', () => {
       'invalid_json',
       'made',
     ]);
-    expect(eventsOf(desk)).toEqual(['qr.created', 'qr.created', 'qr.created']);
-    expect([...desk.links.live.keys()]).toContain('FIRST');
-    expect(desk.links.live.size).toBe(3);
-    const tagged = await desk.book.list(actor.workspaceNo, { filter: { tag: 'a' }, limit: 10 });
-    expect([tagged.total, tagged.data.length, await codeCount(desk)]).toEqual([2, 2, 3]);
+    expect(eventsOf(fixture)).toEqual(['qr.created', 'qr.created', 'qr.created']);
+    expect([...fixture.links.live.keys()]).toContain('FIRST');
+    expect(fixture.links.live.size).toBe(3);
+    const tagged = await fixture.codes.list(actor.workspaceNo, { filter: { tag: 'a' }, limit: 10 });
+    expect([tagged.total, tagged.data.length, await codeCount(fixture)]).toEqual([2, 2, 3]);
   });
 
   it('batches at the same time leave every count right', async () => {
-    const desk = openDesk();
+    const fixture = openCodes();
     const batch = (from: number) => Array.from({ length: 30 }, (_, at) => draftOf(from + at));
-    await Promise.all([0, 30, 60, 90].map((from) => desk.book.createMany(actor, batch(from))));
-    expect([await codeCount(desk), desk.links.live.size, eventsOf(desk).length]).toEqual([
+    await Promise.all([0, 30, 60, 90].map((from) => fixture.codes.createMany(actor, batch(from))));
+    expect([await codeCount(fixture), fixture.links.live.size, eventsOf(fixture).length]).toEqual([
       120, 120, 120,
     ]);
   });
@@ -65,20 +67,22 @@ describe('a bulk request', () => {
   const idempotency = { key: 'k', fingerprint: 'body' };
 
   it('makes every row once, however often it comes, and gives the same lines', async () => {
-    const desk = openDesk();
+    const fixture = openCodes();
     const first: string[] = [];
     const again: string[] = [];
-    const sums = await desk.book.bulk.run(actor, requestOf(120, first, { idempotency }));
+    const sums = await fixture.codes.bulk.run(actor, requestOf(120, first, { idempotency }));
     expect(sums).toEqual({ created: 120, failed: 0, isCut: false });
-    await desk.restart();
-    expect(await desk.book.bulk.run(actor, requestOf(120, again, { idempotency }))).toEqual(sums);
-    expect([again, await codeCount(desk)]).toEqual([first, 120]);
-    const kept = [...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat();
+    await fixture.restart();
+    expect(await fixture.codes.bulk.run(actor, requestOf(120, again, { idempotency }))).toEqual(
+      sums,
+    );
+    expect([again, await codeCount(fixture)]).toEqual([first, 120]);
+    const kept = [...fixture.codes.bulk.linesOf(actor.workspaceNo, 'k')].flat();
     expect(kept).toEqual(first);
   });
 
   it('goes on behind the rows that a crash has left', async () => {
-    const desk = openDesk();
+    const fixture = openCodes();
     const before: string[] = [];
     const cut = requestOf(230, before, {
       idempotency,
@@ -87,74 +91,76 @@ describe('a bulk request', () => {
         if (before.length >= 100) throw new Error('killed');
       },
     });
-    await expect(desk.book.bulk.run(actor, cut)).rejects.toThrow('killed');
-    expect(await codeCount(desk)).toBe(100);
-    await desk.restart();
+    await expect(fixture.codes.bulk.run(actor, cut)).rejects.toThrow('killed');
+    expect(await codeCount(fixture)).toBe(100);
+    await fixture.restart();
     const lines: string[] = [];
-    const sums = await desk.book.bulk.run(actor, requestOf(230, lines, { idempotency }));
+    const sums = await fixture.codes.bulk.run(actor, requestOf(230, lines, { idempotency }));
     expect(sums).toEqual({ created: 230, failed: 0, isCut: false });
     expect(lines.slice(0, 100)).toEqual(before);
     expect(lines.map((line) => Number.parseInt(line, 10))).toEqual([...Array(230).keys()]);
-    expect([await codeCount(desk), eventsOf(desk).length]).toEqual([230, 230]);
+    expect([await codeCount(fixture), eventsOf(fixture).length]).toEqual([230, 230]);
   });
 
   it('another body under the key is a conflict, the key of another workspace is not', async () => {
-    const desk = openDesk();
-    await desk.book.bulk.run(actor, requestOf(3, [], { idempotency }));
+    const fixture = openCodes();
+    await fixture.codes.bulk.run(actor, requestOf(3, [], { idempotency }));
     const other = requestOf(3, [], { idempotency: { key: 'k', fingerprint: 'other' } });
-    await expect(desk.book.bulk.run(actor, other)).rejects.toMatchObject({
+    await expect(fixture.codes.bulk.run(actor, other)).rejects.toMatchObject({
       code: 'idempotency_conflict',
     });
-    expect(await desk.book.bulk.run(stranger, other)).toMatchObject({ created: 3 });
+    expect(await fixture.codes.bulk.run(stranger, other)).toMatchObject({ created: 3 });
   });
 
   it('is forgotten after a day, with every line, and may be made anew', async () => {
-    const desk = openDesk();
-    await desk.book.bulk.run(actor, requestOf(120, [], { idempotency }));
-    desk.clock.move(dayMs);
-    await desk.book.bulk.sweep();
-    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')]).not.toEqual([]);
-    desk.clock.move(dayMs);
+    const fixture = openCodes();
+    await fixture.codes.bulk.run(actor, requestOf(120, [], { idempotency }));
+    fixture.clock.move(dayMs);
+    await fixture.codes.bulk.expire();
+    expect([...fixture.codes.bulk.linesOf(actor.workspaceNo, 'k')]).not.toEqual([]);
+    fixture.clock.move(dayMs);
     const lines: string[] = [];
-    await desk.book.bulk.run(actor, requestOf(10, lines, { idempotency }));
-    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
-    await desk.book.bulk.sweep();
-    expect([...desk.book.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
-    desk.clock.move(2 * dayMs);
-    await desk.book.bulk.sweep();
-    const { requests, answers, expiry } = desk.temporary.store.bulk;
+    await fixture.codes.bulk.run(actor, requestOf(10, lines, { idempotency }));
+    expect([...fixture.codes.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
+    await fixture.codes.bulk.expire();
+    expect([...fixture.codes.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
+    fixture.clock.move(2 * dayMs);
+    await fixture.codes.bulk.expire();
+    const { requests, answers, expiry } = fixture.temporary.store.bulk;
     const left = [...requests.keys({}), ...answers.keys({}), ...expiry.keys({})];
     expect(left).toEqual([]);
   });
 
   it('when the store takes no more, says which rows are left, and goes on with them later', async () => {
-    const desk = openDesk();
-    const createMany = desk.book.createMany.bind(desk.book);
+    const fixture = openCodes();
+    const createMany = fixture.codes.createMany.bind(fixture.codes);
     const lines: string[] = [];
     let batches = 0;
-    desk.book.createMany = async (...given) => {
+    fixture.codes.createMany = async (...given) => {
       batches += 1;
       if (batches === 2) throw new Failure('storage_full', 'full');
       return await createMany(...given);
     };
-    const sums = await desk.book.bulk.run(actor, requestOf(120, lines, { idempotency }));
+    const sums = await fixture.codes.bulk.run(actor, requestOf(120, lines, { idempotency }));
     expect(sums).toEqual({ created: 50, failed: 70, isCut: true });
     expect(lines[119]).toBe('119 storage_full');
     const rest: string[] = [];
-    expect(await desk.book.bulk.run(actor, requestOf(120, rest, { idempotency }))).toMatchObject({
+    expect(
+      await fixture.codes.bulk.run(actor, requestOf(120, rest, { idempotency })),
+    ).toMatchObject({
       created: 120,
       failed: 0,
     });
-    expect([rest.slice(0, 50), await codeCount(desk)]).toEqual([lines.slice(0, 50), 120]);
+    expect([rest.slice(0, 50), await codeCount(fixture)]).toEqual([lines.slice(0, 50), 120]);
   });
 });
 
 describe('the import of a file', () => {
   it('knows how far it has come, also after a restart, and tells its failures', async () => {
-    const desk = openDesk();
+    const fixture = openCodes();
     const told: Array<[number, string]> = [];
     const failed = (offset: number, { code }: Failure): void => void told.push([offset, code]);
-    const one = desk.book.openImport(actor, 'file');
+    const one = fixture.codes.openImport(actor, 'file');
     await one.batch(
       [draftOf(0), 'skip', { target: 'nonsense' }, 'skip', new Failure('invalid_json', 'x')],
       failed,
@@ -164,82 +170,82 @@ describe('the import of a file', () => {
       [4, 'invalid_json'],
     ]);
     expect(one.record).toMatchObject({ rows: 5, created: 1, skipped: 2 });
-    await desk.restart();
-    const two = desk.book.openImport(actor, 'file');
+    await fixture.restart();
+    const two = fixture.codes.openImport(actor, 'file');
     expect(two.record).toEqual(one.record);
     await two.batch([draftOf(1)], failed);
     await two.finish();
-    expect(desk.book.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
-    expect(desk.book.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
-    expect(desk.book.openImport(actor, 'another').record.rows).toBe(0);
+    expect(fixture.codes.openImport(actor, 'file').record).toMatchObject({ rows: 6, created: 2 });
+    expect(fixture.codes.openImport(actor, 'file').record.finishedAtMs).toBeDefined();
+    expect(fixture.codes.openImport(actor, 'another').record.rows).toBe(0);
   });
 
   it('of two runs at the same time one gives way, and nothing is doubled', async () => {
-    const desk = openDesk();
-    const [one, two] = [0, 1].map(() => desk.book.openImport(actor, 'file'));
+    const fixture = openCodes();
+    const [one, two] = [0, 1].map(() => fixture.codes.openImport(actor, 'file'));
     await one?.batch([draftOf(0)], () => undefined);
     await expect(two?.batch([draftOf(0)], () => undefined)).rejects.toMatchObject({
       code: 'conflict',
     });
-    expect(await codeCount(desk)).toBe(1);
+    expect(await codeCount(fixture)).toBe(1);
   });
 });
 
 describe('the changes of another process', () => {
-  /** A book that shares the store and not the table, as a command beside the service has it. */
-  const beside = (desk: Desk) => {
-    const other = openDesk({ store: desk.temporary.store, links: 'elsewhere' });
-    return other.book;
+  /** A codes that shares the store and not the table, as a command beside the service has it. */
+  const beside = (fixture: CodesFixture) => {
+    const other = openCodes({ store: fixture.temporary.store, links: 'remote' });
+    return other.codes;
   };
-  const quiet = (): void => undefined;
-  const numbered = (desk: Desk): number[] => [
-    ...desk.temporary.store.bulk.linkChanges.keys({ start: 0 }),
+  const quiet = createLog('silent', process.stderr);
+  const numbered = (fixture: CodesFixture): number[] => [
+    ...fixture.temporary.store.bulk.linkChanges.keys({ start: 0 }),
   ];
 
   it('reach the link table: new links, new targets and deletions', async () => {
-    const desk = openDesk();
-    const other = beside(desk);
-    const follower = new LinkRefresher(desk.temporary.store, desk.book.links, quiet);
+    const fixture = openCodes();
+    const other = beside(fixture);
+    const refresher = new LinkRefresher(fixture.temporary.store, fixture.codes.links, quiet);
     const [made] = await other.createMany(actor, [
       { target: targetOf(1), slug: 'one' },
       { target: targetOf(2), slug: 'two', scanLimit: 5 },
       { target: 'static', type: 'text' },
     ]);
-    expect(desk.links.live.size).toBe(0);
-    await follower.follow();
-    expect([...desk.links.live.keys()].sort()).toEqual(['ONE', 'TWO']);
-    expect(desk.links.live.get('TWO')?.scansLeft).toBe(5);
+    expect(fixture.links.live.size).toBe(0);
+    await refresher.refresh();
+    expect([...fixture.links.live.keys()].sort()).toEqual(['ONE', 'TWO']);
+    expect(fixture.links.live.get('TWO')?.scansLeft).toBe(5);
     if (made === undefined || made instanceof Failure) throw new Error('not made');
     await other.change(actor, made.id, { target: targetOf(9) });
-    await follower.follow();
-    expect(desk.links.live.get('ONE')?.target).toBe(targetOf(9));
+    await refresher.refresh();
+    expect(fixture.links.live.get('ONE')?.target).toBe(targetOf(9));
     await other.delete(actor, made.id);
-    await follower.follow();
-    expect([...desk.links.gone]).toEqual(['ONE']);
-    expect(numbered(desk)).toEqual([]);
+    await refresher.refresh();
+    expect([...fixture.links.gone]).toEqual(['ONE']);
+    expect(numbered(fixture)).toEqual([]);
   });
 
   it('are followed by the thousand, and those from before the start are only removed', async () => {
-    const desk = openDesk();
-    const other = beside(desk);
+    const fixture = openCodes();
+    const other = beside(fixture);
     await other.createMany(
       actor,
       Array.from({ length: 700 }, (_, at) => draftOf(at)),
     );
-    const follower = new LinkRefresher(desk.temporary.store, desk.book.links, quiet);
+    const refresher = new LinkRefresher(fixture.temporary.store, fixture.codes.links, quiet);
     await other.createMany(
       actor,
       Array.from({ length: 1_300 }, (_, at) => draftOf(at)),
     );
-    expect(numbered(desk)).toHaveLength(2_000);
-    await follower.follow();
-    expect([desk.links.live.size, numbered(desk)]).toEqual([1_300, []]);
+    expect(numbered(fixture)).toHaveLength(2_000);
+    await refresher.refresh();
+    expect([fixture.links.live.size, numbered(fixture)]).toEqual([1_300, []]);
   });
 
   it('of the process that has the table are not numbered', async () => {
-    const desk = openDesk();
-    await desk.book.createMany(actor, [draftOf(0)]);
-    await desk.book.create(actor, draftOf(1));
-    expect([numbered(desk), desk.temporary.store.last('link')]).toEqual([[], 0]);
+    const fixture = openCodes();
+    await fixture.codes.createMany(actor, [draftOf(0)]);
+    await fixture.codes.create(actor, draftOf(1));
+    expect([numbered(fixture), fixture.temporary.store.last('link')]).toEqual([[], 0]);
   });
 });

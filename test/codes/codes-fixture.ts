@@ -1,4 +1,4 @@
-/** A code book on a real store, with a link table that remembers what it was told. */
+/** A code codes on a real store, with a link table that remembers what it was told. */
 import { getRandomValues } from 'node:crypto';
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
 import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
@@ -6,7 +6,7 @@ import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { adoptedLink } from '../support/adopted-link.ts';
+import { loadedLink } from '../support/loaded-link.ts';
 import {
   HandClock,
   temporaryManagement,
@@ -31,8 +31,8 @@ export class RememberingLinks {
   readonly live = new Map<string, Link>();
   readonly gone = new Set<string>();
 
-  adopt(link: StoredLinkBytes): void {
-    this.put(adoptedLink(link));
+  bulkLoad(link: StoredLinkBytes): void {
+    this.put(loadedLink(link));
   }
   put(link: Link): void {
     if (link.state === 'gone') {
@@ -47,33 +47,35 @@ export class RememberingLinks {
     const link = this.live.get(key);
     if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
   }
-  retire(key: string): void {
+  delete(key: string): void {
     this.live.delete(key);
     this.gone.add(key);
   }
 }
 
-export interface Desk {
+export interface CodesFixture {
   readonly temporary: TemporaryManagement;
   readonly clock: HandClock;
   links: RememberingLinks;
   outbox: Outbox;
-  book: Codes;
+  codes: Codes;
   /** Scans that count as counted, by code number. */
   readonly scans: Map<number, number>;
   restart(other?: Partial<CodesOptions>): Promise<void>;
 }
 
-export function openDesk(more: Partial<CodesOptions> = {}): Desk {
+export function openCodes(more: Partial<CodesOptions> = {}): CodesFixture {
   const temporary = temporaryManagement();
   const clock = new HandClock();
   const scans = new Map<number, number>();
-  const open = (other: Partial<CodesOptions> = more): Pick<Desk, 'links' | 'outbox' | 'book'> => {
+  const open = (
+    other: Partial<CodesOptions> = more,
+  ): Pick<CodesFixture, 'links' | 'outbox' | 'codes'> => {
     const { store } = temporary;
     const ids = createIdSource(clock, getRandomValues);
     const outbox = new Outbox(store, ids, clock);
     const links = new RememberingLinks();
-    const book = new Codes({
+    const codes = new Codes({
       store,
       outbox,
       links,
@@ -84,26 +86,26 @@ export function openDesk(more: Partial<CodesOptions> = {}): Desk {
       scansOf: (no) => scans.get(no) ?? 0,
       ...other,
     });
-    return { links, outbox, book };
+    return { links, outbox, codes };
   };
-  const desk: Desk = {
+  const fixture: CodesFixture = {
     temporary,
     clock,
     scans,
     ...open(),
     async restart(other) {
       await temporary.reopen();
-      Object.assign(desk, open(other));
-      desk.book.links.load();
-      desk.book.links.loadLimited();
+      Object.assign(fixture, open(other));
+      fixture.codes.links.load();
+      fixture.codes.links.loadLimited();
     },
   };
-  return desk;
+  return fixture;
 }
 
 /** A campaign of the actor's workspace that runs for ever. */
-export async function putCampaign(desk: Desk, id: string, no: number): Promise<void> {
-  const { environment, campaigns } = desk.temporary.store;
+export async function putCampaign(fixture: CodesFixture, id: string, no: number): Promise<void> {
+  const { environment, campaigns } = fixture.temporary.store;
   const record = { id, no, workspaceNo: actor.workspaceNo, name: 'C', startDay: 0 };
   const made = { createdBy: actor.userId, createdAtMs: 0, updatedAtMs: 0 };
   await environment.transaction(() => {

@@ -3,11 +3,11 @@ import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { actor, openDesk, RememberingLinks } from './codes-fixture.ts';
+import { actor, openCodes, RememberingLinks } from './codes-fixture.ts';
 
 const target = 'https://example.com/';
 
-/** A book in front of the real shared-memory table, and what a redirect thread sees in it. */
+/** A codes in front of the real shared-memory table, and what a redirect thread sees in it. */
 function openTable() {
   const memory = createLinkTableMemory({
     slotBytesMax: 1_048_576,
@@ -32,69 +32,69 @@ function openTable() {
   return { links, see };
 }
 
-test('what the book has committed is what a reader of the real table sees', async () => {
+test('what the codes has committed is what a reader of the real table sees', async () => {
   const { links, see } = openTable();
-  const desk = openDesk({ links });
-  const code = await desk.book.create(actor, { target, slug: 'Real-Code' });
+  const fixture = openCodes({ links });
+  const code = await fixture.codes.create(actor, { target, slug: 'Real-Code' });
   expect(see('real-code')).toBe(target);
-  await desk.book.change(actor, code.id, { target: 'https://example.org' });
+  await fixture.codes.change(actor, code.id, { target: 'https://example.org' });
   expect(see('REAL-CODE')).toBe('https://example.org/');
-  await desk.book.delete(actor, code.id);
+  await fixture.codes.delete(actor, code.id);
   expect(see('Real-Code')).toBe('gone');
   expect(see('other')).toBe('unknown');
 });
 
 test('a limit is exact through re-targets, and starts anew when it changes', async () => {
   const { links, see } = openTable();
-  const desk = openDesk({ links });
-  const code = await desk.book.create(actor, { target, scanLimit: 3 });
+  const fixture = openCodes({ links });
+  const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
   const short = code.shortCode ?? '';
   expect(see(short)).toBe(target);
-  await desk.book.change(actor, code.id, { target: 'https://example.org/' });
+  await fixture.codes.change(actor, code.id, { target: 'https://example.org/' });
   expect([see(short), see(short), see(short)]).toEqual([
     'https://example.org/',
     'https://example.org/',
     'over its limit',
   ]);
-  desk.scans.set(code.no, 3);
-  await desk.book.change(actor, code.id, { scanLimit: 4 });
+  fixture.scans.set(code.no, 3);
+  await fixture.codes.change(actor, code.id, { scanLimit: 4 });
   expect([see(short), see(short)]).toEqual(['https://example.org/', 'over its limit']);
-  await desk.book.change(actor, code.id, { scanLimit: null });
+  await fixture.codes.change(actor, code.id, { scanLimit: null });
   expect(see(short)).toBe('https://example.org/');
 });
 
 test('a start fills the real table, tombstones too', async () => {
-  const desk = openDesk();
-  const kept = await desk.book.create(actor, { target, slug: 'kept' });
-  const gone = await desk.book.create(actor, { target, slug: 'gone' });
-  await desk.book.delete(actor, gone.id);
+  const fixture = openCodes();
+  const kept = await fixture.codes.create(actor, { target, slug: 'kept' });
+  const gone = await fixture.codes.create(actor, { target, slug: 'gone' });
+  await fixture.codes.delete(actor, gone.id);
   const { links, see } = openTable();
-  await desk.restart({ links });
-  expect(desk.book.links.expected).toBe(2);
+  await fixture.restart({ links });
+  expect(fixture.temporary.store.last('code')).toBe(2);
   expect([see('kept'), see('gone')]).toEqual([target, 'gone']);
-  await desk.book.change(actor, kept.id, { target: 'https://example.org/' });
+  await fixture.codes.change(actor, kept.id, { target: 'https://example.org/' });
   expect(see('kept')).toBe('https://example.org/');
 });
 
 test('a link that found no room is brought in later', async () => {
   const links = new RememberingLinks();
   let full = true;
-  const desk = openDesk({
+  const fixture = openCodes({
     links: {
-      adopt: (link) => links.adopt(link),
+      bulkLoad: (link) => links.bulkLoad(link),
       put(link) {
         if (full) throw new Failure('storage_full', 'The link table is full');
         links.put(link);
       },
-      retire: (key) => links.retire(key),
+      delete: (key) => links.delete(key),
       addScans: (key, scans) => links.addScans(key, scans),
     },
   });
-  const work = desk.book.create(actor, { target, slug: 'late', scanLimit: 5 });
+  const work = fixture.codes.create(actor, { target, slug: 'late', scanLimit: 5 });
   await expect(work).rejects.toMatchObject({ code: 'storage_full' });
-  expect(desk.book.links.lateCount).toBe(1);
+  expect(fixture.codes.links.pendingCount).toBe(1);
   full = false;
-  await desk.book.create(actor, { target, slug: 'next' });
-  expect(desk.book.links.lateCount).toBe(0);
+  await fixture.codes.create(actor, { target, slug: 'next' });
+  expect(fixture.codes.links.pendingCount).toBe(0);
   expect(links.live.get('LATE')?.scansLeft).toBe(5);
 });

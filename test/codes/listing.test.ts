@@ -4,7 +4,7 @@ import type { CodeFilter, SearchLimits } from '../../src/codes/search/listing.ts
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
-import { actor, openDesk, putCampaign, stranger, type Desk } from './codes-fixture.ts';
+import { actor, openCodes, putCampaign, stranger, type CodesFixture } from './codes-fixture.ts';
 
 const day = 86_400_000;
 const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];
@@ -17,23 +17,28 @@ const drafts = [
 ];
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
-async function filled(search: SearchLimits): Promise<{ desk: Desk; model: QrCodeRecord[] }> {
-  const desk = openDesk({ search });
+async function filled(
+  search: SearchLimits,
+): Promise<{ fixture: CodesFixture; model: QrCodeRecord[] }> {
+  const fixture = openCodes({ search });
   const model: QrCodeRecord[] = [];
-  for (const [at, id] of campaigns.entries()) await putCampaign(desk, id, at + 1);
+  for (const [at, id] of campaigns.entries()) await putCampaign(fixture, id, at + 1);
   for (let made = 0; made < 50; made++) {
     const { slug, ...draft } = drafts[made % drafts.length]!;
     const own = slug === undefined ? {} : { slug: `${slug}-${made}` };
-    model.push(await desk.book.create(actor, { ...draft, ...own }));
-    if (made % 7 === 0) await desk.book.create(stranger, { ...draft, campaignId: undefined });
-    if (made % 5 === 4) desk.clock.move(day);
+    model.push(await fixture.codes.create(actor, { ...draft, ...own }));
+    if (made % 7 === 0) await fixture.codes.create(stranger, { ...draft, campaignId: undefined });
+    if (made % 5 === 4) fixture.clock.move(day);
   }
-  for (const at of [3, 17, 29]) await desk.book.delete(actor, model[at]!.id);
+  for (const at of [3, 17, 29]) await fixture.codes.delete(actor, model[at]!.id);
   for (const at of [5, 20]) {
     const tags = ['b', 'c'];
-    model[at] = await desk.book.change(actor, model[at]!.id, { tags, campaignId: campaigns[1]! });
+    model[at] = await fixture.codes.change(actor, model[at]!.id, {
+      tags,
+      campaignId: campaigns[1]!,
+    });
   }
-  return { desk, model: model.filter((_, at) => ![3, 17, 29].includes(at)) };
+  return { fixture, model: model.filter((_, at) => ![3, 17, 29].includes(at)) };
 }
 
 function expected(model: readonly QrCodeRecord[], filter: CodeFilter): QrCodeRecord[] {
@@ -61,7 +66,7 @@ describe.each<[string, SearchLimits]>([
   ['in memory', { bytesMax: 1_000_000, walkedCodesMax: 0 }],
 ])('list, searches %s', (_, limits) => {
   test('any filter, by page and by cursor, equals a plain filter over all codes', async () => {
-    const { desk, model } = await filled(limits);
+    const { fixture, model } = await filled(limits);
     const firstDay = dayOf(model[0]!.createdAtMs);
     const dayInRange = fc.option(fc.integer({ min: firstDay - 1, max: firstDay + 11 }), {
       nil: undefined,
@@ -81,11 +86,15 @@ describe.each<[string, SearchLimits]>([
         const walked: QrCodeRecord[] = [];
         let cursor: string | undefined;
         for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
-          const paged = await desk.book.list(1, { filter, limit, page });
+          const paged = await fixture.codes.list(1, { filter, limit, page });
           expect(paged.total).toBe(all.length);
           expect(ids(paged.data)).toEqual(ids(all.slice((page - 1) * limit, page * limit)));
           if (page > 1 && cursor === undefined) continue;
-          const next = await desk.book.list(1, { filter, limit, ...(cursor ? { cursor } : {}) });
+          const next = await fixture.codes.list(1, {
+            filter,
+            limit,
+            ...(cursor ? { cursor } : {}),
+          });
           expect(next.total).toBe(all.length);
           walked.push(...next.data);
           cursor = next.nextCursor;
@@ -98,71 +107,75 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('an id is found as an id, not by letters that happen to be in it', async () => {
-    const { desk, model } = await filled(limits);
+    const { fixture, model } = await filled(limits);
     const { id } = expected(model, {})[0]!;
     const total = async (search: string): Promise<number> =>
-      (await desk.book.list(1, { filter: { search }, limit: 1 })).total;
+      (await fixture.codes.list(1, { filter: { search }, limit: 1 })).total;
     expect(await total(id)).toBe(1);
     expect(await total(id.slice(0, -1))).toBeGreaterThanOrEqual(1);
     expect(await total(id.slice(-8))).toBe(0);
   });
 
   test('remembered totals end with the next change', async () => {
-    const { desk, model } = await filled(limits);
+    const { fixture, model } = await filled(limits);
     const total = async (): Promise<number> =>
-      (await desk.book.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
+      (await fixture.codes.list(1, { filter: { search: 'spring' }, limit: 1 })).total;
     const spring = expected(model, { search: 'spring' });
     expect(await total()).toBe(spring.length);
     expect(await total()).toBe(spring.length);
-    await desk.book.delete(actor, spring[0]!.id);
+    await fixture.codes.delete(actor, spring[0]!.id);
     expect(await total()).toBe(spring.length - 1);
   });
 
   test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {
-    const { desk, model } = await filled(limits);
+    const { fixture, model } = await filled(limits);
     const all = expected(model, {});
-    const first = await desk.book.list(1, { filter: {}, limit: 10 });
-    await desk.book.create(actor, { target: 'https://example.com/new' });
-    await desk.book.delete(actor, first.data[9]!.id);
-    const second = await desk.book.list(1, { filter: {}, limit: 10, cursor: first.nextCursor! });
+    const first = await fixture.codes.list(1, { filter: {}, limit: 10 });
+    await fixture.codes.create(actor, { target: 'https://example.com/new' });
+    await fixture.codes.delete(actor, first.data[9]!.id);
+    const second = await fixture.codes.list(1, {
+      filter: {},
+      limit: 10,
+      cursor: first.nextCursor!,
+    });
     expect(ids(second.data)).toEqual(ids(all.slice(10, 20)));
   });
 
   test('a text that is no cursor is refused', async () => {
-    const { book } = openDesk();
+    const { codes } = openCodes();
     for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
-      await expect(book.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
+      await expect(codes.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
         code: 'validation_failed',
       });
     }
   });
 
   test('is the same after a restart', async () => {
-    const { desk, model } = await filled(limits);
-    await desk.restart();
-    const page = await desk.book.list(1, { filter: { tag: 'a' }, limit: 100 });
+    const { fixture, model } = await filled(limits);
+    await fixture.restart();
+    const page = await fixture.codes.list(1, { filter: { tag: 'a' }, limit: 100 });
     expect(ids(page.data)).toEqual(ids(expected(model, { tag: 'a' })));
     expect(page.total).toBe(page.data.length);
   });
 
   test('an empty workspace has an empty page', async () => {
-    expect(await openDesk().book.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
+    expect(await openCodes().codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
       data: [],
       total: 0,
     });
   });
 
   test('a filter that no code can match is an empty page, however long', async () => {
-    const { desk } = await filled(limits);
+    const { fixture } = await filled(limits);
     for (const filter of [{ tag: 'x'.repeat(5_000) }, { campaignId: 'c'.repeat(5_000) }]) {
-      expect(await desk.book.list(1, { filter, limit: 5 })).toEqual({ data: [], total: 0 });
+      expect(await fixture.codes.list(1, { filter, limit: 5 })).toEqual({ data: [], total: 0 });
     }
   });
 
   test('searches take turns; more than may wait are told to come back', async () => {
-    const { desk } = await filled(limits);
+    const { fixture } = await filled(limits);
     const search = async (at: number): Promise<string> =>
-      await desk.book.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
+      await fixture.codes.list(1, { filter: { search: `${at}` }, limit: 5 }).then(
         () => 'answered',
         (error: Failure) => `${error.code} ${error.retryAfterSeconds}`,
       );

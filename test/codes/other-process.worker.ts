@@ -1,4 +1,4 @@
-/** A code book in a process beside the test's, on the same file; does one errand after the other. */
+/** A code codes in a process beside the test's, on the same file; does one errand after the other. */
 import { getRandomValues } from 'node:crypto';
 import { Codes } from '../../src/codes/codes.ts';
 import type { CodeDraft } from '../../src/codes/code-creation.ts';
@@ -17,10 +17,10 @@ export type Errand = { readonly actor: Actor } & (
 
 const store = openManagement(process.argv[2] ?? '');
 const ids = createIdSource(systemClock, getRandomValues);
-const book = new Codes({
+const codes = new Codes({
   store,
   outbox: new Outbox(store, ids, systemClock),
-  links: 'elsewhere',
+  links: 'remote',
   ids,
   clock: systemClock,
   randomBytes: getRandomValues,
@@ -31,9 +31,9 @@ const book = new Codes({
 async function run(errand: Errand): Promise<void> {
   // What was committed since, by the process that gave the errand.
   store.environment.refresh();
-  if (errand.does === 'create') await book.createMany(errand.actor, errand.drafts);
-  else if (errand.does === 'change') await book.change(errand.actor, errand.id, errand.change);
-  else await book.delete(errand.actor, errand.id);
+  if (errand.does === 'create') await codes.createMany(errand.actor, errand.drafts);
+  else if (errand.does === 'change') await codes.change(errand.actor, errand.id, errand.change);
+  else await codes.delete(errand.actor, errand.id);
 }
 
 process.on('message', (errand: Errand) => {

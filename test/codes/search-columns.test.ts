@@ -16,7 +16,7 @@ import type { Actor } from '../../src/model/workspace.ts';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
 import { endOf } from '../../src/store/management/code-keys.ts';
 import { openManagement } from '../../src/store/management/management.ts';
-import { actor, type Desk, openDesk, stranger } from './codes-fixture.ts';
+import { actor, type CodesFixture, openCodes, stranger } from './codes-fixture.ts';
 import type { Errand } from './other-process.worker.ts';
 
 const search = { bytesMax: 10_000_000, walkedCodesMax: 0 };
@@ -68,10 +68,10 @@ const filters = fc.record({
   dynamic: fc.constantFrom(undefined, undefined, true, false),
 });
 
-/** A process of its own with a code book on the desk's file. */
-async function openBeside(desk: Desk): Promise<(errand: Errand) => Promise<void>> {
+/** A process of its own with a code codes on the fixture's file. */
+async function openBeside(fixture: CodesFixture): Promise<(errand: Errand) => Promise<void>> {
   const script = join(import.meta.dirname, 'other-process.worker.ts');
-  const path = join(desk.temporary.folder, 'management.mdb');
+  const path = join(fixture.temporary.folder, 'management.mdb');
   const flags = ['--disable-warning=ExperimentalWarning'];
   const child: ChildProcess = fork(script, [path], { execArgv: flags });
   onTestFinished(async () => {
@@ -86,9 +86,9 @@ async function openBeside(desk: Desk): Promise<(errand: Errand) => Promise<void>
 }
 
 /** Live codes of a workspace, by number. */
-function liveIds(desk: Desk, { workspaceNo }: Actor): string[] {
-  desk.temporary.store.environment.refresh();
-  return [...desk.temporary.store.codes.range({})]
+function liveIds(fixture: CodesFixture, { workspaceNo }: Actor): string[] {
+  fixture.temporary.store.environment.refresh();
+  return [...fixture.temporary.store.codes.range({})]
     .map(({ key, value }) => unpackCode(key, value))
     .filter((code) => code.workspaceNo === workspaceNo && code.deletedAtMs === undefined)
     .map(({ id }) => id);
@@ -96,24 +96,24 @@ function liveIds(desk: Desk, { workspaceNo }: Actor): string[] {
 
 type Beside = (errand: Errand) => Promise<void>;
 
-async function take(desk: Desk, beside: Beside, who: Actor, step: Step): Promise<void> {
-  if (step.does === 'move') return desk.clock.move(step.byMs);
-  if (step.does === 'restart') return await desk.restart();
+async function take(fixture: CodesFixture, beside: Beside, who: Actor, step: Step): Promise<void> {
+  if (step.does === 'move') return fixture.clock.move(step.byMs);
+  if (step.does === 'restart') return await fixture.restart();
   if (step.does === 'create') {
     const { drafts } = step;
     if (step.where === 'beside') return await beside({ does: 'create', actor: who, drafts });
-    return void (await desk.book.createMany(who, drafts));
+    return void (await fixture.codes.createMany(who, drafts));
   }
-  const ids = liveIds(desk, who);
+  const ids = liveIds(fixture, who);
   const id = ids[step.which % Math.max(1, ids.length)];
   if (id === undefined) return;
   if (step.does === 'delete') {
     if (step.where === 'beside') return await beside({ does: 'delete', actor: who, id });
-    return void (await desk.book.delete(who, id));
+    return void (await fixture.codes.delete(who, id));
   }
   const change = { name: step.name, tags: step.tags };
   if (step.where === 'beside') return await beside({ does: 'change', actor: who, id, change });
-  await desk.book.change(who, id, change);
+  await fixture.codes.change(who, id, change);
 }
 
 /** Pages by number and by cursor until the last. */
@@ -134,8 +134,8 @@ async function pagesOf(
 }
 
 it('find what a walk finds after any changes, here and in another process', async () => {
-  const desk = openDesk({ search });
-  const beside = await openBeside(desk);
+  const fixture = openCodes({ search });
+  const beside = await openBeside(fixture);
   let workspaceNo = 100;
   await fc.assert(
     fc.asyncProperty(
@@ -144,11 +144,11 @@ it('find what a walk finds after any changes, here and in another process', asyn
       async (walk, limit) => {
         const who = { ...actor, workspaceNo: ++workspaceNo };
         for (const [step, filter, idLength] of walk) {
-          await take(desk, beside, who, step);
-          const [id] = liveIds(desk, who);
-          const listing = { page: desk.book.list.bind(desk.book) };
-          const walked = new CodeListing(desk.temporary.store);
-          const fromDay = dayOf(desk.clock.now());
+          await take(fixture, beside, who, step);
+          const [id] = liveIds(fixture, who);
+          const listing = { page: fixture.codes.list.bind(fixture.codes) };
+          const walked = new CodeListing(fixture.temporary.store);
+          const fromDay = dayOf(fixture.clock.now());
           const all: CodeFilter[] = [filter, { ...filter, fromDay }, { search: filter.search }];
           if (id !== undefined) all.push({ search: id.slice(0, idLength).toUpperCase() });
           for (const one of all) {
@@ -166,16 +166,16 @@ const drafts = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ target: `https://example.com/${at}`, tags: ['a'] }));
 
 it('is the store of this moment even when codes change while it is built, slice by slice', async () => {
-  const desk = openDesk({ search });
-  const { store } = desk.temporary;
-  await desk.book.createMany(actor, drafts(1_200));
-  const ids = liveIds(desk, actor);
+  const fixture = openCodes({ search });
+  const { store } = fixture.temporary;
+  await fixture.codes.createMany(actor, drafts(1_200));
+  const ids = liveIds(fixture, actor);
   const columns = new SearchColumns(store, search.bytesMax);
   const building = columns.find(1);
   await Promise.all([
-    ...ids.slice(0, 300).map(async (id) => await desk.book.delete(actor, id)),
-    ...ids.slice(900).map(async (id) => await desk.book.change(actor, id, { name: 'Found' })),
-    desk.book.createMany(actor, drafts(300)),
+    ...ids.slice(0, 300).map(async (id) => await fixture.codes.delete(actor, id)),
+    ...ids.slice(900).map(async (id) => await fixture.codes.change(actor, id, { name: 'Found' })),
+    fixture.codes.createMany(actor, drafts(300)),
   ]);
   await building;
   const column = await columns.find(1);
@@ -190,10 +190,10 @@ it('is the store of this moment even when codes change while it is built, slice 
 });
 
 it('memory is bounded: the least lately searched go, and what is too large alone is walked', async () => {
-  const desk = openDesk();
-  const { store } = desk.temporary;
+  const fixture = openCodes();
+  const { store } = fixture.temporary;
   const third = { ...actor, workspaceNo: 3 };
-  for (const who of [actor, stranger, third]) await desk.book.createMany(who, drafts(300));
+  for (const who of [actor, stranger, third]) await fixture.codes.createMany(who, drafts(300));
   const { bytes = 0 } = (await new SearchColumns(store, search.bytesMax).find(1)) ?? {};
   const two = new SearchColumns(store, bytes * 2.5);
   const [first, second] = [await two.find(1), await two.find(2)];
@@ -204,19 +204,19 @@ it('memory is bounded: the least lately searched go, and what is too large alone
   const none = new SearchColumns(store, bytes * 0.9);
   expect([await none.find(1), await none.find(2)]).toEqual([undefined, undefined]);
   // Half of it fits, and is found to.
-  for (const id of liveIds(desk, actor).slice(100)) await desk.book.delete(actor, id);
+  for (const id of liveIds(fixture, actor).slice(100)) await fixture.codes.delete(actor, id);
   expect((await none.find(1))?.live).toBe(100);
   expect(await new SearchColumns(store, 0).find(1)).toBeUndefined();
 });
 
 it('takes what is made while the clock stands behind, and what another handle has just committed', async () => {
-  const desk = openDesk();
-  const { store, folder } = desk.temporary;
+  const fixture = openCodes();
+  const { store, folder } = fixture.temporary;
   const columns = new SearchColumns(store, search.bytesMax);
-  await desk.book.createMany(actor, drafts(3));
+  await fixture.codes.createMany(actor, drafts(3));
   const column = await columns.find(1);
-  desk.clock.move(-dayMs);
-  const [made] = await desk.book.createMany(actor, drafts(2));
+  fixture.clock.move(-dayMs);
+  const [made] = await fixture.codes.createMany(actor, drafts(2));
   expect(await columns.find(1)).toBe(column);
   expect(column?.live).toBe(5);
   if (made === undefined || made instanceof Failure) throw new Error('not made');
@@ -232,12 +232,12 @@ it('takes what is made while the clock stands behind, and what another handle ha
 });
 
 it('is made anew when more was edited since than is numbered', async () => {
-  const desk = openDesk();
-  const { store } = desk.temporary;
-  const code = await desk.book.create(actor, { target: 'https://example.com/' });
+  const fixture = openCodes();
+  const { store } = fixture.temporary;
+  const code = await fixture.codes.create(actor, { target: 'https://example.com/' });
   const columns = new SearchColumns(store, search.bytesMax);
   const column = await columns.find(1);
-  await desk.book.change(actor, code.id, { name: 'Lost in the ring' });
+  await fixture.codes.change(actor, code.id, { name: 'Lost in the ring' });
   await store.environment.transaction(() => {
     store.meta.put('next:edit', 70_000);
     store.codeEdits.put(1, [65_537, 9, 0, 0]);

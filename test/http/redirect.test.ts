@@ -20,8 +20,8 @@ beforeAll(async () => {
   rig.links.put(linkOf('1B0D2345', { codeNo: 12 }));
   rig.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
   rig.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
-  rig.links.put(linkOf('RETIRED1', { codeNo: 15 }));
-  rig.links.retire('RETIRED1');
+  rig.links.put(linkOf('DELETED1', { codeNo: 15 }));
+  rig.links.delete('DELETED1');
 });
 afterAll(() => rig.close());
 
@@ -117,7 +117,7 @@ describe('a refusal', () => {
   it.each([
     ['/NOSUCH23', '404 Not Found', 'not_found'],
     ['/EXPIRED1', '410 Gone', 'gone'],
-    ['/RETIRED1', '410 Gone', 'gone'],
+    ['/DELETED1', '410 Gone', 'gone'],
     [`/${'A'.repeat(3_000)}`, '404 Not Found', 'not_found'],
   ])('%.12s is %s as page and as JSON, never kept, never counted', async (path, status, code) => {
     const page = await ask(path, 'Accept: text/html\r\n');
@@ -176,7 +176,7 @@ describe('hostile clients', () => {
     ['TE list', 'Transfer-Encoding: gzip, chunked\r\n', `0\r\n\r\n${one}`],
     ['two TE', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', `0\r\n\r\n${one}`],
   ])('hide no second request behind %s', async (_, framing, rest) => {
-    for (const path of ['/ABCD2345', '/NOSUCH12', '/RETIRED1']) {
+    for (const path of ['/ABCD2345', '/NOSUCH12', '/DELETED1']) {
       for (const method of ['GET', 'HEAD', 'POST']) {
         const text = request(path, framing, method) + rest;
         const { statuses } = await sendRaw(rig.port, [text], 150);

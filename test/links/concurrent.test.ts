@@ -71,7 +71,7 @@ describe('LinkReader beside LinkWriter', () => {
         const key = isNew ? known : random(random(4) === 0 ? known : Math.min(known, 64));
         if (isNew) known += 1;
         if (!isNew && random(8) === 0) {
-          writer.retire(keyText(key));
+          writer.delete(keyText(key));
           if (versions[key] !== 0) Atomics.store(readers.finished, key, versions[key]! * 2 + 1);
           else put(key);
         } else {

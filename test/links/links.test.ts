@@ -69,12 +69,12 @@ describe('memory', () => {
     expect(writer.bytesUsed).toBeLessThan(1_100_000);
   });
 
-  it('keeps only header and key of a retired link', () => {
+  it('keeps only header and key of a deleted link', () => {
     const { writer } = openTable();
     for (let n = 0; n < 1_000; n += 1)
       writer.put(linkOf(`LONG${n}`, { target: `https://e.co/${'t'.repeat(500)}` }));
     const before = writer.bytesUsed - writer.bytesFree;
-    for (let n = 0; n < 1_000; n += 1) writer.retire(`LONG${n}`);
+    for (let n = 0; n < 1_000; n += 1) writer.delete(`LONG${n}`);
     writer.reclaim();
     expect(before - (writer.bytesUsed - writer.bytesFree)).toBeGreaterThanOrEqual(500 * 1_000);
   });
@@ -119,7 +119,7 @@ describe('memory', () => {
     };
     expect(change).toThrow(expect.objectContaining({ name: 'Failure', code: 'overloaded' }));
     expect(textOf(bytes)).toBe('https://example.com/first');
-    writer.retire('HELD');
+    writer.delete('HELD');
     expect(read(new LinkReader(memory, 1), 'HELD')).toMatchObject({ state: 'gone' });
     // The successor of the thread that was stuck.
     expect(new LinkReader(memory, 0).find('HELD', 0)).toBeGreaterThan(0);
@@ -146,7 +146,7 @@ describe('bounds', () => {
     for (let n = 0; n < stored; n += 1)
       expect(read(reader, `F${n}`)).toMatchObject({ codeNo: n, target });
     expect(reader.find(`F${stored}`, 0)).toBe(0);
-    writer.retire('F0');
+    writer.delete('F0');
     expect(read(reader, 'F0')).toMatchObject({ state: 'gone' });
     writer.reclaim();
     writer.put(linkOf('SMALLER', { target: 'https://example.com/split' }));

@@ -12,7 +12,7 @@ interface ModelLink {
 
 type Step =
   | { kind: 'put'; key: number; length: number; expires: number; scans: number; no: number }
-  | { kind: 'retire' | 'putGone' | 'take' | 'hold'; key: number }
+  | { kind: 'delete' | 'putGone' | 'take' | 'hold'; key: number }
   | { kind: 'addScans'; key: number; scans: number }
   | { kind: 'grow'; count: number }
   | { kind: 'leave' | 'reclaim' };
@@ -33,7 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       kind: fc.constantFrom(
-        'retire' as const,
+        'delete' as const,
         'putGone' as const,
         'take' as const,
         'hold' as const,
@@ -79,9 +79,9 @@ class Model {
       case 'put':
         this.#put(step);
         break;
-      case 'retire':
+      case 'delete':
       case 'putGone':
-        this.#retire(keyOf(step.key), step.kind);
+        this.#delete(keyOf(step.key), step.kind);
         break;
       case 'take': {
         const handle = reader.find(keyOf(step.key), 0);
@@ -161,11 +161,11 @@ class Model {
     this.map.set(key, { link, scansLeft: step.scans === KEEP_SCANS_LEFT ? kept : set });
   }
 
-  #retire(key: string, kind: 'retire' | 'putGone'): void {
+  #delete(key: string, kind: 'delete' | 'putGone'): void {
     const { writer } = this.#table;
     const known = this.map.get(key);
-    const fresh = linkOf(key, kind === 'retire' ? { codeNo: 0, workspaceNo: 0 } : { codeNo: 9 });
-    if (kind === 'retire') writer.retire(key);
+    const fresh = linkOf(key, kind === 'delete' ? { codeNo: 0, workspaceNo: 0 } : { codeNo: 9 });
+    if (kind === 'delete') writer.delete(key);
     else writer.put({ ...fresh, state: 'gone', target: '' });
     this.map.set(key, { link: { ...(known?.link ?? fresh), state: 'gone' }, scansLeft: undefined });
   }

@@ -13,7 +13,7 @@ import { type ExpiredCode, partitionOf, type QrCodeRecord } from '../../src/mode
 import type { Management } from '../../src/store/management/management.ts';
 import type { Table } from '../../src/store/environment.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openDesk, type Desk } from '../codes/codes-fixture.ts';
+import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
 import { EngineHarness, type ScanInput } from './engine-harness.ts';
 import { getRandomValues } from 'node:crypto';
 
@@ -21,7 +21,7 @@ const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
 interface Setup {
-  readonly desk: Desk;
+  readonly desk: CodesFixture;
   readonly engine: EngineHarness;
   readonly retention: CodeRetention;
   readonly asked: ExpiredCode[];
@@ -31,14 +31,14 @@ interface Setup {
 
 /** Two codes in a campaign with scans over three months, one of them busy; then one is deleted. */
 async function setUp(): Promise<Setup> {
-  const desk = openDesk();
+  const desk = openCodes();
   const store = desk.temporary.store;
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 30,
-    codeIdOf: (no) => desk.book.findByNo(no)?.id,
+    codeIdOf: (no) => desk.codes.findByNo(no)?.id,
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);
@@ -55,11 +55,11 @@ async function setUp(): Promise<Setup> {
   }
   for (const index of engine.shards.keys()) engine.checkpoint(index);
   desk.clock.move(60 * dayMs);
-  const deleted = await desk.book.delete(actor, gone.id);
+  const deleted = await desk.codes.delete(actor, gone.id);
   const asked: ExpiredCode[] = [];
   const retention = new CodeRetention({
     store,
-    memberships: desk.book.memberships,
+    memberships: desk.codes.memberships,
     clock: desk.clock,
     removeNumbers: (expired) => {
       asked.push(...expired);
@@ -78,21 +78,21 @@ const totalsOf = async (engine: EngineHarness, { no }: QrCodeRecord) =>
 const ownerOf = (engine: EngineHarness, codeNo: number): number =>
   partitionOf(codeNo) % engine.shards.length;
 
-async function makeCode(desk: Desk): Promise<QrCodeRecord> {
-  return await desk.book.create(actor, { target: 'https://example.com/', tags: ['t'] });
+async function makeCode(desk: CodesFixture): Promise<QrCodeRecord> {
+  return await desk.codes.create(actor, { target: 'https://example.com/', tags: ['t'] });
 }
 
 async function fillManagement(
-  desk: Desk,
+  desk: CodesFixture,
   engine: EngineHarness,
-  codes: readonly QrCodeRecord[],
+  made: readonly QrCodeRecord[],
 ): Promise<void> {
-  const { clock, outbox, book, temporary } = desk;
+  const { clock, outbox, codes, temporary } = desk;
   const ids = createIdSource(clock, getRandomValues);
   const scans = engine.queries.analytics;
-  const parts = { store: temporary.store, outbox, ids, clock, codes: book, scans };
+  const parts = { store: temporary.store, outbox, ids, clock, codes, scans };
   const campaigns = openCampaigns(parts);
-  const qrCodeIds = codes.map(({ id }) => id);
+  const qrCodeIds = made.map(({ id }) => id);
   await campaigns.campaigns.create(actor, { name: 'c', startDay: 0, qrCodeIds });
   for (const qrId of qrCodeIds) {
     await campaigns.conversions.record(actor, { qrId, value: 1, externalId: undefined });
@@ -175,9 +175,9 @@ describe('retention', () => {
     desk.clock.move(90 * dayMs - 1);
     retention.tick();
     expect(it.asked).toEqual([]);
-    expect(desk.book.findKept(1, gone.id)).toBeDefined();
+    expect(desk.codes.findKept(1, gone.id)).toBeDefined();
     desk.clock.move(1);
-    expect(desk.book.findKept(1, gone.id)).toBeUndefined();
+    expect(desk.codes.findKept(1, gone.id)).toBeUndefined();
     engine.nowMs = desk.clock.now();
     retention.tick();
     await work(it, 20);
@@ -190,7 +190,7 @@ describe('retention', () => {
     expect(countsBy(it)).toEqual([kept.no]);
     const slug = gone.shortCode ?? '';
     expect(store.shortCodes.get(slug)).toBe(gone.no);
-    const again = desk.book.create(actor, { target: 'https://example.com/', slug });
+    const again = desk.codes.create(actor, { target: 'https://example.com/', slug });
     expect(await again.catch(({ code }: Failure) => code)).toBe('slug_taken');
     await desk.restart();
     expect(desk.links.gone.has(slug)).toBe(true);

@@ -42,7 +42,7 @@ import { startWebhooks } from './webhooks.ts';
 
 const randomBytes: RandomBytes = (bytes) => webcrypto.getRandomValues(bytes);
 
-import { adoptedLink } from './adopted-link.ts';
+import { loadedLink } from './loaded-link.ts';
 
 /** Scans as a test wants them: the lifetime's of every code, on any day. */
 export class StandInScans implements ScanQueries {
@@ -308,12 +308,12 @@ async function keyOf(workspaces: WorkspaceServices, config: Config, role: Role):
 
 function recordingLinks(links: Map<string, Link>) {
   return {
-    adopt: (stored: StoredLinkBytes) => {
-      const link = adoptedLink(stored);
+    bulkLoad: (stored: StoredLinkBytes) => {
+      const link = loadedLink(stored);
       links.set(link.key, link);
     },
     put: (link: Link) => void links.set(link.key, link),
-    retire: (key: string) => {
+    delete: (key: string) => {
       const known = links.get(key);
       if (known !== undefined) links.set(key, { ...known, state: 'gone' });
     },

@@ -7,7 +7,7 @@ import {
   type KeptAnswer,
 } from '../../src/workspaces/idempotency.ts';
 import { SecretCipher } from '../../src/workspaces/secret-cipher.ts';
-import { actor, openDesk } from '../codes/codes-fixture.ts';
+import { actor, openCodes } from '../codes/codes-fixture.ts';
 import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
 
 const answer = (body: string, status = 201): KeptAnswer => ({
@@ -145,11 +145,11 @@ describe('run', () => {
 });
 
 test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
-  const desk = openDesk();
+  const desk = openCodes();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
     const keys = new Idempotency(desk.temporary.store, desk.clock, cipher);
     const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
-      const made = await desk.book.create(actor, { target: 'https://example.com/' }, (code) =>
+      const made = await desk.codes.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
       );
       dies(made.id);
@@ -164,7 +164,7 @@ test('the answer commits with its effect: a death right after the commit makes n
   ).rejects.toThrow('killed');
   await desk.restart();
   expect(await post(() => undefined)).toBe(true);
-  expect((await desk.book.list(1, { filter: {}, limit: 10 })).total).toBe(1);
+  expect((await desk.codes.list(1, { filter: {}, limit: 10 })).total).toBe(1);
   expect(desk.outbox.lastSequence).toBe(1);
 });
 

@@ -11,9 +11,10 @@
  * (codes/bulk/bulk-requests.ts), so a request that was cut off goes on where it stopped.
  */
 import { createHash } from 'node:crypto';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
-import { nextTurn, smallPieces } from '../../codes/bulk/pieces.ts';
+import { smallPieces } from '../../codes/bulk/pieces.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
@@ -264,7 +265,7 @@ async function* document(
   for await (const lines of batches) {
     yield Buffer.from(separator + lines.join(','));
     separator = ',';
-    await nextTurn();
+    await yieldToEventLoop();
   }
   yield Buffer.from(']}');
 }
@@ -273,7 +274,7 @@ async function* document(
 async function* ndjson(batches: AsyncIterable<readonly string[]>): AsyncGenerator<Uint8Array> {
   for await (const lines of batches) {
     yield Buffer.from(`${lines.join('\n')}\n`);
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 

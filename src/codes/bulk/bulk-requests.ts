@@ -1,45 +1,46 @@
 /**
- * Many codes by one request: made in small transactions, and done once however often it is sent.
+ * Many codes by one request: created in small transactions, and once however often the request is sent.
  *
  *   rows 0–49    one transaction: codes, their events, the answer's lines, "50 rows are done"
- *   rows 50–99   one transaction …                    the event loop turns in between
+ *   rows 50–99   one transaction …                    other requests are handled in between
  *
- * Under an Idempotency-Key the lines of the answer commit with the codes they tell of. A request that
- * was cut off (kill -9, full disk) and comes again gives the lines it finds and goes on behind them: the
- * same codes, none twice. Without a key nothing is kept.
+ * Under an Idempotency-Key the lines of the answer commit with the codes they describe. A request that
+ * was cut off (kill -9, full disk) and comes again answers with the lines it finds and goes on after them:
+ * the same codes, none twice. Without a key nothing is kept.
  *
  * Batches are small because a transaction holds the thread: 50 rows are about 8 ms. Kept lines are
  * some 700 bytes a row for a day, about what the codes themselves take.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { BulkRequestRecord } from '../../store/management/bulk.ts';
+import type { Range } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
-import type { CodeDraft, Made } from '../code-creation.ts';
-import { nextTurn } from './pieces.ts';
+import type { CodeDraft, CreateOutcome } from '../code-creation.ts';
 
 /** Rows a transaction; see above. */
 const batchRows = 50;
 /** Longer than the day that the answer itself is kept, by what the longest request takes. */
 const keptMs = 25 * 3_600_000;
-/** Requests one sweep removes: a few thousand keys at most. */
-const sweepMax = 10;
+/** Requests whose lines are removed at a time: a few thousand keys at most. */
+const expiredMax = 10;
 
 export interface Creator {
   createMany(
     actor: Actor,
     drafts: ReadonlyArray<CodeDraft | Failure>,
-    inside?: BatchHooks,
-  ): Promise<Made[]>;
+    hooks?: BatchHooks,
+  ): Promise<CreateOutcome[]>;
 }
 
 /** Both run inside the transaction of a batch. */
 export interface BatchHooks {
-  /** Before the first write: may throw, and nothing is written. */
-  readonly before?: () => void;
-  /** With the outcome, in the order of the drafts; must not throw. */
-  readonly after?: (made: readonly Made[]) => void;
+  /** May throw: nothing is written then. */
+  readonly beforeWrites?: () => void;
+  /** @param outcomes in the order of the drafts. Must not throw. */
+  readonly afterWrites?: (outcomes: readonly CreateOutcome[]) => void;
 }
 
 export interface BulkRequest {
@@ -47,8 +48,8 @@ export interface BulkRequest {
   /** A row as a draft, or what is wrong with it already. */
   readonly draftOf: (index: number) => CodeDraft | Failure;
   /** A row's line of the answer. */
-  readonly lineOf: (index: number, made: Made) => string;
-  /** Takes the lines of rows that are done and will stay so, in order. */
+  readonly lineOf: (index: number, outcome: CreateOutcome) => string;
+  /** Takes the lines of rows that are committed, in order. */
   readonly onLines: (lines: readonly string[]) => void;
   /** Undefined = nothing is kept. */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | undefined;
@@ -57,7 +58,7 @@ export interface BulkRequest {
 export interface BulkSummary {
   readonly created: number;
   readonly failed: number;
-  /** Rows at the end were not tried, because the store took no more: sent again, it goes on there. */
+  /** The last rows were not tried, because the store was full: the same request again goes on there. */
   readonly isCut: boolean;
 }
 
@@ -73,50 +74,48 @@ export class BulkRequests {
   }
 
   /**
-   * Makes the codes, or those that are still to be made.
-   * @throws Failure idempotency_conflict for another body under the key; storage_full when the very
-   *   first rows found no room: nothing is created then
+   * Creates the codes that the request has not created yet.
+   * @throws Failure idempotency_conflict for another body under the key; storage_full when already the first
+   *   rows do not fit: nothing is created then
    */
   async run(actor: Actor, request: BulkRequest): Promise<BulkSummary> {
     const kept = this.#kept(actor, request);
     let created = kept?.created ?? 0;
-    if (kept !== undefined) await this.#giveKept(actor, request);
+    if (kept !== undefined) await this.#repeatKept(actor, request);
     for (let first = kept?.rows ?? 0; first < request.rows; first += batchRows) {
       let batch: Batch;
       try {
         batch = await this.#batch(actor, request, first, created);
       } catch (error) {
         if (!(error instanceof Failure) || first === 0) throw error;
-        await giveRest(request, first, error);
+        await failRest(request, first, error);
         return { created, failed: request.rows - created, isCut: true };
       }
       created += batch.created;
       request.onLines(batch.lines);
-      await nextTurn();
+      await yieldToEventLoop();
     }
     return { created, failed: request.rows - created, isCut: false };
   }
 
-  /** The lines kept under a key, in order; none when nothing is kept. */
+  /** The lines kept under a key, in order. */
   *linesOf(workspaceNo: number, key: string): Generator<readonly string[]> {
-    const { answers } = this.#store.bulk;
-    const range = { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] } as const;
-    for (const { value } of answers.range({ start: [...range.start], end: [...range.end] })) {
+    for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, key))) {
       yield value.split('\n');
     }
   }
 
-  /** Removes kept lines that are over, some requests' at most. */
-  async sweep(): Promise<void> {
+  /** Removes the kept lines of some requests whose time is over. Every 30 s. */
+  async expire(): Promise<void> {
     const { environment, bulk } = this.#store;
     await environment.transaction(() => {
       const end: [number, number, string] = [this.#clock.now(), 0, ''];
-      const over = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: sweepMax })];
-      for (const [expiresAtMs, workspaceNo, key] of over) {
+      const expired = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: expiredMax })];
+      for (const [expiresAtMs, workspaceNo, key] of expired) {
         bulk.expiry.remove([expiresAtMs, workspaceNo, key]);
         // The key may be in use again since.
         if (bulk.requests.get([workspaceNo, key])?.expiresAtMs !== expiresAtMs) continue;
-        this.#forget(workspaceNo, key);
+        this.#delete(workspaceNo, key);
       }
     });
   }
@@ -131,11 +130,11 @@ export class BulkRequests {
     throw new Failure('idempotency_conflict', detail);
   }
 
-  async #giveKept({ workspaceNo }: Actor, request: BulkRequest): Promise<void> {
+  async #repeatKept({ workspaceNo }: Actor, request: BulkRequest): Promise<void> {
     const key = request.idempotency?.key ?? '';
     for (const lines of this.linesOf(workspaceNo, key)) {
       request.onLines(lines);
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 
@@ -150,10 +149,10 @@ export class BulkRequests {
     for (let index = first; index < end; index += 1) drafts.push(request.draftOf(index));
     let batch: Batch = { lines: [], created: 0 };
     await this.#creator.createMany(actor, drafts, {
-      after: (made) => {
+      afterWrites: (outcomes) => {
         batch = {
-          lines: made.map((one, at) => request.lineOf(first + at, one)),
-          created: made.filter((one) => !(one instanceof Failure)).length,
+          lines: outcomes.map((outcome, at) => request.lineOf(first + at, outcome)),
+          created: outcomes.filter((outcome) => !(outcome instanceof Failure)).length,
         };
         this.#keep(actor.workspaceNo, request, first, createdBefore, batch);
       },
@@ -172,7 +171,7 @@ export class BulkRequests {
     if (idempotency === undefined) return;
     const { key, fingerprint } = idempotency;
     const { requests, answers, expiry } = this.#store.bulk;
-    if (first === 0) this.#forget(workspaceNo, key);
+    if (first === 0) this.#delete(workspaceNo, key);
     const expiresAtMs = requests.get([workspaceNo, key])?.expiresAtMs ?? this.#clock.now() + keptMs;
     requests.put([workspaceNo, key], {
       fingerprint,
@@ -184,13 +183,17 @@ export class BulkRequests {
     if (first === 0) expiry.put([expiresAtMs, workspaceNo, key], 1);
   }
 
-  #forget(workspaceNo: number, key: string): void {
+  #delete(workspaceNo: number, key: string): void {
     const { requests, answers } = this.#store.bulk;
-    const range = { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] } as const;
-    const old = [...answers.keys({ start: [...range.start], end: [...range.end] })];
+    const old = [...answers.keys(answersOf(workspaceNo, key))];
     for (const answer of old) answers.remove(answer);
     requests.remove([workspaceNo, key]);
   }
+}
+
+/** The keys of a request's kept lines. */
+function answersOf(workspaceNo: number, key: string): Range<[number, string, number]> {
+  return { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] };
 }
 
 interface Batch {
@@ -199,12 +202,12 @@ interface Batch {
 }
 
 /** The rows from `first` on were not tried. */
-async function giveRest(request: BulkRequest, first: number, failure: Failure): Promise<void> {
+async function failRest(request: BulkRequest, first: number, failure: Failure): Promise<void> {
   for (let at = first; at < request.rows; at += batchRows) {
     const end = Math.min(at + batchRows, request.rows);
     const lines: string[] = [];
     for (let index = at; index < end; index += 1) lines.push(request.lineOf(index, failure));
     request.onLines(lines);
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }

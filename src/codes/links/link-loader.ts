@@ -1,13 +1,13 @@
 /**
- * The stored side of the short links: what the link table is filled from at start, and how a
- * committed change gets into it.
+ * From the stored links to the link table: all of them at start, and each one when its change is committed.
+ * Publishing reads the newest committed link, so publishing in any order ends with the newest.
  */
 import { KEEP_SCANS_LEFT } from '../../links/layout.ts';
 import { Failure } from '../../model/failure.ts';
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import {
+  createLinkCursor,
   eachLink,
-  type LinkCursor,
   linkBlockOf,
   linkIn,
   linksIn,
@@ -18,11 +18,11 @@ import type { Management } from '../../store/management/management.ts';
 import type { LinkTable } from './link-table.ts';
 
 const noLimit = -1;
-/** The table is in another process, which follows the numbered changes (link-refresher.ts). */
-export type Remote = 'elsewhere';
+/** The table is in another process, which reads the numbered changes (link-refresher.ts). */
+export type Remote = 'remote';
 
-/** Late links one wake tries: about 1 ms. */
-const lateBatchMax = 100;
+/** Pending links that one publish tries: about 1 ms. */
+const pendingBatchMax = 100;
 
 export class LinkLoader {
   readonly #store: Management;
@@ -31,7 +31,7 @@ export class LinkLoader {
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
-  readonly #late = new Set<number>();
+  readonly #pending = new Set<number>();
 
   constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: number) => number) {
     this.#store = store;
@@ -39,38 +39,28 @@ export class LinkLoader {
     this.#scansOf = scansOf;
   }
 
-  /** Upper bound of the links `load` will put: codes ever made, static ones among them. */
-  get expected(): number {
-    return this.#store.last('code');
-  }
-
-  /** Every link, tombstones too, in order of code number. */
-  *all(): Generator<StoredLink> {
-    for (const { key, value } of this.#store.links.range({})) yield* linksIn(key, value);
-  }
-
   /**
    * Fills the empty link table at start, but for limited codes: how many scans those have left is known
    * only when everything journaled is counted. @returns how many links, tombstones included
    */
   load(): number {
-    const table = this.#here();
+    const table = this.#localTable();
+    const cursor = createLinkCursor();
     let count = 0;
-    const cursor: LinkCursor = { ...emptyCursor };
-    const adopt = (): void => {
-      if (cursor.isLimited && !cursor.isGone) this.#late.add(cursor.codeNo);
-      else table.adopt(cursor);
+    const take = (): void => {
+      if (cursor.isLimited && !cursor.isDeleted) this.#pending.add(cursor.codeNo);
+      else table.bulkLoad(cursor);
       count++;
     };
-    for (const { key, value } of this.#store.links.range({})) eachLink(key, value, cursor, adopt);
+    for (const { key, value } of this.#store.links.range({})) eachLink(key, value, cursor, take);
     return count;
   }
 
-  /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays late. */
+  /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending. */
   loadLimited(): void {
-    for (let before = 0; this.#late.size !== before;) {
-      before = this.#late.size;
-      this.wakeLate();
+    for (let before = 0; this.#pending.size !== before;) {
+      before = this.#pending.size;
+      this.publishPending();
     }
   }
 
@@ -85,10 +75,10 @@ export class LinkLoader {
       target: code.target,
       expiresAtMs: code.expiresAtMs ?? 0,
       scanLimit: code.scanLimit,
-      gone: code.deletedAtMs !== undefined,
+      isDeleted: code.deletedAtMs !== undefined,
     };
     this.#store.links.put(block, withLink(this.#store.links.get(block), link));
-    if (this.#table === 'elsewhere') {
+    if (this.#table === 'remote') {
       this.#store.bulk.linkChanges.put(this.#store.next('link'), code.no);
     }
   }
@@ -96,46 +86,41 @@ export class LinkLoader {
   /**
    * Brings the newest committed link of a code into the link table.
    * @throws Failure storage_full, overloaded (links/writer.ts): the change is committed all the same,
-   *   and `wakeLate` brings it in when there is room again
+   *   and `publishPending` brings it in when the table has capacity again
    */
-  wake(code: QrCodeRecord): void {
-    if (code.shortCode === undefined || this.#table === 'elsewhere') return;
-    if (this.#late.size > 0) this.wakeLate();
-    this.#wake(code.no);
+  publish(code: QrCodeRecord): void {
+    if (code.shortCode === undefined || this.#table === 'remote') return;
+    if (this.#pending.size > 0) this.publishPending();
+    this.#publish(code.no);
   }
 
   /**
-   * The same for many at once, about 5 us each; what finds no room stays late. Codes without a link,
+   * The same for many at once, about 5 us each; what does not fit stays pending. Codes without a link,
    * which are the static ones, are passed over.
    */
-  wakeMany(codeNos: readonly number[]): void {
-    if (this.#table === 'elsewhere' || codeNos.length === 0) return;
+  publishMany(codeNos: readonly number[]): void {
+    if (this.#table === 'remote' || codeNos.length === 0) return;
     this.#store.environment.refresh();
-    const byBlock = new Map<number, Set<number>>();
-    for (const codeNo of codeNos) {
-      const wanted = byBlock.get(linkBlockOf(codeNo));
-      if (wanted === undefined) byBlock.set(linkBlockOf(codeNo), new Set([codeNo]));
-      else wanted.add(codeNo);
-    }
-    for (const [blockNo, wanted] of byBlock) {
+    const wanted = new Set(codeNos);
+    for (const blockNo of new Set(codeNos.map(linkBlockOf))) {
       const block = this.#store.links.get(blockNo);
       if (block === undefined) continue;
       for (const link of linksIn(blockNo, block)) {
-        if (wanted.has(link.codeNo)) this.#bringOrKeepLate(link);
+        if (wanted.has(link.codeNo)) this.#tryPut(link);
       }
     }
   }
 
-  /** Committed links that found no room in the link table. */
-  get lateCount(): number {
-    return this.#late.size;
+  /** Committed links that do not fit into the link table. */
+  get pendingCount(): number {
+    return this.#pending.size;
   }
 
-  /** Tries the late links again, a batch at most. Called by every wake and by the app's tick. */
-  wakeLate(): void {
-    for (const codeNo of [...this.#late].slice(0, lateBatchMax)) {
+  /** Tries the pending links again, a batch at most. Called by every publish and every 30 s. */
+  publishPending(): void {
+    for (const codeNo of [...this.#pending].slice(0, pendingBatchMax)) {
       try {
-        this.#wake(codeNo);
+        this.#publish(codeNo);
       } catch (error) {
         if (error instanceof Failure) return;
         throw error;
@@ -143,52 +128,45 @@ export class LinkLoader {
     }
   }
 
-  #wake(codeNo: number): void {
-    this.#late.add(codeNo);
+  #publish(codeNo: number): void {
+    this.#pending.add(codeNo);
     this.#store.environment.refresh();
     const block = this.#store.links.get(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
-    if (link === undefined) throw new Error(`Cannot wake code ${codeNo}: it has no stored link`);
-    this.#bring(link);
+    if (link === undefined) throw new Error(`Cannot publish code ${codeNo}: it has no stored link`);
+    this.#put(link);
   }
 
-  #bringOrKeepLate(link: StoredLink): void {
-    this.#late.add(link.codeNo);
+  #tryPut(link: StoredLink): void {
+    this.#pending.add(link.codeNo);
     try {
-      this.#bring(link);
+      this.#put(link);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
     }
   }
 
-  #bring(link: StoredLink): void {
-    if (link.gone) {
+  #put(link: StoredLink): void {
+    if (link.isDeleted) {
       this.#limits.delete(link.codeNo);
-      this.#here().retire(link.key);
+      this.#localTable().delete(link.key);
     } else {
-      this.#put(link);
+      this.#putLive(link);
     }
-    this.#late.delete(link.codeNo);
+    this.#pending.delete(link.codeNo);
   }
 
-  #here(): LinkTable {
-    if (this.#table !== 'elsewhere') return this.#table;
-    throw new Error('Cannot bring in a link: the link table is in another process');
+  #localTable(): LinkTable {
+    if (this.#table !== 'remote') return this.#table;
+    throw new Error('Cannot publish a link: the link table is in another process');
   }
 
-  #put({ key, codeNo, workspaceNo, target, expiresAtMs, scanLimit }: StoredLink): void {
+  #putLive({ key, codeNo, workspaceNo, target, expiresAtMs, scanLimit }: StoredLink): void {
     const { scansLeft, more } = this.#scansLeft(codeNo, scanLimit);
-    this.#here().put({
-      key,
-      codeNo,
-      workspaceNo,
-      target,
-      expiresAtMs,
-      scansLeft,
-      state: 'live',
-    });
+    const table = this.#localTable();
+    table.put({ key, codeNo, workspaceNo, target, expiresAtMs, scansLeft, state: 'live' });
     // Only now: after a put that failed the counter is still to be set.
-    if (more !== 0) this.#here().addScans(key, more);
+    if (more !== 0) table.addScans(key, more);
     if (scanLimit === undefined) this.#limits.delete(codeNo);
     else this.#limits.set(codeNo, scanLimit);
   }
@@ -206,15 +184,3 @@ export class LinkLoader {
     return { scansLeft: Math.max(0, left), more: Math.min(0, left) };
   }
 }
-
-const emptyCursor: LinkCursor = {
-  bytes: Buffer.alloc(0),
-  codeNo: 0,
-  workspaceNo: 0,
-  expiresAtMs: 0,
-  isLimited: false,
-  isGone: false,
-  keyStart: 0,
-  keyEnd: 0,
-  targetEnd: 0,
-};

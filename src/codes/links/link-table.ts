@@ -1,15 +1,15 @@
 /**
  * The port through which a committed change reaches the redirect threads. The shared-memory table of
- * `links/` stands behind it; `put` and `retire` are visible to every redirect thread when they return.
+ * `links/` stands behind it; `put` and `delete` are visible to every redirect thread when they return.
  */
 import type { Link } from '../../links/layout.ts';
 import type { StoredLinkBytes } from '../../links/writer.ts';
 
 export interface LinkTable {
-  /** Fills the table at start; see links/writer.ts for what the caller vouches for. */
-  adopt(link: StoredLinkBytes): void;
+  /** Fills the table at start; links/writer.ts says what it takes for granted. */
+  bulkLoad(link: StoredLinkBytes): void;
   put(link: Link): void;
-  retire(key: string): void;
-  /** Raises, or lowers, the scans left of a limited link, exactly, while some are taken; below zero counts. */
+  delete(key: string): void;
+  /** Adds to the scans left of a limited link, exactly, while some are taken; `scans` may be negative. */
   addScans(key: string, scans: number): void;
 }

@@ -10,6 +10,7 @@
  * milliseconds at a time. What was counted is remembered until the workspace's codes change.
  * A cursor is the position of the last item: the next page costs the same at any depth.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
@@ -25,7 +26,6 @@ import {
 } from '../../store/management/code-keys.ts';
 import { unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
-import { nextTurn } from '../bulk/pieces.ts';
 import { tagLengthMax } from '../rules.ts';
 import type { SearchColumn } from './search-column.ts';
 import { SearchColumns } from './search-columns.ts';
@@ -132,7 +132,7 @@ export class CodeListing {
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
       at = before(last);
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 
@@ -247,7 +247,7 @@ export class CodeListing {
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
       at = before(last);
-      await nextTurn();
+      await yieldToEventLoop();
     }
   }
 

@@ -12,9 +12,9 @@
  * a busy machine. So a change is an assignment, and there is nothing to compact: a deletion leaves an
  * entry without text, in which nothing is found, and what is empty goes when a quarter is.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { ListPosition, Term } from '../../store/management/code-keys.ts';
-import { nextTurn } from '../bulk/pieces.ts';
 import { termName, termsOf } from './terms.ts';
 
 /** `qr_` and 20 characters. */
@@ -124,7 +124,7 @@ export class SearchColumn {
         if (!marks.every((mark) => entry.label.includes(mark))) continue;
         if (visit(entry) === 'stop') return;
       }
-      if (at >= end) await nextTurn();
+      if (at >= end) await yieldToEventLoop();
     }
   }
 

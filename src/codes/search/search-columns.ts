@@ -13,9 +13,9 @@
  * Memory is bounded for all columns together: the least lately searched go first, and a workspace that is
  * too large alone has none: its searches walk the index, at 4 to 7 us a code each time.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { endOf, type ListPosition, positionOf, termKey } from '../../store/management/code-keys.ts';
 import type { Management } from '../../store/management/management.ts';
-import { nextTurn } from '../bulk/pieces.ts';
 import { findEdit } from '../code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';
 import { allCodes, termCount } from './terms.ts';
@@ -89,7 +89,7 @@ export class SearchColumns {
         Object.assign(kept, this.#empty());
         from = oldest;
       }
-      await nextTurn();
+      await yieldToEventLoop();
       this.#store.environment.refresh();
     }
     return false;

@@ -7,7 +7,7 @@
  *   entry   | slot u8 | flags u8 | keyBytes u8 | targetBytes u16 | workspaceNo u32 |
  *           | expiresAtMs f64 | scanLimit u32 | key | target |           little-endian
  *
- * flags: 1 = gone (the tombstone: no target). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
+ * flags: 1 = deleted (a tombstone: no target). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
  * Key and target are ASCII.
  */
 export interface StoredLink {
@@ -19,13 +19,13 @@ export interface StoredLink {
   readonly expiresAtMs: number;
   /** undefined = no limit. */
   readonly scanLimit: number | undefined;
-  readonly gone: boolean;
+  readonly isDeleted: boolean;
 }
 
 const slotBits = 4;
 const slotMask = (1 << slotBits) - 1;
 const headBytes = 21;
-const goneFlag = 1;
+const tombstoneFlag = 1;
 const noLimit = 0xffffffff;
 
 export function linkBlockOf(codeNo: number): number {
@@ -70,10 +70,24 @@ export interface LinkCursor {
   workspaceNo: number;
   expiresAtMs: number;
   isLimited: boolean;
-  isGone: boolean;
+  isDeleted: boolean;
   keyStart: number;
   keyEnd: number;
   targetEnd: number;
+}
+
+export function createLinkCursor(): LinkCursor {
+  return {
+    bytes: Buffer.alloc(0),
+    codeNo: 0,
+    workspaceNo: 0,
+    expiresAtMs: 0,
+    isLimited: false,
+    isDeleted: false,
+    keyStart: 0,
+    keyEnd: 0,
+    targetEnd: 0,
+  };
 }
 
 /** Moves `cursor` over every link of a block. */
@@ -88,7 +102,7 @@ export function eachLink(
   cursor.bytes = bytes;
   for (let at = 0; at < bytes.length; at = cursor.targetEnd) {
     cursor.codeNo = firstNo + bytes[at]!;
-    cursor.isGone = (bytes[at + 1]! & goneFlag) !== 0;
+    cursor.isDeleted = (bytes[at + 1]! & tombstoneFlag) !== 0;
     cursor.keyStart = at + headBytes;
     cursor.keyEnd = cursor.keyStart + bytes[at + 2]!;
     cursor.targetEnd = cursor.keyEnd + bytes.readUInt16LE(at + 3);
@@ -104,10 +118,10 @@ function entryBytes(bytes: Buffer, at: number): number {
 }
 
 function encodeLink(link: StoredLink): Buffer {
-  const target = link.gone ? '' : link.target;
+  const target = link.isDeleted ? '' : link.target;
   const entry = Buffer.allocUnsafe(headBytes + link.key.length + target.length);
   entry[0] = link.codeNo & slotMask;
-  entry[1] = link.gone ? goneFlag : 0;
+  entry[1] = link.isDeleted ? tombstoneFlag : 0;
   entry[2] = link.key.length;
   entry.writeUInt16LE(target.length, 3);
   entry.writeUInt32LE(link.workspaceNo, 5);
@@ -128,7 +142,7 @@ function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
     target: bytes.toString('latin1', keyEnd, keyEnd + bytes.readUInt16LE(at + 3)),
     expiresAtMs: bytes.readDoubleLE(at + 9),
     scanLimit: scanLimit === noLimit ? undefined : scanLimit,
-    gone: ((bytes[at + 1] ?? 0) & goneFlag) !== 0,
+    isDeleted: ((bytes[at + 1] ?? 0) & tombstoneFlag) !== 0,
   };
 }
 

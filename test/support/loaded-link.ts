@@ -1,9 +1,10 @@
 import type { Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 
-/** A link that was handed over as stored bytes, as one that was put. */
-export function adoptedLink(stored: StoredLinkBytes): Link {
-  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isGone } = stored;
+/** A link that was loaded as stored bytes, as one that was put. */
+export function loadedLink(stored: StoredLinkBytes): Link {
+  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isDeleted } =
+    stored;
   return {
     key: bytes.toString('latin1', keyStart, keyEnd),
     target: bytes.toString('latin1', keyEnd, targetEnd),
@@ -11,6 +12,6 @@ export function adoptedLink(stored: StoredLinkBytes): Link {
     workspaceNo,
     expiresAtMs,
     scansLeft: -1,
-    state: isGone ? 'gone' : 'live',
+    state: isDeleted ? 'gone' : 'live',
   };
 }
