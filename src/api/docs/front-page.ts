@@ -17,7 +17,7 @@ The dashboard could not be built (the log says why). The API does everything tha
 </ul>
 <p>Create a first code with the API key that was printed at the first start
 (<code>npx quietzone keys create --name me</code> creates another):</p>
-<pre><code>${firstRequest(publicUrl)}</code></pre>
+<pre><code>${escapeHtml(firstRequest(publicUrl))}</code></pre>
 <p class="soft">The answer has <code>shortUrl</code>, the address in the code, and
 <code>imageUrl</code>, the picture to print.</p>
 <p class="soft">Countries and cities of scans: <a href="https://db-ip.com">IP Geolocation by DB-IP</a> and
@@ -26,10 +26,10 @@ The dashboard could not be built (the log says why). The API does everything tha
   return pageReply('Quietzone', body);
 }
 
-/** The `curl` that creates a code, as markup. */
+/** The `curl` that creates a code. */
 export function firstRequest(publicUrl: string): string {
-  return escapeHtml(`curl ${publicUrl}/v1/qr-codes \\
+  return `curl ${publicUrl}/v1/qr-codes \\
   -H "Authorization: Bearer $API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"target": "https://example.com/menu"}'`);
+  -d '{"target": "https://example.com/menu"}'`;
 }

@@ -47,6 +47,12 @@ ${guide.html}
   });
 }
 
+/** The text of a guide with its fields filled in. */
+export function readGuide(name: string, known: Readonly<Record<string, string>>): string {
+  const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
+  return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => known[field] ?? '');
+}
+
 /** The list of guides for the navigation of every page under /docs. */
 export const guideLinks = `<h4>Guides</h4><ul>
 ${Object.entries(titles)

@@ -8,8 +8,8 @@ import type { Reply } from '../../http/request.ts';
 import { roles } from '../../model/workspace.ts';
 import { firstRequest } from './front-page.ts';
 import type { OpenApi } from '../openapi.ts';
-import { guideLinks } from './guides.ts';
-import { anchor, inline } from './markdown.ts';
+import { guideLinks, readGuide } from './guides.ts';
+import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';
 import { problemKinds } from '../problem.ts';
 import { type Access, operationAccess } from '../roles.ts';
@@ -24,11 +24,11 @@ export function referencePage(document: OpenApi, routes: readonly Route[]): Repl
     const markup = items.map((route) => operation(document, route, server)).join('\n');
     return `<section><h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>\n${markup}</section>`;
   });
+  const common = basics(server);
   const body = `<div class="shell">
-<nav aria-label="Contents">${navigation(tags, routes)}</nav>
+<nav aria-label="Contents">${navigation(common, tags, routes)}</nav>
 <main>
-<h1>API reference</h1>
-${introduction(server)}
+${common.html}
 ${groups.join('\n')}
 ${problems()}
 </main>
@@ -36,7 +36,14 @@ ${problems()}
   return pageReply('Quietzone API reference', body);
 }
 
-function navigation(tags: readonly string[], routes: readonly Route[]): string {
+function navigation(
+  { headings }: Document,
+  tags: readonly string[],
+  routes: readonly Route[],
+): string {
+  const contents = [...headings, { id: 'errors', text: 'Errors' }].map(
+    ({ id, text }) => `<li><a href="#${id}">${text}</a></li>`,
+  );
   const entry = (route: Route): string =>
     `<li><a href="#${route.operationId}">${verb(route)}${escapeHtml(route.summary)}</a></li>`;
   const groups = tags.map((tag) => {
@@ -44,42 +51,21 @@ function navigation(tags: readonly string[], routes: readonly Route[]): string {
     return `<h4>${escapeHtml(tag)}</h4><ul>${items.join('')}</ul>`;
   });
   return `<a class="brand" href="/">${logo}Quietzone</a>
-<h4>Basics</h4><ul>
-<li><a href="#start">First request</a></li>
-<li><a href="#limits">Limits</a></li>
-<li><a href="#retries">Safe retries</a></li>
-<li><a href="#lists">Lists</a></li>
-<li><a href="#images">Images</a></li>
-<li><a href="#errors">Errors</a></li>
-</ul>
+<h4>Basics</h4><ul>${contents.join('\n')}</ul>
 ${groups.join('\n')}
 ${guideLinks}
 <h4>Machine-readable</h4><ul><li><a href="/v1/openapi.json">openapi.json</a></li></ul>`;
 }
 
-function introduction(server: string): string {
+/** What every operation has in common. */
+function basics(server: string): Document {
   const publicUrl = server.replace(/\/v1$/, '');
-  return `<p class="soft">Base address <code>${escapeHtml(server)}</code>. Bodies are JSON in UTF-8;
-times are ISO 8601, UTC, with milliseconds; days are <code>YYYY-MM-DD</code>.</p>
-<section><h2 id="start">First request</h2>
-<p>Every request carries an API key of its workspace. A key has a role:
-${roles.map((role) => `<code>${role}</code>`).join(' &gt; ')}; each operation names the least it asks for.</p>
-<pre><code>${firstRequest(publicUrl)}</code></pre></section>
-<section><h2 id="limits">Limits</h2>
-<p>Requests count per workspace in UTC minutes and days. Every answer says where you stand in the window
-that binds now: <code>X-RateLimit-Limit</code>, <code>X-RateLimit-Remaining</code>, and
-<code>X-RateLimit-Reset</code> in Unix seconds. A 429 adds <code>Retry-After</code>; after that many
-seconds the window is a new one. Redirects and images never count.</p></section>
-<section><h2 id="retries">Safe retries</h2>
-<p>Send an <code>Idempotency-Key</code> with a POST, and send the same again when the answer got lost:
-within 24 hours you get the first answer, marked <code>Idempotent-Replayed: true</code>, and nothing is
-made twice. Quote <code>X-Request-Id</code> when you ask for help.</p></section>
-<section><h2 id="lists">Lists</h2>
-<p>Newest first, by <code>page</code> and <code>limit</code>. For long lists pass <code>nextCursor</code>
-back as <code>cursor</code>: the thousandth page then costs what the first did.</p></section>
-<section><h2 id="images">Images</h2>
-<p><code>imageUrl</code> answers without a key. Change its ending for the format, <code>.png</code> or
-<code>.svg</code>, and add <code>size</code> (64 to 4096 pixels) or <code>download=1</code>.</p></section>`;
+  const source = readGuide('basics', {
+    publicUrl,
+    roles: roles.map((role) => `\`${role}\``).join(' > '),
+    firstRequest: firstRequest(publicUrl),
+  });
+  return renderMarkdown(source);
 }
 
 function operation(document: OpenApi, route: Route, server: string): string {

@@ -8,27 +8,7 @@ import { inline } from './markdown.ts';
 import { escapeHtml } from './page.ts';
 
 /** The keywords that are shown. */
-export interface Schema {
-  readonly $ref?: string | undefined;
-  readonly type?: string | readonly string[] | undefined;
-  readonly format?: string | undefined;
-  readonly description?: string | undefined;
-  readonly example?: unknown;
-  readonly default?: unknown;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[] | undefined;
-  readonly minimum?: number | undefined;
-  readonly maximum?: number | undefined;
-  readonly minLength?: number | undefined;
-  readonly maxLength?: number | undefined;
-  readonly maxItems?: number | undefined;
-  readonly items?: Schema | undefined;
-  readonly anyOf?: readonly Schema[] | undefined;
-  readonly properties?: Readonly<Record<string, Schema>> | undefined;
-  readonly required?: readonly string[] | undefined;
-}
-
-const schemaShape: z.ZodType<Schema> = z.object({
+const schemaShape = z.object({
   $ref: z.string().optional(),
   type: z.union([z.string(), z.array(z.string())]).optional(),
   format: z.string().optional(),
@@ -53,6 +33,8 @@ const schemaShape: z.ZodType<Schema> = z.object({
   },
   required: z.array(z.string()).optional(),
 });
+
+export type Schema = z.infer<typeof schemaShape>;
 
 export function parseSchema(value: unknown): Schema | undefined {
   return value === undefined ? undefined : schemaShape.parse(value);
