@@ -35,7 +35,7 @@ import { HttpServer } from './http/server.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
 import { type Images, openImages } from './images/image-service.ts';
-import { createLinkTableMemory } from './links/layout.ts';
+import { addressSpace, createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import type { InviteMailer } from './mail/invite-letter.ts';
 import type { Failure } from './model/failure.ts';
@@ -44,6 +44,7 @@ import { Signal } from './model/signal.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { openScanQueries } from './scans/query/queries.ts';
+import { namesPerDayMax } from './scans/summaries.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { type Management, openManagement } from './store/management/management.ts';
 import { openScanStore } from './store/scans/scans.ts';
@@ -150,13 +151,13 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   closers.push(() => scans.environment.close());
   const bootstrapped = await services.workspaces.bootstrap(config.bootstrap);
   const memory = createLinkTableMemory({
-    ...config.links,
+    ...addressSpace,
     readersMax: threadCounts(config).redirect,
     linksExpected: management.last('code') + linksRoom,
   });
   const links = new LinkWriter(memory);
   const queries = openScanQueries(scans, {
-    namesPerDayMax: config.scans.namesPerDayMax,
+    namesPerDayMax,
     codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
   });
   const codes = new Codes({

@@ -72,14 +72,6 @@ const schema = z.strictObject({
     tlsKeyFile: z.string().max(4_096),
     /** Unknown codes a client address may ask for in a minute before it gets 429; 0 = no throttle. */
     unknownPerMinuteMax: count(0, 1_000_000),
-    /** Longest wait for open connections on shutdown. */
-    drainMsMax: count(0, 15_000),
-  }),
-  links: z.strictObject({
-    /** Address space (not memory) reserved for link entries; the upper bound of their growth. */
-    arenaBytesMax: count(16_777_216, 34_359_738_368),
-    /** Address space reserved for the hash slots: 32 bytes a code at the worst moment of growth. */
-    slotBytesMax: count(1_048_576, 8_589_934_592),
   }),
   codes: z.strictObject({
     /**
@@ -97,16 +89,12 @@ const schema = z.strictObject({
     windowBytesMax: count(65_536, 67_108_864),
     /** A journal segment is closed above this size; consumed segments are deleted whole. */
     segmentBytesMax: count(65_536, 1_073_741_824),
-    /** fdatasync of the journals at least this often. */
-    syncIntervalMs: count(10, 10_000),
     /** Scans a redirect thread keeps in memory while its journal cannot be written. */
     backlogBytesMax: count(65_536, 1_073_741_824),
     /** Days raw scans are kept; 0 = only as long as their events need. */
     rawRetentionDays: count(0, 3_650),
     /** Actors a shard keeps in memory; the idle ones are put to rest beyond it. */
     actorsMax: count(100, 10_000_000),
-    /** Cities, and referer hosts, counted by name per code and day; the rest is `other`. */
-    namesPerDayMax: count(1, 1_000),
   }),
   geo: z.strictObject({
     /** mmdb files; `bundled` = the databases shipped with Quietzone, empty = none (`ZZ`). */
@@ -117,8 +105,6 @@ const schema = z.strictObject({
   images: z.strictObject({
     /** Pool threads that draw; 0 = by cores. */
     threads: count(0, 64),
-    /** Drawings that wait; one more is answered 503. */
-    queueMax: count(1, 100_000),
     /** Drawn images kept in memory. */
     cacheBytesMax: count(0, 4_294_967_296),
     /** Drawn images kept in the data folder: those that take longer to draw than to read. */
@@ -143,8 +129,6 @@ const schema = z.strictObject({
       webhookSecret: z.string().max(512),
       /** Where Stripe is: another address is for tests. */
       apiBase: url,
-      /** One attempt of a request; the package retries twice. */
-      timeoutMs: count(100, 80_000),
       /** Stripe's price ids (`price_…`); empty = not sold. */
       prices: perPlan(z.string().max(255)),
     }),
@@ -158,8 +142,6 @@ const schema = z.strictObject({
     attemptTimeoutMs: count(100, 60_000),
     /** Attempts in flight, all endpoints together: memory and sockets. */
     inFlightMax: count(16, 65_536),
-    /** Attempts in flight to one endpoint. */
-    perEndpointInFlightMax: count(1, 16),
     /** Delivered ones that an endpoint's list keeps, the newest. */
     deliveriesKept: count(1, 1_000_000),
     /** Dead letters are kept this long. */
@@ -205,6 +187,19 @@ export interface Environment {
 /** The process's environment: read here and nowhere else. */
 export const processEnvironment: Environment = process.env;
 
+/** Settings of earlier versions: the fault of a start that still sets one says so. */
+const removedSettings = [
+  'redirect.drainMsMax',
+  'links.arenaBytesMax',
+  'links.slotBytesMax',
+  'scans.syncIntervalMs',
+  'scans.namesPerDayMax',
+  'images.queueMax',
+  'webhooks.perEndpointInFlightMax',
+  'billing.stripe.timeoutMs',
+];
+const removedText = 'is no longer a setting, expected it to be left out';
+
 type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -230,13 +225,25 @@ export function loadConfig(
   if (result.success) return checkTogether(result.data);
   const lines = result.error.issues.map((issue) => {
     const at = issue.path.join('.');
-    const keys = issue.code === 'unrecognized_keys' ? ` ${issue.keys.join(', ')}` : '';
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
     // A list has one source: its items are told apart by their number.
     const list = issue.path.filter((part) => typeof part === 'string').join('.');
     const from = sources.get(list) ?? (named === undefined ? 'config' : named);
-    return `  ${from}: ${at === '' ? '' : `${at}: `}${keys === '' ? issue.message : `unknown key${keys}`}`;
+    const message = keys.length === 0 ? issue.message : keyFault(issue.path, keys);
+    return `  ${from}: ${at === '' ? '' : `${at}: `}${message}`;
   });
   throw new ConfigError(`Cannot start: the configuration has faults\n${lines.join('\n')}`);
+}
+
+function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string {
+  const isRemoved = (key: string): boolean => {
+    const at = [...path, key].join('.');
+    return removedSettings.some((removed) => removed === at || removed.startsWith(`${at}.`));
+  };
+  const unknown = keys.filter((key) => !isRemoved(key));
+  const faults = keys.filter(isRemoved).map((key) => `${key} ${removedText}`);
+  if (unknown.length > 0) faults.push(`unknown key ${unknown.join(', ')}`);
+  return faults.join('; ');
 }
 
 /** Public addresses that nobody chose are where the ports are, so that what is printed can be opened. */
@@ -339,6 +346,9 @@ function applyEnvironment(target: Json, environment: Environment): Map<string, s
   };
   walk(target, []);
   const unknown = Object.keys(environment).filter((n) => n.startsWith('QZ_') && !known.has(n));
+  const gone = new Set(removedSettings.map((setting) => environmentName(setting.split('.'))));
+  const removed = unknown.find((name) => gone.has(name));
+  if (removed !== undefined) throw new ConfigError(`Cannot start: ${removed} ${removedText}`);
   if (unknown.length > 0) {
     throw new ConfigError(`Cannot start: unknown environment variable ${unknown.join(', ')}`);
   }

@@ -26,6 +26,8 @@ const toleranceSeconds = 300;
 /** Stripe's package retries what is safe to, with backoff. */
 const networkRetriesMax = 2;
 const retryAfterSeconds = 30;
+/** One attempt of a request; the package retries twice. */
+const attemptMsMax = 8_000;
 /** Currencies that ISO counts without decimals and Stripe with two. */
 const twoDigitsAtStripe: ReadonlySet<string> = new Set(['ISK', 'UGX']);
 
@@ -35,7 +37,6 @@ export interface StripeOptions {
   readonly webhookSecret: string;
   /** `https://api.stripe.com`, or a double of it. */
   readonly apiBase: string;
-  readonly timeoutMs: number;
   /** Stripe's price ids; empty = not sold. */
   readonly prices: Readonly<Record<PaidPlan, Readonly<Record<BillingInterval, string>>>>;
 }
@@ -48,7 +49,7 @@ export async function openStripe(options: StripeOptions, log: Logger): Promise<P
     protocol: isPlain ? 'http' : 'https',
     host: base.hostname,
     port: base.port === '' ? (isPlain ? 80 : 443) : Number(base.port),
-    timeout: options.timeoutMs,
+    timeout: attemptMsMax,
     maxNetworkRetries: networkRetriesMax,
     telemetry: false,
     appInfo: { name: 'Quietzone' },

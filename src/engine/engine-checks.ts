@@ -12,7 +12,7 @@ export function engineChecks(options: {
 }): HealthCheck[] {
   const { isStopping, threads, management, links, webhooks } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
-  const excess = 'changed links do not fit into the link table, see links.arenaBytesMax';
+  const excess = 'changed links do not fit into the link table, delete codes';
   return [
     { name: 'running', problem: () => (isStopping() ? 'the service is stopping' : undefined) },
     ...threads.redirects.checks,

@@ -21,6 +21,8 @@ import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
+/** A stopping thread waits this long for open connections, below systemd's 20 s with what follows. */
+const drainMsMax = 10_000;
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 2_000;
 export const refusalKinds = ['unknown', 'gone', 'throttled', 'method'] as const;
@@ -103,7 +105,7 @@ export class RedirectThreads {
 
   async stop(): Promise<void> {
     this.#openGate();
-    const msMax = this.#options.config.redirect.drainMsMax + drainGraceMs;
+    const msMax = drainMsMax + drainGraceMs;
     await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'drain' }, msMax)));
   }
 
@@ -139,7 +141,7 @@ export class RedirectThreads {
 
   #setup(index: number): RedirectSetup {
     const { config, links, journals } = this.#options;
-    const { segmentBytesMax, backlogBytesMax, syncIntervalMs } = config.scans;
+    const { segmentBytesMax, backlogBytesMax } = config.scans;
     return {
       ...config.redirect,
       thread: index,
@@ -155,7 +157,7 @@ export class RedirectThreads {
       tails: journals.tails.memory,
       segmentBytesMax,
       backlogBytesMax,
-      syncIntervalMs,
+      drainMsMax,
     };
   }
 

@@ -132,7 +132,7 @@ export class ShardThreads {
 
   #setup(shard: number): ShardSetup {
     const { settings, threads, storeFile, journals, visitor } = this.#options;
-    const { windowMs, windowBytesMax, actorsMax, namesPerDayMax, rawRetentionDays } = settings;
+    const { windowMs, windowBytesMax, actorsMax, rawRetentionDays } = settings;
     return {
       shard,
       shards: threads,
@@ -143,7 +143,6 @@ export class ShardThreads {
       windowMs,
       windowBytesMax,
       actorsMax,
-      namesPerDayMax,
       rawRetentionDays,
       deliveredBlock: this.#deliveredBlock,
     };

@@ -32,7 +32,6 @@ export interface RedirectSetup {
   readonly tails: SharedArrayBuffer;
   readonly segmentBytesMax: number;
   readonly backlogBytesMax: number;
-  readonly syncIntervalMs: number;
   readonly drainMsMax: number;
 }
 

@@ -28,6 +28,8 @@ import { ScannerAddresses } from './scanner-address.ts';
 
 const figuresMs = 1_000;
 const drainPollMs = 25;
+/** What a power cut may cost, unless durability is `power`. */
+const syncMs = 200;
 
 const channel = openThreadChannel<RedirectSetup, RedirectMessage, RedirectCommand>();
 const { setup, send } = channel;
@@ -103,7 +105,7 @@ app.listen(setup.host, setup.port, (socket) => {
 const syncTimer = setInterval(() => {
   if (journal.waitingScans > 0) journal.retry();
   journal.sync().catch(() => undefined);
-}, setup.syncIntervalMs);
+}, syncMs);
 const figuresTimer = setInterval(() => send(figures()), figuresMs);
 
 async function drain(): Promise<void> {

@@ -98,11 +98,12 @@ function describe(bytes: Uint8Array, format: ImageFormat): RenderedImage {
   return { bytes, etag: `"${hash}"`, contentType: contentTypes[format] };
 }
 
+/** Drawings that wait; one more is `Failure('overloaded')`. */
+const queueMax = 1_000;
+
 export interface ImagesOptions {
   /** Drawing threads, ≥ 1. */
   readonly threads: number;
-  /** Drawings that wait; one more is `Failure('overloaded')`. */
-  readonly queueMax: number;
   /** Drawn images on disk, in bytes; 0 = none. */
   readonly diskCacheBytesMax: number;
   /** Holds `logos`, and `cache/images`, which a backup leaves out. */
@@ -123,7 +124,7 @@ export interface Images {
 /** Opens the module with its pool. */
 export function openImages(options: ImagesOptions): Images {
   const file = new URL('./render.worker.ts', import.meta.url);
-  const { threads, queueMax } = options;
+  const { threads } = options;
   const pool: ImagePool = createPool<ImageTask, ImageTaskResult>({ file, threads, queueMax });
   const { service, logos, designs } = assembleImages(options, pooledTasks(pool));
   return {
@@ -137,7 +138,7 @@ export function openImages(options: ImagesOptions): Images {
 
 /** Everything but the pool: tests hand in `localTasks`. */
 export function assembleImages(
-  options: Omit<ImagesOptions, 'threads' | 'queueMax'>,
+  options: Omit<ImagesOptions, 'threads'>,
   tasks: ImageTasks,
 ): Pick<Images, 'service' | 'logos' | 'designs'> {
   const { store, clock, dataDir, shortUrlBase, diskCacheBytesMax } = options;

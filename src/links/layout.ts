@@ -42,6 +42,9 @@ export interface LinkTableMemory {
   readonly arena: SharedArrayBuffer;
 }
 
+/** What the service reserves, in bytes: for 64 million codes at the worst moment of growth. */
+export const addressSpace = { slotBytesMax: 2 ** 31, arenaBytesMax: 2 ** 34 } as const;
+
 export interface LinkTableOptions {
   /** Address space reserved for slots, bytes. */
   readonly slotBytesMax: number;

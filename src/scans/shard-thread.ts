@@ -13,7 +13,6 @@ export interface ShardSetup {
   readonly windowMs: number;
   readonly windowBytesMax: number;
   readonly actorsMax: number;
-  readonly namesPerDayMax: number;
   readonly rawRetentionDays: number;
   /** Blocks up to this sequence are done with by those who make deliveries of them. */
   readonly deliveredBlock: number;

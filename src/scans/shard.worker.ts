@@ -8,7 +8,8 @@ import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { JournalTails } from './journal/tails.ts';
 import { Shard } from './shard.ts';
-import type { ShardMessage, ShardCommand, ShardSetup } from './shard-thread.ts';
+import type { ShardCommand, ShardMessage, ShardSetup } from './shard-thread.ts';
+import { namesPerDayMax } from './summaries.ts';
 import { openVisitor } from './visitor/visitor.ts';
 
 /** Between two tries of a commit that the disk refused. */
@@ -22,6 +23,7 @@ const store = openScanStore(setup.storeFile);
 const shard = new Shard({
   ...setup,
   store,
+  namesPerDayMax,
   tails: new JournalTails(setup.tails),
   visitor: openVisitor(setup.visitor),
   clock: systemClock,

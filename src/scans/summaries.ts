@@ -52,6 +52,9 @@ export const firstDayOf = (month: number): number =>
 /** Undefined = nobody asks who scanned, only how often. */
 type MaybeSketch = Sketch | undefined;
 
+/** Cities, and referer hosts, counted by name per code and day; the rest is `other`. */
+export const namesPerDayMax = 100;
+
 export class Summaries {
   readonly #store: ScanStore;
   readonly namesMax: number;

@@ -261,6 +261,6 @@ export async function openStripeDouble(clock: Clock): Promise<{
   onTestFinished(() => stripe.close());
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
-  const options = { secretKey, webhookSecret, apiBase, timeoutMs: 30_000, prices: stripePrices };
+  const options = { secretKey, webhookSecret, apiBase, prices: stripePrices };
   return { stripe, provider: await openStripe(options, log), apiBase, logLines };
 }

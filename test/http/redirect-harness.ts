@@ -69,7 +69,6 @@ const settings = (options: RedirectHarnessOptions) => ({
   durability: options.durability ?? 'process',
   segmentBytesMax: 2 ** 20,
   backlogBytesMax: 2 ** 20,
-  syncIntervalMs: 200,
   drainMsMax: 2_000,
 });
 
