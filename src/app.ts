@@ -1,5 +1,5 @@
 /**
- * The wiring: opens the rooms bottom-up, closes them top-down, and alone knows them all.
+ * The service: opens the modules bottom-up, closes them top-down.
  *
  *   data folder -> stores -> journals recovered -> shards catch up -> links loaded
  *     -> redirect threads listen -> API listens
@@ -7,18 +7,15 @@
  * Redirects come before the API: printed codes must work first. Stopping goes the other way, and ends
  * when every scan that was answered is in the store.
  */
-import { randomFillSync } from 'node:crypto';
-import { createApi } from './api/api.ts';
 import { importedDrafts } from './api/codes/code-bodies.ts';
 import { createMetricsHandler } from './api/metrics.ts';
-import { Billing } from './billing/billing.ts';
+import type { Billing } from './billing/billing.ts';
 import { BillingScheduler } from './billing/billing-scheduler.ts';
-import { openBilling } from './billing/open-billing.ts';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
-import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
+import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
 import type { CodeDraft } from './codes/code-creation.ts';
-import { Codes } from './codes/codes.ts';
+import type { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, threadCounts } from './config.ts';
 import {
@@ -27,48 +24,55 @@ import {
   openDataFolder,
   readSecret,
 } from './engine/data-folder.ts';
-import { ClientAddresses } from './http/client-address.ts';
+import { engineChecks } from './engine/engine-checks.ts';
+import { registerEngineMetrics } from './engine/engine-metrics.ts';
+import { EngineThreads } from './engine/threads.ts';
+import { DashboardFiles } from './http/dashboard-files.ts';
 import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
-import type { Handler } from './http/request.ts';
-import { HttpServer } from './http/server.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
 import { type Images, openImages } from './images/image-service.ts';
 import { addressSpace, createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
-import type { InviteMailer } from './mail/invite-letter.ts';
 import type { Failure } from './model/failure.ts';
-import { createIdSource, type IdSource } from './model/ids.ts';
 import { Signal } from './model/signal.ts';
-import { DashboardFiles } from './http/dashboard-files.ts';
-import { Outbox } from './outbox/outbox.ts';
-import { openScanQueries } from './scans/query/queries.ts';
+import {
+  type Base,
+  imageOptions,
+  type Machine,
+  openApiServer,
+  openBase,
+  openBillingModule,
+  openCampaignModule,
+  openCodeModule,
+  openMailModule,
+  openPaymentProvider,
+  openServer,
+  openWebhookModule,
+  openWorkspaceModule,
+  thisMachine,
+} from './modules.ts';
+import { openScanQueries, type ScanQueries } from './scans/query/queries.ts';
 import { namesPerDayMax } from './scans/summaries.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
-import { type Management, openManagement } from './store/management/management.ts';
-import { openScanStore } from './store/scans/scans.ts';
-import { systemClock } from './system-clock.ts';
+import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import { checkHealth } from './telemetry/health.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import { engineChecks } from './engine/engine-checks.ts';
-import { registerEngineMetrics } from './engine/engine-metrics.ts';
-import { EngineThreads } from './engine/threads.ts';
-import { startWebhooks } from './service/webhook-room.ts';
-import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
+import { Ticker } from './telemetry/ticker.ts';
+import type { Webhooks } from './webhooks/open-webhooks.ts';
+import type { WorkspaceServices } from './workspaces/services.ts';
 import type { Bootstrapped } from './workspaces/workspaces.ts';
 
 /** Start-up waits this long for shards to count what a crash left in the journals. */
 const catchUpMsMax = 5_000;
 const visitorKeyBytes = 16;
 /** New short codes that fit before the link table grows, beyond those that exist. */
-const linksRoom = 10_000;
-/** How often expired events and idempotent answers are swept, and link memory is reclaimed. */
-const sweepMs = 30_000;
+const newLinksExpected = 10_000;
+/** How often expired events and idempotent answers are removed, and link memory is freed. */
+const expireMs = 30_000;
 const stoppingApiMsMax = 3_000;
-
-const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
 
 export interface App {
   /** The ports in use: the configured ones, or those that the system chose for 0. */
@@ -92,44 +96,46 @@ export interface Administration {
   close(): Promise<void>;
 }
 
-export function openAdministration(config: Config): Administration {
-  const folder = openDataFolder(config.dataDir);
-  const { services, close, ...rooms } = openRooms(folder);
-  const codes = new Codes({
-    store: rooms.management,
-    outbox: rooms.outbox,
-    links: 'remote',
-    ids: rooms.ids,
-    clock: systemClock,
-    shortUrlBase: config.shortUrlBase,
-    scansOf: () => 0,
-  });
-  const billing = new Billing({
-    store: rooms.management,
-    outbox: rooms.outbox,
-    ids: rooms.ids,
-    clock: systemClock,
-    log: createLog(config.log.level, process.stderr),
-    plans: services.workspaces,
-    prices: config.billing.prices,
-    currency: config.billing.currency,
-    publicUrl: config.api.publicUrl,
-    provider: undefined,
-  });
-  const draftOf = importedDrafts(config.shortUrlBase);
-  return { services, codes, draftOf, billing, close };
+export function openAdministration(config: Config, machine: Machine = thisMachine): Administration {
+  const log = createLog(config.log.level, process.stderr);
+  const base = openBase(config, openDataFolder(config.dataDir), log, machine);
+  const workspaces = openWorkspaceModule(base);
+  return {
+    services: workspaces,
+    codes: openCodeModule(base, { links: 'remote', scansOf: () => 0 }),
+    draftOf: importedDrafts(config.shortUrlBase),
+    billing: openBillingModule(base, { workspaces, provider: undefined }),
+    async close() {
+      await workspaces.close();
+      await base.management.close();
+    },
+  };
 }
 
 /** @throws DataFolderError, ListenError with a text for the operator */
-export async function openApp(config: Config, log: Logger): Promise<App> {
+export async function openApp(
+  config: Config,
+  log: Logger,
+  machine: Machine = thisMachine,
+): Promise<App> {
   const folder = openDataFolder(config.dataDir);
-  const release = await lockDataFolder(folder);
-  const closers: Closers = [release];
+  const closers: Closers = [await lockDataFolder(folder)];
   const close = async (): Promise<void> => {
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
   try {
-    return await assemble(config, log, folder, closers, close);
+    // Before the first start makes an owner and a key, which are shown once, when all listens.
+    await assertPortFree(config.redirect.host, config.redirect.port);
+    await assertPortFree(config.api.host, config.api.port);
+    assertTlsFiles(config.redirect);
+    const base = openBase(config, folder, log, machine);
+    closers.push(() => base.management.close());
+    const workspaces = openWorkspaceModule(base);
+    closers.push(() => workspaces.close());
+    const bootstrapped = await workspaces.workspaces.bootstrap(config.bootstrap);
+    const engine = await openEngine(base, closers);
+    const apiPort = await openManagement(base, workspaces, engine, closers);
+    return { apiPort, redirectPort: engine.threads.redirects.port, bootstrapped, close };
   } catch (error) {
     await close();
     throw error;
@@ -138,49 +144,46 @@ export async function openApp(config: Config, log: Logger): Promise<App> {
 
 type Closers = Array<() => Promise<void> | void>;
 
+interface Engine {
+  readonly scans: ScanStore;
+  readonly queries: ScanQueries;
+  readonly links: LinkWriter;
+  readonly codes: Codes;
+  readonly images: Images;
+  readonly threads: EngineThreads;
+}
+
 /** All that counts and redirects: running when this resolves. */
-async function openEngine(config: Config, log: Logger, folder: DataFolder, closers: Closers) {
-  // Before the first start makes an owner and a key, which are told once, when all listens.
-  await assertPortFree(config.redirect.host, config.redirect.port);
-  await assertPortFree(config.api.host, config.api.port);
-  assertTlsFiles(config.redirect);
-  const rooms = openRooms(folder);
-  closers.push(rooms.close);
-  const { management, outbox, ids, services } = rooms;
+async function openEngine(base: Base, closers: Closers): Promise<Engine> {
+  const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
-  const bootstrapped = await services.workspaces.bootstrap(config.bootstrap);
   const memory = createLinkTableMemory({
     ...addressSpace,
     readersMax: threadCounts(config).redirect,
-    linksExpected: management.last('code') + linksRoom,
+    linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory);
   const queries = openScanQueries(scans, {
     namesPerDayMax,
     codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
   });
-  const codes = new Codes({
-    store: management,
-    outbox,
+  const codes = openCodeModule(base, {
     links,
-    ids,
-    clock: systemClock,
-    shortUrlBase: config.shortUrlBase,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
     designs: { accept: (...design) => images.designs.accept(...design) },
-    search: { bytesMax: config.codes.searchBytesMax },
   });
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
+  const visitor = openVisitor(config, log, folder);
   const threads = new EngineThreads({
     config,
-    clock: systemClock,
+    clock,
     log,
     folder,
     store: scans,
     links: memory,
-    visitor: openVisitor(config, log, folder),
+    visitor,
   });
   closers.push(() => threads.stop());
   // All threads boot while this one fills the link table.
@@ -193,11 +196,9 @@ async function openEngine(config: Config, log: Logger, folder: DataFolder, close
   codes.links.loadLimited();
   refresher.start();
   await openRedirects();
-  const images = openImageServices(config, folder, management, closers);
-  const committed = [management.environment.committed, threads.shards.committed];
-  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
-  const running = { scans, links, queries, codes, threads, images, imageCache, committed };
-  return { ...rooms, ...running, bootstrapped, deliveryFile: folder.deliveryFile };
+  const images = openImages(imageOptions(base));
+  closers.push(() => images.close());
+  return { scans, queries, links, codes, images, threads };
 }
 
 /** What tells scanners apart, and where they are. */
@@ -207,148 +208,134 @@ function openVisitor(config: Config, log: Logger, folder: DataFolder) {
   return { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
 }
 
-function openImageServices(
-  config: Config,
-  folder: DataFolder,
-  store: Management,
+/** Everything above the engine, up to the API. @returns the API's port */
+async function openManagement(
+  base: Base,
+  workspaces: WorkspaceServices,
+  engine: Engine,
   closers: Closers,
-): Images {
-  const images = openImages({
-    ...config.images,
-    shortUrlBase: config.shortUrlBase,
-    threads: threadCounts(config).pool,
-    store,
-    clock: systemClock,
-    dataDir: folder.path,
-  });
-  closers.push(() => images.close());
-  return images;
-}
-
-async function assemble(
-  config: Config,
-  log: Logger,
-  folder: DataFolder,
-  closers: Closers,
-  close: () => Promise<void>,
-): Promise<App> {
-  const engine = await openEngine(config, log, folder, closers);
-  const { bootstrapped, outbox, ids, services, links, queries, codes, threads, images } = engine;
+): Promise<number> {
+  const { config, log, management } = base;
+  const { codes, queries, images, threads } = engine;
   const metrics = new Metrics((metric, err) =>
     log.error({ metric, err }, 'cannot collect a metric'),
   );
-  const webhooks = startWebhooks({ ...engine, config, log, metrics });
+  const webhooks = startWebhooks(base, workspaces, engine, metrics);
   closers.push(() => webhooks.close());
-  registerEngineMetrics(metrics, { ...engine, webhooks });
-  registerImageMetrics(metrics, engine);
-  const billing = await openRunningBilling(config, log, engine, closers);
-  const { campaigns, retention } = openSchedules(engine, log, closers);
+  registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
+  const committed = [management.environment.committed, threads.shards.committed];
+  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
+  registerImageMetrics(metrics, { images, imageCache });
+  const provider = await openPaymentProvider(base);
+  const billing = openBillingModule(base, { workspaces, provider });
+  const billingScheduler = await BillingScheduler.open(billing, log);
+  closers.push(() => billingScheduler.close());
+  const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
+  const retention = startSchedules(base, engine, campaigns, closers);
+  const mail = await openMailModule(base);
+  closers.push(() => mail?.close());
   const dashboard = DashboardFiles.open(log);
   closers.push(() => dashboard.close());
-  let isStopping = false;
-  const watched = { ...engine, webhooks, links: codes.links };
-  const checks = engineChecks({ ...watched, isStopping: () => isStopping });
+  if (config.metrics.port > 0) {
+    const server = await openServer(base, config.metrics, createMetricsHandler(metrics));
+    closers.push(() => server.close());
+  }
   const stopping = new Signal();
-  const api = createApi({
-    config,
-    clock: systemClock,
-    ids,
-    log,
+  let isStopping = false;
+  const watched = { threads, management, webhooks, links: codes.links };
+  const checks = engineChecks({ ...watched, isStopping: () => isStopping });
+  const server = await openApiServer(base, {
     codes,
     campaigns,
     webhooks,
-    workspaces: services,
-    outbox,
+    workspaces,
     billing,
-    mail: await openMail(config, log, closers),
+    mail: mail?.invites,
     scans: queries,
-    committed: engine.committed,
+    committed,
     stopping,
     images: images.service,
-    imageCache: engine.imageCache,
+    imageCache,
     designs: images.designs,
     logos: images.logos,
     health: () => checkHealth(checks),
     metrics,
     dashboard,
   });
-  const server = await openServers(config, log, { ids, api, metrics }, closers);
-  const sweeper = setInterval(() => {
-    links.reclaim();
-    codes.links.publishPending();
-    retention.tick();
-    const sweeps = [
-      outbox.expire(webhooks.deliveredEvent),
-      services.expire(),
-      codes.bulk.expire(),
-      campaigns.conversions.expire(),
-    ];
-    Promise.all(sweeps).catch((err: unknown) => log.error({ err }, 'cannot sweep what expired'));
-  }, sweepMs);
-  closers.push(() => {
+  closers.push(() => server.drain(stoppingApiMsMax));
+  const expiry = openExpiry(base, engine, { workspaces, webhooks, campaigns, retention });
+  expiry.start();
+  closers.push(async () => {
     isStopping = true;
     stopping.fire();
-    clearInterval(sweeper);
-    // Attempts end beside the requests of the API; the room's own closer waits for them.
+    // Attempts end beside the requests of the API; the module's own closer waits for them.
     void webhooks.stop();
+    await expiry.close();
   });
-  return { apiPort: server.port, redirectPort: threads.redirects.port, bootstrapped, close };
+  return server.port;
 }
 
-/** The API's listener, and that of metrics where they have their own. @returns the API's */
-async function openServers(
-  config: Config,
-  log: Logger,
-  { ids, api, metrics }: { ids: IdSource; api: Handler; metrics: Metrics },
-  closers: Closers,
-): Promise<HttpServer> {
-  const listen = (address: { host: string; port: number }, handler: Handler) =>
-    HttpServer.open({
-      ...config.api,
-      ...address,
-      addresses: new ClientAddresses(config.trustedProxies),
-      newRequestId: () => ids.newId('req'),
-      handler,
-      onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed by a defect'),
-    });
-  if (config.metrics.port > 0) {
-    const server = await listen(config.metrics, createMetricsHandler(metrics));
-    closers.push(() => server.close());
-  }
-  const server = await listen(config.api, api);
-  closers.push(() => server.drain(stoppingApiMsMax));
-  return server;
+interface Expiring {
+  readonly workspaces: WorkspaceServices;
+  readonly webhooks: Webhooks;
+  readonly campaigns: CampaignServices;
+  readonly retention: CodeRetention;
 }
 
-/**
- * Undefined where no mail server is configured: then its package is not loaded either (100 ms of a start).
- * What waits is dropped when the service stops.
- */
-async function openMail(
-  config: Config,
-  log: Logger,
-  closers: Closers,
-): Promise<InviteMailer | undefined> {
-  if (config.mail.host === '') return undefined;
-  const { InviteMailer } = await import('./mail/invite-letter.ts');
-  const { Mailer } = await import('./mail/mailer.ts');
-  const mailer = new Mailer(config.mail, log);
-  closers.push(() => mailer.close());
-  return new InviteMailer(mailer);
+/** Removes what is over, and frees the memory of links. */
+function openExpiry(
+  { outbox, log }: Base,
+  { links, codes }: Engine,
+  { workspaces, webhooks, campaigns, retention }: Expiring,
+): Ticker {
+  return new Ticker({
+    everyMs: expireMs,
+    log,
+    failed: 'expiry failed, retrying',
+    resumed: 'expiry resumed',
+    run: async () => {
+      links.reclaim();
+      codes.links.publishPending();
+      retention.tick();
+      await Promise.all([
+        outbox.expire(webhooks.deliveredEvent),
+        workspaces.expire(),
+        codes.bulk.expire(),
+        campaigns.conversions.expire(),
+      ]);
+    },
+  });
+}
+
+function startWebhooks(
+  base: Base,
+  { cipher }: WorkspaceServices,
+  { scans, codes, threads }: Engine,
+  metrics: Metrics,
+): Webhooks {
+  const webhooks = openWebhookModule(base, {
+    cipher,
+    metrics,
+    scanned: {
+      store: scans,
+      codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
+      committed: threads.shards.committed,
+      onDelivered: (block) => threads.shards.releaseBlocks(block),
+    },
+  });
+  webhooks.start();
+  return webhooks;
 }
 
 /** What falls due by the clock: the end of campaigns, and of deleted codes. */
-function openSchedules(
-  engine: Awaited<ReturnType<typeof openEngine>>,
-  log: Logger,
+function startSchedules(
+  { management, clock, log }: Base,
+  { codes, threads }: Engine,
+  { campaigns }: CampaignServices,
   closers: Closers,
-): { campaigns: CampaignServices; retention: CodeRetention } {
-  const { management, codes, threads, queries } = engine;
-  const clock = systemClock;
-  const scans = queries.analytics;
-  const campaigns = openCampaigns({ ...engine, store: management, scans, clock });
+): CodeRetention {
   const counting = threads.journals.counting();
-  const scheduler = new CampaignScheduler({ campaigns: campaigns.campaigns, counting, clock, log });
+  const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
   closers.push(() => scheduler.close());
   scheduler.start();
   const retention = new CodeRetention({
@@ -361,37 +348,5 @@ function openSchedules(
   threads.shards.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
   closers.push(() => retention.close());
   retention.tick();
-  return { campaigns, retention };
-}
-
-/** Billing with its provider and its timer. */
-async function openRunningBilling(
-  config: Config,
-  log: Logger,
-  { management, outbox, ids, services }: ReturnType<typeof openRooms>,
-  closers: Closers,
-): Promise<Billing> {
-  const parts = { store: management, outbox, ids, clock: systemClock, log };
-  const billing = await openBilling(config, { ...parts, plans: services.workspaces });
-  const timer = await BillingScheduler.open(billing, log);
-  closers.push(() => timer.close());
-  return billing;
-}
-
-function openRooms(folder: DataFolder) {
-  const management = openManagement(folder.managementFile);
-  const ids = createIdSource(systemClock, randomBytes);
-  const outbox = new Outbox(management, ids, systemClock);
-  const services = openWorkspaceServices({
-    store: management,
-    ids,
-    clock: systemClock,
-    randomBytes,
-    dataDir: folder.path,
-  });
-  const close = async (): Promise<void> => {
-    await services.close();
-    await management.close();
-  };
-  return { management, outbox, ids, services, close };
+  return retention;
 }

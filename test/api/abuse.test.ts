@@ -9,19 +9,19 @@ import { Failure } from '../../src/model/failure.ts';
 import { Client, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { leastMilliseconds } from '../support/least-milliseconds.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { soon } from '../support/soon.ts';
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestApi();
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const target = '"target":"https://example.com/"';
@@ -189,7 +189,7 @@ describe('parseJson', () => {
 describe('too much at once', () => {
   test('above inFlightMax: 503 overloaded with Retry-After and every header, then serving again', async () => {
     const held: Array<() => void> = [];
-    const own = await startService({
+    const own = await startTestApi({
       environment: { QZ_API_IN_FLIGHT_MAX: '1' },
       images: {
         render: async () => {
@@ -210,17 +210,17 @@ describe('too much at once', () => {
     expect((await drawing).status).toBe(200);
     expect((await other.call('GET', '/v1/qr-codes')).status).toBe(200);
     await other.close();
-    await own.stop();
+    await own.close();
   });
 
   test('a body that drips is 408 after bodyTimeoutMs, whatever drips', async () => {
-    const own = await startService({ environment: { QZ_API_BODY_TIMEOUT_MS: '120' } });
+    const own = await startTestApi({ environment: { QZ_API_BODY_TIMEOUT_MS: '120' } });
     const head =
       `POST /v1/qr-codes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.apiKey}\r\n` +
       'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n';
     const answer = await sendRaw(own.port, [head, ...Array<string>(50).fill('{')]);
     expect([answer.statuses, answer.closed]).toEqual([[408], true]);
     expect(answer.text).toContain('"code":"request_timeout"');
-    await own.stop();
+    await own.close();
   });
 });

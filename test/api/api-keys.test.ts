@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startService({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const works = async (key: string): Promise<number> =>

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { Client, type Answer } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { soon } from '../support/soon.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 const path = '/v1/qr-codes/bulk';
 const target = 'https://example.com/';
@@ -21,14 +21,14 @@ const ndjson = { 'content-type': 'application/x-ndjson' };
 const csv = { 'content-type': 'text/csv' };
 
 beforeAll(async () => {
-  service = await startService({ clock });
+  service = await startTestApi({ clock });
   const limits = { perMinute: 1_000_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 interface Line {
@@ -116,7 +116,7 @@ describe('what comes in', () => {
       [['', 'wrong_type']],
     ]);
     expect(results[2]?.error?.code).toBe('slug_taken');
-    expect(service.links.get('BULK-ONE')?.target).toBe(`${target}list`);
+    expect(service.links.live.get('BULK-ONE')?.target).toBe(`${target}list`);
     const events = await client.call('GET', '/v1/events?limit=2');
     expect(events.items.map(({ event }) => event)).toEqual(['qr.created', 'qr.created']);
   });

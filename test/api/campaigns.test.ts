@@ -3,14 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startService({ clock });
+  service = await startTestApi({ clock });
   await service.workspaces.workspaces.setPlan(1, 'enterprise', {
     perMinute: 1_000_000,
     perDay: undefined,
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const dayText = (fromToday: number): string =>

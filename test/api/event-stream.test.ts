@@ -9,7 +9,7 @@ import { EngineHarness } from '../scans/engine-harness.ts';
 import { Browser } from '../support/browser.ts';
 import { Client, word } from '../support/client.ts';
 import { collectGarbage } from '../support/garbage.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 interface Message {
   readonly id: string;
@@ -68,7 +68,7 @@ class Listener {
 
 const names = new Map<number, string>();
 let rig: EngineHarness;
-let service: Service;
+let service: TestApp;
 let client: Client;
 let code: { id: string; no: number };
 
@@ -82,7 +82,7 @@ beforeAll(async () => {
   });
   rig.nowMs = Date.now();
   rig.startShards(1);
-  service = await startService({ scans: rig.queries });
+  service = await startTestApi({ scans: rig.queries });
   const limits = { perMinute: 100_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
@@ -90,7 +90,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
   await rig.close();
 });
 

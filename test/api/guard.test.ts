@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
 import { Client, type Answer, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 const target = 'https://example.com/';
 
 beforeAll(async () => {
-  service = await startService({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 /** A client address of its own: the bucket of requests without a key is per address. */
@@ -144,7 +144,7 @@ describe('quota', () => {
 
   test('Free: 20 a minute, then 429 with Retry-After; after exactly that long not refused', async () => {
     const clock = new SteppingClock();
-    const own = await startService({ plan: 'free', clock });
+    const own = await startTestApi({ plan: 'free', clock });
     const free = new Client(own.url, own.apiKey);
     for (let index = 0; index < 20; index += 1) {
       const answer = await free.call('GET', '/v1/qr-codes');
@@ -162,7 +162,7 @@ describe('quota', () => {
     clock.nowMs += 50_000;
     expect((await free.call('GET', '/v1/qr-codes')).status).toBe(200);
     await free.close();
-    await own.stop();
+    await own.close();
   });
 });
 

@@ -8,9 +8,9 @@ import { systemClock } from '../../src/system-clock.ts';
 import { readPng } from '../images/read-image.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import { sendRaw } from '../support/raw-http.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 const images = new ImageService({
@@ -21,12 +21,12 @@ const images = new ImageService({
 const drawnSoFar = (): number => images.stats().drawn;
 
 beforeAll(async () => {
-  service = await startService({ images });
+  service = await startTestApi({ images });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 async function make(): Promise<Json> {

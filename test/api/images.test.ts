@@ -6,21 +6,21 @@ import { roundLogo, roundLogoUrl } from '../images/sample-designs.ts';
 import { readPng, scanBoth } from '../images/read-image.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const target = 'https://example.com/menu';
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
   const environment = { QZ_IMAGES_DISK_CACHE_BYTES_MAX: '0' };
-  service = await startService({ clock, images: 'drawn', environment });
+  service = await startTestApi({ clock, images: 'drawn', environment });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 async function make(design?: object, more: object = {}): Promise<Json> {

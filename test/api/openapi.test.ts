@@ -5,15 +5,17 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 let document: Json;
 let ajv: Ajv2020;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestApi({
+    clock: new OffsetClock(),
     environment: {
       QZ_TRUSTED_PROXIES: '127.0.0.1',
       // Nobody listens at the endpoint's address: what is sent there fails at once.
@@ -30,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 function shapeOf(path: string, method: string, answer: Answer): ValidateFunction {

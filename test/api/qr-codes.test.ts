@@ -3,18 +3,18 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Client, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startTestApi();
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const isoPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -36,7 +36,7 @@ describe('POST /v1/qr-codes', () => {
   test('the link table knows the code before the answer', async () => {
     const answer = await client.call('POST', '/v1/qr-codes', { body: { target } });
     const code = word(answer.json.shortUrl).split('/').at(-1) ?? '';
-    expect(service.links.get(code)).toMatchObject({ target, state: 'live' });
+    expect(service.links.live.get(code)).toMatchObject({ target, state: 'live' });
   });
 
   test('keeps every optional field', async () => {
@@ -193,7 +193,7 @@ describe('PATCH and PUT /v1/qr-codes/:id', () => {
     expect(json.metadata).toEqual({ b: 2, c: 3 });
     expect(json.updatedAt).toMatch(isoPattern);
     const code = word(made.shortUrl).split('/').at(-1) ?? '';
-    expect(service.links.get(code)?.target).toBe(fresh);
+    expect(service.links.live.get(code)?.target).toBe(fresh);
   });
 
   test('PATCH takes application/merge-patch+json', async () => {
@@ -255,7 +255,7 @@ describe('DELETE /v1/qr-codes/:id', () => {
     const { status, json } = await client.call('DELETE', path);
     expect([status, json]).toEqual([200, { deleted: true, id: made.id }]);
     const code = word(made.shortUrl).split('/').at(-1) ?? '';
-    expect(service.links.get(code)?.state).toBe('gone');
+    expect(service.links.gone.has(code)).toBe(true);
     expect((await client.call('DELETE', path)).status).toBe(404);
     expect((await client.call('GET', path)).status).toBe(404);
     expect((await client.call('PATCH', path, { body: { name: 'x' } })).status).toBe(404);
@@ -265,8 +265,8 @@ describe('DELETE /v1/qr-codes/:id', () => {
 
 describe('GET /v1/qr-codes', () => {
   test('pages, cursors, filters and totals agree', async () => {
-    const day = new Date().toISOString().slice(0, 10);
-    const own = await startService();
+    const own = await startTestApi();
+    const day = new Date(own.clock.now()).toISOString().slice(0, 10);
     const other = new Client(own.url, own.apiKey);
     for (let index = 0; index < 25; index += 1) {
       const tags = index % 5 === 0 ? ['five'] : [];
@@ -291,7 +291,7 @@ describe('GET /v1/qr-codes', () => {
     const days = await other.call('GET', `/v1/qr-codes?from=${day}&to=2099-12-31`);
     expect(days.json.total).toBe(25);
     await other.close();
-    await own.stop();
+    await own.close();
   });
 
   test.each([

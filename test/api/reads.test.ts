@@ -7,16 +7,16 @@ import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
 import { Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 let id: string;
 let no: number;
 
 beforeAll(async () => {
-  service = await startService({ clock });
+  service = await startTestApi({ clock });
   client = new Client(service.url, service.apiKey);
   const body = { target: 'https://example.com/' };
   id = word((await client.call('POST', '/v1/qr-codes', { body })).json.id);
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const today = (): number => dayOf(clock.now());
@@ -98,7 +98,7 @@ describe('events', () => {
   });
 
   test('both places merge newest first; pages neither repeat nor skip', async () => {
-    const own = await startService();
+    const own = await startTestApi();
     const other = new Client(own.url, own.apiKey);
     const scans: EventEnvelope[] = [];
     for (let index = 0; index < 12; index += 1) {
@@ -130,7 +130,7 @@ describe('events', () => {
     const created = await other.call('GET', '/v1/events?type=qr.created&limit=5');
     expect(created.items.map((event) => word(event.event))).toEqual(Array(5).fill('qr.created'));
     await other.close();
-    await own.stop();
+    await own.close();
   });
 
   test('qr.created names a real user and the short URL', async () => {

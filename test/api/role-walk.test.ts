@@ -7,7 +7,7 @@ import { operationAccess, type Access } from '../../src/api/roles.ts';
 import { roleAtLeast, roles, type Role } from '../../src/model/workspace.ts';
 import { roundLogo } from '../images/sample-designs.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 interface Operation {
   readonly id: string;
@@ -16,14 +16,14 @@ interface Operation {
   readonly access: Access;
 }
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 let operations: Operation[];
 const target = 'https://example.com/';
 const logoData = `data:image/svg+xml;base64,${Buffer.from(roundLogo).toString('base64')}`;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestApi({
     environment: {
       QZ_TRUSTED_PROXIES: '127.0.0.1',
       // Nobody listens at the endpoint's address: what is sent there fails at once.
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 function describeOne(path: string, method: string, operation: Json): Operation {

@@ -2,25 +2,25 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Browser } from '../support/browser.ts';
 import { word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 /** A password's hash takes a third of a second of a core: on a busy machine ten. */
 vi.setConfig({ testTimeout: 240_000 });
 
-let service: Service;
+let service: TestApp;
 let browser: Browser;
 const email = 'owner@localhost.localdomain';
 const password = 'correct horse';
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestApi({
     environment: { QZ_TRUSTED_PROXIES: '127.0.0.1', QZ_BOOTSTRAP_PASSWORD: password },
   });
   browser = new Browser(service);
 });
 afterAll(async () => {
   await browser.close();
-  await service.stop();
+  await service.close();
 });
 
 describe('signing in', () => {

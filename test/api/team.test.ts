@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { soon } from '../support/soon.ts';
 
 const clock = new OffsetClock();
 const password = 'a good password';
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startService({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  service = await startTestApi({ clock, environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 let strangers = 0;
@@ -195,7 +195,7 @@ describe('members', () => {
 describe('mail', () => {
   test('carries the link in text and HTML, which the answer does not', async () => {
     const mailServer = await startMailServer();
-    const mailing = await startService({ environment: mailServer.environment });
+    const mailing = await startTestApi({ environment: mailServer.environment });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'zoë@example.com', role: 'viewer' };
     const made = await caller.call('POST', '/v1/team/invites', { body });
@@ -208,14 +208,14 @@ describe('mail', () => {
     const joined = await caller.call('POST', '/v1/team/invites/accept', { body: accepted });
     expect(joined.status).toBe(200);
     await caller.close();
-    await mailing.stop();
+    await mailing.close();
     await mailServer.close();
   });
 
   test('that cannot be sent is tried again, given up, and the next invite shows its link', async () => {
     const mailServer = await startMailServer();
     await mailServer.close();
-    const mailing = await startService({ environment: mailServer.environment });
+    const mailing = await startTestApi({ environment: mailServer.environment });
     const caller = new Client(mailing.url, mailing.apiKey);
     const body = { email: 'lost@example.com', role: 'viewer' };
     const send = async () => await caller.call('POST', '/v1/team/invites', { body });
@@ -225,6 +225,6 @@ describe('mail', () => {
     expect((await send()).status).toBe(409);
     expect(mailing.logLines.join('')).not.toContain('lost@example.com');
     await caller.close();
-    await mailing.stop();
+    await mailing.close();
   });
 });

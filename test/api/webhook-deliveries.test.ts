@@ -2,17 +2,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
-import { startService, type Service } from '../support/service.ts';
+import { OffsetClock } from '../support/offset-clock.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const broken = { kind: 'answer', status: 500, body: 'broken' } as const;
 const waitMsMax = 30_000;
 
-let service: Service;
+let service: TestApp;
 let client: Client;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestApi({
+    clock: new OffsetClock(),
     environment: {
       QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
       QZ_WEBHOOKS_RETRY_DELAYS_MS: '1,1',
@@ -35,7 +37,7 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
 });
 
 const endpoint = async (more: object = {}): Promise<Json> =>

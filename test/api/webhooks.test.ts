@@ -8,15 +8,15 @@ import { endpointsMax } from '../../src/webhooks/endpoints/endpoints.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
 import { OffsetClock } from '../support/offset-clock.ts';
 import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();
-let service: Service;
+let service: TestApp;
 let client: Client;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  service = await startService({
+  service = await startTestApi({
     clock,
     environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' },
   });
@@ -30,7 +30,7 @@ beforeAll(async () => {
 beforeEach(() => receiver.behave(healthy));
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
   await receiver.close();
 });
 

@@ -8,7 +8,7 @@ import type { Clock } from '../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
 import { Client, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const iPhone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
@@ -20,7 +20,7 @@ const today = dayOf(noonMs);
 const names = new Map<number, string>();
 
 let rig: EngineHarness;
-let service: Service;
+let service: TestApp;
 let client: Client;
 let first: { id: string; no: number };
 let second: { id: string; no: number };
@@ -35,7 +35,7 @@ beforeAll(async () => {
   });
   rig.nowMs = noonMs;
   rig.startShards(1);
-  service = await startService({ scans: rig.queries, clock });
+  service = await startTestApi({ scans: rig.queries, clock });
   client = new Client(service.url, service.apiKey);
   first = await create('https://example.com/first');
   second = await create('https://example.com/second');
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
   await rig.close();
 });
 

@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 import { openStripeDouble, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
 
 class SteppingClock {
@@ -16,17 +16,17 @@ class SteppingClock {
 }
 
 let clock: SteppingClock;
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 async function open(environment: Readonly<Record<string, string>> = {}): Promise<void> {
-  service = await startService({ plan: 'free', clock, environment });
+  service = await startTestApi({ plan: 'free', clock, environment });
   client = new Client(`${service.url}/v1/billing`, service.apiKey);
 }
 
 async function close(): Promise<void> {
   await client.close();
-  await service.stop();
+  await service.close();
 }
 
 beforeEach(async () => {

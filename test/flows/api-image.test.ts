@@ -9,10 +9,10 @@ import { systemClock } from '../../src/system-clock.ts';
 import { createPool } from '../../src/workers/pool.ts';
 import { scanPng } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
-import { startService, type Service } from '../support/service.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 let work: ReturnType<typeof createPool<ImageTask, ImageTaskResult>>;
-let service: Service;
+let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
@@ -21,12 +21,12 @@ beforeAll(async () => {
   const disk = new DiskCache('', 0, systemClock);
   const logoOf = (): never => unexpectedLogo();
   const images = new ImageService({ tasks: pooledTasks(work), disk, logoOf });
-  service = await startService({ images });
+  service = await startTestApi({ images });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
   await client.close();
-  await service.stop();
+  await service.close();
   await work.close();
 });
 

@@ -2,28 +2,24 @@
  * A management walk over a restart: what was answered before is there after, and what was counted is
  * still counted.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Client, word } from '../support/client.ts';
-import { startService } from '../support/service.ts';
+import { startTestApi } from '../support/test-app.ts';
 
 test('keys, codes, kept answers and the minute’s count survive a restart', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-test-'));
   // Well inside one minute, so that the window is the same before and after.
   const nowMs = Date.UTC(2026, 2, 1, 12, 0, 10);
   const clock = { now: () => nowMs, monotonicMs: () => performance.now() };
-  const first = await startService({ dataDir, clock, plan: 'free' });
+  const first = await startTestApi({ clock, plan: 'free' });
   const before = new Client(first.url, first.apiKey);
   const headers = { 'idempotency-key': 'k1' };
   const body = { target: 'https://example.com/' };
   const made = await before.call('POST', '/v1/qr-codes', { body, headers });
   const remaining = Number(made.headers['x-ratelimit-remaining']);
   await before.close();
-  await first.stop();
 
-  const second = await startService({ dataDir, clock, plan: 'free' });
+  const second = await first.restart();
+  await second.listen();
   const after = new Client(second.url, first.apiKey);
   const again = await after.call('POST', '/v1/qr-codes', { body, headers });
   expect(again.text).toBe(made.text);
@@ -34,6 +30,4 @@ test('keys, codes, kept answers and the minute’s count survive a restart', asy
   const events = await after.call('GET', '/v1/events');
   expect(events.items.map((event) => word(event.event))).toEqual(['qr.created']);
   await after.close();
-  await second.stop();
-  await rm(dataDir, { recursive: true });
 });

@@ -1,13 +1,13 @@
 /** What a browser does with sessions: keeps the cookie, sends the CSRF token. */
 import { type Answer, type CallOptions, Client, word } from './client.ts';
-import type { Service } from './service.ts';
+import type { TestApp } from './test-app.ts';
 
 export class Browser {
   readonly #client: Client;
   cookie = '';
   csrfToken = '';
 
-  constructor(service: Service) {
+  constructor(service: TestApp) {
     this.#client = new Client(service.url);
   }
 

@@ -44,7 +44,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'system-clock.ts',
   ],
   engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts'],
-  service: ['*'],
+  'modules.ts': ['*'],
   'app.ts': ['*'],
   cli: [
     'app.ts',
@@ -64,6 +64,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** The top: only the process entry runs commands, and nothing runs the entry. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   cli: ['main.ts'],
+  'modules.ts': ['app.ts'],
   'app.ts': ['cli', 'main.ts'],
   'main.ts': [],
 };

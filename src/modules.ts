@@ -1,0 +1,212 @@
+/**
+ * The modules over one data folder: one function opens each from what stands below it. The service opens all
+ * of them (app.ts), a command beside it the first few, and a test those that it is about, with clocks and
+ * randomness of its own.
+ *
+ *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
+ */
+import { randomFillSync, randomInt } from 'node:crypto';
+import { createApi } from './api/api.ts';
+import type { ApiServices } from './api/services.ts';
+import { Billing } from './billing/billing.ts';
+import type { PaymentProvider } from './billing/provider.ts';
+import { openStripe } from './billing/stripe-provider.ts';
+import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
+import type { CampaignServicesOptions } from './campaigns/open-campaigns.ts';
+import { Codes, type CodesOptions } from './codes/codes.ts';
+import { type Config, threadCounts } from './config.ts';
+import type { DataFolder } from './engine/data-folder.ts';
+import { ClientAddresses } from './http/client-address.ts';
+import type { Handler } from './http/request.ts';
+import { HttpServer } from './http/server.ts';
+import type { ImagesOptions } from './images/image-service.ts';
+import type { InviteMailer } from './mail/invite-letter.ts';
+import type { Clock, SteadyClock } from './model/clock.ts';
+import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
+import { Outbox } from './outbox/outbox.ts';
+import { type Management, openManagement } from './store/management/management.ts';
+import { systemClock, systemSteadyClock } from './system-clock.ts';
+import type { Logger } from './telemetry/log.ts';
+import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
+import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
+
+const uint32Count = 2 ** 32;
+
+/** What the modules take from the machine; a test hands in its own. */
+export interface Machine {
+  readonly clock: Clock;
+  readonly steady: SteadyClock;
+  readonly randomBytes: RandomBytes;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  /** Binary logarithm of the cost of a password hash; absent = what is safe today. */
+  readonly passwordCostLog2?: number;
+}
+
+export const thisMachine: Machine = {
+  clock: systemClock,
+  steady: systemSteadyClock,
+  randomBytes: (bytes) => randomFillSync(bytes),
+  random: () => randomInt(uint32Count) / uint32Count,
+};
+
+/** What every module stands on. */
+export interface Base extends Machine {
+  readonly config: Config;
+  readonly folder: DataFolder;
+  readonly log: Logger;
+  readonly management: Management;
+  readonly ids: IdSource;
+  readonly outbox: Outbox;
+}
+
+/** Opens the management store; the caller closes it, after every module over it. */
+export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {
+  const { clock, randomBytes } = machine;
+  const management = openManagement(folder.managementFile);
+  const ids = createIdSource(clock, randomBytes);
+  const outbox = new Outbox(management, ids, clock);
+  return { ...machine, config, folder, log, management, ids, outbox };
+}
+
+export function openWorkspaceModule(base: Base): WorkspaceServices {
+  return openWorkspaceServices({ ...base, store: base.management, dataDir: base.folder.path });
+}
+
+export function openCodeModule(
+  base: Base,
+  given: Pick<CodesOptions, 'links' | 'scansOf' | 'designs'>,
+): Codes {
+  const { config, management: store, outbox, ids, clock } = base;
+  return new Codes({
+    store,
+    outbox,
+    ids,
+    clock,
+    shortUrlBase: config.shortUrlBase,
+    search: { bytesMax: config.codes.searchBytesMax },
+    ...given,
+  });
+}
+
+export function openCampaignModule(
+  { management: store, outbox, ids, clock }: Base,
+  given: Pick<CampaignServicesOptions, 'codes' | 'scans'>,
+): CampaignServices {
+  return openCampaigns({ store, outbox, ids, clock, ...given });
+}
+
+/** With the payment provider that is configured; undefined = people settle by hand (`manual`). */
+export async function openPaymentProvider({
+  config,
+  log,
+}: Base): Promise<PaymentProvider | undefined> {
+  const { provider, stripe } = config.billing;
+  return provider === 'stripe' ? await openStripe(stripe, log) : undefined;
+}
+
+export function openBillingModule(
+  { config, management: store, outbox, ids, clock, log }: Base,
+  given: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
+): Billing {
+  const { prices, currency } = config.billing;
+  const { provider, workspaces } = given;
+  const plans = workspaces.workspaces;
+  const publicUrl = config.api.publicUrl;
+  const stores = { store, outbox, ids, clock, log };
+  return new Billing({ ...stores, plans, prices, currency, publicUrl, provider });
+}
+
+export function imageOptions({ config, folder, management, clock }: Base): ImagesOptions {
+  return {
+    ...config.images,
+    shortUrlBase: config.shortUrlBase,
+    threads: threadCounts(config).pool,
+    store: management,
+    clock,
+    dataDir: folder.path,
+  };
+}
+
+/** Sends nothing before its `start`. */
+export function openWebhookModule(
+  base: Base,
+  given: Pick<WebhooksOptions, 'scanned' | 'sender' | 'cipher' | 'metrics'>,
+): Webhooks {
+  const { config, folder, management, outbox, ids, clock, steady, randomBytes, random, log } = base;
+  const { attemptTimeoutMs, ...settings } = config.webhooks;
+  return openWebhooks({
+    file: folder.deliveryFile,
+    management,
+    outbox,
+    ids,
+    clock,
+    steady,
+    randomBytes,
+    random,
+    log,
+    settings: {
+      ...settings,
+      threads: threadCounts(config).webhooks,
+      timeoutMs: attemptTimeoutMs,
+      docsUrl: `${config.api.publicUrl}/docs/webhooks`,
+    },
+    ...given,
+  });
+}
+
+export interface Mail {
+  readonly invites: InviteMailer;
+  /** What still waits is dropped. */
+  close(): void;
+}
+
+/**
+ * Undefined where no mail server is configured: then its package is not loaded either (100 ms of a start).
+ * @param pausesMs between the tries; absent = the mailer's own
+ */
+export async function openMailModule(
+  { config, log }: Base,
+  pausesMs?: readonly number[],
+): Promise<Mail | undefined> {
+  if (config.mail.host === '') return undefined;
+  const { InviteMailer } = await import('./mail/invite-letter.ts');
+  const { Mailer } = await import('./mail/mailer.ts');
+  const mailer = new Mailer(config.mail, log, pausesMs);
+  return { invites: new InviteMailer(mailer), close: () => mailer.close() };
+}
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>;
+
+/** @throws ListenError */
+export async function openApiServer(
+  base: Base,
+  parts: ApiParts,
+  address: Address = base.config.api,
+): Promise<HttpServer> {
+  const { config, clock, ids, log, outbox } = base;
+  const api = createApi({ config, clock, ids, log, outbox, ...parts });
+  return await openServer(base, address, api);
+}
+
+/** A listener with the limits of the API. @throws ListenError */
+export async function openServer(
+  { config, ids, log }: Base,
+  { host, port }: Address,
+  handler: Handler,
+): Promise<HttpServer> {
+  return await HttpServer.open({
+    ...config.api,
+    host,
+    port,
+    addresses: new ClientAddresses(config.trustedProxies),
+    newRequestId: () => ids.newId('req'),
+    handler,
+    onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed by a defect'),
+  });
+}

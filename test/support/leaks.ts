@@ -1,0 +1,37 @@
+/** What a test may have left open. */
+import { once } from 'node:events';
+import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join, sep } from 'node:path';
+
+const ownFiles = '/proc/self/fd';
+
+/** Files below the folder that this process has open; none where the system does not say. */
+export function openFilesIn(folder: string): string[] {
+  if (!existsSync(ownFiles) || !existsSync(folder)) return [];
+  const root = realpathSync(folder) + sep;
+  return readdirSync(ownFiles)
+    .map((file) => targetOf(join(ownFiles, file)))
+    .filter((target) => target.startsWith(root));
+}
+
+/** Empty for a file that was closed meanwhile. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}
+
+export async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,31 @@
+import type { LinkTable } from '../../src/codes/links/link-table.ts';
+import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import type { StoredLinkBytes } from '../../src/links/writer.ts';
+import { loadedLink } from './loaded-link.ts';
+
+/** A link table that remembers the newest state of every link. */
+export class RecordingLinks implements LinkTable {
+  readonly live = new Map<string, Link>();
+  readonly gone = new Set<string>();
+
+  bulkLoad(link: StoredLinkBytes): void {
+    this.put(loadedLink(link));
+  }
+  put(link: Link): void {
+    if (link.state === 'gone') {
+      this.delete(link.key);
+      return;
+    }
+    const isKept = link.scansLeft === KEEP_SCANS_LEFT;
+    const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
+    this.live.set(link.key, { ...link, scansLeft });
+  }
+  addScans(key: string, scans: number): void {
+    const link = this.live.get(key);
+    if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
+  }
+  delete(key: string): void {
+    this.live.delete(key);
+    this.gone.add(key);
+  }
+}

@@ -1,0 +1,395 @@
+/**
+ * The application as tests open it: the wiring of the service (`src/modules.ts`) in this process, on real LMDB in
+ * a temporary folder, with a clock that stands until it is moved, and password hashes that cost nothing.
+ *
+ *   const app = await openTestApp();                    a module is opened when it is first asked for
+ *   await app.codes.create(app.actor, {...});
+ *   const again = await app.restart();                  the same folder and clock, as after a restart
+ *
+ *   const app = await startTestApi({ plan: 'free' });   with the API on a socket: app.url, app.apiKey
+ *
+ * What a test opens is closed when it ends; what a `beforeAll` opens is closed by its file. Closing checks that no
+ * file of the data folder is left open, and that nobody listens on the port any more.
+ * What stands outside is faked, unless a test hands in another: scans (`scans`), the link table (`links`), drawn
+ * images (`images`), where campaigns ask how far counting is (`counting`). A thread that sends webhooks is started
+ * by the first attempt.
+ */
+import { createHash, getRandomValues } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished, TestRunner } from 'vitest';
+import type { ImageDrawing } from '../../src/api/services.ts';
+import type { Billing } from '../../src/billing/billing.ts';
+import type { PaymentProvider } from '../../src/billing/provider.ts';
+import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
+import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
+import type { HttpServer } from '../../src/http/server.ts';
+import { ImageCache } from '../../src/images/image-cache.ts';
+import { assembleImages, type Images } from '../../src/images/image-service.ts';
+import { localTasks } from '../../src/images/tasks.ts';
+import type { Clock, SteadyClock } from '../../src/model/clock.ts';
+import { Signal } from '../../src/model/signal.ts';
+import type { Actor, Plan, Role } from '../../src/model/workspace.ts';
+import {
+  type Base,
+  imageOptions,
+  type Mail,
+  openApiServer,
+  openBase,
+  openBillingModule,
+  openCampaignModule,
+  openCodeModule,
+  openMailModule,
+  openPaymentProvider,
+  openWebhookModule,
+  openWorkspaceModule,
+} from '../../src/modules.ts';
+import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { ScanQueries } from '../../src/scans/query/queries.ts';
+import type { Management } from '../../src/store/management/management.ts';
+import { systemSteadyClock } from '../../src/system-clock.ts';
+import type { HealthReport } from '../../src/telemetry/health.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
+import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
+import type { WorkspaceServices } from '../../src/workspaces/services.ts';
+import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
+import { FakeScans } from './fake-scans.ts';
+import { LazySender } from './lazy-sender.ts';
+import { isListening, openFilesIn } from './leaks.ts';
+import { RecordingLinks } from './recording-links.ts';
+import { TestClock } from './test-clock.ts';
+
+/** 2^4 rounds instead of 2^15: 0.1 ms a hash instead of 200. */
+const passwordCostLog2 = 4;
+/** A letter that is refused is tried again after these, then given up. */
+const mailPausesMs = [20, 40];
+
+/** Of another workspace than the first. */
+export const stranger: Actor = {
+  userId: 'usr_00000000000000000002',
+  workspaceId: 'ws_00000000000000000002',
+  workspaceNo: 2,
+  role: 'owner',
+  keyId: 'key_00000000000000000001',
+};
+
+export interface TestAppOptions {
+  /** Of the first workspace; `none` = an empty store, as before the first start. */
+  readonly plan?: Plan | 'none';
+  /** Default: a `TestClock`. */
+  readonly clock?: Clock;
+  /** An existing data folder, kept when the application is closed. */
+  readonly dataDir?: string;
+  /** `QZ_…` variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What no variable sets. */
+  readonly amend?: (config: Config) => Config;
+  readonly links?: CodesOptions['links'];
+  readonly scans?: ScanQueries;
+  /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */
+  readonly images?: ImageDrawing | 'drawn';
+  readonly counting?: Counting;
+  /** Default: the one that is configured. */
+  readonly provider?: PaymentProvider;
+  readonly sender?: AttemptSender;
+  readonly scanned?: WebhooksOptions['scanned'];
+  /** From 0 up to 1; default: always the middle. */
+  readonly random?: () => number;
+}
+
+/** Opens the store with its first workspace; modules follow as they are asked for. */
+export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const app = await TestApp.open(options);
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => app.close());
+  return app;
+}
+
+/** The same with everything that the API stands on, and the API on a socket. */
+export async function startTestApi(options: TestAppOptions = {}): Promise<TestApp> {
+  const app = await openTestApp(options);
+  await app.listen();
+  return app;
+}
+
+/** Opened with the application: what every module stands on. */
+interface Ground {
+  readonly options: TestAppOptions;
+  readonly clock: Clock;
+  readonly base: Base;
+  readonly workspaces: WorkspaceServices;
+  readonly first: Bootstrapped | undefined;
+  readonly provider: PaymentProvider | undefined;
+  readonly mail: Mail | undefined;
+  readonly logLines: string[];
+}
+
+export class TestApp {
+  readonly #ground: Ground;
+  readonly #closers: Array<() => Promise<void> | void> = [];
+  /** A link table that remembers; unused where a test handed in its own. */
+  readonly links = new RecordingLinks();
+  /** Scans as a test says; unused where a test handed in queries of its own. */
+  readonly scans = new FakeScans();
+  /** To be fired when a window was committed, and when the service stops. */
+  readonly windows = new Signal();
+  readonly stopping = new Signal();
+  readonly metrics = new Metrics((metric, cause) => {
+    throw new Error(`Cannot collect ${metric}`, { cause });
+  });
+  health: HealthReport = { ready: true, checks: [] };
+  #codes: Codes | undefined;
+  #campaigns: CampaignServices | undefined;
+  #campaignScheduler: CampaignScheduler | undefined;
+  #billing: Billing | undefined;
+  #images: Pick<Images, 'service' | 'logos' | 'designs'> | undefined;
+  #webhooks: Webhooks | undefined;
+  #server: HttpServer | undefined;
+
+  private constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#closers.push(
+      () => ground.base.management.close(),
+      () => ground.workspaces.close(),
+      () => ground.mail?.close(),
+    );
+  }
+
+  static async open(options: TestAppOptions): Promise<TestApp> {
+    const { plan = 'enterprise' } = options;
+    const clock = options.clock ?? new TestClock();
+    const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quietzone-test-'));
+    const loaded = loadConfig(undefined, {
+      QZ_DATA_DIR: dataDir,
+      QZ_BOOTSTRAP_PLAN: plan === 'none' ? 'free' : plan,
+      ...options.environment,
+    });
+    const config = options.amend?.(loaded) ?? loaded;
+    const logLines: string[] = [];
+    const log = createLog('debug', { write: (line) => void logLines.push(line) });
+    const base = openBase(config, openDataFolder(dataDir), log, {
+      clock,
+      steady: isSteady(clock) ? clock : systemSteadyClock,
+      randomBytes: (bytes) => getRandomValues(bytes),
+      random: options.random ?? (() => 0.5),
+      passwordCostLog2,
+    });
+    const workspaces = openWorkspaceModule(base);
+    const first =
+      plan === 'none' ? undefined : await workspaces.workspaces.bootstrap(config.bootstrap);
+    const provider = options.provider ?? (await openPaymentProvider(base));
+    const mail = await openMailModule(base, mailPausesMs);
+    return new TestApp({ options, clock, base, workspaces, first, provider, mail, logLines });
+  }
+
+  /** @throws Error where the test handed in another clock */
+  get clock(): TestClock {
+    const { clock } = this.#ground;
+    if (!(clock instanceof TestClock)) throw new Error('Cannot tell of the clock: it is another');
+    return clock;
+  }
+  get config(): Config {
+    return this.#ground.base.config;
+  }
+  get dataDir(): string {
+    return this.#ground.base.folder.path;
+  }
+  get logLines(): readonly string[] {
+    return this.#ground.logLines;
+  }
+  get base(): Base {
+    return this.#ground.base;
+  }
+  get store(): Management {
+    return this.#ground.base.management;
+  }
+  get outbox(): Outbox {
+    return this.#ground.base.outbox;
+  }
+  get workspaces(): WorkspaceServices {
+    return this.#ground.workspaces;
+  }
+
+  /** What the first start printed. @throws Error where it was not the first, or `plan` is `none` */
+  get first(): Bootstrapped {
+    const { first } = this.#ground;
+    if (first === undefined) throw new Error('Cannot tell of a first start: this was none');
+    return first;
+  }
+
+  /** The owner of the first workspace. */
+  get actor(): Actor {
+    const { user, workspace } = this.first;
+    return { userId: user.id, workspaceId: workspace.id, workspaceNo: workspace.no, role: 'owner' };
+  }
+
+  get apiKey(): string {
+    return this.first.apiKey;
+  }
+
+  get codes(): Codes {
+    return (this.#codes ??= this.#openCodes());
+  }
+
+  get campaigns(): CampaignServices {
+    const { options, base } = this.#ground;
+    const { analytics: scans } = options.scans ?? this.scans;
+    return (this.#campaigns ??= openCampaignModule(base, { codes: this.codes, scans }));
+  }
+
+  /** Not started: a test calls `tick`. */
+  get campaignScheduler(): CampaignScheduler {
+    return (this.#campaignScheduler ??= this.#openCampaignScheduler());
+  }
+
+  get billing(): Billing {
+    return (this.#billing ??= this.#openBilling());
+  }
+
+  get images(): Pick<Images, 'service' | 'logos' | 'designs'> {
+    return (this.#images ??= assembleImages(imageOptions(this.base), localTasks));
+  }
+
+  /** Not started: a test calls `tick`, or `start`. */
+  get webhooks(): Webhooks {
+    return (this.#webhooks ??= this.#openWebhooks());
+  }
+
+  get server(): HttpServer {
+    if (this.#server === undefined) throw new Error('Cannot tell of the server: not listening');
+    return this.#server;
+  }
+  get port(): number {
+    return this.server.port;
+  }
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** A key of the first workspace. */
+  async keyOf(role: Role): Promise<string> {
+    const { workspaces, users, keys } = this.workspaces;
+    const [workspace] = workspaces.all();
+    const user = users.findByEmail(this.config.bootstrap.email);
+    if (workspace === undefined || user === undefined) {
+      throw new Error('Cannot make a key: there is no first workspace');
+    }
+    const request = { workspaceNo: workspace.no, userId: user.id, name: role, role };
+    return (await keys.create(request)).token;
+  }
+
+  /** Opens everything that the API stands on, starts webhooks, and listens on a free port. */
+  async listen(): Promise<void> {
+    const { options, base, workspaces, mail } = this.#ground;
+    this.webhooks.start();
+    const committed = [base.management.environment.committed, this.windows];
+    this.#server = await openApiServer(
+      base,
+      {
+        codes: this.codes,
+        campaigns: this.campaigns,
+        workspaces,
+        billing: this.billing,
+        webhooks: this.webhooks,
+        mail: mail?.invites,
+        scans: options.scans ?? this.scans,
+        committed,
+        imageCache: new ImageCache(base.config.images.cacheBytesMax, committed),
+        stopping: this.stopping,
+        images: options.images === 'drawn' ? this.images.service : (options.images ?? fakeImages),
+        designs: this.images.designs,
+        logos: this.images.logos,
+        health: () => this.health,
+        metrics: this.metrics,
+      },
+      { host: '127.0.0.1', port: 0 },
+    );
+    this.#closers.push(() => this.#server?.close());
+  }
+
+  /** Closes everything and opens the folder again, with what differs now. The first start's secrets are lost. */
+  async restart(changed: TestAppOptions = {}): Promise<TestApp> {
+    await this.#closeModules();
+    const { options, clock } = this.#ground;
+    return await openTestApp({ ...options, dataDir: this.dataDir, clock, ...changed });
+  }
+
+  /** Ends what was opened, newest first. @throws Error when something is left open */
+  async close(): Promise<void> {
+    await this.#closeModules();
+    const { options } = this.#ground;
+    if (options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  async #closeModules(): Promise<void> {
+    for (const closer of this.#closers.splice(0).toReversed()) await closer();
+    const left = openFilesIn(this.dataDir);
+    if (left.length > 0) throw new Error(`Left open by the application: ${left.join(', ')}`);
+    if (this.#server !== undefined && (await isListening(this.port))) {
+      throw new Error(`The application still listens on ${this.port}`);
+    }
+  }
+
+  #openCodes(): Codes {
+    const { options, base } = this.#ground;
+    const codes = openCodeModule(base, {
+      links: options.links ?? this.links,
+      scansOf: (codeNo) => (options.scans ?? this.scans).analytics.lifetimeScans(codeNo),
+      designs: { accept: (...design) => this.images.designs.accept(...design) },
+    });
+    codes.links.load();
+    codes.links.loadLimited();
+    return codes;
+  }
+
+  #openCampaignScheduler(): CampaignScheduler {
+    const { options, base } = this.#ground;
+    const { counting = counted } = options;
+    const { campaigns } = this.campaigns;
+    const scheduler = new CampaignScheduler({ ...base, campaigns, counting });
+    this.#closers.push(() => scheduler.close());
+    return scheduler;
+  }
+
+  #openBilling(): Billing {
+    const { base, workspaces, provider } = this.#ground;
+    const billing = openBillingModule(base, { workspaces, provider });
+    this.#closers.push(() => billing.close());
+    return billing;
+  }
+
+  #openWebhooks(): Webhooks {
+    const { options, base, workspaces } = this.#ground;
+    const { attemptTimeoutMs: timeoutMs, allowNetworks } = base.config.webhooks;
+    const docsUrl = `${base.config.api.publicUrl}/docs/webhooks`;
+    const channel = base.ids.newId('dlv');
+    const webhooks = openWebhookModule(base, {
+      cipher: workspaces.cipher,
+      metrics: this.metrics,
+      sender: options.sender ?? new LazySender(channel, { timeoutMs, allowNetworks, docsUrl }),
+      ...(options.scanned === undefined ? {} : { scanned: options.scanned }),
+    });
+    this.#closers.push(() => webhooks.close());
+    return webhooks;
+  }
+}
+
+const isSteady = (clock: Clock): clock is Clock & SteadyClock => 'sinceBootMs' in clock;
+
+/** Every scan is counted at once. */
+const counted: Counting = { mark: () => new Map(), isPast: () => true };
+
+/** Images that say what was asked for. */
+const fakeImages: ImageDrawing = {
+  render: async (request) => {
+    const bytes = Buffer.from(JSON.stringify(request));
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+    const contentType = request.format === 'svg' ? 'image/svg+xml' : `image/${request.format}`;
+    return { bytes, etag, contentType };
+  },
+};
