@@ -4,7 +4,7 @@
  *   --only parts | loads | NAME   one half, one part or one load
  *   --quick                       everything tiny: shows that it works, measures nothing
  *   --full                        with 10 million codes where that is asked for
- *   --rounds N  --seconds S       turns of each contestant and their length (default 7 of 2 s)
+ *   --rounds N  --seconds S       samples of each contestant and their length (default 7 of 2 s)
  *   --previous REV                another revision among the contestants, in a temporary work tree
  */
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
  * The comparison: every contestant in every round, one after the other, so that whatever else the
- * machine does meets them all. A ratio is taken within a round, against the base's turn in that round;
+ * machine does meets them all. A ratio is taken within a round, against the base's sample in that round;
  * what is reported is the median of the rounds.
  */
 import { setTimeout as wait } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export interface Contestant {
   readonly requests: readonly LoadRequest[];
 }
 
-export interface Turn {
+export interface Sample {
   readonly load: LoadResult;
   readonly allMicroseconds: number;
   readonly redirectMicroseconds: number;
@@ -28,7 +28,7 @@ export interface Turn {
 
 export interface Result {
   readonly name: string;
-  readonly turns: readonly Turn[];
+  readonly samples: readonly Sample[];
   readonly residentBytes: number;
   readonly fileBytes: number;
 }
@@ -47,18 +47,18 @@ export async function compare(
   schedule: Schedule,
 ): Promise<Result[]> {
   const threads = new Map<Contestant, number>();
-  const turns = new Map<Contestant, Turn[]>(contestants.map((contestant) => [contestant, []]));
+  const samples = new Map<Contestant, Sample[]>(contestants.map((contestant) => [contestant, []]));
   for (const contestant of contestants) {
     threads.set(contestant, await findRedirectThread(contestant, schedule));
   }
   for (let round = 0; round < schedule.rounds; round++) {
-    for (const [contestant, done] of turns) {
-      done.push(await takeTurn(contestant, schedule, threads.get(contestant)!));
+    for (const [contestant, done] of samples) {
+      done.push(await takeSample(contestant, schedule, threads.get(contestant)!));
     }
   }
   return contestants.map((contestant) => {
     const { residentBytes, fileBytes } = memoryOf(contestant.server.pid);
-    return { name: contestant.name, turns: turns.get(contestant)!, residentBytes, fileBytes };
+    return { name: contestant.name, samples: samples.get(contestant)!, residentBytes, fileBytes };
   });
 }
 
@@ -73,7 +73,11 @@ async function findRedirectThread(contestant: Contestant, schedule: Schedule): P
   return thread;
 }
 
-async function takeTurn(contestant: Contestant, schedule: Schedule, thread: number): Promise<Turn> {
+async function takeSample(
+  contestant: Contestant,
+  schedule: Schedule,
+  thread: number,
+): Promise<Sample> {
   const { name, server, requests } = contestant;
   const { connections, seconds, rate } = schedule;
   await wait(settleMs);
@@ -97,7 +101,7 @@ async function takeTurn(contestant: Contestant, schedule: Schedule, thread: numb
   };
 }
 
-export type Figure = (turn: Turn) => number;
+export type Figure = (sample: Sample) => number;
 export const rateOf: Figure = ({ load }) => load.requests / load.seconds;
 export const allOf: Figure = ({ allMicroseconds }) => allMicroseconds;
 export const redirectOf: Figure = ({ redirectMicroseconds }) => redirectMicroseconds;
@@ -105,7 +109,7 @@ const p50Of: Figure = ({ load }) => load.p50Ms;
 const p99Of: Figure = ({ load }) => load.p99Ms;
 
 export function medianOf(result: Result, figure: Figure): number {
-  return median(result.turns.map(figure));
+  return median(result.samples.map(figure));
 }
 
 /** The median over the rounds of `result` to `base` in the same round. */
@@ -118,15 +122,15 @@ function ratioSpread(result: Result, base: Result, figure: Figure): string {
 }
 
 function ratios(result: Result, base: Result, figure: Figure): number[] {
-  return result.turns.map((turn, round) => figure(turn) / figure(base.turns[round]!));
+  return result.samples.map((sample, round) => figure(sample) / figure(base.samples[round]!));
 }
 
 /**
- * Least to least: what the two need when nobody disturbs them. On a shared machine it moves less from run
+ * Least to least: what the two need when the machine is quiet. On a shared machine it moves less from run
  * to run than the median does.
  */
 function leastRatio(result: Result, base: Result, figure: Figure): number {
-  const least = ({ turns }: Result): number => Math.min(...turns.map(figure));
+  const least = ({ samples }: Result): number => Math.min(...samples.map(figure));
   return least(result) / least(base);
 }
 

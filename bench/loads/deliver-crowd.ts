@@ -71,7 +71,7 @@ export interface Crowd {
   readonly held: number;
   /**
    * From the end of a held attempt to the next at the same delivery: the shortest, as the receiver saw it and at
-   * most, for it hears of an end late; and each endpoint's first.
+   * most, for it learns of an end late; and each endpoint's first.
    */
   readonly soonestMs: number;
   readonly soonestMsMax: number;
@@ -124,7 +124,7 @@ class CrowdStage {
       stage.#workspaces.push({ key, codeId });
       const first = workspace * endpointsPerWorkspace;
       const count = Math.min(endpointsPerWorkspace, endpoints - first);
-      await inTurns(count, async (at) => {
+      await inParallel(count, async (at) => {
         const url = `http://127.0.0.1:${port}/${first + at}`;
         await stage.#call(key, 'POST', '/webhooks', { url, events: ['qr.updated'] });
       });
@@ -136,7 +136,7 @@ class CrowdStage {
   async cause(): Promise<void> {
     this.#causes += 1;
     const body = { target: `https://example.com/${this.#causes}` };
-    await inTurns(this.#workspaces.length, async (at) => {
+    await inParallel(this.#workspaces.length, async (at) => {
       const { key, codeId } = this.#workspaces[at]!;
       await this.#call(key, 'PATCH', `/qr-codes/${codeId}`, body);
     });
@@ -215,12 +215,12 @@ async function makeKeys(dataDir: string, count: number): Promise<string[]> {
 }
 
 /** `work` for 0 to `count` - 1, a few at once. */
-async function inTurns(count: number, work: (at: number) => Promise<void>): Promise<void> {
+async function inParallel(count: number, work: (at: number) => Promise<void>): Promise<void> {
   let nextAt = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (nextAt < count) await work(nextAt++);
   };
-  await Promise.all(Array.from({ length: callsMax }, lane));
+  await Promise.all(Array.from({ length: callsMax }, worker));
 }
 
 export async function measureCrowd(arena: Arena, bounds: CrowdBounds): Promise<Crowd> {

@@ -3,7 +3,7 @@ import { formatTable, formatTarget, median, spread } from '../report.ts';
 import type { Arena } from './arena.ts';
 import {
   type DeliverCost,
-  type DeliverTurn,
+  type DeliverSample,
   measureDeliverCost,
   measureFelt,
   measureScanDelay,
@@ -22,11 +22,13 @@ const ratesWhole = [2_000, 10_000];
 const ratesQuick = [1_500];
 /** At which redirects feel deliveries: a fifth of what two cores do. */
 const feltRate = 2_000;
-const deliveriesPerTurn = 6_000;
+const deliveriesPerSample = 6_000;
 
 const least = (values: readonly number[]): number => Math.min(...values);
-const cpuOf = (turns: readonly DeliverTurn[]): number[] => turns.map((turn) => turn.microseconds);
-const rateOf = (turns: readonly DeliverTurn[]): number[] => turns.map((turn) => turn.rate);
+const cpuOf = (samples: readonly DeliverSample[]): number[] =>
+  samples.map((sample) => sample.microseconds);
+const rateOf = (samples: readonly DeliverSample[]): number[] =>
+  samples.map((sample) => sample.rate);
 
 export async function reportDeliver(arena: Arena, options: DeliverOptions): Promise<string> {
   const { isQuick, rounds, seconds } = options;
@@ -35,16 +37,16 @@ export async function reportDeliver(arena: Arena, options: DeliverOptions): Prom
   try {
     const bounds = isQuick
       ? { warmUps: 0, rounds, count: 200 }
-      : { warmUps: 2, rounds, count: deliveriesPerTurn };
+      : { warmUps: 2, rounds, count: deliveriesPerSample };
     texts.push(costText(await measureDeliverCost(events, bounds)));
-    const felt = isQuick ? { turns: 1, seconds: 0.25 } : { turns: rounds, seconds };
+    const felt = isQuick ? { rounds: 1, seconds: 0.25 } : { rounds, seconds };
     texts.push(await feltText(events, { rate: feltRate, ...felt }));
   } finally {
     await events.close();
   }
   const scans = await openScanStage(arena);
   try {
-    const bounds = { turns: rounds, seconds };
+    const bounds = { rounds, seconds };
     texts.push(await delayText(scans, isQuick ? ratesQuick : ratesWhole, bounds));
   } finally {
     await scans.close();
@@ -52,18 +54,18 @@ export async function reportDeliver(arena: Arena, options: DeliverOptions): Prom
   return texts.join('\n\n');
 }
 
-/** Ratios within a round, and the ratio of the two best: what both do when nobody disturbs them. */
+/** Ratios within a round, and the ratio of the two best: what both do when the machine is quiet. */
 function costText({ own, bare, receiverMicroseconds, bytes }: DeliverCost): string {
-  const rates = own.map((turn, round) => turn.rate / bare[round]!.rate);
-  const cpu = own.map((turn, round) => bare[round]!.microseconds / turn.microseconds);
+  const rates = own.map((sample, round) => sample.rate / bare[round]!.rate);
+  const cpu = own.map((sample, round) => bare[round]!.microseconds / sample.microseconds);
   const best = Math.max(...rateOf(own)) / Math.max(...rateOf(bare));
   const leanest = least(cpuOf(bare)) / least(cpuOf(own));
-  const row = (name: string, turns: readonly DeliverTurn[]): string[] => [
+  const row = (name: string, samples: readonly DeliverSample[]): string[] => [
     name,
-    median(rateOf(turns)).toFixed(0),
-    median(cpuOf(turns)).toFixed(1),
-    least(cpuOf(turns)).toFixed(1),
-    median(turns.map((turn) => turn.busiestMicroseconds)).toFixed(1),
+    median(rateOf(samples)).toFixed(0),
+    median(cpuOf(samples)).toFixed(1),
+    least(cpuOf(samples)).toFixed(1),
+    median(samples.map((sample) => sample.busiestMicroseconds)).toFixed(1),
   ];
   const headings = [
     `${bytes} bytes, 64 connections`,
@@ -84,22 +86,22 @@ function costText({ own, bare, receiverMicroseconds, bytes }: DeliverCost): stri
 async function delayText(
   stage: Stage,
   rates: readonly number[],
-  bounds: { readonly turns: number; readonly seconds: number },
+  bounds: { readonly rounds: number; readonly seconds: number },
 ): Promise<string> {
   const found = await measureScanDelay(stage, rates, bounds);
   const rows: string[][] = [];
   const targets: string[] = [];
-  for (const [rate, turns] of found) {
+  for (const [rate, samples] of found) {
     const figures = [
-      turns.map(({ p50Ms }) => p50Ms),
-      turns.map(({ p99Ms }) => p99Ms),
-      turns.map(({ redirectP99Ms }) => redirectP99Ms),
+      samples.map(({ p50Ms }) => p50Ms),
+      samples.map(({ p99Ms }) => p99Ms),
+      samples.map(({ redirectP99Ms }) => redirectP99Ms),
     ];
     const cells = figures.flatMap((ms) => [median(ms).toFixed(0), least(ms).toFixed(0)]);
-    const posts = median(turns.map(({ posts }) => posts)) / bounds.seconds;
-    const lists = median(turns.map(({ lists }) => lists)) / bounds.seconds;
-    const service = median(turns.map(({ serviceCores }) => serviceCores));
-    const receiver = median(turns.map(({ receiverCores }) => receiverCores));
+    const posts = median(samples.map(({ posts }) => posts)) / bounds.seconds;
+    const lists = median(samples.map(({ lists }) => lists)) / bounds.seconds;
+    const service = median(samples.map(({ serviceCores }) => serviceCores));
+    const receiver = median(samples.map(({ receiverCores }) => receiverCores));
     const load = [posts.toFixed(0), lists.toFixed(0), service.toFixed(2), receiver.toFixed(2)];
     rows.push([`${rate} scans/s`, ...cells, ...load]);
     const what = `redirect to receiver at ${rate}/s, p99`;
@@ -124,7 +126,7 @@ async function delayText(
 
 async function feltText(
   stage: Stage,
-  bounds: { readonly rate: number; readonly turns: number; readonly seconds: number },
+  bounds: { readonly rate: number; readonly rounds: number; readonly seconds: number },
 ): Promise<string> {
   const { idle, saturated } = await measureFelt(stage, bounds);
   const row = (name: string, felt: typeof idle): string[] => {
@@ -135,7 +137,7 @@ async function feltText(
   };
   const headings = [`redirects at ${bounds.rate}/s`, 'p50 ms', 'least', 'p99 ms', 'least'];
   const rows = [row('no deliveries', idle), row('deliveries saturated', saturated)];
-  const ratios = saturated.map((felt, turn) => felt.p99Ms / idle[turn]!.p99Ms);
+  const ratios = saturated.map((felt, sample) => felt.p99Ms / idle[sample]!.p99Ms);
   const what = 'redirect p99, saturated to idle';
   return `${formatTable(headings, rows)}\n${formatTarget({ what, measured: median(ratios), atMost: 1.2 })}`;
 }

@@ -4,7 +4,7 @@
  * run is fitted with a line: the first half fills caches, lists that keep their newest thousand, and heaps.
  *
  *   scans   grows as it must: raw scans are kept for 90 days           ~25 bytes a scan
- *   delivery  must not: what was delivered is forgotten, and LMDB is to use its pages again (lmdb-js has an
+ *   delivery  must not: what was delivered is pruned, and LMDB is to use its pages again (lmdb-js has an
  *             open bug for loads of puts and deletes)
  *   journal   must not: consumed segments go
  */
@@ -24,7 +24,7 @@ const connections = 64;
 const hotCodes = 10;
 const codes = 1_000;
 /** Of ten scans nine are of ten busy codes, sent as lists; the tenth goes alone. */
-const hotTurns = 900;
+const hotRepeats = 900;
 /** One measurement each; the load is opened anew for it. */
 const sliceSeconds = 5;
 /** The last scans' windows, deliveries and commits. */
@@ -72,7 +72,7 @@ async function soak(
   { rate, seconds, onSample }: SoakBounds,
 ): Promise<Soak> {
   const paths = pathsOf(hotCodes + codes);
-  const hot = Array.from({ length: hotTurns }, () => paths.slice(0, hotCodes)).flat();
+  const hot = Array.from({ length: hotRepeats }, () => paths.slice(0, hotCodes)).flat();
   const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
   const { port, pid } = service.server;
   const startedMs = systemClock.monotonicMs();

@@ -33,13 +33,13 @@ const eventsPerTransaction = 1_000;
 const settleMs = 500;
 const pollMs = 20;
 const idleMsMax = 20_000;
-/** What waits for its turn while redirects are measured: more than can be sent meanwhile. */
+/** What waits in the queue while redirects are measured: more than can be sent meanwhile. */
 const backlogPerSecond = 12_000;
 const connections = 64;
 const hotCodes = 10;
 const coldCodes = 1_000;
 /** Of ten scans nine are of the ten busy codes: lists; the tenth is of one among a thousand: alone. */
-const hotTurns = 900;
+const hotRepeats = 900;
 
 /** A service whose endpoints are at `receiver`. */
 export interface Stage {
@@ -162,7 +162,7 @@ async function receive(
   }
 }
 
-export interface DeliverTurn {
+export interface DeliverSample {
   /** A second, from the first to the last that came. */
   readonly rate: number;
   readonly microseconds: number;
@@ -171,8 +171,8 @@ export interface DeliverTurn {
 }
 
 export interface DeliverCost {
-  readonly own: readonly DeliverTurn[];
-  readonly bare: readonly DeliverTurn[];
+  readonly own: readonly DeliverSample[];
+  readonly bare: readonly DeliverSample[];
   /** The receiver's CPU for one request. */
   readonly receiverMicroseconds: readonly number[];
   readonly bytes: number;
@@ -182,21 +182,21 @@ export interface DeliverCostBounds {
   /** Rounds that are not reported. */
   readonly warmUps: number;
   readonly rounds: number;
-  /** Deliveries of a turn. */
+  /** Deliveries of a sample. */
   readonly count: number;
 }
 
-/** The cost of a delivery and of a bare POST, in turns. */
+/** The cost of a delivery and of a bare POST, alternating. */
 export async function measureDeliverCost(
   stage: Stage,
   { warmUps, rounds, count }: DeliverCostBounds,
 ): Promise<DeliverCost> {
   const { service, receiver, bare } = stage;
-  const own: DeliverTurn[] = [];
-  const loop: DeliverTurn[] = [];
+  const own: DeliverSample[] = [];
+  const loop: DeliverSample[] = [];
   const receiverMicroseconds: number[] = [];
   let bytes = 0;
-  const turn = async (pid: number, run: () => Promise<unknown>): Promise<DeliverTurn> => {
+  const sample = async (pid: number, run: () => Promise<unknown>): Promise<DeliverSample> => {
     const before = threadNanoseconds(pid);
     const receiverBefore = threadNanoseconds(receiver.pid);
     await run();
@@ -212,9 +212,9 @@ export async function measureDeliverCost(
     };
   };
   for (let round = 0; round < warmUps + rounds; round++) {
-    const mine = await turn(service.server.pid, async () => (bytes = await stage.feed(count)));
+    const mine = await sample(service.server.pid, async () => (bytes = await stage.feed(count)));
     const order = { port: receiver.port, connections: kinds.length * perEndpoint, count, bytes };
-    const theirs = await turn(bare.pid, () => bare.post(order));
+    const theirs = await sample(bare.pid, () => bare.post(order));
     if (round < warmUps) continue;
     own.push(mine);
     loop.push(theirs);
@@ -233,27 +233,27 @@ export interface ScanDelay {
   readonly receiverCores: number;
 }
 
-/** From a redirect to its receiver, `turns` of each rate by turns. */
+/** From a redirect to its receiver, `rounds` of each rate, alternating. */
 export async function measureScanDelay(
   stage: Stage,
   rates: readonly number[],
-  { turns, seconds }: { readonly turns: number; readonly seconds: number },
+  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
 ): Promise<Map<number, ScanDelay[]>> {
   const paths = pathsOf(hotCodes + coldCodes);
-  const hot = Array.from({ length: hotTurns }, () => paths.slice(0, hotCodes)).flat();
+  const hot = Array.from({ length: hotRepeats }, () => paths.slice(0, hotCodes)).flat();
   const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
   const load = { port: stage.service.server.port, requests, connections };
   const found = new Map<number, ScanDelay[]>(rates.map((rate) => [rate, []]));
-  await delayTurn(stage, { ...load, rate: rates[0]!, seconds: 1 });
-  for (let turn = 0; turn < turns; turn++) {
+  await delaySample(stage, { ...load, rate: rates[0]!, seconds: 1 });
+  for (let round = 0; round < rounds; round++) {
     for (const [rate, done] of found) {
-      done.push(await delayTurn(stage, { ...load, rate, seconds }));
+      done.push(await delaySample(stage, { ...load, rate, seconds }));
     }
   }
   return found;
 }
 
-async function delayTurn(stage: Stage, load: Parameters<typeof pace>[0]): Promise<ScanDelay> {
+async function delaySample(stage: Stage, load: Parameters<typeof pace>[0]): Promise<ScanDelay> {
   const { service, receiver } = stage;
   const before = threadNanoseconds(service.server.pid);
   const receiverBefore = threadNanoseconds(receiver.pid);
@@ -290,14 +290,14 @@ export interface Felt {
   readonly p99Ms: number;
 }
 
-/** Redirects without deliveries and beside a queue that never empties, by turns. */
+/** Redirects without deliveries and beside a queue that never empties, alternating. */
 export async function measureFelt(
   stage: Stage,
   {
     rate,
-    turns,
+    rounds,
     seconds,
-  }: { readonly rate: number; readonly turns: number; readonly seconds: number },
+  }: { readonly rate: number; readonly rounds: number; readonly seconds: number },
 ): Promise<{ readonly idle: readonly Felt[]; readonly saturated: readonly Felt[] }> {
   const { service, receiver } = stage;
   const requests = createRequests('q.example', pathsOf(coldCodes), 8_192);
@@ -309,7 +309,7 @@ export async function measureFelt(
   const idle: Felt[] = [];
   const saturated: Felt[] = [];
   await pace({ ...load, seconds: 1 });
-  for (let turn = 0; turn < turns; turn++) {
+  for (let round = 0; round < rounds; round++) {
     idle.push(await felt());
     const backlog = backlogPerSecond * seconds;
     await stage.feed(backlog);

@@ -34,7 +34,7 @@ export async function pace({ port, requests, connections, rate, seconds }: Pace)
   const texts = requests.map((request) => Buffer.from(requestBytes('GET', request)));
   const latenciesMs: number[] = [];
   const dueMs: number[] = [];
-  const free: Lane[] = [];
+  const free: PacedConnection[] = [];
   let sent = 0;
   const send = (): void => {
     while (dueMs.length > 0 && free.length > 0) {
@@ -42,14 +42,14 @@ export async function pace({ port, requests, connections, rate, seconds }: Pace)
       sent += 1;
     }
   };
-  const onAnswer = (lane: Lane, sentMs: number): void => {
+  const onAnswer = (connection: PacedConnection, sentMs: number): void => {
     latenciesMs.push(systemClock.monotonicMs() - sentMs);
-    free.push(lane);
+    free.push(connection);
     send();
   };
-  const lanes = Array.from({ length: connections }, () => new Lane(port, onAnswer));
-  await Promise.all(lanes.map((lane) => lane.connected));
-  free.push(...lanes);
+  const opened = Array.from({ length: connections }, () => new PacedConnection(port, onAnswer));
+  await Promise.all(opened.map((connection) => connection.connected));
+  free.push(...opened);
   const total = Math.round(rate * seconds);
   const startMs = systemClock.monotonicMs();
   for (let planned = 0; latenciesMs.length < total;) {
@@ -58,22 +58,22 @@ export async function pace({ port, requests, connections, rate, seconds }: Pace)
     const due = Math.min(total, Math.floor((elapsedMs * rate) / 1e3));
     for (; planned < due; planned++) dueMs.push(startMs + (planned * 1e3) / rate);
     send();
-    for (const lane of lanes) lane.check();
+    for (const connection of opened) connection.check();
     await wait(tickMs);
   }
-  for (const lane of lanes) lane.close();
+  for (const connection of opened) connection.close();
   return { sent, latenciesMs };
 }
 
 /** One connection. The redirects have no body: the end of the head is the end of the answer. */
-class Lane {
+class PacedConnection {
   readonly connected: Promise<unknown>;
   readonly #socket;
   #text = '';
   #sentMs = 0;
   #fault: string | undefined;
 
-  constructor(port: number, onAnswer: (lane: Lane, sentMs: number) => void) {
+  constructor(port: number, onAnswer: (connection: PacedConnection, sentMs: number) => void) {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.#socket = socket.setEncoding('latin1');
     this.connected = once(socket, 'connect');

@@ -11,7 +11,7 @@ export interface LoadRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Different requests a generator sends in turn: enough that neither agents nor addresses repeat soon. */
+/** Different requests a generator sends one after the other: enough that neither agents nor addresses repeat soon. */
 export const requestCount = 8_192;
 
 const iosVersions = [

@@ -7,7 +7,7 @@ const readyMsMax = 120_000;
 const stopMsMax = 20_000;
 const pollMs = 10;
 /**
- * Below every range out of which a kernel gives ports to whoever connects or listens on port 0, and below the
+ * Below every range out of which a kernel gives ports to connections and to listeners on port 0, and below the
  * tests' own; processes that start together begin far from each other.
  */
 const firstPort = 4_000;

@@ -41,7 +41,7 @@ export interface LoadReport {
 
 const host = 'q.example';
 const loopback = '127.0.0.0/8';
-/** As wrk's documentation does, a few dozen connections a thread: batches form in every turn. */
+/** As wrk's documentation does, a few dozen connections a thread: batches form in every event-loop cycle. */
 const connections = 64;
 const connectionsQuick = 8;
 const codesUniform = 10_000;

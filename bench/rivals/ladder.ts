@@ -10,7 +10,7 @@ import * as uWS from 'uWebSockets.js';
 import { steps } from './steps.ts';
 
 const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);
-const turnMax = 1_024;
+const batchMax = 1_024;
 const recordHeaderBytes = 20;
 
 const does = (step: (typeof steps)[number]): boolean =>
@@ -21,7 +21,7 @@ const readsReferer = does('referer read');
 const readsPrefetch = does('prefetch headers read');
 const readsAddress = does('peer address read');
 const hasAbortHandler = does('abort handler');
-const answersLater = does('answers at the end of the turn');
+const answersLater = does('answers at the end of the cycle');
 const encodes = does('record encoded');
 const writes = does('journal written');
 
@@ -31,7 +31,7 @@ const location = does('location from shared memory') ? shared : target;
 const journal = openSync(journalFile, 'a');
 const batch = Buffer.alloc(2 ** 21);
 const responses: Array<HttpResponse | undefined> = [];
-const aborts = Array.from({ length: turnMax }, (_, place) => () => {
+const aborts = Array.from({ length: batchMax }, (_, place) => () => {
   responses[place] = undefined;
 });
 let batchBytes = 0;
@@ -49,12 +49,12 @@ function answer(response: HttpResponse): void {
 
 const send = (): void => answer(responses[current]!);
 
-function endTurn(): void {
+function sendBatch(): void {
   if (writes) writeSync(journal, batch, 0, batchBytes);
   batchBytes = 0;
-  const turn = count;
+  const waiting = count;
   count = 0;
-  for (let place = 0; place < turn; place++) {
+  for (let place = 0; place < waiting; place++) {
     current = place;
     responses[place]?.cork(send);
   }
@@ -78,7 +78,7 @@ function get(response: HttpResponse, request: HttpRequest): void {
     answer(response);
     return;
   }
-  if (count === 0) setImmediate(endTurn);
+  if (count === 0) setImmediate(sendBatch);
   responses[count++] = response;
 }
 

@@ -8,7 +8,7 @@ export const steps = [
   'peer address read',
   'location from shared memory',
   'abort handler',
-  'answers at the end of the turn',
+  'answers at the end of the cycle',
   'record encoded',
   'journal written',
 ] as const;
