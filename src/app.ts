@@ -294,7 +294,7 @@ function openExpiry(
     failed: 'expiry failed, retrying',
     resumed: 'expiry resumed',
     run: async () => {
-      links.reclaim();
+      links.free();
       codes.links.publishPending();
       retention.tick();
       await Promise.all([

@@ -18,18 +18,18 @@ export interface Row {
   readonly note?: string;
 }
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** Look-ups between two looks at the clock. */
-const BATCH = 4_096;
+const batchLookUps = 4_096;
 /** Indexes from here on are looked up and never stored. */
-const NEVER_STORED = 2 ** 31;
+const neverStored = 2 ** 31;
 
 /** Spreads 0, 1, 2.. over the 2^40 codes of 8 characters, each once. */
 function codeText(index: number): string {
   const low = Math.imul(index, 0x9e3779b1) >>> 0;
   let text = '';
-  for (let bits = 0; bits < 30; bits += 5) text += ALPHABET[(low >>> bits) & 31];
-  return text + ALPHABET[low >>> 30]! + ALPHABET[index & 31]!;
+  for (let bits = 0; bits < 30; bits += 5) text += alphabet[(low >>> bits) & 31];
+  return text + alphabet[low >>> 30]! + alphabet[index & 31]!;
 }
 
 function targetText(index: number): string {
@@ -91,7 +91,7 @@ function drawPaths(codes: number, count: number, offset: number): string[] {
 }
 
 function check(reader: LinkReader, paths: readonly string[], codes: number): void {
-  const misses = drawPaths(codes, 1_000, NEVER_STORED);
+  const misses = drawPaths(codes, 1_000, neverStored);
   reader.enter();
   for (const path of paths.slice(0, 10_000)) {
     const handle = reader.find(path, 1);
@@ -112,7 +112,7 @@ function check(reader: LinkReader, paths: readonly string[], codes: number): voi
 function addCases(bench: Bench, table: Table, codes: number, count: number): string[] {
   const reader = new LinkReader(table.memory, 0);
   const hits = drawPaths(codes, count, 0);
-  const misses = drawPaths(codes, count, NEVER_STORED);
+  const misses = drawPaths(codes, count, neverStored);
   check(reader, hits, codes);
   const names: string[] = [];
   const add = (what: string, paths: readonly string[], visit: (path: string) => number): void => {
@@ -122,9 +122,9 @@ function addCases(bench: Bench, table: Table, codes: number, count: number): str
     names.push(name);
     bench.add(name, () => {
       reader.enter();
-      for (let i = 0; i < BATCH; i += 1) sum += visit(paths[at + i]!);
+      for (let i = 0; i < batchLookUps; i += 1) sum += visit(paths[at + i]!);
       reader.leave();
-      at = at + 2 * BATCH <= paths.length ? at + BATCH : 0;
+      at = at + 2 * batchLookUps <= paths.length ? at + batchLookUps : 0;
       if (sum === -1) throw new Error('unreachable: keeps the sum alive');
     });
   };
@@ -132,7 +132,7 @@ function addCases(bench: Bench, table: Table, codes: number, count: number): str
   add('miss', misses, (path) => reader.find(path, 1));
   add('hit, state, codeNo, location', hits, (path) => {
     const handle = reader.find(path, 1);
-    if (reader.state(handle) === 'gone') return 0;
+    if (reader.state(handle) === 'deleted') return 0;
     return reader.codeNo(handle) + reader.location(handle).length;
   });
   return names;
@@ -172,7 +172,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   await bench.run();
   const rows = bench.tasks.map(({ name, result }): Row => {
     if (result.state !== 'completed') throw new Error(`Cannot measure ${name}: ${result.state}`);
-    const nanosecondsPerOperation = (result.latency.min * 1e6) / BATCH;
+    const nanosecondsPerOperation = (result.latency.min * 1e6) / batchLookUps;
     return { name, nanosecondsPerOperation, note: notes.get(name) ?? '' };
   });
   return [...rows, measureGrowth(options.quick ? 20_000 : 1_000_000)];

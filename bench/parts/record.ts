@@ -21,18 +21,19 @@ export interface Row {
   readonly note?: string;
 }
 
-const SCANS = 64;
-const ADDRESS = Uint8Array.of(203, 0, 113, 9);
-const AGENT =
+const scansPerFrame = 64;
+const sampleAddress = Uint8Array.of(203, 0, 113, 9);
+const sampleAgent =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const REFERER = 'https://www.example.org/';
+const sampleReferer = 'https://www.example.org/';
 
 const batch = new ScanBatch();
 const cursor = new RecordCursor();
 const address = new Uint8Array(16);
 
 function fill(): void {
-  for (let i = 0; i < SCANS; i++) batch.add(i, i + 1, 1, 0, ADDRESS, AGENT, REFERER);
+  for (let i = 0; i < scansPerFrame; i++)
+    batch.add(i, i + 1, 1, 0, sampleAddress, sampleAgent, sampleReferer);
 }
 
 /** Sum of what a shard takes from its own records; `own` of 1 takes all. */
@@ -49,8 +50,8 @@ function readFrame(frame: Buffer, own: number): number {
 }
 
 function check(frame: Buffer): void {
-  const codes = (SCANS * (SCANS + 1)) / 2;
-  const wanted = codes + SCANS * (AGENT.length + REFERER.length + 9);
+  const codes = (scansPerFrame * (scansPerFrame + 1)) / 2;
+  const wanted = codes + scansPerFrame * (sampleAgent.length + sampleReferer.length + 9);
   const found = readFrame(frame, 1);
   if (found !== wanted) throw new Error(`Wrong answer: ${found}, expected ${wanted}`);
 }
@@ -74,8 +75,8 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   if (sink === 0) throw new Error('Wrong answer: nothing was done');
   return bench.tasks.map(({ name, result }): Row => {
     if (result.state !== 'completed') throw new Error(`Cannot measure ${name}: ${result.state}`);
-    const note = `${SCANS} scans a frame of ${frame.length} bytes`;
-    return { name, nanosecondsPerOperation: (result.latency.p50 * 1e6) / SCANS, note };
+    const note = `${scansPerFrame} scans a frame of ${frame.length} bytes`;
+    return { name, nanosecondsPerOperation: (result.latency.p50 * 1e6) / scansPerFrame, note };
   });
 }
 

@@ -21,17 +21,17 @@ export interface Row {
   readonly note?: string;
 }
 
-const CODE = 1;
-const FIRST_DAY = 20_454; // 1 January 2026
-const NAMES_MAX = 100;
-const VISITORS = 50_000;
+const codeNo = 1;
+const firstDay = 20_454; // 1 January 2026
+const namesMax = 100;
+const visitorsPerDay = 50_000;
 
 /** A day's scans in one go: visitors by an odd step through a year's pool, half of them new each day. */
 function countDay(day: Day, scans: number): void {
   const { rollup, sketch } = day;
-  const from = day.day * (VISITORS / 2);
+  const from = day.day * (visitorsPerDay / 2);
   for (let scan = 0; scan < scans; scan++) {
-    const visitor = from + ((scan * 7_919) % VISITORS);
+    const visitor = from + ((scan * 7_919) % visitorsPerDay);
     const high = Math.imul(visitor ^ 0x5bd1e995, 0x9e3779b1);
     const mixed = Math.imul(high ^ (high >>> 15), 0x85ebca6b);
     sketch.add((mixed ^ (mixed >>> 13)) >>> 0, Math.imul(visitor, 0xc2b2ae35) >>> 0);
@@ -54,20 +54,20 @@ function countDay(day: Day, scans: number): void {
     const code = String.fromCharCode(65 + (country % 26), 65 + Math.floor(country / 26));
     rollup.count(Dimension.country, countryValue(code), country === 0 ? scans - share * 59 : share);
   }
-  for (let name = 0; name < NAMES_MAX; name++) {
-    rollup.countName(Dimension.city, `City ${name}, DE`, Math.floor(scans / NAMES_MAX));
-    rollup.countName(Dimension.referer, `r${name}.example`, Math.floor(scans / NAMES_MAX));
+  for (let name = 0; name < namesMax; name++) {
+    rollup.countName(Dimension.city, `City ${name}, DE`, Math.floor(scans / namesMax));
+    rollup.countName(Dimension.referer, `r${name}.example`, Math.floor(scans / namesMax));
   }
 }
 
 function build(store: ScanStore, days: number, scansPerDay: number): void {
-  const summaries = new Summaries(store, NAMES_MAX);
+  const summaries = new Summaries(store, namesMax);
   for (let index = 0; index < days; index++) {
-    const day = summaries.emptyDay(FIRST_DAY + index);
+    const day = summaries.emptyDay(firstDay + index);
     countDay(day, scansPerDay);
     store.environment.transactionSync(() => {
-      if (index < days - 1) summaries.closeDay(CODE, day);
-      else summaries.putHead(CODE, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
+      if (index < days - 1) summaries.closeDay(codeNo, day);
+      else summaries.putHead(codeNo, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
     });
   }
 }
@@ -79,13 +79,13 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const store = openScanStore(join(folder, 'scans.mdb'));
   build(store, days, scansPerDay);
   const { analytics } = openScanQueries(store, {
-    namesPerDayMax: NAMES_MAX,
+    namesPerDayMax: namesMax,
     codeIdOf: () => 'qr_1',
   });
-  const subject = { code: CODE };
-  const last = FIRST_DAY + days - 1;
-  const all = { fromDay: FIRST_DAY, toDay: last };
-  const edges = { fromDay: FIRST_DAY + 15, toDay: last - 15 };
+  const subject = { code: codeNo };
+  const last = firstDay + days - 1;
+  const all = { fromDay: firstDay, toDay: last };
+  const edges = { fromDay: firstDay + 15, toDay: last - 15 };
   const week = { fromDay: last - 6, toDay: last };
   const { totalScans, uniqueScanners, devices } = await analytics.totals(subject, all);
   const platforms = devices.ios + devices.android + devices.other;
@@ -107,7 +107,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   bench.add('time series by day, all days', async () => {
     await analytics.series(subject, all, 'day');
   });
-  bench.add('lifetime scans', () => void analytics.lifetimeScans(CODE));
+  bench.add('lifetime scans', () => void analytics.lifetimeScans(codeNo));
   await bench.run();
   await store.environment.close();
   rmSync(folder, { recursive: true });

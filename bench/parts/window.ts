@@ -23,15 +23,15 @@ export interface Row {
   readonly note?: string;
 }
 
-const SCANS = 5_000;
-const DAY_MS = 20_730 * 86_400_000;
-const NAMES_MAX = 100;
+const scansPerWindow = 5_000;
+const dayMs = 20_730 * 86_400_000;
+const namesMax = 100;
 
 function scanAt(index: number, codes: number): Scan {
   return {
     codeNo: (index % codes) + 1,
     workspaceNo: 1,
-    timeMs: DAY_MS + index,
+    timeMs: dayMs + index,
     journal: 0,
     position: index * 200,
     visitorHigh: Math.imul(index, 0x9e3779b1) >>> 0,
@@ -75,8 +75,8 @@ function checkpoint(store: ScanStore, actors: readonly CodeActor[]): void {
 }
 
 function addCases(bench: Bench, store: ScanStore, codes: number): void {
-  const scans = Array.from({ length: SCANS }, (_, index) => scanAt(index, codes));
-  const summaries = new Summaries(store, NAMES_MAX);
+  const scans = Array.from({ length: scansPerWindow }, (_, index) => scanAt(index, codes));
+  const summaries = new Summaries(store, namesMax);
   const create = (): CodeActor[] =>
     Array.from({ length: codes }, (_, index) => new CodeActor(index + 1, summaries));
   const window = new Window();
@@ -86,7 +86,8 @@ function addCases(bench: Bench, store: ScanStore, codes: number): void {
   checkpoint(store, actors);
   let total = 0;
   for (let code = 1; code <= codes; code++) total += summaries.total(code);
-  if (total !== SCANS) throw new Error(`Wrong answer: ${total} scans, expected ${SCANS}`);
+  if (total !== scansPerWindow)
+    throw new Error(`Wrong answer: ${total} scans, expected ${scansPerWindow}`);
   const of = `${codes} code${codes === 1 ? '' : 's'}`;
   bench.add(`add and close, ${of}`, () => void gather(window, scans));
   bench.add(`commit the block, ${of}`, () => void commit(store, bytes));
@@ -117,7 +118,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     if (result.state !== 'completed') throw new Error(`Cannot measure ${name}: ${result.state}`);
     const { p50, p99 } = result.latency;
     const note = `a window: ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`;
-    return { name, nanosecondsPerOperation: (p50 * 1e6) / SCANS, note };
+    return { name, nanosecondsPerOperation: (p50 * 1e6) / scansPerWindow, note };
   });
 }
 

@@ -144,7 +144,7 @@ function registerStores(
   ]);
   metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
     { labels: { state: 'live' }, value: links.count },
-    { labels: { state: 'gone' }, value: links.goneCount },
+    { labels: { state: 'gone' }, value: links.tombstones },
   ]);
   metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => [
     { labels: { use: 'committed' }, value: links.bytesUsed },

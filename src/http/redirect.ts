@@ -163,7 +163,7 @@ export class Redirect {
 
   #isOver(link: number): boolean {
     const { links } = this.#options;
-    if (links.state(link) === 'gone') return true;
+    if (links.state(link) === 'deleted') return true;
     const expiresAtMs = links.expiresAtMs(link);
     return expiresAtMs !== 0 && expiresAtMs <= this.#turnTimeMs;
   }

@@ -12,17 +12,17 @@
  */
 import { Failure } from '../model/failure.ts';
 import {
-  BLOCK_UNITS_MAX,
-  CHUNK_UNIT_BITS,
-  CHUNK_UNIT_MASK,
-  CHUNK_UNITS,
-  UNIT_BYTES,
+  blockUnitsMax,
+  chunkUnitBits,
+  chunkUnitMask,
+  chunkUnits,
+  unitBytes,
   viewArena,
 } from './layout.ts';
 
 /** Growth is the arena's own size within these: one 64 MiB step takes microseconds, pages come when touched. */
-const GROW_BYTES_MIN = 1_048_576;
-const GROW_BYTES_MAX = 67_108_864;
+const growBytesMin = 1_048_576;
+const growBytesMax = 67_108_864;
 
 export class Arena {
   readonly #buffer: SharedArrayBuffer;
@@ -34,7 +34,7 @@ export class Arena {
   #tailUnits = 1;
   #freeUnits = 0;
   /** Heads of the free lists, by units. */
-  readonly #heads = new Int32Array(BLOCK_UNITS_MAX + 1);
+  readonly #heads = new Int32Array(blockUnitsMax + 1);
 
   constructor(buffer: SharedArrayBuffer) {
     this.#buffer = buffer;
@@ -45,17 +45,17 @@ export class Arena {
   }
 
   get committedBytes(): number {
-    return this.#committedUnits * UNIT_BYTES;
+    return this.#committedUnits * unitBytes;
   }
 
   /** Bytes that can be given out before the arena grows, in blocks of whatever size they have. */
   get freeBytes(): number {
-    return (this.#freeUnits + this.#committedUnits - this.#tailUnits) * UNIT_BYTES;
+    return (this.#freeUnits + this.#committedUnits - this.#tailUnits) * unitBytes;
   }
 
   /** The chunk that holds a block. */
   chunkOf(block: number): Int32Array {
-    const chunk = this.#chunks[block >>> CHUNK_UNIT_BITS];
+    const chunk = this.#chunks[block >>> chunkUnitBits];
     if (chunk === undefined)
       throw new Error(`Cannot open block ${block}: arena of ${this.#committedUnits} units`);
     return chunk;
@@ -63,15 +63,15 @@ export class Arena {
 
   /** Writes ASCII from the block's word `word` on: half the cost of packing characters into words. */
   writeAscii(block: number, word: number, text: string): void {
-    const bytes = this.#chunkBytes[block >>> CHUNK_UNIT_BITS];
-    bytes?.write(text, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, text.length, 'latin1');
+    const bytes = this.#chunkBytes[block >>> chunkUnitBits];
+    bytes?.write(text, (block & chunkUnitMask) * unitBytes + word * 4, text.length, 'latin1');
   }
 
   /** The same from bytes that are ASCII already. */
   writeBytes(block: number, word: number, from: Buffer, start: number, end: number): void {
-    const bytes = this.#chunkBytes[block >>> CHUNK_UNIT_BITS];
+    const bytes = this.#chunkBytes[block >>> chunkUnitBits];
     if (bytes !== undefined) {
-      from.copy(bytes, (block & CHUNK_UNIT_MASK) * UNIT_BYTES + word * 4, start, end);
+      from.copy(bytes, (block & chunkUnitMask) * unitBytes + word * 4, start, end);
     }
   }
 
@@ -86,7 +86,7 @@ export class Arena {
       this.#tailUnits += units;
       return block;
     }
-    for (let larger = units + 1; larger <= BLOCK_UNITS_MAX; larger += 1) {
+    for (let larger = units + 1; larger <= blockUnitsMax; larger += 1) {
       if (this.#heads[larger] === 0) continue;
       const block = this.#pop(larger);
       this.release(block + units, larger - units);
@@ -100,14 +100,14 @@ export class Arena {
 
   /** Takes a block back. Nobody may read it any more. */
   release(block: number, units: number): void {
-    this.chunkOf(block)[(block & CHUNK_UNIT_MASK) << 1] = this.#heads[units]!;
+    this.chunkOf(block)[(block & chunkUnitMask) << 1] = this.#heads[units]!;
     this.#heads[units] = block;
     this.#freeUnits += units;
   }
 
   #pop(units: number): number {
     const block = this.#heads[units]! >>> 0;
-    this.#heads[units] = this.chunkOf(block)[(block & CHUNK_UNIT_MASK) << 1]!;
+    this.#heads[units] = this.chunkOf(block)[(block & chunkUnitMask) << 1]!;
     this.#freeUnits -= units;
     return block;
   }
@@ -121,8 +121,8 @@ export class Arena {
 
   #grow(): boolean {
     const bytes = this.committedBytes;
-    const chunkBytes = CHUNK_UNITS * UNIT_BYTES;
-    const step = Math.min(Math.max(bytes, GROW_BYTES_MIN), GROW_BYTES_MAX);
+    const chunkBytes = chunkUnits * unitBytes;
+    const step = Math.min(Math.max(bytes, growBytesMin), growBytesMax);
     // Ends on a chunk's border instead of crossing it, so the border is always an end of growth too.
     const border = (Math.floor(bytes / chunkBytes) + 1) * chunkBytes;
     const wanted = Math.min(bytes + step, border, this.#buffer.maxByteLength);

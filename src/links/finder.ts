@@ -16,12 +16,12 @@
  */
 import { FoldedKey } from './key.ts';
 import {
-  CHUNK_UNIT_BITS,
-  CHUNK_UNIT_MASK,
-  CONTROL,
-  ENTRY,
+  chunkUnitBits,
+  chunkUnitMask,
+  controlWord,
+  entryWord,
   type LinkTableMemory,
-  SHAPE,
+  shapeBit,
   viewArena,
   viewGeneration,
 } from './layout.ts';
@@ -41,10 +41,10 @@ export class Finder {
   constructor(memory: LinkTableMemory) {
     this.#memory = memory;
     this.#control = new Int32Array(memory.control);
-    this.#firstBits = this.#control[CONTROL.firstGenerationBits]!;
+    this.#firstBits = this.#control[controlWord.firstGenerationBits]!;
     this.#key = new FoldedKey(
-      this.#control[CONTROL.hashSeedLow]!,
-      this.#control[CONTROL.hashSeedHigh]!,
+      this.#control[controlWord.hashSeedLow]!,
+      this.#control[controlWord.hashSeedHigh]!,
     );
     this.#newest = viewGeneration(memory.slots, this.#firstBits, 0);
     this.#openArena();
@@ -78,14 +78,14 @@ export class Finder {
   /** The GiB of the arena that holds an entry; its words begin at `wordOf(handle)`. */
   chunkOf(handle: number): Int32Array {
     if (handle >>> 0 >= this.#arenaUnits) this.#openArena();
-    const chunk = this.#chunks[handle >>> CHUNK_UNIT_BITS];
+    const chunk = this.#chunks[handle >>> chunkUnitBits];
     if (chunk === undefined)
       throw new Error(`Cannot read a link: handle ${handle}, expected one that find returned`);
     return chunk;
   }
 
   #search(): number {
-    const generations = Atomics.load(this.#control, CONTROL.generations);
+    const generations = Atomics.load(this.#control, controlWord.generations);
     if (generations !== this.#generations) this.#openSlots(generations);
     const handle = this.#probe(this.#newest);
     if (handle !== 0 || this.#older === undefined) return handle;
@@ -111,15 +111,15 @@ export class Finder {
 
   #holdsKey(offset: number): boolean {
     if (offset >>> 0 >= this.#arenaUnits) this.#openArena();
-    const words = this.#chunks[offset >>> CHUNK_UNIT_BITS]!;
+    const words = this.#chunks[offset >>> chunkUnitBits]!;
     const at = wordOf(offset);
     const key = this.#key;
     const length = key.length;
-    if ((words[at + ENTRY.shape]! & SHAPE.keyBytesMask) !== length) return false;
+    if ((words[at + entryWord.shape]! & shapeBit.keyBytesMask) !== length) return false;
     const keyWords = key.words;
     const count = (length + 3) >>> 2;
     for (let i = 0; i < count; i += 1) {
-      if (words[at + ENTRY.key + i] !== keyWords[i]) return false;
+      if (words[at + entryWord.key + i] !== keyWords[i]) return false;
     }
     return true;
   }
@@ -142,5 +142,5 @@ export class Finder {
 
 /** Index of an entry's first word in its chunk. */
 export function wordOf(handle: number): number {
-  return (handle & CHUNK_UNIT_MASK) << 1;
+  return (handle & chunkUnitMask) << 1;
 }

@@ -7,24 +7,24 @@
  * keyed by a random 64-bit seed: users choose slugs, and unkeyed or merely seeded mixers (FNV,
  * Murmur) have collisions that can be built without knowing the seed. Six rounds for 8 characters.
  */
-import { KEY_BYTES_MAX } from './layout.ts';
+import { keyBytesMax } from './layout.ts';
 
-const UPPER_MASK = 0x7f;
+const upperMask = 0x7f;
 /** I, L or O: a person may have read 1 or 0. */
-const LOOK_ALIKE = 0x100;
+const misreadFlag = 0x100;
 /** U, `-`, `_`: never in a generated code, so its look-alikes are not tried. */
-const NEVER_GENERATED = 0x200;
-const CODE_MAX = 'z'.charCodeAt(0);
+const neverGeneratedFlag = 0x200;
+const characterMax = 'z'.charCodeAt(0);
 /** Only generated codes have look-alikes, and those are this long. */
-const GENERATED_LENGTH = 8;
+const generatedLength = 8;
 
 /** By character code: 0 = not allowed in a code, else the upper-case character and its flags. */
 function foldTable(replace: (character: string) => string): Uint16Array {
-  const table = new Uint16Array(CODE_MAX + 1);
+  const table = new Uint16Array(characterMax + 1);
   for (const character of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_') {
     const flags =
-      ('ILO'.includes(character) ? LOOK_ALIKE : 0) |
-      ('U-_'.includes(character) ? NEVER_GENERATED : 0);
+      ('ILO'.includes(character) ? misreadFlag : 0) |
+      ('U-_'.includes(character) ? neverGeneratedFlag : 0);
     const value = replace(character).charCodeAt(0) | flags;
     table[character.charCodeAt(0)] = value;
     table[character.toLowerCase().charCodeAt(0)] = value;
@@ -33,13 +33,11 @@ function foldTable(replace: (character: string) => string): Uint16Array {
 }
 
 const asWritten = foldTable((character) => character);
-const asReadWrongly = foldTable(
-  (character) => ({ I: '1', L: '1', O: '0' })[character] ?? character,
-);
+const asMisread = foldTable((character) => ({ I: '1', L: '1', O: '0' })[character] ?? character);
 
 export class FoldedKey {
   /** The folded characters, four a word, padded with zeros. */
-  readonly words = new Int32Array(KEY_BYTES_MAX / 4);
+  readonly words = new Int32Array(keyBytesMax / 4);
   /** Characters of the key that was folded last. */
   length = 0;
   /** Its keyed 32-bit hash. */
@@ -61,21 +59,21 @@ export class FoldedKey {
   /** Whether the code just folded could be a generated one with an I, L or O read into it. */
   get mayBeMisread(): boolean {
     return (
-      this.length === GENERATED_LENGTH &&
-      (this.#flags & (LOOK_ALIKE | NEVER_GENERATED)) === LOOK_ALIKE
+      this.length === generatedLength &&
+      (this.#flags & (misreadFlag | neverGeneratedFlag)) === misreadFlag
     );
   }
 
   /** As `fold`, with I and L as 1 and O as 0. */
   foldMisread(text: string, from: number): boolean {
-    return this.#pack(text, from, asReadWrongly);
+    return this.#pack(text, from, asMisread);
   }
 
   /** Takes a key that is folded already, as ASCII bytes from `from` to `to`, 1 to 64 of them. */
   take(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
-    if (length < 1 || length > KEY_BYTES_MAX) {
-      throw new Error(`Cannot take a key of ${length} bytes, expected 1 to ${KEY_BYTES_MAX}`);
+    if (length < 1 || length > keyBytesMax) {
+      throw new Error(`Cannot take a key of ${length} bytes, expected 1 to ${keyBytesMax}`);
     }
     const words = this.words;
     let word = 0;
@@ -93,17 +91,17 @@ export class FoldedKey {
 
   #pack(text: string, from: number, table: Uint16Array): boolean {
     const length = text.length - from;
-    if (length < 1 || length > KEY_BYTES_MAX) return false;
+    if (length < 1 || length > keyBytesMax) return false;
     const words = this.words;
     let flags = 0;
     let word = 0;
     for (let i = 0; i < length; i += 1) {
       const code = text.charCodeAt(from + i);
-      if (code > CODE_MAX) return false;
+      if (code > characterMax) return false;
       const folded = table[code]!;
       if (folded === 0) return false;
       flags |= folded;
-      word |= (folded & UPPER_MASK) << ((i & 3) << 3);
+      word |= (folded & upperMask) << ((i & 3) << 3);
       if ((i & 3) === 3) {
         words[i >>> 2] = word;
         word = 0;

@@ -13,16 +13,16 @@
  *
  *   an entry       word 0    codeNo
  *                  word 1    workspaceNo
- *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | gone
+ *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | tombstone
  *                  word 3..  key, upper case, padded with zeros to 4
  *                  ..        target, padded to 4
  *                  ..        expires: epoch ms, low and high word        (only when it expires)
  *                  ..        limited: unit offset of the counter cell    (only when it is limited)
  *                  padded to 8 bytes
  *
- * An entry never changes once a slot shows it, but for its gone bit. A change of target writes a new
+ * An entry never changes once a slot shows it, but for its tombstone bit. A change of target writes a new
  * entry and swaps the slot's offset; both entries point at the same counter cell, so no scan taken
- * meanwhile is lost. A deleted entry keeps header and key for ever and gives the rest back.
+ * meanwhile is lost. A deleted entry keeps header and key for ever and frees the rest.
  *
  * Which generations exist is one word, `newest * 2 + migrating`: sizes and places follow from it, so
  * a reader learns the whole layout in one load and can never see half of a change.
@@ -33,7 +33,7 @@
  *
  * Words are little-endian, as on every platform Node 22 ships the redirect engine for.
  */
-import { randomBytes as systemRandomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 /** Posted to threads as it is. */
 export interface LinkTableMemory {
@@ -56,7 +56,7 @@ export interface LinkTableOptions {
   readonly linksExpected: number;
 }
 
-export type LinkState = 'live' | 'gone';
+export type LinkState = 'live' | 'deleted';
 
 export interface Link {
   /** Short code, ASCII letters, digits, `-` and `_`, 1 to 64; any case. */
@@ -67,21 +67,21 @@ export interface Link {
   readonly target: string;
   /** Epoch milliseconds; 0 = never. */
   readonly expiresAtMs: number;
-  /** -1 = no limit, `KEEP_SCANS_LEFT` = as it is, otherwise the scans left from now on. */
+  /** -1 = no limit, `keepScansLeft` = as it is, otherwise the scans left from now on. */
   readonly scansLeft: number;
   readonly state: LinkState;
 }
 
 /** `Link.scansLeft` of a change that does not touch the limit: the counter goes on, exactly. */
-export const KEEP_SCANS_LEFT = -2;
+export const keepScansLeft = -2;
 
-export const KEY_BYTES_MAX = 64;
-export const TARGET_BYTES_MAX = 8_192;
+export const keyBytesMax = 64;
+export const targetBytesMax = 8_192;
 /** A reader index is a line of control memory; more threads than this is a mistake. */
-const READERS_MAX = 1_024;
+const readersMost = 1_024;
 
 /** Words of control memory. One line holds what never changes, each other word has its own. */
-export const CONTROL = {
+export const controlWord = {
   hashSeedLow: 0,
   hashSeedHigh: 1,
   firstGenerationBits: 2,
@@ -93,54 +93,54 @@ export const CONTROL = {
 } as const;
 
 /** 64 bytes: readers that publish their epochs on a shared line would slow each other. */
-const LINE_WORDS = 16;
+const lineWords = 16;
 
 /** The control word in which a reader publishes the epoch it is in, 0 = none. */
 export function readerWord(readerIndex: number): number {
-  return CONTROL.firstReader + readerIndex * LINE_WORDS;
+  return controlWord.firstReader + readerIndex * lineWords;
 }
 
-export const ENTRY = { codeNo: 0, workspaceNo: 1, shape: 2, key: 3 } as const;
+export const entryWord = { codeNo: 0, workspaceNo: 1, shape: 2, key: 3 } as const;
 
 /** Fields of an entry's shape word. */
-export const SHAPE = {
+export const shapeBit = {
   keyBytesMask: 0x7f,
   targetShift: 7,
   targetMask: 0x3fff,
   expires: 1 << 21,
   limited: 1 << 22,
-  gone: 1 << 23,
+  tombstone: 1 << 23,
 } as const;
 
-export const UNIT_BYTES = 8;
+export const unitBytes = 8;
 /** Arena views span 1 GiB, so that every index is a small integer; no entry crosses a border. */
-export const CHUNK_UNIT_BITS = 27;
-export const CHUNK_UNITS = 2 ** CHUNK_UNIT_BITS;
-export const CHUNK_UNIT_MASK = CHUNK_UNITS - 1;
+export const chunkUnitBits = 27;
+export const chunkUnits = 2 ** chunkUnitBits;
+export const chunkUnitMask = chunkUnits - 1;
 /** Arena grows by its own size within these: small tables stay small, big ones grow rarely. */
-const ARENA_START_BYTES = 1_048_576;
-const ARENA_BYTES_MIN = 65_536;
-const ARENA_BYTES_MAX = 2 ** 32 * UNIT_BYTES;
+const arenaStartBytes = 1_048_576;
+const arenaBytesLeast = 65_536;
+const arenaBytesMost = 2 ** 32 * unitBytes;
 
 /** 1024 slots, 8 KiB: below it there is nothing to save. */
-const GENERATION_BITS_MIN = 10;
-const SLOT_BYTES = 8;
-const SLOT_BYTES_MIN = 2 ** GENERATION_BITS_MIN * SLOT_BYTES;
+const generationBitsMin = 10;
+const slotBytes = 8;
+const slotBytesLeast = 2 ** generationBitsMin * slotBytes;
 /** 8 GiB hold a generation of 2^29 slots and all before it; line and start stay disjoint bits of a tag. */
-const SLOT_BYTES_MAX = 2 ** 30 * SLOT_BYTES;
-const GENERATION_BITS_MAX = 29;
+const slotBytesMost = 2 ** 30 * slotBytes;
+const generationBitsMax = 29;
 /** A generation this full gets a successor; fuller, a missing key costs its second cache line. */
-export const SLOT_LOAD_GROW = 0.75;
+export const slotLoadGrow = 0.75;
 /** Without room for a successor it fills this far; then `storage_full`. Searches need empty slots. */
-export const SLOT_LOAD_MAX = 0.875;
+export const slotLoadMax = 0.875;
 
 /** Words of an entry's target begin here. */
 export function targetWord(shape: number): number {
-  return ENTRY.key + (((shape & SHAPE.keyBytesMask) + 3) >>> 2);
+  return entryWord.key + (((shape & shapeBit.keyBytesMask) + 3) >>> 2);
 }
 
 export function targetBytes(shape: number): number {
-  return (shape >>> SHAPE.targetShift) & SHAPE.targetMask;
+  return (shape >>> shapeBit.targetShift) & shapeBit.targetMask;
 }
 
 /** The expiry's low word, if there is an expiry; otherwise the limit's, if there is a limit. */
@@ -149,27 +149,27 @@ export function expiryWord(shape: number): number {
 }
 
 export function limitWord(shape: number): number {
-  return expiryWord(shape) + ((shape & SHAPE.expires) === 0 ? 0 : 2);
+  return expiryWord(shape) + ((shape & shapeBit.expires) === 0 ? 0 : 2);
 }
 
 /** Units an entry of this shape was allocated with, if it is or were alive. */
 export function liveUnits(shape: number): number {
-  return (limitWord(shape) + ((shape & SHAPE.limited) === 0 ? 0 : 1) + 1) >>> 1;
+  return (limitWord(shape) + ((shape & shapeBit.limited) === 0 ? 0 : 1) + 1) >>> 1;
 }
 
-/** Units that are left of an entry of this shape once it is gone. */
-export function goneUnits(shape: number): number {
+/** Units that the tombstone of an entry of this shape keeps. */
+export function tombstoneUnits(shape: number): number {
   return (targetWord(shape) + 1) >>> 1;
 }
 
 /** The largest block that is ever asked for: 1035 units. */
-export const BLOCK_UNITS_MAX = liveUnits(
-  KEY_BYTES_MAX | (TARGET_BYTES_MAX << SHAPE.targetShift) | SHAPE.expires | SHAPE.limited,
+export const blockUnitsMax = liveUnits(
+  keyBytesMax | (targetBytesMax << shapeBit.targetShift) | shapeBit.expires | shapeBit.limited,
 );
 
 /** Byte just behind a generation: what the slots buffer must hold for it. */
 export function generationEndBytes(firstBits: number, generation: number): number {
-  return 2 ** firstBits * (2 ** (generation + 1) - 1) * SLOT_BYTES;
+  return 2 ** firstBits * (2 ** (generation + 1) - 1) * slotBytes;
 }
 
 /** A fixed-length view of a generation: as fast as an ordinary array, length-tracking ones are 10 times slower. */
@@ -178,7 +178,7 @@ export function viewGeneration(
   firstBits: number,
   generation: number,
 ): Int32Array {
-  const begin = 2 ** firstBits * (2 ** generation - 1) * SLOT_BYTES;
+  const begin = 2 ** firstBits * (2 ** generation - 1) * slotBytes;
   return new Int32Array(slots, begin, 2 ** (firstBits + generation) * 2);
 }
 
@@ -187,7 +187,7 @@ export function viewArena(
   arena: SharedArrayBuffer,
   before: readonly Int32Array[],
 ): { readonly chunks: Int32Array[]; readonly units: number } {
-  const chunkBytes = CHUNK_UNITS * UNIT_BYTES;
+  const chunkBytes = chunkUnits * unitBytes;
   const bytes = arena.byteLength;
   const chunks: Int32Array[] = [];
   for (let begin = 0; begin < bytes; begin += chunkBytes) {
@@ -195,50 +195,45 @@ export function viewArena(
     const known = before[chunks.length];
     chunks.push(known?.length === words ? known : new Int32Array(arena, begin, words));
   }
-  return { chunks, units: bytes / UNIT_BYTES };
+  return { chunks, units: bytes / unitBytes };
 }
 
 function firstBitsFor(linksExpected: number, slotBytesMax: number): number {
-  const fitting = Math.floor(Math.log2(slotBytesMax / SLOT_BYTES));
-  const wanted = Math.ceil(Math.log2(Math.max(1, linksExpected / SLOT_LOAD_GROW)));
-  return Math.min(Math.max(wanted, GENERATION_BITS_MIN), fitting, GENERATION_BITS_MAX);
+  const fitting = Math.floor(Math.log2(slotBytesMax / slotBytes));
+  const wanted = Math.ceil(Math.log2(Math.max(1, linksExpected / slotLoadGrow)));
+  return Math.min(Math.max(wanted, generationBitsMin), fitting, generationBitsMax);
 }
 
-/**
- * Reserves the address space and makes an empty table.
- * @param randomBytes source of the hash seed: without it, whoever chooses slugs could choose collisions
- */
-export function createLinkTableMemory(
-  options: LinkTableOptions,
-  randomBytes: (bytes: number) => Uint8Array = systemRandomBytes,
-): LinkTableMemory {
+/** Reserves the address space and makes an empty table. */
+export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemory {
   const { slotBytesMax, arenaBytesMax, readersMax, linksExpected } = options;
-  if (readersMax < 1 || readersMax > READERS_MAX) {
+  if (readersMax < 1 || readersMax > readersMost) {
     throw new Error(
-      `Cannot create a link table: ${readersMax} readers, expected 1 to ${READERS_MAX}`,
+      `Cannot create a link table: ${readersMax} readers, expected 1 to ${readersMost}`,
     );
   }
-  const slotsFit = slotBytesMax >= SLOT_BYTES_MIN && slotBytesMax <= SLOT_BYTES_MAX;
-  if (!slotsFit || arenaBytesMax < ARENA_BYTES_MIN || arenaBytesMax > ARENA_BYTES_MAX) {
+  const slotsFit = slotBytesMax >= slotBytesLeast && slotBytesMax <= slotBytesMost;
+  if (!slotsFit || arenaBytesMax < arenaBytesLeast || arenaBytesMax > arenaBytesMost) {
     throw new Error(
-      `Cannot create a link table: ${slotBytesMax} bytes of slots, expected ${SLOT_BYTES_MIN} to ${SLOT_BYTES_MAX}; ${arenaBytesMax} of arena, expected ${ARENA_BYTES_MIN} to ${ARENA_BYTES_MAX}`,
+      `Cannot create a link table: ${slotBytesMax} bytes of slots, expected ${slotBytesLeast} to ${slotBytesMost}; ${arenaBytesMax} of arena, expected ${arenaBytesLeast} to ${arenaBytesMost}`,
     );
   }
   const firstBits = firstBitsFor(linksExpected, slotBytesMax);
-  const control = new SharedArrayBuffer((CONTROL.firstReader + readersMax * LINE_WORDS) * 4);
+  const control = new SharedArrayBuffer((controlWord.firstReader + readersMax * lineWords) * 4);
   const words = new Int32Array(control);
+  // With a known seed users could choose slugs that collide.
   const seed = randomBytes(8);
   const seedView = new DataView(seed.buffer, seed.byteOffset, 8);
-  words[CONTROL.hashSeedLow] = seedView.getInt32(0, true);
-  words[CONTROL.hashSeedHigh] = seedView.getInt32(4, true);
-  words[CONTROL.firstGenerationBits] = firstBits;
-  words[CONTROL.readersMax] = readersMax;
-  words[CONTROL.epoch] = 1;
-  const wholeUnitsMax = Math.floor(arenaBytesMax / UNIT_BYTES) * UNIT_BYTES;
+  words[controlWord.hashSeedLow] = seedView.getInt32(0, true);
+  words[controlWord.hashSeedHigh] = seedView.getInt32(4, true);
+  words[controlWord.firstGenerationBits] = firstBits;
+  words[controlWord.readersMax] = readersMax;
+  words[controlWord.epoch] = 1;
+  const wholeUnitsMax = Math.floor(arenaBytesMax / unitBytes) * unitBytes;
   return {
     control,
     slots: new SharedArrayBuffer(generationEndBytes(firstBits, 0), { maxByteLength: slotBytesMax }),
-    arena: new SharedArrayBuffer(Math.min(ARENA_START_BYTES, wholeUnitsMax), {
+    arena: new SharedArrayBuffer(Math.min(arenaStartBytes, wholeUnitsMax), {
       maxByteLength: wholeUnitsMax,
     }),
   };

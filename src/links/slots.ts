@@ -12,15 +12,15 @@
  */
 import { Failure } from '../model/failure.ts';
 import {
-  CONTROL,
+  controlWord,
   generationEndBytes,
   type LinkTableMemory,
-  SLOT_LOAD_GROW,
-  SLOT_LOAD_MAX,
+  slotLoadGrow,
+  slotLoadMax,
   viewGeneration,
 } from './layout.ts';
 
-const MOVE_SLOTS_PER_WRITE = 64;
+const slotsMovedPerWrite = 64;
 
 export class Slots {
   readonly #control: Int32Array;
@@ -37,9 +37,9 @@ export class Slots {
   constructor(memory: LinkTableMemory, control: Int32Array) {
     this.#control = control;
     this.#buffer = memory.slots;
-    this.#firstBits = control[CONTROL.firstGenerationBits]!;
+    this.#firstBits = control[controlWord.firstGenerationBits]!;
     this.#newest = viewGeneration(this.#buffer, this.#firstBits, 0);
-    this.#growAt = this.#slotCount * SLOT_LOAD_GROW;
+    this.#growAt = this.#slotCount * slotLoadGrow;
   }
 
   /** Keys that hold a slot, tombstones included. */
@@ -59,7 +59,7 @@ export class Slots {
     if (this.#used + 1 <= this.#growAt) return;
     if (this.#older !== undefined) this.move(this.#older.length / 2);
     if (this.#startGeneration()) return;
-    if (this.#used + 1 <= this.#slotCount * SLOT_LOAD_MAX) return;
+    if (this.#used + 1 <= this.#slotCount * slotLoadMax) return;
     throw new Failure(
       'storage_full',
       `Cannot add a link: all ${this.#slotCount} slots for links are in use`,
@@ -81,7 +81,7 @@ export class Slots {
 
   /** A write's share of the move. */
   moveSome(): void {
-    if (this.#older !== undefined) this.move(MOVE_SLOTS_PER_WRITE);
+    if (this.#older !== undefined) this.move(slotsMovedPerWrite);
   }
 
   /** Moves up to so many slots of the older generation to the newest. */
@@ -96,7 +96,7 @@ export class Slots {
     this.#cursor = end;
     if (end < older.length / 2) return;
     this.#older = undefined;
-    Atomics.store(this.#control, CONTROL.generations, this.#generation * 2);
+    Atomics.store(this.#control, controlWord.generations, this.#generation * 2);
   }
 
   #startGeneration(): boolean {
@@ -113,8 +113,8 @@ export class Slots {
     this.#newest = viewGeneration(this.#buffer, this.#firstBits, next);
     this.#generation = next;
     this.#cursor = 0;
-    this.#growAt = this.#slotCount * SLOT_LOAD_GROW;
-    Atomics.store(this.#control, CONTROL.generations, next * 2 + 1);
+    this.#growAt = this.#slotCount * slotLoadGrow;
+    Atomics.store(this.#control, controlWord.generations, next * 2 + 1);
     return true;
   }
 }

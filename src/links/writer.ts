@@ -3,48 +3,48 @@
  * to every reader when its method returns; a method that throws has changed nothing.
  *
  *   put      allocate -> write entry -> swap or fill the slot -> quarantine the old entry
- *   delete   set the gone bit -> quarantine the target's bytes and the counter cell
+ *   delete   set the tombstone bit -> quarantine the target's bytes and the counter cell
  *
  * `delete` needs no memory, so a deletion works when the arena is full. The order inside it matters:
- * after the bit no reader that looks serves the target; one that looked before keeps its bytes until
- * its turn ends.
+ * after the bit no look-up serves the target; a reader that found it before keeps its bytes until
+ * its cycle of the event loop ends.
  *
  * A limited code's scans are counted down in a cell of their own that all entries of the code point
- * at: re-targeting it (`KEEP_SCANS_LEFT`) copies no number and so loses none that is taken meanwhile,
+ * at: re-targeting it (`keepScansLeft`) copies no number and so loses none that is taken meanwhile,
  * and a changed limit is an addition (`addScans`).
  */
 import { Failure } from '../model/failure.ts';
 import { Arena } from './arena.ts';
 import { Finder, wordOf } from './finder.ts';
 import {
-  CONTROL,
-  ENTRY,
+  controlWord,
+  entryWord,
   expiryWord,
-  goneUnits,
-  KEEP_SCANS_LEFT,
+  tombstoneUnits,
+  keepScansLeft,
   type Link,
   type LinkTableMemory,
   limitWord,
   liveUnits,
-  SHAPE,
-  TARGET_BYTES_MAX,
+  shapeBit,
+  targetBytesMax,
   targetWord,
-  UNIT_BYTES,
+  unitBytes,
 } from './layout.ts';
 import { Quarantine } from './quarantine.ts';
 import { Slots } from './slots.ts';
 
-/** Blocks that enter quarantine before it is looked through again. */
-const DRAIN_EVERY = 64;
+/** Blocks that enter quarantine before it is searched again for free ones. */
+const freeEvery = 64;
 /** The most blocks one change sets free: an entry and a counter cell. */
-const BLOCKS_PER_CHANGE = 2;
-/** A change waits this long for readers when quarantine is full; a turn lasts about a millisecond. */
-const WAIT_MS = 1;
-const WAITS_MAX = 20;
-/** Slots that one `reclaim` moves: about a millisecond. */
-const RECLAIM_SLOTS = 16_384;
-const WORD_MAX = 2 ** 32;
-const SCANS_LEFT_MAX = 2 ** 31 - 1;
+const blocksPerChange = 2;
+/** A change waits this long for readers when quarantine is full; a cycle lasts about a millisecond. */
+const waitMs = 1;
+const waitsMax = 20;
+/** Slots that one `free` moves: about a millisecond. */
+const idleMoveSlots = 16_384;
+const wordRange = 2 ** 32;
+const scansLeftMax = 2 ** 31 - 1;
 
 /** A link without a limit, as it is stored: key and target stand in `bytes`, one behind the other. */
 export interface StoredLinkBytes {
@@ -70,13 +70,13 @@ export class LinkWriter {
   readonly #sleep = new Int32Array(new SharedArrayBuffer(4));
   #live = 0;
   #lostUnits = 0;
-  /** Quarantine is looked through when it holds so many blocks. */
-  #drainAt = DRAIN_EVERY;
+  /** Quarantine is searched for free blocks when it holds so many. */
+  #freeAt = freeEvery;
 
   constructor(memory: LinkTableMemory) {
     this.#memory = memory;
     this.#control = new Int32Array(memory.control);
-    if (Atomics.exchange(this.#control, CONTROL.writerAttached, 1) !== 0) {
+    if (Atomics.exchange(this.#control, controlWord.writerAttached, 1) !== 0) {
       throw new Error('Cannot write links: the table has a writer, expected none');
     }
     this.#finder = new Finder(memory);
@@ -91,8 +91,8 @@ export class LinkWriter {
     return this.#live;
   }
 
-  /** Keys that are gone for ever. */
-  get goneCount(): number {
+  /** Keys that are deleted: theirs for ever. */
+  get tombstones(): number {
     return this.#slots.used - this.#live;
   }
 
@@ -110,27 +110,27 @@ export class LinkWriter {
 
   /** Of `bytesUsed`: waits for readers to leave. */
   get bytesWaiting(): number {
-    return this.#quarantine.waitingUnits * UNIT_BYTES;
+    return this.#quarantine.waitingUnits * unitBytes;
   }
 
   /** Of `bytesUsed`: given up by deletions while a stuck reader kept quarantine full. */
   get bytesLost(): number {
-    return this.#lostUnits * UNIT_BYTES;
+    return this.#lostUnits * unitBytes;
   }
 
   /**
    * Adds a link, or replaces the one of this key; every reader sees it before this returns.
    * @throws Failure `storage_full` at the bound of slots or arena, `overloaded` when a reader has
-   *   been in one turn for so many changes that nothing can be freed; nothing is changed then
+   *   been in one cycle for so many changes that nothing can be freed; nothing is changed then
    */
   put(link: Link): void {
-    if (link.state === 'gone') {
-      this.#putGone(link);
+    if (link.state === 'deleted') {
+      this.#putTombstone(link);
       return;
     }
     checkLink(link);
     this.#slots.moveSome();
-    this.#makeRoom();
+    this.#ensureCapacity();
     const before = this.#finder.findKey(link.key);
     if (before === 0) this.#slots.reserve();
     const cellBefore = before === 0 ? 0 : this.#cellOf(before);
@@ -139,7 +139,7 @@ export class LinkWriter {
     if (cell !== 0 && link.scansLeft >= 0) this.#setCell(cell, link.scansLeft);
     this.#show(before, entry);
     if (cellBefore !== 0 && cellBefore !== cell) this.#quarantine.add(cellBefore, 1);
-    this.#drainSometimes();
+    this.#freeSometimes();
   }
 
   /**
@@ -154,8 +154,8 @@ export class LinkWriter {
     key.take(bytes, keyStart, keyEnd);
     this.#slots.reserve();
     const shape = shapeOf(key.length, targetEnd - keyEnd, !isDeleted && expiresAtMs !== 0);
-    const entry = this.#arena.allocate(isDeleted ? goneUnits(shape) : liveUnits(shape));
-    this.#writeHead(entry, codeNo, workspaceNo, isDeleted ? shape | SHAPE.gone : shape);
+    const entry = this.#arena.allocate(isDeleted ? tombstoneUnits(shape) : liveUnits(shape));
+    this.#writeHead(entry, codeNo, workspaceNo, isDeleted ? shape | shapeBit.tombstone : shape);
     if (!isDeleted) {
       this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
       this.#writeExpiry(entry, shape, expiresAtMs);
@@ -165,30 +165,30 @@ export class LinkWriter {
   }
 
   /**
-   * Ends a link for ever: readers see it as gone, only its tombstone stays. A key that is unknown
+   * Ends a link for ever: readers see it as deleted, only its tombstone stays. A key that is unknown
    * gets a tombstone too. Needs no memory for a known key.
    */
   delete(key: string): void {
     this.#slots.moveSome();
     const entry = this.#finder.findKey(key);
     if (entry === 0) {
-      this.#putGone({ ...tombstone, key });
+      this.#putTombstone({ ...tombstone, key });
       return;
     }
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
-    const shape = words[at + ENTRY.shape]!;
-    if ((shape & SHAPE.gone) !== 0) return;
+    const shape = words[at + entryWord.shape]!;
+    if ((shape & shapeBit.tombstone) !== 0) return;
     const cell = this.#cellOf(entry);
-    Atomics.store(words, at + ENTRY.shape, shape | SHAPE.gone);
+    Atomics.store(words, at + entryWord.shape, shape | shapeBit.tombstone);
     this.#live -= 1;
-    const kept = goneUnits(shape);
+    const kept = tombstoneUnits(shape);
     this.#discard(entry + kept, liveUnits(shape) - kept);
     if (cell !== 0) this.#discard(cell, 1);
-    this.#drainSometimes();
+    this.#freeSometimes();
   }
 
-  /** Scans left of a live, limited link; undefined when it has no limit, is gone or unknown. */
+  /** Scans left of a live, limited link; undefined when it has no limit, is deleted or unknown. */
   scansLeft(key: string): number | undefined {
     const entry = this.#finder.findKey(key);
     const cell = entry === 0 ? 0 : this.#cellOf(entry);
@@ -205,13 +205,13 @@ export class LinkWriter {
   }
 
   /** Frees what no reader can see any more and goes on with a move: call it now and then when idle. */
-  reclaim(): void {
-    this.#slots.move(RECLAIM_SLOTS);
-    this.#drain();
+  free(): void {
+    this.#slots.move(idleMoveSlots);
+    this.#freeBlocks();
   }
 
-  #putGone(link: Link): void {
-    this.#makeRoom();
+  #putTombstone(link: Link): void {
+    this.#ensureCapacity();
     if (this.#finder.findKey(link.key) !== 0) {
       this.delete(link.key);
       return;
@@ -231,23 +231,23 @@ export class LinkWriter {
       return;
     }
     this.#slots.swap(tag, before, entry);
-    const shape = this.#arena.chunkOf(before)[wordOf(before) + ENTRY.shape]!;
-    const wasGone = (shape & SHAPE.gone) !== 0;
-    if (wasGone) this.#live += 1;
-    this.#quarantine.add(before, wasGone ? goneUnits(shape) : liveUnits(shape));
+    const shape = this.#arena.chunkOf(before)[wordOf(before) + entryWord.shape]!;
+    const wasDeleted = (shape & shapeBit.tombstone) !== 0;
+    if (wasDeleted) this.#live += 1;
+    this.#quarantine.add(before, wasDeleted ? tombstoneUnits(shape) : liveUnits(shape));
   }
 
   /** The counter cell of a live, limited entry; 0 = none. */
   #cellOf(entry: number): number {
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
-    const shape = words[at + ENTRY.shape]!;
-    if ((shape & (SHAPE.limited | SHAPE.gone)) !== SHAPE.limited) return 0;
+    const shape = words[at + entryWord.shape]!;
+    if ((shape & (shapeBit.limited | shapeBit.tombstone)) !== shapeBit.limited) return 0;
     return words[at + limitWord(shape)]! >>> 0;
   }
 
   #cellFor(scansLeft: number, before: number): number {
-    if (scansLeft === KEEP_SCANS_LEFT) return before;
+    if (scansLeft === keepScansLeft) return before;
     if (scansLeft < 0) return 0;
     return before === 0 ? this.#arena.allocate(1) : before;
   }
@@ -256,13 +256,13 @@ export class LinkWriter {
     Atomics.store(this.#arena.chunkOf(cell), wordOf(cell), scansLeft);
   }
 
-  /** Writes the entry of the key folded last. @param newCell given back when there is no room */
+  /** Writes the entry of the key folded last. @param newCell released when the arena is full */
   #writeEntry(link: Link, cell: number, newCell: number): number {
     const key = this.#finder.key;
     const shape =
       shapeOf(key.length, link.target.length, link.expiresAtMs !== 0) |
-      (cell === 0 ? 0 : SHAPE.limited) |
-      (link.state === 'gone' ? SHAPE.gone : 0);
+      (cell === 0 ? 0 : shapeBit.limited) |
+      (link.state === 'deleted' ? shapeBit.tombstone : 0);
     let entry: number;
     try {
       entry = this.#arena.allocate(liveUnits(shape));
@@ -281,33 +281,33 @@ export class LinkWriter {
     const keyWords = this.#finder.key.words;
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
-    words[at + ENTRY.codeNo] = codeNo;
-    words[at + ENTRY.workspaceNo] = workspaceNo;
-    words[at + ENTRY.shape] = shape;
-    const count = targetWord(shape) - ENTRY.key;
-    for (let i = 0; i < count; i += 1) words[at + ENTRY.key + i] = keyWords[i]!;
+    words[at + entryWord.codeNo] = codeNo;
+    words[at + entryWord.workspaceNo] = workspaceNo;
+    words[at + entryWord.shape] = shape;
+    const count = targetWord(shape) - entryWord.key;
+    for (let i = 0; i < count; i += 1) words[at + entryWord.key + i] = keyWords[i]!;
   }
 
   #writeExpiry(entry: number, shape: number, expiresAtMs: number): void {
     if (expiresAtMs === 0) return;
     const words = this.#arena.chunkOf(entry);
     const low = wordOf(entry) + expiryWord(shape);
-    words[low] = expiresAtMs % WORD_MAX;
-    words[low + 1] = Math.floor(expiresAtMs / WORD_MAX);
+    words[low] = expiresAtMs % wordRange;
+    words[low + 1] = Math.floor(expiresAtMs / wordRange);
   }
 
   #discard(block: number, units: number): void {
     if (units === 0) return;
-    if (!this.#quarantine.hasRoomFor(1)) this.#drain();
-    if (this.#quarantine.hasRoomFor(1)) this.#quarantine.add(block, units);
+    if (!this.#quarantine.hasCapacityFor(1)) this.#freeBlocks();
+    if (this.#quarantine.hasCapacityFor(1)) this.#quarantine.add(block, units);
     else this.#lostUnits += units;
   }
 
-  #makeRoom(): void {
-    for (let waits = 0; !this.#quarantine.hasRoomFor(BLOCKS_PER_CHANGE); waits += 1) {
-      this.#drain();
-      if (this.#quarantine.hasRoomFor(BLOCKS_PER_CHANGE)) return;
-      if (waits === WAITS_MAX) {
+  #ensureCapacity(): void {
+    for (let waits = 0; !this.#quarantine.hasCapacityFor(blocksPerChange); waits += 1) {
+      this.#freeBlocks();
+      if (this.#quarantine.hasCapacityFor(blocksPerChange)) return;
+      if (waits === waitsMax) {
         throw new Failure(
           'overloaded',
           'Cannot change the link: a redirect thread does not answer',
@@ -316,17 +316,17 @@ export class LinkWriter {
           },
         );
       }
-      Atomics.wait(this.#sleep, 0, 0, WAIT_MS);
+      Atomics.wait(this.#sleep, 0, 0, waitMs);
     }
   }
 
-  #drainSometimes(): void {
-    if (this.#quarantine.size >= this.#drainAt) this.#drain();
+  #freeSometimes(): void {
+    if (this.#quarantine.size >= this.#freeAt) this.#freeBlocks();
   }
 
-  #drain(): void {
-    this.#quarantine.drain(this.#release);
-    this.#drainAt = this.#quarantine.size + DRAIN_EVERY;
+  #freeBlocks(): void {
+    this.#quarantine.free(this.#release);
+    this.#freeAt = this.#quarantine.size + freeEvery;
   }
 }
 
@@ -337,21 +337,21 @@ const tombstone: Link = {
   target: '',
   expiresAtMs: 0,
   scansLeft: -1,
-  state: 'gone',
+  state: 'deleted',
 };
 
 const shapeOf = (keyBytes: number, targetLength: number, expires: boolean): number =>
-  keyBytes | (targetLength << SHAPE.targetShift) | (expires ? SHAPE.expires : 0);
+  keyBytes | (targetLength << shapeBit.targetShift) | (expires ? shapeBit.expires : 0);
 
 /** What a `Location` header may hold: nothing that could end it. */
 const printableAscii = /^[!-~]+$/;
 
-/** Domain rooms validate; what arrives wrong here is a defect. */
+/** The domain modules validate; a wrong value here is a defect. */
 function checkLink(link: Link): void {
   const { target, expiresAtMs, scansLeft } = link;
-  if (target.length < 1 || target.length > TARGET_BYTES_MAX) {
+  if (target.length < 1 || target.length > targetBytesMax) {
     throw new Error(
-      `Cannot put a link: target of ${target.length} bytes, expected 1 to ${TARGET_BYTES_MAX}`,
+      `Cannot put a link: target of ${target.length} bytes, expected 1 to ${targetBytesMax}`,
     );
   }
   if (!printableAscii.test(target)) {
@@ -362,7 +362,7 @@ function checkLink(link: Link): void {
       `Cannot put a link: expires at ${expiresAtMs}, expected epoch milliseconds or 0`,
     );
   }
-  if (!Number.isInteger(scansLeft) || scansLeft < KEEP_SCANS_LEFT || scansLeft > SCANS_LEFT_MAX) {
-    throw new Error(`Cannot put a link: ${scansLeft} scans left, expected -2 to ${SCANS_LEFT_MAX}`);
+  if (!Number.isInteger(scansLeft) || scansLeft < keepScansLeft || scansLeft > scansLeftMax) {
+    throw new Error(`Cannot put a link: ${scansLeft} scans left, expected -2 to ${scansLeftMax}`);
   }
 }

@@ -1,7 +1,7 @@
 /** A code codes on a real store, with a link table that remembers what it was told. */
 import { getRandomValues } from 'node:crypto';
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
-import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import { keepScansLeft, type Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
@@ -35,11 +35,11 @@ export class RememberingLinks {
     this.put(loadedLink(link));
   }
   put(link: Link): void {
-    if (link.state === 'gone') {
+    if (link.state === 'deleted') {
       this.gone.add(link.key);
       return;
     }
-    const isKept = link.scansLeft === KEEP_SCANS_LEFT;
+    const isKept = link.scansLeft === keepScansLeft;
     const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
     this.live.set(link.key, { ...link, scansLeft });
   }

@@ -22,7 +22,7 @@ function openTable() {
     try {
       const handle = reader.find(`/${code}`, 1);
       if (handle === 0) return 'unknown';
-      if (reader.state(handle) === 'gone') return 'gone';
+      if (reader.state(handle) === 'deleted') return 'gone';
       if (!reader.takeScan(handle)) return 'over its limit';
       return Buffer.from(reader.location(handle)).toString('latin1');
     } finally {

@@ -129,8 +129,8 @@ export class Ledger {
     }
     this.refused++;
     this.#fates[scan.number] = fates.indexOf('refused');
-    const isGone = status === 410 && (code.state === 'deleting' || code.state === 'deleted');
-    if (!isGone) this.note(`${code.path} (${code.state}) answered ${status}`);
+    const isDeleted = status === 410 && (code.state === 'deleting' || code.state === 'deleted');
+    if (!isDeleted) this.note(`${code.path} (${code.state}) answered ${status}`);
   }
 
   fate(scan: number): ScanFate {

@@ -2,13 +2,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FoldedKey } from '../../src/links/key.ts';
-import { KEY_BYTES_MAX } from '../../src/links/layout.ts';
+import { keyBytesMax } from '../../src/links/layout.ts';
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_';
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_';
 const code = fc.string({
-  unit: fc.constantFrom(...ALPHABET.split('')),
+  unit: fc.constantFrom(...alphabet.split('')),
   minLength: 1,
-  maxLength: KEY_BYTES_MAX,
+  maxLength: keyBytesMax,
 });
 
 /** HalfSipHash-1-3 straight from the paper: bytes in, 32-bit arithmetic by `BigInt`, no shortcuts. */

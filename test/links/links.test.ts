@@ -1,6 +1,6 @@
 /** Look-alikes, bounds, and reuse of memory in the link table. */
 import { describe, expect, it } from 'vitest';
-import { CONTROL, createLinkTableMemory, KEEP_SCANS_LEFT } from '../../src/links/layout.ts';
+import { controlWord, createLinkTableMemory, keepScansLeft } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { linkOf, openTable, read, textOf } from './table.ts';
@@ -55,7 +55,7 @@ describe('memory', () => {
     writer.put(linkOf('SAME', { scansLeft: 5 }));
     let plateau = 0;
     for (let n = 0; n < 400_000; n += 1) {
-      const scansLeft = n % 3 === 0 ? -1 : n % 3 === 1 ? 5 : KEEP_SCANS_LEFT;
+      const scansLeft = n % 3 === 0 ? -1 : n % 3 === 1 ? 5 : keepScansLeft;
       reader.enter();
       writer.put(
         linkOf('SAME', { target: `https://example.com/${'t'.repeat(n % 50)}`, scansLeft }),
@@ -63,7 +63,7 @@ describe('memory', () => {
       reader.leave();
       if (n === 20_000) plateau = writer.bytesUsed - writer.bytesFree;
     }
-    writer.reclaim();
+    writer.free();
     expect(writer.bytesWaiting).toBe(0);
     expect(writer.bytesUsed - writer.bytesFree).toBeLessThanOrEqual(plateau);
     expect(writer.bytesUsed).toBeLessThan(1_100_000);
@@ -75,7 +75,7 @@ describe('memory', () => {
       writer.put(linkOf(`LONG${n}`, { target: `https://e.co/${'t'.repeat(500)}` }));
     const before = writer.bytesUsed - writer.bytesFree;
     for (let n = 0; n < 1_000; n += 1) writer.delete(`LONG${n}`);
-    writer.reclaim();
+    writer.free();
     expect(before - (writer.bytesUsed - writer.bytesFree)).toBeGreaterThanOrEqual(500 * 1_000);
   });
 
@@ -86,7 +86,7 @@ describe('memory', () => {
       readersMax: 2,
       linksExpected: 1,
     });
-    new Int32Array(memory.control)[CONTROL.epoch] = epoch;
+    new Int32Array(memory.control)[controlWord.epoch] = epoch;
     const writer = new LinkWriter(memory);
     const reader = new LinkReader(memory, 0);
     const late = new LinkReader(memory, 1);
@@ -102,13 +102,13 @@ describe('memory', () => {
         late.leave();
       }
     }
-    writer.reclaim();
+    writer.free();
     expect(writer.bytesWaiting).toBe(0);
     // All but the one live entry and unit 0.
     expect(writer.bytesFree).toBeGreaterThan(2 ** 20 - 64);
   });
 
-  it('waits for a reader that stays in its turn, refuses at the bound, and recovers', () => {
+  it('waits for a reader that stays in its cycle, refuses at the bound, and recovers', () => {
     const { memory, writer, reader } = openTable();
     reader.enter();
     writer.put(linkOf('HELD', { target: 'https://example.com/first' }));
@@ -120,7 +120,7 @@ describe('memory', () => {
     expect(change).toThrow(expect.objectContaining({ name: 'Failure', code: 'overloaded' }));
     expect(textOf(bytes)).toBe('https://example.com/first');
     writer.delete('HELD');
-    expect(read(new LinkReader(memory, 1), 'HELD')).toMatchObject({ state: 'gone' });
+    expect(read(new LinkReader(memory, 1), 'HELD')).toMatchObject({ state: 'deleted' });
     // The successor of the thread that was stuck.
     expect(new LinkReader(memory, 0).find('HELD', 0)).toBeGreaterThan(0);
     expect(change).not.toThrow();
@@ -147,8 +147,8 @@ describe('bounds', () => {
       expect(read(reader, `F${n}`)).toMatchObject({ codeNo: n, target });
     expect(reader.find(`F${stored}`, 0)).toBe(0);
     writer.delete('F0');
-    expect(read(reader, 'F0')).toMatchObject({ state: 'gone' });
-    writer.reclaim();
+    expect(read(reader, 'F0')).toMatchObject({ state: 'deleted' });
+    writer.free();
     writer.put(linkOf('SMALLER', { target: 'https://example.com/split' }));
     expect(read(reader, 'SMALLER')).toMatchObject({ target: 'https://example.com/split' });
   });

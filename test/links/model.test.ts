@@ -1,7 +1,7 @@
 /** The link table against a plain Map, over random changes, growth, held entries and reuse. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import { keepScansLeft, type Link } from '../../src/links/layout.ts';
 import { linkOf, openTable, read, textOf } from './table.ts';
 
 interface ModelLink {
@@ -15,7 +15,7 @@ type Step =
   | { kind: 'delete' | 'putGone' | 'take' | 'hold'; key: number }
   | { kind: 'addScans'; key: number; scans: number }
   | { kind: 'grow'; count: number }
-  | { kind: 'leave' | 'reclaim' };
+  | { kind: 'leave' | 'free' };
 
 const key = fc.integer({ min: 0, max: 30 });
 const no = fc.integer({ min: 0, max: 2 ** 32 - 1 });
@@ -58,11 +58,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constantFrom('leave' as const, 'reclaim' as const) }),
+    arbitrary: fc.record({ kind: fc.constantFrom('leave' as const, 'free' as const) }),
   },
 );
 
-/** Applies steps to the table and to a Map; what was found in a turn must hold until its end. */
+/** Applies steps to the table and to a Map; what was found in a cycle must hold until its end. */
 class Model {
   readonly map = new Map<string, ModelLink>();
   readonly #table = openTable();
@@ -113,8 +113,8 @@ class Model {
       case 'leave':
         this.#endTurn();
         break;
-      case 'reclaim':
-        writer.reclaim();
+      case 'free':
+        writer.free();
         break;
     }
   }
@@ -130,7 +130,7 @@ class Model {
         codeNo,
         workspaceNo,
         state,
-        scansLeft: left ?? (state === 'gone' ? 0 : -1),
+        scansLeft: left ?? (state === 'deleted' ? 0 : -1),
       };
       expect(read(reader, key)).toEqual(
         state === 'live' ? { ...numbers, target, expiresAtMs } : numbers,
@@ -139,7 +139,7 @@ class Model {
       if (state === 'live') live += 1;
     }
     expect(writer.count).toBe(live);
-    expect(writer.goneCount).toBe(this.map.size - live);
+    expect(writer.tombstones).toBe(this.map.size - live);
     expect(read(reader, 'NEVER-PUT')).toBeUndefined();
   }
 
@@ -158,7 +158,7 @@ class Model {
     const kept = before?.link.state === 'live' ? before.scansLeft : undefined;
     const set = step.scans === -1 ? undefined : step.scans;
     this.#table.writer.put(link);
-    this.map.set(key, { link, scansLeft: step.scans === KEEP_SCANS_LEFT ? kept : set });
+    this.map.set(key, { link, scansLeft: step.scans === keepScansLeft ? kept : set });
   }
 
   #delete(key: string, kind: 'delete' | 'putGone'): void {
@@ -166,13 +166,16 @@ class Model {
     const known = this.map.get(key);
     const fresh = linkOf(key, kind === 'delete' ? { codeNo: 0, workspaceNo: 0 } : { codeNo: 9 });
     if (kind === 'delete') writer.delete(key);
-    else writer.put({ ...fresh, state: 'gone', target: '' });
-    this.map.set(key, { link: { ...(known?.link ?? fresh), state: 'gone' }, scansLeft: undefined });
+    else writer.put({ ...fresh, state: 'deleted', target: '' });
+    this.map.set(key, {
+      link: { ...(known?.link ?? fresh), state: 'deleted' },
+      scansLeft: undefined,
+    });
   }
 
   #take(key: string): boolean {
     const known = this.map.get(key);
-    if (known === undefined || known.link.state === 'gone') return false;
+    if (known === undefined || known.link.state === 'deleted') return false;
     if (known.scansLeft === undefined) return true;
     if (known.scansLeft <= 0) return false;
     this.map.set(key, { ...known, scansLeft: known.scansLeft - 1 });

@@ -1,6 +1,6 @@
 /**
  * A reader in a thread of its own, for the concurrency tests. `verify` looks codes up as fast as it
- * can and checks each answer against what the writer says it had finished before; `take` uses up the
+ * can and checks each answer against the changes that the writer had finished before; `take` uses up the
  * scans of limited codes. Runs until the stop word is set, then posts a report.
  */
 import { parentPort, workerData } from 'node:worker_threads';
@@ -12,7 +12,7 @@ export interface ReaderTask {
   readonly mode: 'verify' | 'take';
   readonly memory: LinkTableMemory;
   readonly readerIndex: number;
-  /** By key: `version * 2 + (gone ? 1 : 0)` of the newest change that has returned; 0 = none yet. */
+  /** By key: `version * 2 + (deleted ? 1 : 0)` of the newest change that has returned; 0 = none yet. */
   readonly finished: SharedArrayBuffer;
   /** Word 0: stop. */
   readonly stop: SharedArrayBuffer;
@@ -20,9 +20,9 @@ export interface ReaderTask {
 
 export interface ReaderReport {
   readonly found: number;
-  readonly gone: number;
+  readonly deleted: number;
   readonly unknown: number;
-  readonly turns: number;
+  readonly cycles: number;
   /** By key: scans that `takeScan` granted. */
   readonly taken: readonly number[];
   readonly fault: string;
@@ -39,7 +39,7 @@ const reader = new LinkReader(task.memory, task.readerIndex);
 const finished = new Int32Array(task.finished);
 const stop = new Int32Array(task.stop);
 const paths = Array.from({ length: finished.length }, (_, key) => `/${keyText(key).toLowerCase()}`);
-const counts = { found: 0, gone: 0, unknown: 0, turns: 0 };
+const counts = { found: 0, deleted: 0, unknown: 0, cycles: 0 };
 let state = 0x9e3779b9 ^ (task.readerIndex + 1);
 
 function random(below: number): number {
@@ -63,9 +63,9 @@ function lookUp(key: number): Held | undefined {
   }
   expect(reader.codeNo(handle) === key + 1, `key ${key}: code ${reader.codeNo(handle)}`);
   const version = reader.workspaceNo(handle);
-  if (reader.state(handle) === 'gone') {
-    expect(version * 2 + 1 >= floor, `key ${key}: gone ${version} after change ${floor}`);
-    counts.gone += 1;
+  if (reader.state(handle) === 'deleted') {
+    expect(version * 2 + 1 >= floor, `key ${key}: deleted ${version} after change ${floor}`);
+    counts.deleted += 1;
     return undefined;
   }
   expect(version * 2 >= floor, `key ${key}: live ${version} after change ${floor} had returned`);
@@ -78,8 +78,8 @@ function lookUp(key: number): Held | undefined {
   return { handle, text, version };
 }
 
-/** One turn: everything found in it must still be the same at its end. */
-function turn(lookUps: number): void {
+/** One cycle: everything found in it must still be the same at its end. */
+function cycle(lookUps: number): void {
   const held: Held[] = [];
   reader.enter();
   for (let i = 0; i < lookUps; i += 1) {
@@ -93,11 +93,11 @@ function turn(lookUps: number): void {
     expect(reader.find('/NEVER-PUT', 1) === 0, 'found a code that was never put');
   }
   reader.leave();
-  counts.turns += 1;
+  counts.cycles += 1;
 }
 
 function verify(): void {
-  for (let n = 0; Atomics.load(stop, 0) === 0; n += 1) turn(n % 50 === 0 ? 2_000 : 16);
+  for (let n = 0; Atomics.load(stop, 0) === 0; n += 1) cycle(n % 50 === 0 ? 2_000 : 16);
 }
 
 function take(): number[] {

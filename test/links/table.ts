@@ -37,7 +37,7 @@ export function read(reader: LinkReader, key: string) {
   if (handle === 0) return undefined;
   const shared = { codeNo: reader.codeNo(handle), workspaceNo: reader.workspaceNo(handle) };
   const scansLeft = reader.scansLeft(handle);
-  if (reader.state(handle) === 'gone') return { ...shared, scansLeft, state: 'gone' };
+  if (reader.state(handle) === 'deleted') return { ...shared, scansLeft, state: 'deleted' };
   return {
     ...shared,
     scansLeft,

@@ -12,6 +12,6 @@ export function loadedLink(stored: StoredLinkBytes): Link {
     workspaceNo,
     expiresAtMs,
     scansLeft: -1,
-    state: isDeleted ? 'gone' : 'live',
+    state: isDeleted ? 'deleted' : 'live',
   };
 }

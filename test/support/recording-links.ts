@@ -1,5 +1,5 @@
 import type { LinkTable } from '../../src/codes/links/link-table.ts';
-import { KEEP_SCANS_LEFT, type Link } from '../../src/links/layout.ts';
+import { keepScansLeft, type Link } from '../../src/links/layout.ts';
 import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { loadedLink } from './loaded-link.ts';
 
@@ -12,11 +12,11 @@ export class RecordingLinks implements LinkTable {
     this.put(loadedLink(link));
   }
   put(link: Link): void {
-    if (link.state === 'gone') {
+    if (link.state === 'deleted') {
       this.delete(link.key);
       return;
     }
-    const isKept = link.scansLeft === KEEP_SCANS_LEFT;
+    const isKept = link.scansLeft === keepScansLeft;
     const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
     this.live.set(link.key, { ...link, scansLeft });
   }

@@ -2,7 +2,7 @@
  * From the stored links to the link table: all of them at start, and each one when its change is committed.
  * Publishing reads the newest committed link, so publishing in any order ends with the newest.
  */
-import { KEEP_SCANS_LEFT } from '../../links/layout.ts';
+import { keepScansLeft } from '../../links/layout.ts';
 import { Failure } from '../../model/failure.ts';
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import {
@@ -179,7 +179,7 @@ export class LinkLoader {
   #scansLeft(codeNo: number, scanLimit: number | undefined): { scansLeft: number; more: number } {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
     const before = this.#limits.get(codeNo);
-    if (before !== undefined) return { scansLeft: KEEP_SCANS_LEFT, more: scanLimit - before };
+    if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
     const left = scanLimit - this.#scansOf(codeNo);
     return { scansLeft: Math.max(0, left), more: Math.min(0, left) };
   }
