@@ -10,7 +10,7 @@
 import { importedDrafts } from './api/codes/code-bodies.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import type { Billing } from './billing/billing.ts';
-import { BillingScheduler } from './billing/billing-scheduler.ts';
+import { openBillingScheduler } from './billing/billing-scheduler.ts';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
@@ -228,7 +228,7 @@ async function openManagement(
   registerImageMetrics(metrics, { images, imageCache });
   const provider = await openPaymentProvider(base);
   const billing = openBillingModule(base, { workspaces, provider });
-  const billingScheduler = await BillingScheduler.open(billing, log);
+  const billingScheduler = await openBillingScheduler(billing, log);
   closers.push(() => billingScheduler.close());
   const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
   const retention = startSchedules(base, engine, campaigns, closers);

@@ -1,12 +1,12 @@
 /**
- * Billing: what the API asks for and what the clock brings.
+ * Billing: requests of the API, and what falls due.
  *
  *   checkout --(owner or operator confirms | Stripe is paid)--> subscription --> plan of the workspace
  *
  * Without a provider (`manual`) a checkout is a page, confirmed by an owner or on the command line, and
  * periods renew by themselves: the invoice is between people. With Stripe the money is Stripe's: a
- * request changes it there first, and the answer is applied here like any other news of it.
- * Requests and news of one subscription take turns, so that nothing older overwrites what is newer.
+ * request changes it there first, and the answer is applied here like any event of it.
+ * Requests and events of one subscription run one after the other, so nothing older overwrites newer.
  */
 import type {
   BillingInterval,
@@ -15,7 +15,7 @@ import type {
   SubscriptionRecord,
 } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Actor, WorkspaceRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -28,7 +28,7 @@ import { ProviderEvents } from './provider-events.ts';
 import { transition } from './subscription.ts';
 import { type PlanWriter, Subscriptions, type Terms } from './subscriptions.ts';
 
-/** Batches one tick takes: the rest waits for the next, so that a long stop does not hold up the API. */
+/** Batches of one tick: the rest waits for the next, so that catching up does not hold up the API. */
 const tickBatchesMax = 10;
 
 export interface BillingOptions {
@@ -48,48 +48,48 @@ export interface BillingOptions {
 
 export interface BillingStatus {
   readonly workspace: WorkspaceRecord;
-  /** Absent when there never was one. */
+  /** Undefined when there never was one. */
   readonly subscription: SubscriptionRecord | undefined;
 }
 
 export class Billing {
   readonly catalogue: Catalogue;
   readonly #options: BillingOptions;
-  readonly #book: Subscriptions;
+  readonly #subscriptions: Subscriptions;
   readonly #checkouts: Checkouts;
-  readonly #news: ProviderEvents;
+  readonly #events: ProviderEvents;
 
   constructor(options: BillingOptions) {
     const { store, outbox, clock, plans, prices, currency, provider, log } = options;
     this.#options = options;
     this.catalogue = new Catalogue(prices, currency);
-    this.#book = new Subscriptions({ store, outbox, clock, plans });
+    this.#subscriptions = new Subscriptions({ store, outbox, clock, plans });
     this.#checkouts = new Checkouts(store, clock);
-    const [book, checkouts] = [this.#book, this.#checkouts];
-    this.#news = new ProviderEvents({ store, clock, log, book, checkouts, provider });
+    const [subscriptions, checkouts] = [this.#subscriptions, this.#checkouts];
+    this.#events = new ProviderEvents({ store, clock, log, subscriptions, checkouts, provider });
   }
 
   /** @throws Failure not_found */
   status(workspaceNo: number): BillingStatus {
     const workspace = this.#options.store.workspaces.get(workspaceNo);
-    if (workspace === undefined) throw new Failure('not_found', 'There is no such workspace');
-    return { workspace, subscription: this.#book.find(workspaceNo) };
+    if (workspace === undefined) throw notFound('workspace');
+    return { workspace, subscription: this.#subscriptions.find(workspaceNo) };
   }
 
   /**
    * Opens a checkout; an open one is replaced.
-   * @param kept told inside the transaction that stores it
+   * @param inTransaction runs inside the transaction that stores it
    * @throws Failure conflict (there is a subscription, or the plan is the present one),
    *   validation_failed (not sold), overloaded (the provider does not answer)
    */
   async openCheckout(
     actor: Actor,
     wish: { readonly plan: PaidPlan; readonly interval: BillingInterval },
-    kept: (checkout: CheckoutRecord) => void,
+    inTransaction: (checkout: CheckoutRecord) => void,
   ): Promise<CheckoutRecord> {
     const { store, ids, clock, provider, publicUrl } = this.#options;
     const price = this.catalogue.priceOf(wish.plan, wish.interval);
-    await this.#book.settle(actor.workspaceNo);
+    await this.#subscriptions.settle(actor.workspaceNo);
     this.#assertWanted(actor.workspaceNo, wish.plan);
     const id = ids.newId('chk');
     const returnUrl = `${publicUrl}/billing/checkout/${id}`;
@@ -97,7 +97,7 @@ export class Billing {
       id,
       workspaceId: actor.workspaceId,
       ...wish,
-      customerId: this.#book.find(actor.workspaceNo)?.link?.customerId,
+      customerId: this.#subscriptions.find(actor.workspaceNo)?.link?.customerId,
       returnUrl,
     });
     const nowMs = clock.now();
@@ -119,12 +119,12 @@ export class Billing {
       replaced = await store.environment.transaction(() => {
         this.#assertWanted(actor.workspaceNo, wish.plan);
         const before = this.#checkouts.open(checkout);
-        kept(checkout);
+        inTransaction(checkout);
         return before;
       });
     } finally {
-      // The one before it, or itself when it could not be stored: nobody shall pay that.
-      if (replaced !== undefined) await this.#news.expire([replaced]);
+      // The one before it, or itself when it could not be stored, must not be paid any more.
+      await this.#events.expireCheckout(replaced);
     }
     return checkout;
   }
@@ -136,22 +136,23 @@ export class Billing {
 
   /**
    * Says that the money is settled between people: the paid plan starts.
-   * @param workspaceNo whose it must be; undefined = any, for the operator
+   * @param workspaceNo of the checkout; undefined = any, for the operator
+   * @param inTransaction runs inside the transaction that stores it
    * @throws Failure not_found, conflict (not open, of Stripe, or there is a subscription)
    */
   async confirm(
     workspaceNo: number | undefined,
     id: string,
-    kept: (checkout: CheckoutRecord) => void,
+    inTransaction: (checkout: CheckoutRecord) => void,
   ): Promise<CheckoutRecord> {
     const find = (): CheckoutRecord => {
       const found = this.#checkouts.find(id);
       if (found !== undefined && found.workspaceNo === (workspaceNo ?? found.workspaceNo)) {
         return found;
       }
-      throw new Failure('not_found', 'There is no such checkout in this workspace');
+      throw notFound('checkout');
     };
-    await this.#book.settle(find().workspaceNo);
+    await this.#subscriptions.settle(find().workspaceNo);
     return await this.#options.store.environment.transaction(() => {
       const checkout = find();
       if (checkout.provider !== 'manual') {
@@ -159,9 +160,11 @@ export class Billing {
         throw new Failure('conflict', `Cannot confirm the checkout: ${why}`);
       }
       assertOpen(checkout);
-      this.#book.apply(checkout.workspaceNo, 'checkout_completed', { terms: termsOf(checkout) });
+      this.#subscriptions.apply(checkout.workspaceNo, 'checkout_completed', {
+        terms: termsOf(checkout),
+      });
       const complete = this.#checkouts.complete(checkout);
-      kept(complete);
+      inTransaction(complete);
       return complete;
     });
   }
@@ -174,7 +177,7 @@ export class Billing {
     workspaceNo: number,
     wish: { readonly plan?: PaidPlan | undefined; readonly interval?: BillingInterval | undefined },
   ): Promise<BillingStatus> {
-    /** Undefined when that is what there is: its price may differ from the catalogue's of today. */
+    /** Undefined when nothing changes: the price paid may differ from today's catalogue. */
     const wanted = (record: SubscriptionRecord): Terms | undefined => {
       const { plan = record.plan, interval = record.interval } = wish;
       if (plan === record.plan && interval === record.interval) return undefined;
@@ -187,7 +190,7 @@ export class Billing {
       },
       here: (record) => {
         const terms = wanted(record);
-        if (terms !== undefined) this.#book.apply(workspaceNo, 'change_asked', { terms });
+        if (terms !== undefined) this.#subscriptions.apply(workspaceNo, 'change_asked', { terms });
       },
     });
   }
@@ -199,32 +202,32 @@ export class Billing {
         const theirs = await provider.cancel(id, reason);
         return { ...theirs, reason: reason ?? theirs.reason };
       },
-      here: () => void this.#book.apply(workspaceNo, 'cancel_asked', { reason }),
+      here: () => void this.#subscriptions.apply(workspaceNo, 'cancel_asked', { reason }),
     });
   }
 
   /**
    * Takes a cancellation back, before it takes effect.
-   * @param kept told inside the transaction that stores it
+   * @param inTransaction runs inside the transaction that stores it
    * @throws Failure conflict, overloaded
    */
   async resume(
     workspaceNo: number,
-    kept: (standing: BillingStatus) => void,
+    inTransaction: (status: BillingStatus) => void,
   ): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'resume_asked', {
       atProvider: async (provider, id) => await provider.resume(id),
       here: () => {
-        this.#book.apply(workspaceNo, 'resume_asked');
-        kept(this.status(workspaceNo));
+        this.#subscriptions.apply(workspaceNo, 'resume_asked');
+        inTransaction(this.status(workspaceNo));
       },
     });
   }
 
-  /** Where the customer sees invoices and means of payment. @throws Failure conflict, overloaded */
+  /** Where the customer finds invoices and means of payment. @throws Failure conflict, overloaded */
   async portalUrl(workspaceNo: number): Promise<string> {
     const { provider, publicUrl } = this.#options;
-    const link = this.#book.find(workspaceNo)?.link;
+    const link = this.#subscriptions.find(workspaceNo)?.link;
     if (provider === undefined || link === undefined) {
       const why = provider === undefined ? 'the provider is manual' : 'there is no customer yet';
       throw new Failure('conflict', `Cannot open the portal: ${why}, expected a Stripe customer`);
@@ -233,35 +236,35 @@ export class Billing {
   }
 
   /**
-   * A message of the provider. Whatever it says, it leads to what the provider has now; once.
+   * An event of the provider. It only makes us fetch the subscription's present state; has effect once.
    * @throws Failure invalid_signature, invalid_json, not_found (no provider), overloaded (send it again)
    */
   async receive(body: Uint8Array, signature: string | undefined): Promise<void> {
-    await this.#news.receive(body, signature);
+    await this.#events.receive(body, signature);
   }
 
-  /** What the clock brings: ends, renewals, expiry. Called every second or so. */
+  /** Carries out what is due: ends, renewals, expiry. Called every second or so. */
   async tick(): Promise<void> {
     for (let batch = 0; batch < tickBatchesMax; batch++) {
-      const { taken, toRefresh } = await this.#book.walkDue();
-      this.#news.refresh(toRefresh.flatMap(({ link }) => link?.subscriptionId ?? []));
+      const { taken, toRefresh } = await this.#subscriptions.runDue();
+      this.#events.refresh(toRefresh.flatMap(({ link }) => link?.subscriptionId ?? []));
       if (taken === 0) break;
     }
-    await this.#checkouts.sweep();
+    await this.#checkouts.expire();
   }
 
-  /** Resolves when the provider has answered, or not, what a tick has made us ask. */
+  /** Resolves when no request of a tick to the provider is under way. */
   async refreshed(): Promise<void> {
-    await this.#news.refreshed();
+    await this.#events.refreshed();
   }
 
-  /** Stores nothing more that comes from the provider. Before the management environment is closed. */
+  /** Stores nothing more of the provider. Before the management environment is closed. */
   close(): void {
-    this.#news.close();
+    this.#events.close();
   }
 
   #assertWanted(workspaceNo: number, plan: PaidPlan): void {
-    transition(this.#book.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
+    transition(this.#subscriptions.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
     if (this.status(workspaceNo).workspace.plan !== plan) return;
     throw new Failure(
       'conflict',
@@ -269,7 +272,7 @@ export class Billing {
     );
   }
 
-  /** A person's wish: refused by the table first, then done where the subscription lives. */
+  /** A person's request: checked against the table, then carried out at the provider or here. */
   async #ask(
     workspaceNo: number,
     event: 'change_asked' | 'cancel_asked' | 'resume_asked',
@@ -278,15 +281,15 @@ export class Billing {
       readonly here: (record: SubscriptionRecord) => void;
     },
   ): Promise<BillingStatus> {
-    await this.#book.settle(workspaceNo);
+    await this.#subscriptions.settle(workspaceNo);
     const allowed = (): SubscriptionRecord => {
-      const record = this.#book.find(workspaceNo);
+      const record = this.#subscriptions.find(workspaceNo);
       transition(record?.state ?? 'none', event);
-      if (record === undefined) throw new Error(`The table lets ${event} happen to nothing`);
+      if (record === undefined) throw new Error(`Cannot ${event}: there is no subscription`);
       return record;
     };
     const record = allowed();
-    if (record.provider === 'stripe') await this.#news.act(allowed, act.atProvider);
+    if (record.provider === 'stripe') await this.#events.act(allowed, act.atProvider);
     else await this.#options.store.environment.transaction(() => act.here(allowed()));
     return this.status(workspaceNo);
   }

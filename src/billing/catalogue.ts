@@ -37,7 +37,7 @@ export class Catalogue {
     });
   }
 
-  /** @throws Failure validation_failed when it is not sold */
+  /** @throws Failure validation_failed when it is not sold here */
   priceOf(plan: PaidPlan, interval: BillingInterval): Price {
     const amount = this.#prices[plan][interval];
     if (amount > 0) return { amount, currency: this.currency };

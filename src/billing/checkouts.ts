@@ -1,18 +1,18 @@
 /**
- * Checkouts: the wish to pay for a plan, open for a day. A workspace has one open checkout at most, a
- * new one replaces it: nobody pays twice by accident. Kept for a month after, then swept.
+ * Checkouts: payments for a plan that are open for a day. A workspace has one open checkout at most, and a
+ * new one replaces it, so that no one pays twice by accident. They are removed a month later.
  */
 import type { CheckoutRecord } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';
 import { dayMs, isoTime } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, notFound } from '../model/failure.ts';
 import { parseId } from '../model/ids.ts';
 import type { Management } from '../store/management/management.ts';
 
 export const checkoutLifetimeMs = dayMs;
 const retentionMs = 30 * dayMs;
-/** Expired records one sweep removes: a few ms of the writer's time. */
-const sweepBatchMax = 1_000;
+/** Records that one run of `expire` removes: a few ms of the writer's time. */
+const expireBatchMax = 1_000;
 
 export class Checkouts {
   readonly #store: Management;
@@ -35,7 +35,7 @@ export class Checkouts {
   get(workspaceNo: number, id: string): CheckoutRecord {
     const found = this.find(id);
     if (found?.workspaceNo === workspaceNo) return found;
-    throw new Failure('not_found', 'There is no such checkout in this workspace');
+    throw notFound('checkout');
   }
 
   /** Stores a new one. Inside a transaction. @returns the open one it replaces */
@@ -48,46 +48,44 @@ export class Checkouts {
     return replaced;
   }
 
-  /** Notes that it is paid, also where we thought it was over. Inside a transaction. */
+  /** Notes that it is paid, also when it had expired or been replaced. Inside a transaction. */
   complete(checkout: CheckoutRecord): CheckoutRecord {
     return this.#close(checkout, 'complete');
   }
 
-  /** Takes the workspace's open checkout out of use, if there is one. Inside a transaction. */
+  /** Marks the workspace's open checkout as replaced, if there is one. Inside a transaction. */
   replaceOpen(workspaceNo: number): CheckoutRecord | undefined {
     const id = this.#store.billing.openCheckouts.get(workspaceNo);
     const open = id === undefined ? undefined : this.#store.billing.checkouts.get(id);
     return open?.state === 'open' ? this.#close(open, 'replaced') : undefined;
   }
 
-  /** Whether a provider's message had its effect before. */
-  hasSeen(eventId: string): boolean {
+  /** Whether a provider's event had its effect before. */
+  hasApplied(eventId: string): boolean {
     return this.#store.billing.providerEvents.has(eventId);
   }
 
-  /** Remembers a provider's message for a month. Inside the transaction of its effect. */
-  see(eventId: string): void {
+  /** Remembers a provider's event for a month. Inside the transaction of its effect. */
+  noteApplied(eventId: string): void {
     const { billing } = this.#store;
     const nowMs = this.#clock.now();
     billing.providerEvents.put(eventId, nowMs);
     billing.billingExpiry.put([nowMs + retentionMs, eventId], 1);
   }
 
-  /** Removes what is over, one batch. @returns how many */
-  async sweep(batch = sweepBatchMax): Promise<number> {
+  /** Removes records a month after their end, one batch. */
+  async expire(): Promise<void> {
     const { billing, environment } = this.#store;
     const over = (limit: number): Array<[number, string]> => [
       ...billing.billingExpiry.keys({ end: [this.#clock.now(), ''], limit }),
     ];
-    if (over(1).length === 0) return 0;
-    return await environment.transaction(() => {
-      const keys = over(batch);
-      for (const key of keys) {
+    if (over(1).length === 0) return;
+    await environment.transaction(() => {
+      for (const key of over(expireBatchMax)) {
         billing.billingExpiry.remove(key);
         if (parseId('chk', key[1]) === undefined) billing.providerEvents.remove(key[1]);
         else billing.checkouts.remove(key[1]);
       }
-      return keys.length;
     });
   }
 

@@ -1,8 +1,9 @@
 /**
- * News of the payment provider: its messages, its answers to what we asked, and what it says when a
- * period is over. All of them end in one place: the present state, compared with the record and applied
- * in one transaction, in turns by subscription.
+ * What the payment provider says: its events, its answers to our requests, and its state when a period has
+ * ended. All of it ends in one place: the present state is compared with the record and applied in one
+ * transaction, one at a time for each subscription.
  */
+import pLimit, { type LimitFunction } from 'p-limit';
 import type { CheckoutRecord, SubscriptionRecord } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
@@ -16,25 +17,25 @@ import {
   syncRecord,
 } from './provider.ts';
 import type { Subscriptions } from './subscriptions.ts';
-import { Turns } from './turns.ts';
 
-export interface ProviderNewsOptions {
+export interface ProviderEventsOptions {
   readonly store: Management;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly book: Subscriptions;
+  readonly subscriptions: Subscriptions;
   readonly checkouts: Checkouts;
   readonly provider: PaymentProvider | undefined;
 }
 
 export class ProviderEvents {
-  readonly #options: ProviderNewsOptions;
-  readonly #turns = new Turns();
+  readonly #options: ProviderEventsOptions;
+  /** One per subscription that is being worked on. */
+  readonly #locks = new Map<string, LimitFunction>();
   readonly #toRefresh = new Set<string>();
   #refreshing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(options: ProviderNewsOptions) {
+  constructor(options: ProviderEventsOptions) {
     this.#options = options;
   }
 
@@ -45,8 +46,8 @@ export class ProviderEvents {
     const event = provider.verify(body, signature ?? '', clock.now());
     const { subscriptionId } = event;
     if (subscriptionId === undefined) return;
-    await this.#turns.run(subscriptionId, async () => {
-      if (checkouts.hasSeen(event.id)) return;
+    await this.#lock(subscriptionId, async () => {
+      if (checkouts.hasApplied(event.id)) return;
       const theirs = await provider.fetch(subscriptionId);
       await this.#apply(theirs, event.id);
     });
@@ -54,8 +55,8 @@ export class ProviderEvents {
 
   /**
    * Does something at the provider and applies its answer.
-   * @param allowed the record, looked at again when the turn has come @throws what it throws
-   * @param work undefined = nothing was to do
+   * @param allowed reads the record, again once the lock is held @throws what it throws
+   * @param work resolves to undefined when nothing changed
    */
   async act(
     allowed: () => SubscriptionRecord,
@@ -72,26 +73,26 @@ export class ProviderEvents {
       throw new Failure('conflict', `Cannot change the subscription: ${why}`);
     }
     const { subscriptionId } = link;
-    await this.#turns.run(subscriptionId, async () => {
+    await this.#lock(subscriptionId, async () => {
       await this.#apply(await work(provider, subscriptionId, allowed()), undefined);
     });
   }
 
   /**
-   * Asks, in the background and one after the other, how subscriptions went on that no message has told
-   * of. The first that gets no answer ends it: their timers ask again within the hour.
+   * Asks in the background, one after the other, for the state of subscriptions whose period has ended
+   * without an event. Stops at the first without an answer: all are asked again within the hour.
    */
   refresh(subscriptionIds: readonly string[]): void {
     for (const id of subscriptionIds) this.#toRefresh.add(id);
     if (this.#toRefresh.size > 0) this.#refreshing ??= this.#refreshAll();
   }
 
-  /** Resolves when nobody is asked any more. */
+  /** Resolves when nothing is asked any more. */
   async refreshed(): Promise<void> {
     await this.#refreshing;
   }
 
-  /** From now on nothing is stored: what the provider says meanwhile, it says again. */
+  /** From now on nothing is stored: the provider sends again what is not answered. */
   close(): void {
     this.#isClosed = true;
     this.#toRefresh.clear();
@@ -103,32 +104,37 @@ export class ProviderEvents {
       this.#toRefresh.delete(id);
       if (provider === undefined) continue;
       try {
-        await this.#turns.run(
-          id,
-          async () => await this.#apply(await provider.fetch(id), undefined),
-        );
+        await this.#lock(id, async () => await this.#apply(await provider.fetch(id), undefined));
       } catch (err) {
         this.#toRefresh.clear();
         log.warn(
           { err },
-          'paid periods are over, and the payment provider does not say how they go on',
+          'paid periods have ended and the payment provider does not answer, retrying',
         );
       }
     }
     this.#refreshing = undefined;
   }
 
-  /** Takes checkouts that were replaced out of the provider's hands; what fails expires by itself. */
-  async expire(checkouts: readonly CheckoutRecord[]): Promise<void> {
+  /** Ends a replaced checkout at the provider; where this fails it expires by itself. */
+  async expireCheckout(checkout: CheckoutRecord | undefined): Promise<void> {
     const { provider, log } = this.#options;
-    for (const { sessionId } of checkouts) {
-      if (provider === undefined || sessionId === undefined) continue;
-      try {
-        await provider.expireCheckout(sessionId);
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        log.warn({ code: error.code }, 'a replaced checkout stays open at the payment provider');
-      }
+    if (provider === undefined || checkout?.sessionId === undefined) return;
+    try {
+      await provider.expireCheckout(checkout.sessionId);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      log.warn({ code: error.code }, 'a replaced checkout stays open at the payment provider');
+    }
+  }
+
+  async #lock(subscriptionId: string, work: () => Promise<void>): Promise<void> {
+    const lock = this.#locks.get(subscriptionId) ?? pLimit(1);
+    this.#locks.set(subscriptionId, lock);
+    try {
+      await lock(work);
+    } finally {
+      if (lock.activeCount + lock.pendingCount === 0) this.#locks.delete(subscriptionId);
     }
   }
 
@@ -139,49 +145,53 @@ export class ProviderEvents {
     const { store, log, checkouts } = this.#options;
     if (this.#isClosed) throw new Failure('overloaded', 'The service is stopping');
     const outcome = await store.environment.transaction(() => {
-      const done: SyncOutcome = theirs === undefined ? { kind: 'foreign' } : this.#sync(theirs);
-      if (eventId !== undefined) checkouts.see(eventId);
+      const done: SyncOutcome = theirs === undefined ? { kind: 'unknown' } : this.#sync(theirs);
+      if (eventId !== undefined) checkouts.noteApplied(eventId);
       return done;
     });
-    const told = { outcome: outcome.kind, subscriptionId: theirs?.link.subscriptionId };
+    const fields = { outcome: outcome.kind, subscriptionId: theirs?.link.subscriptionId };
     if (outcome.kind === 'second') {
-      log.error(told, 'a workspace pays two subscriptions; end and refund one at the provider');
+      log.error(fields, 'a workspace pays two subscriptions; end and refund one at the provider');
     } else if (outcome.kind === 'unknown_price') {
-      log.error(told, 'a subscription has a price that billing.stripe.prices does not name');
+      log.error(fields, 'a subscription has a price that billing.stripe.prices does not name');
     } else if (outcome.kind === 'started') {
-      await this.expire(outcome.toExpire);
+      await this.expireCheckout(outcome.toExpire);
     }
   }
 
   /** Inside a transaction. */
   #sync(theirs: ProviderSubscription): SyncOutcome {
-    const { store, book, clock } = this.#options;
+    const { store, subscriptions, clock } = this.#options;
     const workspaceNo = store.workspaceIds.get(theirs.workspaceId ?? '');
-    if (workspaceNo === undefined) return { kind: 'foreign' };
-    const record = book.find(workspaceNo);
+    if (workspaceNo === undefined) return { kind: 'unknown' };
+    const record = subscriptions.find(workspaceNo);
     const isLive = record !== undefined && record.state !== 'none';
     if (isLive && record.link?.subscriptionId === theirs.link.subscriptionId) {
-      syncRecord(book, record, theirs, clock.now());
-      const isPriced = theirs.terms !== undefined || theirs.standing === 'ended';
+      syncRecord(subscriptions, record, theirs, clock.now());
+      const isPriced = theirs.terms !== undefined || theirs.status === 'ended';
       return { kind: isPriced ? 'synced' : 'unknown_price' };
     }
     const hasEnded = theirs.endsAtMs !== undefined && theirs.endsAtMs <= clock.now();
-    if (theirs.standing !== 'paid' || hasEnded) return { kind: 'unchanged' };
+    if (theirs.status !== 'paid' || hasEnded) return { kind: 'unchanged' };
     if (isLive) return { kind: 'second' };
     if (theirs.terms === undefined) return { kind: 'unknown_price' };
     return { kind: 'started', toExpire: this.#start(workspaceNo, theirs) };
   }
 
-  #start(workspaceNo: number, theirs: ProviderSubscription): CheckoutRecord[] {
-    const { book, checkouts } = this.#options;
+  #start(workspaceNo: number, theirs: ProviderSubscription): CheckoutRecord | undefined {
+    const { subscriptions, checkouts } = this.#options;
     const { terms, link, period, endsAtMs, reason } = theirs;
-    book.apply(workspaceNo, 'checkout_completed', { terms, provider: 'stripe', link, period });
+    subscriptions.apply(workspaceNo, 'checkout_completed', {
+      terms,
+      provider: 'stripe',
+      link,
+      period,
+    });
     if (endsAtMs !== undefined) {
-      book.apply(workspaceNo, 'provider_canceled', { effectiveAtMs: endsAtMs, reason });
+      subscriptions.apply(workspaceNo, 'provider_canceled', { effectiveAtMs: endsAtMs, reason });
     }
     const own = checkouts.find(theirs.checkoutId ?? '');
     if (own !== undefined && own.workspaceNo === workspaceNo) checkouts.complete(own);
-    const other = checkouts.replaceOpen(workspaceNo);
-    return other === undefined ? [] : [other];
+    return checkouts.replaceOpen(workspaceNo);
   }
 }

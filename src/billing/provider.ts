@@ -1,9 +1,9 @@
 /**
- * The port of a payment provider, and how what it says becomes the subscription here.
+ * The interface of a payment provider, and how its state is applied to the subscription here.
  *
- * A provider's messages come late, twice and out of order. So none is believed for what it says: it
- * names a subscription, whose present state is fetched and compared with the record, and every
- * difference goes through the transition table as a fact. Two messages give the same end in any order.
+ * A provider's events come late, twice and out of order. So an event only names a subscription: its
+ * present state is fetched and compared with the record, and every difference goes through the transition
+ * table as a fact. Events lead to the same state in any order.
  */
 import type {
   BillingInterval,
@@ -21,7 +21,7 @@ export interface ProviderSubscription {
   /** What our checkout wrote on it; absent when it is none of ours. */
   readonly workspaceId: string | undefined;
   readonly checkoutId: string | undefined;
-  readonly standing: 'pending' | 'paid' | 'unpaid' | 'ended';
+  readonly status: 'pending' | 'paid' | 'unpaid' | 'ended';
   /** Undefined for a price that is not in the catalogue. */
   readonly terms: Terms | undefined;
   readonly period: Period;
@@ -30,7 +30,7 @@ export interface ProviderSubscription {
   readonly reason: string | undefined;
 }
 
-/** A verified message. */
+/** A verified event. */
 export interface ProviderEvent {
   readonly id: string;
   readonly type: string;
@@ -53,10 +53,10 @@ export interface PaymentProvider {
     readonly plan: PaidPlan;
     readonly interval: BillingInterval;
     readonly customerId: string | undefined;
-    /** Our page of the checkout: where the customer comes back to. */
+    /** Our page of the checkout, to which the customer returns. */
     readonly returnUrl: string;
   }): Promise<HostedCheckout>;
-  /** Makes sure that nobody pays it any more; a session that is over stays as it is. */
+  /** Makes sure that it is not paid any more; a session that has ended stays as it is. */
   expireCheckout(sessionId: string): Promise<void>;
   /** Undefined when there is none of that id. */
   fetch(subscriptionId: string): Promise<ProviderSubscription | undefined>;
@@ -69,38 +69,38 @@ export interface PaymentProvider {
 }
 
 /**
- * What became of a provider's state: `foreign` is not ours, `unchanged` was known or waits for its first
- * payment, `second` is paid beside a subscription that the workspace has, `unknown_price` cannot be
- * mapped to a plan.
+ * What a provider's state led to: `unknown` is a subscription of others, `unchanged` was known or waits for
+ * its first payment, `second` is paid beside a subscription that the workspace has, `unknown_price` cannot
+ * be mapped to a plan.
  */
 export type SyncOutcome =
-  | { readonly kind: 'started'; readonly toExpire: readonly CheckoutRecord[] }
-  | { readonly kind: 'synced' | 'unchanged' | 'foreign' | 'second' | 'unknown_price' };
+  | { readonly kind: 'started'; readonly toExpire: CheckoutRecord | undefined }
+  | { readonly kind: 'synced' | 'unchanged' | 'unknown' | 'second' | 'unknown_price' };
 
 /** Applies the provider's present state to a record that has this subscription. Inside a transaction. */
 export function syncRecord(
-  book: Subscriptions,
+  subscriptions: Subscriptions,
   record: SubscriptionRecord,
   theirs: ProviderSubscription,
   nowMs: number,
 ): void {
   const { workspaceNo } = record;
-  const { standing, period, terms, endsAtMs, reason } = theirs;
-  if (standing === 'pending') return;
-  if (standing === 'ended' || (endsAtMs !== undefined && endsAtMs <= nowMs)) {
-    book.apply(workspaceNo, 'provider_ended', { reason });
+  const { status, period, terms, endsAtMs, reason } = theirs;
+  if (status === 'pending') return;
+  if (status === 'ended' || (endsAtMs !== undefined && endsAtMs <= nowMs)) {
+    subscriptions.apply(workspaceNo, 'provider_ended', { reason });
     return;
   }
   if (period.endMs !== record.periodEndMs || period.startMs !== record.periodStartMs) {
-    book.apply(workspaceNo, 'provider_renewed', { period });
+    subscriptions.apply(workspaceNo, 'provider_renewed', { period });
   }
   if (terms !== undefined && !isSame(record, terms)) {
-    book.apply(workspaceNo, 'provider_changed', { terms, period });
+    subscriptions.apply(workspaceNo, 'provider_changed', { terms, period });
   }
   const isMoved = record.effectiveAtMs !== undefined && record.effectiveAtMs !== endsAtMs;
-  if (isMoved) book.apply(workspaceNo, 'provider_resumed');
+  if (isMoved) subscriptions.apply(workspaceNo, 'provider_resumed');
   if (endsAtMs !== undefined) {
-    book.apply(workspaceNo, 'provider_canceled', { effectiveAtMs: endsAtMs, reason });
+    subscriptions.apply(workspaceNo, 'provider_canceled', { effectiveAtMs: endsAtMs, reason });
   }
-  book.apply(workspaceNo, standing === 'paid' ? 'payment_made' : 'payment_failed');
+  subscriptions.apply(workspaceNo, status === 'paid' ? 'payment_made' : 'payment_failed');
 }

@@ -1,8 +1,8 @@
 /**
  * Stripe, through its own package, loaded only where it is configured (0.2 s and 6 MB at start).
  *
- * Subscriptions carry our workspace and checkout in their metadata: whatever message names one, in
- * whatever order, leads home. Prices are Stripe's own, by the ids in `billing.stripe.prices`; changes
+ * Subscriptions carry our workspace and checkout in their metadata, so that every event about one leads to
+ * its workspace. Prices are Stripe's own, by the ids in `billing.stripe.prices`; changes
  * between them are prorated by Stripe. Nothing of a request, an answer or the key is logged, only the
  * kind of a failure.
  */
@@ -35,7 +35,7 @@ export interface StripeOptions {
   readonly secretKey: string;
   /** `whsec_…` of the webhook endpoint. */
   readonly webhookSecret: string;
-  /** `https://api.stripe.com`, or a double of it. */
+  /** `https://api.stripe.com`, or a fake of it. */
   readonly apiBase: string;
   /** Stripe's price ids; empty = not sold. */
   readonly prices: Readonly<Record<PaidPlan, Readonly<Record<BillingInterval, string>>>>;
@@ -132,7 +132,7 @@ class StripeProvider implements PaymentProvider {
 
   async resume(subscriptionId: string): Promise<ProviderSubscription> {
     const theirs = await this.#update(subscriptionId, { cancel_at_period_end: false });
-    // A date of its own, as the portal may set one, is taken back apart.
+    // The portal may have set a date of its own: it is unset separately.
     if (theirs.endsAtMs === undefined) return theirs;
     return await this.#update(subscriptionId, { cancel_at: '' });
   }
@@ -194,7 +194,7 @@ class StripeProvider implements PaymentProvider {
       },
       workspaceId: metadata.quietzone_workspace,
       checkoutId: metadata.quietzone_checkout,
-      standing: standingOf(theirs.status),
+      status: statusFrom(theirs.status),
       terms: this.#terms(item.price),
       period,
       endsAtMs: endOf(theirs, period.endMs),
@@ -247,7 +247,7 @@ function statusOf(error: unknown): number | undefined {
   return isNumbered && typeof error.statusCode === 'number' ? error.statusCode : undefined;
 }
 
-function standingOf(status: Stripe.Subscription.Status): ProviderSubscription['standing'] {
+function statusFrom(status: Stripe.Subscription.Status): ProviderSubscription['status'] {
   switch (status) {
     case 'active':
     case 'trialing':

@@ -7,8 +7,8 @@
  *                                  v  |
  *                                past_due --period_ended--> none
  *
- * `…_asked` comes from a person through the API and may be refused with words. The rest are facts, from
- * the timer or from the payment provider: a fact is never refused, it changes something or nothing, so
+ * `…_asked` comes from a person through the API and may be refused with a reason. The rest are facts,
+ * from the scheduler or the payment provider: a fact is never refused, it changes something or nothing, so
  * facts may come twice, late, or in any order. While money is late the plan stays: a period that ends
  * unpaid ends it. Redirects are not in this table: they never depend on billing.
  */
@@ -33,10 +33,10 @@ export type SubscriptionEvent = (typeof subscriptionEvents)[number];
 
 /**
  * What a step does beside the new state:
- * `start` begins the first period and tells `subscription.created`; `change` sets plan and interval and
- * tells `subscription.updated`; `cancel` sets the end and tells `subscription.canceled`; `resume` unsets
- * it; `renew` begins the next period; `end` makes the plan Free, told before; `end_untold` makes it Free
- * and tells `subscription.canceled`; `note` is the state alone.
+ * `start` begins the first period and emits `subscription.created`; `change` sets plan and interval and
+ * emits `subscription.updated`; `cancel` sets the end and emits `subscription.canceled`; `resume` unsets
+ * it; `renew` begins the next period; `end` makes the plan Free; `end_and_emit` makes it Free and emits
+ * `subscription.canceled`, which `cancel` did not before; `note` changes the state alone.
  */
 export type Effect =
   | 'start'
@@ -45,7 +45,7 @@ export type Effect =
   | 'resume'
   | 'renew'
   | 'end'
-  | 'end_untold'
+  | 'end_and_emit'
   | 'note';
 
 export interface Step {
@@ -94,21 +94,21 @@ export const transitions: Readonly<
     provider_canceled: step('canceling', 'cancel'),
     provider_resumed: 'stays',
     provider_renewed: step('active', 'renew'),
-    provider_ended: step('none', 'end_untold'),
+    provider_ended: step('none', 'end_and_emit'),
   },
   past_due: {
     checkout_completed: refuse(subscribed),
     change_asked: refuse('a payment is due, expected it to be made first'),
     cancel_asked: step('canceling', 'cancel'),
     resume_asked: refuse('a payment is due, expected a canceled subscription'),
-    period_ended: step('none', 'end_untold'),
+    period_ended: step('none', 'end_and_emit'),
     payment_failed: 'stays',
     payment_made: step('active', 'note'),
     provider_changed: step('past_due', 'change'),
     provider_canceled: step('canceling', 'cancel'),
     provider_resumed: 'stays',
     provider_renewed: step('past_due', 'renew'),
-    provider_ended: step('none', 'end_untold'),
+    provider_ended: step('none', 'end_and_emit'),
   },
   canceling: {
     checkout_completed: refuse(subscribed),

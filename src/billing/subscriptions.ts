@@ -1,10 +1,10 @@
 /**
- * The book of subscriptions: carries out what the transition table says, inside the transaction of its
- * cause, so that state, plan, timer and event are one commit.
+ * Subscriptions: carries out what the transition table says, inside the transaction of its cause, so that
+ * state, plan, due time and event are one commit.
  *
- * The timer is durable: a due time in a table, walked by a tick with the clock handed in. An entry
- * counts only while the record names it, so each end happens once, whatever restarts or clock steps
- * come between, and a step back just makes it wait.
+ * Due times are a table, read by the tick with the clock handed in. An entry counts only while the record
+ * names it, so each end happens once, whatever restarts or clock steps come between; after a step back it
+ * waits.
  */
 import type {
   BillingInterval,
@@ -22,11 +22,11 @@ import type { Management } from '../store/management/management.ts';
 import { type Period, periodAt } from './period.ts';
 import { type Effect, type SubscriptionEvent, transition } from './subscription.ts';
 
-/** Due subscriptions one transaction takes: a few ms of the writer's time. */
+/** Due subscriptions of one transaction: a few ms of the writer's time. */
 const dueBatchMax = 100;
-/** A paid period that ended is looked up at the provider now and, without an answer, this often. */
+/** When a paid period has ended the provider is asked at once, and this often while it does not answer. */
 const refreshMs = 3_600_000;
-/** What `subscription.canceled` says when nobody gave a reason. */
+/** The reason in `subscription.canceled` when none was given. */
 const reasonUnknown = 'unspecified';
 
 /** Sets the plan of a workspace inside a transaction; limits follow from the next request. */
@@ -40,7 +40,7 @@ export interface Terms {
   readonly price: Price;
 }
 
-/** What an event brings along; what is absent follows from the record and the clock. */
+/** Details of an event; what is absent follows from the record and the clock. */
 export interface SubscriptionDetails {
   readonly terms?: Terms | undefined;
   readonly provider?: BillingProvider;
@@ -69,29 +69,29 @@ export class Subscriptions {
   }
 
   /**
-   * Lets `event` happen. Inside a transaction, with nothing written before it.
+   * Applies `event`. Inside a transaction, with nothing written before it.
    * @returns the record afterwards; undefined when there never was a subscription
    * @throws Failure conflict when the state refuses it
    */
   apply(
     workspaceNo: number,
     event: SubscriptionEvent,
-    particulars: SubscriptionDetails = {},
+    details: SubscriptionDetails = {},
   ): SubscriptionRecord | undefined {
     const before = this.find(workspaceNo);
     const step = transition(before?.state ?? 'none', event);
     if (step === undefined) return before;
-    const base = step.effect === 'start' ? this.#started(workspaceNo, particulars) : before;
+    const base = step.effect === 'start' ? this.#started(workspaceNo, details) : before;
     if (base === undefined) throw new Error(`Cannot ${step.effect}: there is no subscription`);
-    const changed = { ...this.#changed(base, step.effect, particulars), state: step.to };
+    const changed = { ...this.#changed(base, step.effect, details), state: step.to };
     if (step.effect === 'change' && isSame(base, changed)) return base;
     this.#writePlan(base, changed, step.effect);
     const after = this.#write(before, changed);
-    this.#tell(base, after, step.effect);
+    this.#emit(base, after, step.effect);
     return after;
   }
 
-  /** Ends or renews what is over, when the tick has not come by yet. Its own transaction. */
+  /** Ends or renews a period that is over, before the next tick does. In a transaction of its own. */
   async settle(workspaceNo: number): Promise<void> {
     if (!this.#isOver(this.find(workspaceNo))) return;
     await this.#options.store.environment.transaction(() => {
@@ -100,14 +100,14 @@ export class Subscriptions {
   }
 
   /**
-   * Lets end what is due, one batch.
-   * @returns those whose provider has to be asked how it went on
+   * Ends or renews what is due, one batch.
+   * @returns the subscriptions whose provider must be asked
    */
-  async walkDue(batch = dueBatchMax): Promise<{ taken: number; toRefresh: SubscriptionRecord[] }> {
+  async runDue(): Promise<{ taken: number; toRefresh: SubscriptionRecord[] }> {
     const { store } = this.#options;
     if (this.#due(1).length === 0) return { taken: 0, toRefresh: [] };
     return await store.environment.transaction(() => {
-      const due = this.#due(batch);
+      const due = this.#due(dueBatchMax);
       const toRefresh: SubscriptionRecord[] = [];
       for (const key of due) {
         const [dueMs, workspaceNo] = key;
@@ -129,17 +129,17 @@ export class Subscriptions {
     return [...store.billing.subscriptionDue.keys({ end: [clock.now() + 1, 0], limit })];
   }
 
-  /** Whether the clock alone ends its period: an active one with a provider goes on as that one says. */
+  /** Whether the clock alone ends its period; for an active one at a provider the provider decides. */
   #isOver(record: SubscriptionRecord | undefined): boolean {
     if (record?.dueMs === undefined || record.dueMs > this.#options.clock.now()) return false;
     return record.provider === 'manual' || record.state !== 'active';
   }
 
-  #started(workspaceNo: number, particulars: SubscriptionDetails): SubscriptionRecord {
-    const { terms, provider, link } = particulars;
+  #started(workspaceNo: number, details: SubscriptionDetails): SubscriptionRecord {
+    const { terms, provider, link } = details;
     if (terms === undefined) throw new Error('Cannot start a subscription without terms');
     const nowMs = this.#options.clock.now();
-    const period = particulars.period ?? periodAt(nowMs, terms.interval, nowMs);
+    const period = details.period ?? periodAt(nowMs, terms.interval, nowMs);
     return {
       workspaceNo,
       state: 'active',
@@ -167,7 +167,7 @@ export class Subscriptions {
         return base;
       case 'change': {
         if (given.terms === undefined) throw new Error('Cannot change a subscription: no terms');
-        // Another interval begins a period of its own; another plan goes on in the present one.
+        // Another interval begins a new period; another plan continues the present one.
         const isMoved = given.terms.interval !== base.interval;
         const anchorMs = isMoved ? nowMs : base.anchorMs;
         const fresh = periodAt(anchorMs, given.terms.interval, nowMs);
@@ -187,7 +187,7 @@ export class Subscriptions {
           ...base,
           ...datesOf(given.period ?? periodAt(base.anchorMs, base.interval, nowMs)),
         };
-      case 'end_untold':
+      case 'end_and_emit':
         break;
     }
     return { ...base, effectiveAtMs: nowMs, reason: given.reason ?? 'payment_failed' };
@@ -197,8 +197,8 @@ export class Subscriptions {
     const { plans, store } = this.#options;
     if (effect === 'start' || effect === 'change') {
       plans.writePlan(base.workspaceNo, changed.plan);
-    } else if (effect === 'end' || effect === 'end_untold') {
-      // A plan that the operator has set since is not the subscription's to take away.
+    } else if (effect === 'end' || effect === 'end_and_emit') {
+      // A plan that the operator has set since stays.
       const isOurs = store.workspaces.get(base.workspaceNo)?.plan === base.plan;
       if (isOurs) plans.writePlan(base.workspaceNo, 'free');
     }
@@ -219,7 +219,7 @@ export class Subscriptions {
     return after;
   }
 
-  #tell(before: SubscriptionRecord, after: SubscriptionRecord, effect: Effect): void {
+  #emit(before: SubscriptionRecord, after: SubscriptionRecord, effect: Effect): void {
     const { outbox, store } = this.#options;
     const { workspaceNo, plan, interval, price } = after;
     const workspaceId = store.workspaces.get(workspaceNo)?.id;
@@ -237,7 +237,7 @@ export class Subscriptions {
         before: { plan: before.plan, interval: before.interval },
         after: { plan, interval },
       });
-    } else if (effect === 'cancel' || effect === 'end_untold') {
+    } else if (effect === 'cancel' || effect === 'end_and_emit') {
       outbox.append('subscription.canceled', workspaceNo, {
         workspaceId,
         effectiveAt: isoTime(after.effectiveAtMs ?? after.periodEndMs),

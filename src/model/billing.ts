@@ -28,7 +28,7 @@ export type BillingProvider = (typeof billingProviders)[number];
 export const subscriptionStates = ['none', 'active', 'past_due', 'canceling'] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
-/** Where a subscription stands at the payment provider. */
+/** A subscription at the payment provider. */
 export interface ProviderLink {
   readonly customerId: string;
   readonly subscriptionId: string;
@@ -48,7 +48,7 @@ export interface SubscriptionRecord {
   readonly anchorMs: number;
   readonly periodStartMs: number;
   readonly periodEndMs: number;
-  /** When the timer looks at it next; its entry in the timer's table. Absent in state `none`. */
+  /** When the scheduler reads it next: its entry in the table of due times. Absent in state `none`. */
   readonly dueMs?: number;
   /** State `canceling`: when the plan becomes Free. */
   readonly effectiveAtMs?: number;

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client, type Answer, type CallOptions, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
-import { openStripeDouble, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
+import { openFakeStripe, secretKey, type SignedEvent, webhookSecret } from './fake-stripe.ts';
 
 class SteppingClock {
   nowMs = Date.UTC(2026, 2, 1, 12, 0, 10);
@@ -179,7 +179,7 @@ describe('bad input', () => {
     expect([await kinds(), (await call('GET', '/subscription')).json.status]).toEqual([[], 'none']);
   });
 
-  it('of another workspace is as unknown as what never was', async () => {
+  it('of another workspace is as unknown as an id that never was', async () => {
     const { json } = await checkout();
     const { keys, users, workspaces } = service.workspaces;
     const owner = users.firstOwner(1);
@@ -198,7 +198,7 @@ describe('bad input', () => {
         expect([status, problem.code, problem.detail]).toEqual([
           404,
           'not_found',
-          'There is no such checkout in this workspace',
+          'There is no checkout with this id',
         ]);
       }
     }
@@ -254,7 +254,7 @@ describe('races and repeats', () => {
 describe('with Stripe', () => {
   const openShop = async () => {
     await close();
-    const shop = await openStripeDouble(clock);
+    const shop = await openFakeStripe(clock);
     await open({
       QZ_BILLING_PROVIDER: 'stripe',
       QZ_BILLING_STRIPE_SECRET_KEY: secretKey,
@@ -324,7 +324,7 @@ describe('with Stripe', () => {
     await checkout();
     const [sessionId = ''] = stripe.sessions.keys();
     const event = stripe.event('checkout.session.completed', stripe.pay(sessionId));
-    stripe.faults.push(500, 500, 500);
+    stripe.faults.push(503);
     const failed = await deliver(event);
     expect([failed.status, failed.headers['retry-after']]).toEqual([503, '30']);
     expect((await deliver(event)).status).toBe(200);

@@ -46,7 +46,7 @@ describe('a checkout', () => {
     await expect(confirm(fixture, id)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('expires after 24 hours, and is swept a month later', async () => {
+  it('expires after 24 hours, and is removed a month later', async () => {
     const fixture = await openBillingFixture();
     const { id, expiresAtMs, createdAtMs } = await fixture.open('pro');
     expect(expiresAtMs - createdAtMs).toBe(dayMs);
@@ -56,7 +56,7 @@ describe('a checkout', () => {
     fixture.workspaces.clock.move(31 * dayMs);
     await fixture.billing.tick();
     expect(() => fixture.billing.checkout(fixture.actor.workspaceNo, id)).toThrow(
-      /no such checkout/,
+      /no checkout with this id/,
     );
   });
 
@@ -90,7 +90,7 @@ describe('a checkout', () => {
       await expect(fixture.billing.confirm(workspaceNo, name, nothing)).rejects.toMatchObject(
         failure,
       );
-      expect(() => fixture.billing.checkout(workspaceNo, name)).toThrow(/no such checkout/);
+      expect(() => fixture.billing.checkout(workspaceNo, name)).toThrow(/no checkout with this id/);
     }
     expect(fixture.plan()).toBe('free');
   });

@@ -66,11 +66,11 @@ export interface SignedEvent {
 
 type Answer = readonly [status: number, body: unknown];
 
-export class StripeDouble {
+export class FakeStripe {
   readonly sessions = new Map<string, Session>();
   readonly subscriptions = new Map<string, Subscription>();
   readonly requests: string[] = [];
-  /** Status codes that the next requests are answered with. */
+  /** Status codes of the next answers. Stripe's package retries a 500, not a 503: that saves a second. */
   readonly faults: number[] = [];
   /** How long the next answers, as things are now, stay on their way. */
   readonly delaysMs: number[] = [];
@@ -89,7 +89,8 @@ export class StripeDouble {
       const answer = async (): Promise<void> => {
         const [status, body] = await this.#answer(request);
         await pause(this.delaysMs.shift() ?? 0);
-        response.writeHead(status, { 'content-type': 'application/json' });
+        const headers = status === 503 ? { 'stripe-should-retry': 'false' } : {};
+        response.writeHead(status, { 'content-type': 'application/json', ...headers });
         response.end(JSON.stringify(body));
       };
       void answer();
@@ -249,14 +250,14 @@ function error(status: number, type: string): Answer {
   ];
 }
 
-/** A double that listens until the test ends, and our side of it. */
-export async function openStripeDouble(clock: Clock): Promise<{
-  stripe: StripeDouble;
+/** A fake that listens until the test ends, and our side of it. */
+export async function openFakeStripe(clock: Clock): Promise<{
+  stripe: FakeStripe;
   provider: PaymentProvider;
   apiBase: string;
   logLines: string[];
 }> {
-  const stripe = new StripeDouble(clock);
+  const stripe = new FakeStripe(clock);
   const apiBase = await stripe.listen();
   onTestFinished(() => stripe.close());
   const logLines: string[] = [];

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Passwords, passwordMatches } from '../../src/workspaces/passwords.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
 import { HandClock } from '../store/temporary-management.ts';
+import { openWorkspacesFixture } from './workspaces-fixture.ts';
 
 describe('passwords', () => {
   const randomBytes = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
@@ -28,6 +29,24 @@ describe('passwords', () => {
     expect(await passwordMatches('password', await passwords.hash('password'))).toBe(true);
     expect(await passwordMatches('passwort', await passwords.hash('password'))).toBe(false);
   });
+});
+
+test('a wrong password and an unknown e-mail take the same time', async () => {
+  const { services } = await openWorkspacesFixture('free', 13);
+  const leastMs = { 'jane@example.com': Infinity, 'nobody@example.com': Infinity };
+  const isAlike = (): boolean => {
+    const ratio = leastMs['nobody@example.com'] / leastMs['jane@example.com'];
+    return ratio > 0.3 && ratio < 3;
+  };
+  // The least of several each: a hash is nearly all of it, but a busy machine may hold one up.
+  for (let tries = 0; tries < 6 && !isAlike(); tries += 1) {
+    for (const email of ['jane@example.com', 'nobody@example.com'] as const) {
+      const startedMs = performance.now();
+      expect(await services.users.authenticate(email, 'wrong')).toBeUndefined();
+      leastMs[email] = Math.min(leastMs[email], performance.now() - startedMs);
+    }
+  }
+  expect(isAlike(), JSON.stringify(leastMs)).toBe(true);
 });
 
 describe('SignInThrottle', () => {

@@ -19,7 +19,10 @@ export interface WorkspacesFixture {
   restart(): Promise<void>;
 }
 
-export async function openWorkspacesFixture(plan: Plan = 'free'): Promise<WorkspacesFixture> {
+export async function openWorkspacesFixture(
+  plan: Plan = 'free',
+  passwordCostLog2 = 4,
+): Promise<WorkspacesFixture> {
   const temporary = temporaryManagement();
   const clock = new HandClock();
   const open = (): WorkspaceServices =>
@@ -29,7 +32,7 @@ export async function openWorkspacesFixture(plan: Plan = 'free'): Promise<Worksp
       clock,
       randomBytes: getRandomValues,
       dataDir: temporary.folder,
-      passwordCostLog2: 4,
+      passwordCostLog2,
     });
   const services = open();
   const first = await services.workspaces.bootstrap({
