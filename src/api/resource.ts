@@ -5,7 +5,7 @@
  * newest first by id; a cursor is the last id of a page, so what comes or goes in between shifts nothing.
  */
 import { z } from 'zod';
-import { Failure } from '../model/failure.ts';
+import { invalidCursor } from '../model/cursor.ts';
 import type { Actor } from '../model/workspace.ts';
 import { count, type noQuery, pageQuery } from './fields.ts';
 import {
@@ -105,11 +105,7 @@ function pageOf<T>(
 }
 
 function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => string): number {
-  if (!cursorPattern.test(cursor)) {
-    const message = 'Expected nextCursor of the page before';
-    const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
-    throw new Failure('validation_failed', message, { faults });
-  }
+  if (!cursorPattern.test(cursor)) throw invalidCursor();
   const at = items.findIndex((item) => idOf(item) < cursor);
   return at === -1 ? items.length : at;
 }

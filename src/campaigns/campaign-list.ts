@@ -5,11 +5,10 @@
  */
 import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
-import { Failure } from '../model/failure.ts';
+import { formatCursor, parseCursor } from '../model/cursor.ts';
 import type { PackedSchedule } from '../store/management/campaigns.ts';
 import type { Management } from '../store/management/management.ts';
 
-const cursorPattern = /^[A-Za-z0-9_-]{6}$/;
 const numberMax = 2 ** 32 - 1;
 
 export interface CampaignPageRequest {
@@ -36,9 +35,9 @@ export class CampaignList {
     this.#clock = clock;
   }
 
-  /** @throws Failure validation_failed for a cursor that is none of ours */
+  /** @throws Failure validation_failed for a cursor of another list */
   page(workspaceNo: number, { status, page, limit, cursor }: CampaignPageRequest): CampaignPage {
-    const before = cursor === undefined ? undefined : parseCursor(cursor);
+    const [before] = cursor === undefined ? [] : parseCursor(cursor, 1);
     const numbers = this.#numbers(workspaceNo, status);
     const first =
       before === undefined ? (page - 1) * limit : numbers.findIndex((no) => no < before);
@@ -75,19 +74,4 @@ export class CampaignList {
 function statusOf([startDay, endDay, isTold]: PackedSchedule, nowMs: number): CampaignStatus {
   if (isTold === 1) return 'ended';
   return campaignStatusAt({ startDay, ...(endDay < 0 ? {} : { endDay }) }, nowMs);
-}
-
-function formatCursor(no: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(no, 0);
-  return bytes.toString('base64url');
-}
-
-function parseCursor(text: string): number {
-  if (!cursorPattern.test(text)) {
-    const message = 'Not a cursor of this list';
-    const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
-    throw new Failure('validation_failed', message, { faults });
-  }
-  return Buffer.from(text, 'base64url').readUInt32BE(0);
 }

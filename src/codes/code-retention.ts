@@ -11,6 +11,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { ExpiredCode } from '../model/code.ts';
 import { dayMs } from '../model/day.ts';
+import { packedField } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Memberships } from './memberships.ts';
@@ -65,7 +66,7 @@ export class CodeRetention {
     const due: ExpiredCode[] = [];
     for (const [, codeNo] of store.deletedCodes.keys({ end, limit: batchMax })) {
       const packed = store.codes.get(codeNo);
-      if (packed !== undefined) due.push({ codeNo, workspaceNo: packed[1] });
+      if (packed !== undefined) due.push({ codeNo, workspaceNo: packed[packedField.workspaceNo] });
     }
     return due;
   }
@@ -106,7 +107,7 @@ export class CodeRetention {
     const packed = store.codes.get(codeNo);
     if (packed === undefined) return;
     const [id] = packed;
-    const deletedAtMs = packed[17];
+    const deletedAtMs = packed[packedField.deletedAtMs];
     if (deletedAtMs === null) throw new Error(`Cannot remove code ${codeNo}: it is not deleted`);
     memberships.removeCode(codeNo);
     store.codes.remove(codeNo);

@@ -256,5 +256,5 @@ test('the list is newest first, by page, by cursor and by status', async () => {
     (status) => page({ status, limit: 100 }).total,
   );
   expect(counts).toEqual([2, 3, 3]);
-  expect(() => page({ cursor: 'x' })).toThrow('cursor');
+  expect(() => page({ cursor: 'x' })).toThrow('nextCursor');
 });

@@ -4,42 +4,48 @@ import { describe, expect, test } from 'vitest';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
 import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
 import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/management/link-blocks.ts';
-import { openManagement } from '../../src/store/management/management.ts';
+import { type Migration, openEnvironment } from '../../src/store/open-environment.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { temporaryFolder, temporaryManagement } from './temporary-management.ts';
 
-describe('openManagement', () => {
-  test('migrates older data step by step, once', async () => {
+describe('openEnvironment', () => {
+  const opened = (path: string, version: number, migrations: readonly Migration[] = []) =>
+    openEnvironment(path, { version, migrations }).environment;
+  const started = async (): Promise<string> => {
     const path = join(temporaryFolder(), 'management.mdb');
-    await openManagement(path, 1, []).close();
+    await opened(path, 1).close();
+    return path;
+  };
+
+  test('migrates older data step by step, once', async () => {
+    const path = await started();
     const taken: number[] = [];
     const steps = [1, 2].map((from) => () => void taken.push(from));
-    const opened = openManagement(path, 3, steps);
-    expect(taken).toEqual([1, 2]);
-    await opened.close();
-    await openManagement(path, 3, steps).close();
+    await opened(path, 3, steps).close();
+    await opened(path, 3, steps).close();
     expect(taken).toEqual([1, 2]);
   });
 
   test('a migration that dies repeats only its own step', async () => {
-    const path = join(temporaryFolder(), 'management.mdb');
-    await openManagement(path, 1, []).close();
+    const path = await started();
     const taken: string[] = [];
     const dies = (): void => {
       throw new Error('killed');
     };
     const first = (): void => void taken.push('first');
-    expect(() => openManagement(path, 3, [first, dies])).toThrow('killed');
-    await openManagement(path, 3, [first, () => void taken.push('second')]).close();
+    expect(() => opened(path, 3, [first, dies])).toThrow('killed');
+    await opened(path, 3, [first, () => void taken.push('second')]).close();
     expect(taken).toEqual(['first', 'second']);
   });
 
   test('refuses newer data with a text for the operator', async () => {
-    const path = join(temporaryFolder(), 'management.mdb');
-    await openManagement(path, 2, [() => undefined]).close();
-    expect(() => openManagement(path, 1, [])).toThrow(/has version 2, expected 1 or older/);
+    const path = await started();
+    await opened(path, 2, [() => undefined]).close();
+    expect(() => opened(path, 1)).toThrow(/has version 2, expected 1 or older/);
   });
+});
 
+describe('openManagement', () => {
   test('numbers of a sequence are dense and go on after a restart', async () => {
     const temporary = temporaryManagement();
     const take = async (): Promise<number> =>

@@ -8,12 +8,12 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
-import { Failure } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
 import { analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
 import { codeRange } from './code-analytics.ts';
+import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, formatOf, formatTypes, streamFormat } from '../csv.ts';
 import { noBody, queryDay, queryInteger, time } from '../fields.ts';
@@ -93,7 +93,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const bots = asked.bots === 'true' ? 'with' : 'without';
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
       const { cursor } = asked;
-      const from = cursor === undefined ? options.scans.raw.begin(filter) : parseCursor(cursor);
+      const from = cursor === undefined ? options.scans.raw.begin(filter) : placeOf(cursor);
       const walk: Walk = { step, filter, from };
       const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
@@ -141,7 +141,9 @@ async function readPage(
     data.push(...scans);
     place = next;
   }
-  return place === undefined ? { data } : { data, nextCursor: formatCursor(place) };
+  return place === undefined
+    ? { data }
+    : { data, nextCursor: formatCursor(place.sequence, place.done, place.left) };
 }
 
 interface Lines {
@@ -172,10 +174,7 @@ async function* textPieces(
   }
 }
 
-const formatCursor = ({ sequence, done, left }: RawPlace): string => `${sequence}.${done}.${left}`;
-
-function parseCursor(text: string): RawPlace {
-  const [, sequence, done, left] = cursorPattern.exec(text) ?? [];
-  if (sequence === undefined) throw new Failure('validation_failed', 'Not a cursor of this list');
-  return { sequence: Number(sequence), done: Number(done), left: Number(left) };
+function placeOf(cursor: string): RawPlace {
+  const [sequence = 0, done = 0, left = 0] = parseCursor(cursor, 3);
+  return { sequence, done, left };
 }

@@ -10,7 +10,7 @@
  */
 import { z } from 'zod';
 import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
-import { Failure } from '../../model/failure.ts';
+import { invalidCursor } from '../../model/cursor.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
@@ -202,7 +202,5 @@ function parseCursor(text: string): Cursor {
   } catch {
     // Falls through: what is not JSON is as wrong as what has another shape.
   }
-  throw new Failure('validation_failed', 'The query has one fault', {
-    faults: [{ path: 'cursor', code: 'invalid', message: 'Expected a nextCursor of this list' }],
-  });
+  throw invalidCursor();
 }

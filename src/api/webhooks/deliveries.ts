@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
+import { invalidCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
@@ -171,9 +172,7 @@ function placeOf(
 
 function parseCursor(cursor: string): string {
   if (cursorPattern.test(cursor)) return cursor;
-  const message = 'Expected nextCursor of the page before';
-  const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
-  throw new Failure('validation_failed', message, { faults });
+  throw invalidCursor();
 }
 
 export function deliveryRoutes(webhooks: Webhooks): Route[] {

@@ -4,15 +4,18 @@
  *   one term            total from its counter (with days: counted keys, 35 ns each), page by range
  *   several terms       walk the rarest term, look the others up; count what passes
  *   a search            the same where the rarest term has few codes; else all texts of the workspace are
- *                       looked through in memory (search-columns.ts), or walked where they have no room
+ *                       searched in memory (search-columns.ts), or walked where they do not fit
  *
  * A walk runs in slices, so a search through 100,000 codes never holds the thread longer than some
  * milliseconds at a time. What was counted is remembered until the workspace's codes change.
  * A cursor is the position of the last item: the next page costs the same at any depth.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import pLimit from 'p-limit';
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
+import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
 import { parseId } from '../../model/ids.ts';
 import {
@@ -24,7 +27,7 @@ import {
   type ListPosition,
   type Term,
 } from '../../store/management/code-keys.ts';
-import { unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
+import { packedField, unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
 import { tagLengthMax } from '../rules.ts';
 import type { SearchColumn } from './search-column.ts';
@@ -37,10 +40,8 @@ const sliceMax = 500;
 const walkedCodesMax = 1_000;
 /** Remembered totals over all workspaces; each is about 200 bytes. */
 const totalsMax = 1_000;
-/** Searches that wait for their turn; one more is answered 503. */
+/** Searches that wait for others; one more is answered 503. */
 const waitingMax = 64;
-const cursorPattern = /^[A-Za-z0-9_-]{14}$/;
-const cursorTimeBytes = 6;
 const newest: ListPosition = endOf(Number.MAX_SAFE_INTEGER);
 
 export interface CodeFilter {
@@ -94,9 +95,9 @@ export class CodeListing {
   readonly #store: Management;
   readonly #columns: SearchColumns;
   readonly #walkedCodesMax: number;
-  readonly #totals = new Map<string, { readonly version: number; readonly total: number }>();
-  #turn: Promise<void> = Promise.resolve();
-  #waiting = 0;
+  readonly #totals = new LRUCache<string, KnownTotal>({ max: totalsMax });
+  /** Walks come one after the other: together they hold the thread no longer than one does. */
+  readonly #walkLock = pLimit(1);
 
   constructor(store: Management, search: SearchLimits = { bytesMax: 0 }) {
     this.#store = store;
@@ -105,7 +106,7 @@ export class CodeListing {
   }
 
   async page(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
-    const cursor = request.cursor === undefined ? undefined : parseCursor(request.cursor);
+    const cursor = request.cursor === undefined ? undefined : placeOf(request.cursor);
     const plan = this.#plan(workspaceNo, request.filter);
     if (plan === undefined) return { data: [], total: 0 };
     const from = cursor === undefined ? plan.newest : earlier(plan.newest, before(cursor));
@@ -113,11 +114,11 @@ export class CodeListing {
     const direct = plan.others.length === 0 && plan.search === undefined;
     const found = direct
       ? this.#directPage(plan, from, skip, request.limit)
-      : await this.#inTurn(async () => await this.#walkedPage(plan, from, skip, request.limit));
+      : await this.#locked(async () => await this.#walkedPage(plan, from, skip, request.limit));
     const last = found.positions[request.limit - 1];
     const data = this.#records(found.positions.slice(0, request.limit));
     return found.positions.length > request.limit && last !== undefined
-      ? { data, total: found.total, nextCursor: formatCursor(last) }
+      ? { data, total: found.total, nextCursor: formatCursor(last.createdAtMs, last.no) }
       : { data, total: found.total };
   }
 
@@ -139,7 +140,7 @@ export class CodeListing {
   #plan(workspaceNo: number, filter: CodeFilter): Plan | undefined {
     const form = formTerm(filter.type, filter.dynamic);
     if (form === null) return undefined;
-    // No code has a tag this long or a campaign that is no id; as keys they would not even fit.
+    // No code has a tag this long or a campaign with such an id; as keys they would not even fit.
     if ((filter.tag?.length ?? 0) > tagLengthMax) return undefined;
     const { campaignId } = filter;
     if (campaignId !== undefined && parseId('cmp', campaignId) === undefined) return undefined;
@@ -206,23 +207,14 @@ export class CodeListing {
     return { positions, total: this.#remember(plan, version, matches) };
   }
 
-  /** Walks come one after the other: together they hold the thread no longer than one does. */
-  async #inTurn(walk: () => Promise<Found>): Promise<Found> {
-    if (this.#waiting >= waitingMax) {
+  /** @throws Failure overloaded */
+  async #locked(walk: () => Promise<Found>): Promise<Found> {
+    const { activeCount, pendingCount } = this.#walkLock;
+    if (activeCount + pendingCount >= waitingMax) {
       const detail = 'Too many searches at a time';
       throw new Failure('overloaded', detail, { retryAfterSeconds: 1 });
     }
-    this.#waiting++;
-    const before = this.#turn;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#turn = promise;
-    try {
-      await before;
-      return await walk();
-    } finally {
-      this.#waiting--;
-      resolve();
-    }
+    return await this.#walkLock(walk);
   }
 
   /** Visits what passes the plan from `from` down, a slice at a time. */
@@ -306,15 +298,15 @@ export class CodeListing {
   }
 
   #remember(plan: Plan, version: number, total: number): number {
-    const name = nameOf(plan);
-    this.#totals.delete(name);
-    if (this.#totals.size >= totalsMax) {
-      const [oldest] = this.#totals.keys();
-      if (oldest !== undefined) this.#totals.delete(oldest);
-    }
-    this.#totals.set(name, { version, total });
+    this.#totals.set(nameOf(plan), { version, total });
     return total;
   }
+}
+
+/** Of a filter; holds until the workspace's codes change. */
+interface KnownTotal {
+  readonly version: number;
+  readonly total: number;
 }
 
 interface Found {
@@ -331,12 +323,12 @@ function nameOf(plan: Plan): string {
 
 /** On the packed form: making a record of each code would double the time of a search. */
 function contains(packed: PackedCode, search: string): boolean {
-  const [id, , , , target, , shortCode, name] = packed;
-  const externalId = packed[12];
-  const has = (text: string | null): boolean => text?.toLowerCase().includes(search) === true;
-  // An id is looked for as an id: its letters mean nothing, and short texts would be in many of them.
-  const isId = search.startsWith('qr_') && id.startsWith(search);
-  return has(target) || has(name) || has(shortCode) || has(externalId) || isId;
+  const { id, target, name, shortCode, externalId } = packedField;
+  // An id is searched as an id: its letters mean nothing, and short texts would be in many of them.
+  if (search.startsWith('qr_') && packed[id].startsWith(search)) return true;
+  return [target, name, shortCode, externalId].some(
+    (at) => packed[at]?.toLowerCase().includes(search) === true,
+  );
 }
 
 function earlier(one: ListPosition, other: ListPosition): ListPosition {
@@ -346,22 +338,7 @@ function earlier(one: ListPosition, other: ListPosition): ListPosition {
   return one.no < other.no ? one : other;
 }
 
-function formatCursor(position: ListPosition): string {
-  const bytes = Buffer.alloc(cursorTimeBytes + 4);
-  bytes.writeUIntBE(position.createdAtMs, 0, cursorTimeBytes);
-  bytes.writeUInt32BE(position.no, cursorTimeBytes);
-  return bytes.toString('base64url');
-}
-
-function parseCursor(text: string): ListPosition {
-  if (!cursorPattern.test(text)) {
-    const message = 'Not a cursor of this list';
-    const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
-    throw new Failure('validation_failed', message, { faults });
-  }
-  const bytes = Buffer.from(text, 'base64url');
-  return {
-    createdAtMs: bytes.readUIntBE(0, cursorTimeBytes),
-    no: bytes.readUInt32BE(cursorTimeBytes),
-  };
+function placeOf(cursor: string): ListPosition {
+  const [createdAtMs = 0, no = 0] = parseCursor(cursor, 2);
+  return { createdAtMs, no };
 }

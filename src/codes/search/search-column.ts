@@ -13,13 +13,14 @@
  * entry without text, in which nothing is found, and what is empty goes when a quarter is.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { ListPosition, Term } from '../../store/management/code-keys.ts';
 import { termName, termsOf } from './terms.ts';
 
 /** `qr_` and 20 characters. */
 const idLength = 23;
-/** What one slice of a walk looks at, codes and characters: 1 to 3 ms. */
+/** What one slice of a walk reads, codes and characters: 1 to 3 ms. */
 const sliceCodes = 10_000;
 const sliceCharacters = 1_000_000;
 /** Entries without text that are worth no tidying. */
@@ -46,7 +47,7 @@ export interface ColumnSearch {
 
 export class SearchColumn {
   #entries: SearchEntry[] = [];
-  readonly #labels = new Map<string, string>();
+  readonly #labels = new LRUCache<string, string>({ max: labelsMax });
   #live = 0;
   #bytes = 0;
 
@@ -100,7 +101,6 @@ export class SearchColumn {
     const known = this.#labels.get(name);
     if (known !== undefined) return known;
     const label = termsOf(code).map(markOf).join('');
-    if (this.#labels.size >= labelsMax) this.#labels.clear();
     this.#labels.set(name, label);
     return label;
   }
@@ -156,7 +156,7 @@ function markOf(term: Term): string {
   return `\0${JSON.stringify(termName(term))}\0`;
 }
 
-/** An id is looked for as an id, from its beginning. */
+/** An id is searched as an id, from its beginning. */
 function isIn(text: string, search: string): boolean {
   return text.includes(search, idLength) || (search.startsWith('qr_') && text.startsWith(search));
 }

@@ -1,30 +1,32 @@
 /**
  * The texts of the workspaces that are searched (search-column.ts), and how they stay what the store holds.
  *
- *   find -> what was edited since the last look, by any process (code-edits.ts), is read again
+ *   find -> what was edited since the last find, by any process (code-edits.ts), is read again
  *        -> does the column have as many codes as the workspace?      yes: it is the store of this moment
  *        -> no: the index is read on from the newest code it has; from the oldest when the clock has
  *           stepped back since; at the first search that is all of it, 5 to 8 us a code, in slices
  *
- * Every code of a column is the store's as it is now, for each edit and deletion is numbered; so when the
- * counts are equal the codes are too, and nothing has to be told of a new one. Both are read in one turn of the
- * event loop, from one snapshot. Nothing is done for a workspace that nobody searches.
+ * Each edit and deletion is numbered, so every code of a column is as the store has it; when the counts are
+ * equal too, no new code is missing. Both are read without a pause, from one snapshot. A workspace that is
+ * never searched costs nothing.
  *
- * Memory is bounded for all columns together: the least lately searched go first, and a workspace that is
+ * Memory is bounded for all columns together: the least recently searched go first, and a workspace that is
  * too large alone has none: its searches walk the index, at 4 to 7 us a code each time.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { packedField as field } from '../../store/management/code-codec.ts';
 import { endOf, type ListPosition, positionOf, termKey } from '../../store/management/code-keys.ts';
 import type { Management } from '../../store/management/management.ts';
 import { findEdit } from '../code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';
 import { allCodes, termCount } from './terms.ts';
 
-/** Codes or edits that are read between two turns of the event loop: 1 to 3 ms. */
+/** Codes or edits that are read without a pause: 1 to 3 ms. */
 const sliceMax = 200;
 /** Readings of the index in one find: the newest, all, and all again where the clock stepped meanwhile. */
 const passesMax = 4;
-/** Workspaces remembered as too large; beyond it, all are tried again. */
+/** Workspaces remembered as too large. */
 const tooLargeMax = 1_000;
 const oldest: ListPosition = { createdAtMs: 0, no: 0 };
 const newest: ListPosition = endOf(Number.MAX_SAFE_INTEGER);
@@ -38,10 +40,10 @@ interface Kept {
 export class SearchColumns {
   readonly #store: Management;
   readonly #bytesMax: number;
-  /** By workspace, the least lately searched first. */
+  /** By workspace, the least recently searched first. No LRUCache: a column grows after it is put in. */
   readonly #kept = new Map<number, Kept>();
   /** By workspace, the codes with which it did not fit. */
-  readonly #tooLarge = new Map<number, number>();
+  readonly #tooLarge = new LRUCache<number, number>({ max: tooLargeMax });
 
   /** @param bytesMax of all columns together; 0 = none */
   constructor(store: Management, bytesMax: number) {
@@ -75,7 +77,7 @@ export class SearchColumns {
     let from = kept.column.last ?? oldest;
     for (let passes = 0; passes < passesMax;) {
       const edits = this.#takeEdits(workspaceNo, kept);
-      if (!this.#makeRoom(workspaceNo, kept.column)) return false;
+      if (!this.#makeSpace(workspaceNo, kept.column)) return false;
       if (edits === 'all') {
         if (kept.column.live === termCount(this.#store, workspaceNo, allCodes)) return true;
         const last = this.#takeCodes(workspaceNo, kept.column, from);
@@ -133,16 +135,16 @@ export class SearchColumns {
   #read(column: SearchColumn, { createdAtMs, no }: ListPosition): SearchEntry | undefined {
     const packed = this.#store.codes.get(no);
     // On the packed form: making a record of each code took a fifth of the time.
-    if (packed === undefined || typeof packed[17] === 'number') return undefined;
-    const [type, dynamic, tags] = [packed[3], packed[5], packed[8]];
-    // id, target, name, short code, external id
-    const texts = [packed[0], packed[4], packed[7], packed[6], packed[12]];
+    if (packed === undefined || typeof packed[field.deletedAtMs] === 'number') return undefined;
+    const [type, dynamic, tags] = [packed[field.type], packed[field.dynamic], packed[field.tags]];
+    const { id, target, name, shortCode, externalId } = field;
+    const texts = [id, target, name, shortCode, externalId].map((at) => packed[at]);
     const text = texts.join('\0').toLowerCase();
     return { createdAtMs, no, text, label: column.labelOf({ type, dynamic, tags }) };
   }
 
   /** @returns false when it is too large alone; others go before it */
-  #makeRoom(workspaceNo: number, column: SearchColumn): boolean {
+  #makeSpace(workspaceNo: number, column: SearchColumn): boolean {
     let bytes = 0;
     for (const kept of this.#kept.values()) bytes += kept.column.bytes;
     for (const [other, kept] of this.#kept) {
@@ -152,7 +154,6 @@ export class SearchColumns {
       bytes -= kept.column.bytes;
     }
     if (bytes <= this.#bytesMax) return true;
-    if (this.#tooLarge.size >= tooLargeMax) this.#tooLarge.clear();
     this.#tooLarge.set(workspaceNo, column.live);
     return false;
   }

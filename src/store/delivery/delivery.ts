@@ -22,9 +22,8 @@
 import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
-import { StoreEnvironment, type Table } from '../environment.ts';
-
-const schemaVersion = 1;
+import type { StoreEnvironment, Table } from '../environment.ts';
+import { openEnvironment } from '../open-environment.ts';
 
 export interface StoredDelivery {
   readonly endpointNo: number;
@@ -103,10 +102,10 @@ export interface DeliveryTables {
 
 /** Opens the environment; refuses data of a newer release. */
 export function openDeliveryTables(path: string): DeliveryTables {
-  const environment = new StoreEnvironment(path);
-  const tables: DeliveryTables = {
+  const { environment, meta } = openEnvironment(path, { version: 1, migrations: [] });
+  return {
     environment,
-    meta: environment.table('meta'),
+    meta,
     cursors: environment.table('cursors'),
     wheelClock: environment.table('wheel_clock'),
     deliveries: environment.table('deliveries'),
@@ -117,16 +116,6 @@ export function openDeliveryTables(path: string): DeliveryTables {
     dead: environment.table('dead'),
     expiry: environment.table('expiry'),
   };
-  const found = tables.meta.get('schema');
-  if (found === undefined) {
-    environment.transactionSync(() => tables.meta.put('schema', schemaVersion));
-  } else if (found > schemaVersion) {
-    void environment.close();
-    throw new Error(
-      `Cannot open ${path}: its data has version ${found}, expected at most ${schemaVersion}; run a newer release`,
-    );
-  }
-  return tables;
 }
 
 export function packDelivery(delivery: StoredDelivery): PackedDelivery {

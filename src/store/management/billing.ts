@@ -10,24 +10,17 @@
  *   billing_expiry       [removeAtMs, "chk_…" | provider's event id]          -> 1, for the sweep
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
-export interface BillingTables {
-  readonly subscriptions: Table<number, SubscriptionRecord>;
-  readonly subscriptionDue: Table<[number, number], number>;
-  readonly checkouts: Table<string, CheckoutRecord>;
-  readonly openCheckouts: Table<number, string>;
-  readonly providerEvents: Table<string, number>;
-  readonly billingExpiry: Table<[number, string], number>;
-}
-
-export function openBillingTables(environment: StoreEnvironment): BillingTables {
+export function openBillingTables(environment: StoreEnvironment) {
   return {
-    subscriptions: environment.table('subscriptions', { key: 'uint32' }),
-    subscriptionDue: environment.table('subscription_due'),
-    checkouts: environment.table('checkouts'),
-    openCheckouts: environment.table('open_checkouts', { key: 'uint32' }),
-    providerEvents: environment.table('provider_events'),
-    billingExpiry: environment.table('billing_expiry'),
+    subscriptions: environment.table<number, SubscriptionRecord>('subscriptions', {
+      key: 'uint32',
+    }),
+    subscriptionDue: environment.table<[number, number], number>('subscription_due'),
+    checkouts: environment.table<string, CheckoutRecord>('checkouts'),
+    openCheckouts: environment.table<number, string>('open_checkouts', { key: 'uint32' }),
+    providerEvents: environment.table<string, number>('provider_events'),
+    billingExpiry: environment.table<[number, string], number>('billing_expiry'),
   };
 }

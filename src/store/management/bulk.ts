@@ -11,7 +11,7 @@
  * `link_changes` numbers the changes of links by whoever does not hold the link table: the service that
  * holds it follows the numbers, and removes what it has followed.
  */
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
 export interface BulkRequestRecord {
   /** Of the body: another one under the key is a conflict. */
@@ -34,20 +34,14 @@ export interface ImportRecord {
   readonly finishedAtMs?: number;
 }
 
-export interface BulkTables {
-  readonly requests: Table<[number, string], BulkRequestRecord>;
-  readonly answers: Table<[number, string, number], string>;
-  readonly expiry: Table<[number, number, string], number>;
-  readonly imports: Table<[number, string], ImportRecord>;
-  readonly linkChanges: Table<number, number>;
-}
-
-export function openBulkTables(environment: StoreEnvironment): BulkTables {
+export function openBulkTables(environment: StoreEnvironment) {
   return {
-    requests: environment.table('bulk_requests'),
-    answers: environment.table('bulk_answers', { value: 'string' }),
-    expiry: environment.table('bulk_expiry'),
-    imports: environment.table('imports'),
-    linkChanges: environment.table('link_changes'),
+    requests: environment.table<[number, string], BulkRequestRecord>('bulk_requests'),
+    answers: environment.table<[number, string, number], string>('bulk_answers', {
+      value: 'string',
+    }),
+    expiry: environment.table<[number, number, string], number>('bulk_expiry'),
+    imports: environment.table<[number, string], ImportRecord>('imports'),
+    linkChanges: environment.table<number, number>('link_changes'),
   };
 }

@@ -16,7 +16,7 @@
  * `campaign` of the list's index (code-keys.ts) the same again for live codes.
  */
 import type { CampaignRecord } from '../../model/campaign.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
 /** What a list filters by, without decoding the record. `endDay`: -1 = none; `isTold`: its end. */
 export type PackedSchedule = readonly [startDay: number, endDay: number, isTold: 0 | 1];
@@ -43,28 +43,16 @@ export interface ConversionRecord {
   readonly removeAtMs: number;
 }
 
-export interface CampaignTables {
-  readonly campaigns: Table<number, CampaignRecord>;
-  readonly campaignIds: Table<string, number>;
-  readonly workspaceCampaigns: Table<[number, number], PackedSchedule>;
-  readonly campaignDue: Table<[number, number], number>;
-  readonly campaignCodes: Table<[number, number], PackedMember>;
-  readonly codeCampaigns: Table<[number, number], number>;
-  readonly conversionDays: Table<[number, number], PackedConversions>;
-  readonly conversionKeys: Table<[number, string], ConversionRecord>;
-  readonly conversionExpiry: Table<[number, number, string], number>;
-}
-
-export function openCampaignTables(environment: StoreEnvironment): CampaignTables {
+export function openCampaignTables(environment: StoreEnvironment) {
   return {
-    campaigns: environment.table('campaigns', { key: 'uint32' }),
-    campaignIds: environment.table('campaign_ids'),
-    workspaceCampaigns: environment.table('workspace_campaigns'),
-    campaignDue: environment.table('campaign_due'),
-    campaignCodes: environment.table('campaign_codes'),
-    codeCampaigns: environment.table('code_campaigns'),
-    conversionDays: environment.table('conversion_days'),
-    conversionKeys: environment.table('conversion_keys'),
-    conversionExpiry: environment.table('conversion_expiry'),
+    campaigns: environment.table<number, CampaignRecord>('campaigns', { key: 'uint32' }),
+    campaignIds: environment.table<string, number>('campaign_ids'),
+    workspaceCampaigns: environment.table<[number, number], PackedSchedule>('workspace_campaigns'),
+    campaignDue: environment.table<[number, number], number>('campaign_due'),
+    campaignCodes: environment.table<[number, number], PackedMember>('campaign_codes'),
+    codeCampaigns: environment.table<[number, number], number>('code_campaigns'),
+    conversionDays: environment.table<[number, number], PackedConversions>('conversion_days'),
+    conversionKeys: environment.table<[number, string], ConversionRecord>('conversion_keys'),
+    conversionExpiry: environment.table<[number, number, string], number>('conversion_expiry'),
   };
 }

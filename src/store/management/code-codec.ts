@@ -28,6 +28,20 @@ export type PackedCode = readonly [
   design?: Design | null,
 ];
 
+/** Where a field stands in the packed form, for readers of a few fields of many codes. */
+export const packedField = {
+  id: 0,
+  workspaceNo: 1,
+  type: 3,
+  target: 4,
+  dynamic: 5,
+  shortCode: 6,
+  name: 7,
+  tags: 8,
+  externalId: 12,
+  deletedAtMs: 17,
+} as const;
+
 export function packCode(code: QrCodeRecord): PackedCode {
   return [
     code.id,
@@ -53,10 +67,27 @@ export function packCode(code: QrCodeRecord): PackedCode {
 }
 
 export function unpackCode(no: number, packed: PackedCode): QrCodeRecord {
-  const [id, workspaceNo, workspaceId, type, target, dynamic, shortCode, name, tags] = packed;
-  const [, , , , , , , , , expiresAtMs, scanLimit, metadata, externalId, campaignId] = packed;
-  const [, , , , , , , , , , , , , , createdAtMs, updatedAtMs, createdBy, deletedAtMs] = packed;
-  const design = packed[18];
+  const [
+    id,
+    workspaceNo,
+    workspaceId,
+    type,
+    target,
+    dynamic,
+    shortCode,
+    name,
+    tags,
+    expiresAtMs,
+    scanLimit,
+    metadata,
+    externalId,
+    campaignId,
+    createdAtMs,
+    updatedAtMs,
+    createdBy,
+    deletedAtMs,
+    design,
+  ] = packed;
   return {
     id,
     no,

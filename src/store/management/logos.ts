@@ -6,7 +6,7 @@
  *
  * A name is 32 hexadecimal digits of the picture's SHA-256.
  */
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
 export interface StoredLogo {
   readonly width: number;
@@ -16,14 +16,9 @@ export interface StoredLogo {
   readonly createdAtMs: number;
 }
 
-export interface LogoTables {
-  readonly logos: Table<[number, string], StoredLogo>;
-  readonly owners: Table<[string, number], number>;
-}
-
-export function openLogoTables(environment: StoreEnvironment): LogoTables {
+export function openLogoTables(environment: StoreEnvironment) {
   return {
-    logos: environment.table('logos'),
-    owners: environment.table('logo_owners'),
+    logos: environment.table<[number, string], StoredLogo>('logos'),
+    owners: environment.table<[string, number], number>('logo_owners'),
   };
 }

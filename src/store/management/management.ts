@@ -31,9 +31,6 @@
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
  * same work has written before it (tested).
- *
- * Schema version: an older file is migrated step by step, each step in one transaction together with
- * its version number, so a kill midway repeats that step only; a newer file is refused.
  */
 import type {
   ApiKeyRecord,
@@ -42,21 +39,15 @@ import type {
   WorkspaceRecord,
 } from '../../model/workspace.ts';
 import type { EventKind } from '../../model/event.ts';
-import { type BillingTables, openBillingTables } from './billing.ts';
-import { type CampaignTables, openCampaignTables } from './campaigns.ts';
-import { type BulkTables, openBulkTables } from './bulk.ts';
+import { openBillingTables } from './billing.ts';
+import { openCampaignTables } from './campaigns.ts';
+import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
-import { StoreEnvironment, type Table } from '../environment.ts';
-import { type LogoTables, openLogoTables } from './logos.ts';
-import { openPeopleTables, type PeopleTables } from './people.ts';
-import { openWebhookTables, type WebhookTables } from './webhooks.ts';
-
-/** The layout this program writes. */
-const schemaVersion = 1;
-
-/** Lifts data of version `index + 1` to the next one, inside a transaction. */
-export type Migration = (management: Management) => void;
-const migrations: readonly Migration[] = [];
+import type { StoreEnvironment, Table } from '../environment.ts';
+import { openEnvironment } from '../open-environment.ts';
+import { openLogoTables } from './logos.ts';
+import { openPeopleTables } from './people.ts';
+import { openWebhookTables } from './webhooks.ts';
 
 export interface StoredEvent {
   readonly id: string;
@@ -90,133 +81,67 @@ export type StoredEdit = readonly [
 
 export type Sequence = 'workspace' | 'code' | 'link' | 'edit' | 'event' | 'endpoint' | 'campaign';
 
-export class Management {
+/** Every table but `meta`. */
+function openTables(environment: StoreEnvironment) {
+  return {
+    workspaces: environment.table<number, WorkspaceRecord>('workspaces', { key: 'uint32' }),
+    workspaceIds: environment.table<string, number>('workspace_ids'),
+    users: environment.table<string, UserRecord>('users'),
+    userEmails: environment.table<string, string>('user_emails'),
+    memberships: environment.table<[number, string], MembershipRecord>('memberships'),
+    userWorkspaces: environment.table<[string, number], number>('user_workspaces'),
+    apiKeys: environment.table<string, ApiKeyRecord>('api_keys'),
+    workspaceKeys: environment.table<[number, string], number>('workspace_keys'),
+    keyUses: environment.table<string, number>('key_uses'),
+    codes: environment.table<number, PackedCode>('codes', { key: 'uint32' }),
+    codeIds: environment.table<string, number>('code_ids'),
+    codeTerms: environment.table<Uint8Array, Uint8Array>('code_terms', {
+      key: 'binary',
+      value: 'binary',
+    }),
+    termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
+    shortCodes: environment.table<string, number>('short_codes'),
+    links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
+    deletedCodes: environment.table<[number, number], number>('deleted_codes'),
+    codeEdits: environment.table<number, StoredEdit>('code_edits', { key: 'uint32' }),
+    events: environment.table<number, StoredEvent>('events'),
+    workspaceEvents: environment.table<[number, number], number>('workspace_events'),
+    idempotency: environment.table<[number, string], StoredAnswer>('idempotency'),
+    idempotencyExpiry: environment.table<[number, number, string], number>('idempotency_expiry'),
+    quota: environment.table<number, StoredQuota>('quota', { key: 'uint32' }),
+    people: openPeopleTables(environment),
+    billing: openBillingTables(environment),
+    campaigns: openCampaignTables(environment),
+    bulk: openBulkTables(environment),
+    logos: openLogoTables(environment),
+    webhooks: openWebhookTables(environment),
+  };
+}
+
+export interface Management extends ReturnType<typeof openTables> {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
-  readonly workspaces: Table<number, WorkspaceRecord>;
-  readonly workspaceIds: Table<string, number>;
-  readonly users: Table<string, UserRecord>;
-  readonly userEmails: Table<string, string>;
-  readonly memberships: Table<[number, string], MembershipRecord>;
-  readonly userWorkspaces: Table<[string, number], number>;
-  readonly apiKeys: Table<string, ApiKeyRecord>;
-  readonly workspaceKeys: Table<[number, string], number>;
-  readonly keyUses: Table<string, number>;
-  readonly codes: Table<number, PackedCode>;
-  readonly codeIds: Table<string, number>;
-  readonly codeTerms: Table<Uint8Array, Uint8Array>;
-  readonly termCounts: Table<Uint8Array, number>;
-  readonly shortCodes: Table<string, number>;
-  readonly links: Table<number, Uint8Array>;
-  readonly deletedCodes: Table<[number, number], number>;
-  readonly codeEdits: Table<number, StoredEdit>;
-  readonly events: Table<number, StoredEvent>;
-  readonly workspaceEvents: Table<[number, number], number>;
-  readonly idempotency: Table<[number, string], StoredAnswer>;
-  readonly idempotencyExpiry: Table<[number, number, string], number>;
-  readonly quota: Table<number, StoredQuota>;
-  readonly people: PeopleTables;
-  readonly billing: BillingTables;
-  readonly campaigns: CampaignTables;
-  readonly bulk: BulkTables;
-  readonly logos: LogoTables;
-  readonly webhooks: WebhookTables;
-
-  constructor(path: string) {
-    const environment = new StoreEnvironment(path);
-    this.environment = environment;
-    this.meta = environment.table('meta');
-    this.workspaces = environment.table('workspaces', { key: 'uint32' });
-    this.workspaceIds = environment.table('workspace_ids');
-    this.users = environment.table('users');
-    this.userEmails = environment.table('user_emails');
-    this.memberships = environment.table('memberships');
-    this.userWorkspaces = environment.table('user_workspaces');
-    this.apiKeys = environment.table('api_keys');
-    this.workspaceKeys = environment.table('workspace_keys');
-    this.keyUses = environment.table('key_uses');
-    this.codes = environment.table('codes', { key: 'uint32' });
-    this.codeIds = environment.table('code_ids');
-    this.codeTerms = environment.table('code_terms', { key: 'binary', value: 'binary' });
-    this.termCounts = environment.table('term_counts', { key: 'binary' });
-    this.shortCodes = environment.table('short_codes');
-    this.links = environment.table('links', { key: 'uint32', value: 'binary' });
-    this.deletedCodes = environment.table('deleted_codes');
-    this.codeEdits = environment.table('code_edits', { key: 'uint32' });
-    this.events = environment.table('events');
-    this.workspaceEvents = environment.table('workspace_events');
-    this.idempotency = environment.table('idempotency');
-    this.idempotencyExpiry = environment.table('idempotency_expiry');
-    this.quota = environment.table('quota', { key: 'uint32' });
-    this.people = openPeopleTables(environment);
-    this.billing = openBillingTables(environment);
-    this.campaigns = openCampaignTables(environment);
-    this.bulk = openBulkTables(environment);
-    this.logos = openLogoTables(environment);
-    this.webhooks = openWebhookTables(environment);
-  }
-
   /** The next number of a sequence, from 1, without gaps. Inside a transaction. */
-  next(sequence: Sequence): number {
-    const key = `next:${sequence}`;
-    const value = this.meta.get(key) ?? 1;
-    this.meta.put(key, value + 1);
-    return value;
-  }
-
+  readonly next: (sequence: Sequence) => number;
   /** The last number given out, 0 when none. */
-  last(sequence: Sequence): number {
-    return (this.meta.get(`next:${sequence}`) ?? 1) - 1;
-  }
-
-  async close(): Promise<void> {
-    await this.environment.close();
-  }
+  readonly last: (sequence: Sequence) => number;
+  readonly close: () => Promise<void>;
 }
 
-/**
- * Opens the environment at `path`, migrating older data.
- * @throws Error with a text for the operator when the data was written by a newer program
- */
-export function openManagement(
-  path: string,
-  version = schemaVersion,
-  steps: readonly Migration[] = migrations,
-): Management {
-  const management = new Management(path);
-  try {
-    migrate(management, version, steps);
-    return management;
-  } catch (error) {
-    void management.close();
-    throw error;
-  }
-}
-
-function migrate(management: Management, version: number, steps: readonly Migration[]): void {
-  const { environment, meta } = management;
-  // Read first: a service on a full disk still starts, and redirects.
-  const found =
-    meta.get('schema') ??
-    environment.transactionSync(() => {
-      const stored = meta.get('schema');
-      if (stored === undefined) meta.put('schema', version);
-      return stored ?? version;
-    });
-  if (found > version) {
-    throw new Error(
-      `Cannot open ${environment.path}: its data has version ${found}, expected ${version} or older; ` +
-        'start a newer Quietzone, or restore a backup made by this one',
-    );
-  }
-  for (let from = found; from < version; from++) {
-    const step = steps[from - 1];
-    if (step === undefined) throw new Error(`Cannot migrate from version ${from}: no such step`);
-    environment.transactionSync(() => {
-      // Looked at again: another process may have taken the step while this one waited for the lock.
-      if (meta.get('schema') !== from) return;
-      step(management);
-      meta.put('schema', from + 1);
-    });
-  }
+/** @throws Error with a text for the operator when the data was written by a newer program */
+export function openManagement(path: string): Management {
+  const { environment, meta } = openEnvironment(path, { version: 1, migrations: [] });
+  const nextOf = (sequence: Sequence): number => meta.get(`next:${sequence}`) ?? 1;
+  return {
+    environment,
+    meta,
+    ...openTables(environment),
+    next: (sequence) => {
+      const value = nextOf(sequence);
+      meta.put(`next:${sequence}`, value + 1);
+      return value;
+    },
+    last: (sequence) => nextOf(sequence) - 1,
+    close: async () => await environment.close(),
+  };
 }

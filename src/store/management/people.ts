@@ -13,30 +13,18 @@
  *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, for the sweep
  */
 import type { InviteRecord, SessionRecord } from '../../model/workspace.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
-export interface PeopleTables {
-  readonly sessions: Table<string, SessionRecord>;
-  readonly userSessions: Table<[string, string], number>;
-  readonly sessionUses: Table<string, number>;
-  readonly sessionExpiry: Table<[number, string], number>;
-  readonly invites: Table<string, InviteRecord>;
-  readonly workspaceInvites: Table<[number, string], number>;
-  readonly inviteTokens: Table<string, string>;
-  readonly pendingInvites: Table<[number, string], string>;
-  readonly inviteExpiry: Table<[number, string], number>;
-}
-
-export function openPeopleTables(environment: StoreEnvironment): PeopleTables {
+export function openPeopleTables(environment: StoreEnvironment) {
   return {
-    sessions: environment.table('sessions'),
-    userSessions: environment.table('user_sessions'),
-    sessionUses: environment.table('session_uses'),
-    sessionExpiry: environment.table('session_expiry'),
-    invites: environment.table('invites'),
-    workspaceInvites: environment.table('workspace_invites'),
-    inviteTokens: environment.table('invite_tokens'),
-    pendingInvites: environment.table('pending_invites'),
-    inviteExpiry: environment.table('invite_expiry'),
+    sessions: environment.table<string, SessionRecord>('sessions'),
+    userSessions: environment.table<[string, string], number>('user_sessions'),
+    sessionUses: environment.table<string, number>('session_uses'),
+    sessionExpiry: environment.table<[number, string], number>('session_expiry'),
+    invites: environment.table<string, InviteRecord>('invites'),
+    workspaceInvites: environment.table<[number, string], number>('workspace_invites'),
+    inviteTokens: environment.table<string, string>('invite_tokens'),
+    pendingInvites: environment.table<[number, string], string>('pending_invites'),
+    inviteExpiry: environment.table<[number, string], number>('invite_expiry'),
   };
 }

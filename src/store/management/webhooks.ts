@@ -8,16 +8,11 @@
  * because every event looks up its listeners.
  */
 import type { EndpointRecord } from '../../model/webhook.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { StoreEnvironment } from '../environment.ts';
 
-export interface WebhookTables {
-  readonly endpoints: Table<number, EndpointRecord>;
-  readonly workspaceEndpoints: Table<[number, number], number>;
-}
-
-export function openWebhookTables(environment: StoreEnvironment): WebhookTables {
+export function openWebhookTables(environment: StoreEnvironment) {
   return {
-    endpoints: environment.table('webhook_endpoints', { key: 'uint32' }),
-    workspaceEndpoints: environment.table('workspace_endpoints'),
+    endpoints: environment.table<number, EndpointRecord>('webhook_endpoints', { key: 'uint32' }),
+    workspaceEndpoints: environment.table<[number, number], number>('workspace_endpoints'),
   };
 }

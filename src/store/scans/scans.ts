@@ -15,9 +15,8 @@
  * code's are, under a number from the upper end that no code has (`workspaceCounter`).
  */
 import { partitionCount } from '../../model/code.ts';
-import { StoreEnvironment, type Table } from '../environment.ts';
-
-const schemaVersion = 1;
+import type { StoreEnvironment, Table } from '../environment.ts';
+import { openEnvironment } from '../open-environment.ts';
 
 export interface ScanStore {
   readonly environment: StoreEnvironment;
@@ -34,9 +33,13 @@ export interface ScanStore {
 
 /** Opens the environment; refuses data of a newer release. */
 export function openScanStore(path: string): ScanStore {
-  const environment = new StoreEnvironment(path);
+  const { environment, meta } = openEnvironment(path, {
+    version: 1,
+    migrations: [],
+    versionKey: 'schemaVersion',
+  });
   const binary = { key: 'binary', value: 'binary' } as const;
-  const store: ScanStore = {
+  return {
     environment,
     heads: environment.table('heads', { key: 'uint32', value: 'binary' }),
     days: environment.table('days', binary),
@@ -46,17 +49,8 @@ export function openScanStore(path: string): ScanStore {
     watermarks: environment.table('watermarks', { key: 'uint32' }),
     checkpoints: environment.table('checkpoints', { key: 'uint32', value: 'binary' }),
     codeCounts: environment.table('code_counts', binary),
-    meta: environment.table('meta'),
+    meta,
   };
-  const found = store.meta.get('schemaVersion');
-  if (found === undefined) {
-    environment.transactionSync(() => store.meta.put('schemaVersion', schemaVersion));
-  } else if (found > schemaVersion) {
-    throw new Error(
-      `Cannot open ${path}: its data has version ${found}, expected at most ${schemaVersion}; run a newer release`,
-    );
-  }
-  return store;
 }
 
 /** Key of a day or month of a code. */
