@@ -1,5 +1,5 @@
 /**
- * A hundred endpoints of which ten hang, the thousand of `bench/loads/deliver-crowd.ts` in small: the others' first
+ * Fifty endpoints of which ten hang, the thousand of `bench/loads/deliver-crowd.ts` in small: the others' first
  * attempts do not wait for a deadline, retries keep their schedule, everything arrives.
  */
 import { expect, it } from 'vitest';
@@ -7,22 +7,22 @@ import { Arena } from '../../bench/loads/arena.ts';
 import { formatCrowd, measureCrowd } from '../../bench/loads/deliver-crowd.ts';
 
 const bounds = {
-  endpoints: 100,
-  hangEvery: 10,
-  rounds: 3,
-  everyMs: 300,
-  // Who waited for one that hangs takes this long at least.
-  deadlineMs: 6_000,
+  endpoints: 50,
+  hangEvery: 5,
+  rounds: 2,
+  everyMs: 200,
+  // A delivery that waits for one that hangs takes at least this long.
+  deadlineMs: 3_500,
   retryDelayMs: 1_000,
 };
 
-it('delivers to ninety as if the ten that hang were not there', { timeout: 180_000 }, async () => {
+it('delivers to forty as if the ten that hang were not there', { timeout: 180_000 }, async () => {
   const arena = new Arena();
   try {
     const crowd = await measureCrowd(arena, bounds);
     process.stdout.write(`${formatCrowd(crowd, bounds)}\n`);
-    expect(crowd).toMatchObject({ missing: 0, altered: 0, expected: 300 });
-    expect(crowd.held).toBeGreaterThanOrEqual(30);
+    expect(crowd).toMatchObject({ missing: 0, altered: 0, expected: 100 });
+    expect(crowd.held).toBeGreaterThanOrEqual(20);
     // A machine whose cores others use is slow in both halves.
     expect(crowd.hanging.p99Ms).toBeLessThan(Math.max(2_000, 3 * crowd.without.p99Ms));
     expect(crowd.soonestMsMax).toBeGreaterThanOrEqual(bounds.retryDelayMs);

@@ -1,15 +1,16 @@
-/** The pool behind the dispatcher: real threads, real sockets, and each attempt told of once. */
+/** The pool behind the dispatcher: real threads, real sockets, one result for each attempt. */
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord, AttemptTask } from '../../src/model/webhook.ts';
 import { PoolSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { eventually } from './eventually.ts';
 
-function openSender(timeoutMs = 8_000): PoolSender {
+function openSender(timeoutMs: number, threads = 1): PoolSender {
   const settings = { timeoutMs, allowNetworks: ['127.0.0.0/8'], docsUrl: 'http://localhost/docs' };
   const channel = `test-${Math.random()}`;
   const onDeath = (): void => undefined;
-  const sender = new PoolSender({ threads: 2, inFlightMax: 1_000, channel, settings, onDeath });
+  const limits = { threads, inFlightMax: 1_000, lateMsMax: 200 };
+  const sender = new PoolSender({ ...limits, channel, settings, onDeath });
   onTestFinished(async () => await sender.close());
   return sender;
 }
@@ -31,11 +32,11 @@ function taskTo(url: string, deliveryNo: number): AttemptTask {
   };
 }
 
-it('tells of each attempt once, whatever the others of its task do', async () => {
+it('reports each attempt once, whatever the others of its task do', async () => {
   const healthy = await openReceiver();
   const hanging = await openReceiver({ kind: 'hang' });
   onTestFinished(async () => void (await Promise.all([healthy.close(), hanging.close()])));
-  const sender = openSender();
+  const sender = openSender(3_000, 2);
   const ends: Array<[number, AttemptRecord | undefined]> = [];
   const tasks = Array.from({ length: 90 }, (_, index) =>
     taskTo((index % 9 === 0 ? hanging : healthy).url('/hook'), index + 1),
@@ -53,7 +54,7 @@ it('tells of each attempt once, whatever the others of its task do', async () =>
   expect(new Set(ends.map(([no]) => no)).size).toBe(90);
 });
 
-it('says that nobody knows when it is closed before an answer', async () => {
+it('reports an unknown result when it is closed before an answer', async () => {
   const hanging = await openReceiver({ kind: 'hang' });
   onTestFinished(async () => await hanging.close());
   const sender = openSender(60_000);
@@ -64,21 +65,21 @@ it('says that nobody knows when it is closed before an answer', async () => {
   expect(ends).toEqual([undefined]);
 });
 
-it('does not take a later attempt for one of a task that has ended', async () => {
+it('does not give up a later attempt with the task of an earlier one', async () => {
   const quick = await openReceiver({ kind: 'answer', status: 500 });
   const hanging = await openReceiver({ kind: 'hang' });
-  const slow = await openReceiver({ kind: 'answer', delayMs: 2_000 });
+  const slow = await openReceiver({ kind: 'answer', delayMs: 1_200 });
   onTestFinished(async () => {
     await Promise.all([quick.close(), hanging.close(), slow.close()]);
   });
-  const sender = openSender(6_000);
+  const sender = openSender(2_000);
   const ends: Array<[number, number | undefined]> = [];
   const onResult = (no: number, attempt: AttemptRecord | undefined): void =>
     void ends.push([no, attempt?.status]);
   sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onResult);
   await eventually(() => ends.length === 1, 'the first attempt ended');
-  await new Promise((resolve) => setTimeout(resolve, 5_500));
-  // Under way when the first task's second is over, in which a result may still come late.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  // In flight when the time is over in which results of the first task may still arrive late.
   sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onResult);
   await eventually(() => ends.length === 3, 'all ended');
   expect(ends).toEqual([

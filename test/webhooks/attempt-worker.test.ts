@@ -1,6 +1,6 @@
 /** The worker in a real pool: results arrive over its channel one by one, whatever the other attempts do. */
 import { BroadcastChannel } from 'node:worker_threads';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptResult, AttemptTask } from '../../src/model/webhook.ts';
 import {
   type AttemptBatch,
@@ -20,27 +20,37 @@ const settings = {
   docsUrl: 'https://example.com/docs',
 };
 
-function openPool(threads = 1) {
-  const pool = createPool<AttemptBatch, void>({ file, threads, queueMax: 100, tasksPerThread: 64 });
-  onTestFinished(() => pool.close());
-  const name = `attempts-${process.pid}-${Math.random()}`;
-  const channel = new BroadcastChannel(name);
-  onTestFinished(() => channel.close());
-  const results: AttemptResult[] = [];
-  const messages: number[] = [];
-  channel.onmessage = (message: unknown) => {
-    const { data } = message as { readonly data: AttemptMessage };
-    messages.push(data.length);
-    results.push(...data.map(unpackResult));
-  };
-  const run = (attempts: readonly AttemptTask[]) => pool.run(packBatch(name, settings, attempts));
-  return { run, results, messages, pool };
-}
+const name = `attempts-${process.pid}`;
+const pool = createPool<AttemptBatch, void>({
+  file,
+  threads: 1,
+  queueMax: 100,
+  tasksPerThread: 64,
+});
+const channel = new BroadcastChannel(name);
+let results: AttemptResult[] = [];
+let messages = 0;
+channel.onmessage = (message: unknown) => {
+  const { data } = message as { readonly data: AttemptMessage };
+  messages += 1;
+  results.push(...data.map(unpackResult));
+};
+const run = (attempts: readonly AttemptTask[]): Promise<void> =>
+  pool.run(packBatch(name, settings, attempts));
+
+beforeEach(() => {
+  results = [];
+  messages = 0;
+});
+
+afterAll(async () => {
+  await pool.close();
+  channel.close();
+});
 
 describe('a task', () => {
   it('sends all its attempts at once and ends when the last has', async () => {
     const receiver = await openTestReceiver({ kind: 'answer', delayMs: 20 });
-    const { run, results, messages } = openPool();
     const tasks = Array.from({ length: 50 }, () => taskFor(receiver.url()));
     await run(tasks);
     await expect.poll(() => results.length, soon).toBe(50);
@@ -50,14 +60,13 @@ describe('a task', () => {
     expect(results.map(({ deliveryNo }) => deliveryNo).sort((a, b) => a - b)).toEqual(sent);
     expect(results.every(({ attempt }) => attempt.status === 200)).toBe(true);
     // Those of one event loop cycle came in one message.
-    expect(messages.length).toBeLessThan(50);
+    expect(messages).toBeLessThan(50);
   });
 
   it('posts each result as it arrives, though another attempt hangs', async () => {
     const receiver = await openTestReceiver((request) =>
       request.path === '/hang' ? { kind: 'hang' } : healthy,
     );
-    const { run, results } = openPool();
     const hang = taskFor(receiver.url('/hang'));
     let isEnded = false;
     const task = run([hang, taskFor(receiver.url('/a')), taskFor(receiver.url('/b'))]);
@@ -73,7 +82,6 @@ describe('a task', () => {
 
   it('runs beside others on its thread, and one bad attempt spoils nothing', async () => {
     const receiver = await openTestReceiver();
-    const { run, results } = openPool();
     const bad = [
       taskFor('no address'),
       taskFor('http://10.0.0.1/'),

@@ -124,7 +124,7 @@ describe('the record', () => {
     expect(await attempt(behaviour)).toMatchObject({ failure });
   });
 
-  it('passes over 103 Early Hints', async () => {
+  it('ignores 103 Early Hints', async () => {
     const bytes =
       'HTTP/1.1 103 X\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
     expect(await attempt({ kind: 'raw', bytes })).toMatchObject({ status: 200, answer: 'ok' });
@@ -140,7 +140,7 @@ describe('the record', () => {
     await expect.poll(() => sender.connections, soon).toBe(0);
   });
 
-  it('of a port where nobody listens is a failure: connect', async () => {
+  it('of a closed port is a failure: connect', async () => {
     const receiver = await openTestReceiver();
     const url = receiver.url();
     await receiver.close();
@@ -214,7 +214,7 @@ describe('the answer', () => {
 });
 
 describe('a receiver that abuses', () => {
-  const timeoutMs = 1_500;
+  const timeoutMs = 400;
   it.each([
     ['hangs', { kind: 'hang' }, undefined],
     ['drips', { kind: 'drip', everyMs: 20 }, 200],
@@ -262,12 +262,12 @@ describe('a receiver that abuses', () => {
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     };
-    const before = await flood(20);
-    expect((await flood(60)) - before).toBeLessThan(48 * 1_048_576);
+    const before = await flood(10);
+    expect((await flood(30)) - before).toBeLessThan(24 * 1_048_576);
     expect(sender.connections).toBe(0);
   });
 
-  it('holds up no other: 200 good ones end while 50 hang, on the same host too', async () => {
+  it('delays no other: 200 good ones end while 50 hang, on the same host too', async () => {
     const receiver = await openTestReceiver((request) =>
       request.path === '/hang' ? { kind: 'hang' } : healthy,
     );
@@ -283,7 +283,7 @@ describe('a receiver that abuses', () => {
 });
 
 describe('TLS', () => {
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses a certificate of no trusted authority', async () => {
     const receiver = await openTestReceiver(healthy, { tls: 'self_signed' });
     expect(await openSender().send(taskFor(receiver.url()))).toMatchObject({ failure: 'tls' });
     expect(receiver.requests.length).toBe(0);
@@ -295,7 +295,7 @@ describe('TLS', () => {
     expect(await openSender().send(taskFor(url))).toMatchObject({ failure: 'tls' });
   });
 
-  it('takes one of a trusted authority, for its own names alone', async () => {
+  it('accepts one of a trusted authority, for its own names alone', async () => {
     const usual = getCACertificates('default');
     setDefaultCACertificates([...usual, receiverCertificate]);
     onTestFinished(() => setDefaultCACertificates(usual));
@@ -314,20 +314,11 @@ describe('connections', () => {
   it('are kept alive and shared by what goes to one place, one request at a time', async () => {
     const receiver = await openTestReceiver({ kind: 'answer', delayMs: 5 });
     const sender = openSender();
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       await Promise.all([1, 2, 3].map(() => sender.send(taskFor(receiver.url(`/${round}`)))));
     }
-    expect(receiver.requests.length).toBe(60);
+    expect(receiver.requests.length).toBe(30);
     expect(receiver.connections).toBe(3);
-  });
-
-  it('are closed after seconds without use', async () => {
-    const receiver = await openTestReceiver();
-    const sender = openSender();
-    await sender.send(taskFor(receiver.url()));
-    expect(sender.connections).toBe(1);
-    await expect.poll(() => sender.connections, soon).toBe(0);
-    await expect.poll(() => receiver.open, soon).toBe(0);
   });
 
   it('that the receiver closes are not used again', async () => {
@@ -351,7 +342,7 @@ describe('connections', () => {
     expect(again?.rawHeaders).toEqual(dropped?.rawHeaders);
   });
 
-  it('that carry a second answer nobody asked for are not used again', async () => {
+  it('that carry an unexpected second answer are not used again', async () => {
     const two =
       'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n';
     const receiver = await openTestReceiver({ kind: 'begin', bytes: two });
@@ -373,7 +364,7 @@ describe('connections', () => {
     expect(receiver.requests.length).toBe(4);
   });
 
-  it('are all gone after close, and what still ran has failed', async () => {
+  it('are all closed after close, and what still ran has failed', async () => {
     const receiver = await openTestReceiver({ kind: 'hang' });
     const sender = openSender();
     const running = sender.send(taskFor(receiver.url()));

@@ -11,8 +11,8 @@ const open = new AddressGuard(['127.0.0.0/8']);
 const names = { resolve: (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']) };
 const targetOf = (receiver: Receiver): Target => new Egress(open, names).target(receiver.url());
 
-function openConnections(guard: AddressGuard, connectionsMax = 100): Connections {
-  const connections = new Connections(guard, connectionsMax);
+function openConnections(guard: AddressGuard, connectionsMax = 100, idleMs = 4_000): Connections {
+  const connections = new Connections(guard, connectionsMax, idleMs);
   onTestFinished(() => connections.close());
   return connections;
 }
@@ -30,6 +30,16 @@ function post(connection: Connection): Promise<void> {
 }
 
 describe('Connections', () => {
+  it('are closed when they have been idle', async () => {
+    const receiver = await openTestReceiver();
+    const connections = openConnections(open, 100, 200);
+    const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
+    await post(connection);
+    connection.release();
+    expect([connections.open, receiver.open]).toEqual([1, 1]);
+    await expect.poll(() => [connections.open, receiver.open], soon).toEqual([0, 0]);
+  });
+
   it('send nothing to an address that is denied after all', async () => {
     const receiver = await openTestReceiver();
     const connections = openConnections(new AddressGuard([]));
@@ -55,7 +65,7 @@ describe('Connections', () => {
     expect(receivers.map((receiver) => receiver.open)).toEqual([1, 1, 1, 1]);
   });
 
-  it('are shared by origin and addresses alike', async () => {
+  it('are shared when origin and addresses are the same', async () => {
     const receiver = await openTestReceiver();
     const connections = openConnections(open);
     const target = targetOf(receiver);

@@ -1,7 +1,7 @@
-/** The zoo as a process of its own: opens every species, tells its parent where, and ends with it. */
-import { cage, species } from './hostile-receivers.ts';
+/** The hostile receivers as a process of their own: opens each, sends the URLs to its parent, and ends with it. */
+import { hostileReceivers, openHostile } from './hostile-receivers.ts';
 
 const [canary = ''] = process.argv.slice(2);
-const urls = await Promise.all(species(canary).map(cage));
+const urls = await Promise.all(hostileReceivers(canary).map(openHostile));
 process.send?.(urls);
 process.once('disconnect', () => process.exit());

@@ -23,7 +23,7 @@ export interface AttemptSender {
 }
 
 /** A result is posted before its task ends, on another channel: it arrives within an event loop cycle or two. */
-const lateMsMax = 1_000;
+const lateMsUsual = 1_000;
 /** The caller has waited already; what still hangs is aborted. */
 const closeMsMax = 100;
 /** Attempts of one pool task: small enough to spread over threads, large enough to share a message. */
@@ -42,6 +42,8 @@ export interface PoolSenderOptions {
   readonly settings: AttemptSettings;
   /** Called for each thread that dies: its attempts are sent again. */
   readonly onDeath: (cause: unknown) => void;
+  /** Default 1 s. */
+  readonly lateMsMax?: number;
 }
 
 export class PoolSender implements AttemptSender {
@@ -86,7 +88,7 @@ export class PoolSender implements AttemptSender {
   }
 
   async #run(attempts: readonly AttemptTask[]): Promise<void> {
-    const { channel, settings } = this.#options;
+    const { channel, settings, lateMsMax = lateMsUsual } = this.#options;
     try {
       await this.#pool.run(packBatch(channel, settings, attempts));
     } catch {

@@ -35,6 +35,8 @@ const answerBytesMax = 16_384;
 const interimMax = 16;
 /** Per thread; more are open only while more attempts run. Four threads stay below 4,096 open files. */
 const connectionsMax = 1_000;
+/** Idle connections are closed after this: below the 5 s after which common servers close theirs. */
+const idleMs = 4_000;
 
 export interface AttemptsOptions {
   readonly settings: AttemptSettings;
@@ -53,7 +55,7 @@ export class Attempts {
     const guard = new AddressGuard(options.settings.allowNetworks);
     this.#options = options;
     this.#egress = new Egress(guard, options.names);
-    this.#connections = new Connections(guard, connectionsMax);
+    this.#connections = new Connections(guard, connectionsMax, idleMs);
     this.#userAgent = `Quietzone-Webhooks/1 (+${options.settings.docsUrl})`;
   }
 

@@ -31,8 +31,6 @@ import type { FailureClass } from '../../model/webhook.ts';
 import type { AddressGuard } from './blocked-networks.ts';
 import { Refusal, type Target } from './egress.ts';
 
-/** Below the 5 s after which common servers close an idle connection. */
-const idleMsMax = 4_000;
 /** One more byte of header and the answer is refused. */
 const headerBytesMax = 16_384;
 /** Faults of our own process, not of the receiver. */
@@ -74,8 +72,8 @@ export class Connection {
     this.#client = new Client(destination.target.origin, {
       connect: (_options, callback) => this.#connect(callback),
       pipelining: 1,
-      keepAliveTimeout: idleMsMax,
-      keepAliveMaxTimeout: idleMsMax,
+      keepAliveTimeout: owner.idleMs,
+      keepAliveMaxTimeout: owner.idleMs,
       maxHeaderSize: headerBytesMax,
       // The caller has one deadline for the whole attempt; undici's two start anew with every chunk.
       headersTimeout: 0,
@@ -186,14 +184,17 @@ function refusedBy(error: unknown): string | undefined {
 export class Connections {
   readonly #guard: AddressGuard;
   readonly #connectionsMax: number;
+  /** An idle connection is closed after this. */
+  readonly idleMs: number;
   readonly #destinations = new Map<string, Destination>();
   /** All connections, and those that are idle, the longest idle first. */
   readonly #open = new Set<Connection>();
   readonly #idle = new Set<Connection>();
 
-  constructor(guard: AddressGuard, connectionsMax: number) {
+  constructor(guard: AddressGuard, connectionsMax: number, idleMs: number) {
     this.#guard = guard;
     this.#connectionsMax = connectionsMax;
+    this.idleMs = idleMs;
   }
 
   get open(): number {

@@ -23,7 +23,7 @@ const failureKeptMs = 1_000;
 /** Names kept, about 300 bytes each. */
 const namesMax = 4_096;
 /** One try of one name server; a name takes at most `tries` of them per server, within the deadline. */
-const tryMs = 2_000;
+const tryMsUsual = 2_000;
 const tries = 2;
 /** The machine's list of name servers is read again this often: it may change under a long-lived process. */
 const serversKeptMs = 60_000;
@@ -41,6 +41,7 @@ export interface NameLookupOptions {
   /** `address:port`; the machine's own when absent. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
+  readonly tryMs?: number;
 }
 
 interface Kept {
@@ -77,7 +78,7 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
   };
 }
 
-function createDns({ clock, servers }: NameLookupOptions) {
+function createDns({ clock, servers, tryMs = tryMsUsual }: NameLookupOptions) {
   let resolver = new Resolver({ timeout: tryMs, tries });
   if (servers !== undefined) resolver.setServers(servers);
   let openedMs = clock.monotonicMs();

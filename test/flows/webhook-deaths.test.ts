@@ -1,0 +1,181 @@
+/**
+ * The thread that sends webhooks dies with attempts in flight, then the service is stopped while receivers hang and
+ * the queue is full: another thread is there at once, the service ends with 0 in time, nothing is lost, and only what
+ * was in flight is sent again, with the same bytes under the same ids.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { word } from '../support/client.ts';
+import { timeToLoad, withDataFolder } from '../support/process.ts';
+import { healthy, openReceiver, type Receiver } from '../support/receiver.ts';
+import { eventually } from '../webhooks/eventually.ts';
+import {
+  committedIds,
+  createMany,
+  makeEndpoint,
+  openReal,
+  type RealService,
+} from '../webhooks/real-service.ts';
+
+const threads = new URL('../webhooks/end-pool-threads.ts', import.meta.url).pathname;
+/** The thread throws, exits, runs out of memory. */
+const deaths = ['SIGUSR2', 'SIGHUP', 'SIGWINCH'] as const;
+/** On a machine with cores to spare. */
+const backMsMax = 1_000;
+/** Else so many times what it takes to load the program. */
+const backByLoading = 4;
+/** So that there are attempts in flight when the thread dies, and some are answered while the service stops. */
+const slowMs = { deaths: 300, stop: 700 };
+const stopMsMax = 15_000;
+/** Attempts in flight to one endpoint. */
+const inFlightMax = 16;
+/** More than may be in flight to one endpoint. */
+const perBatch = 20;
+/** So many that the slow receiver is not done when the hanging one has its first few. */
+const queued = 60;
+const environment = { QZ_WEBHOOKS_THREADS: '1' };
+
+interface Seen {
+  readonly id: string;
+  readonly delivery: string;
+  readonly body: string;
+}
+
+const seenBy = ({ requests }: Receiver, path: string): Seen[] =>
+  requests
+    .filter((request) => request.path === path)
+    .map(({ headers, body }) => ({
+      id: word(headers['webhook-id']),
+      delivery: word(headers['x-service-delivery']),
+      body: body.toString(),
+    }));
+
+const idsAt = (receiver: Receiver, path: string): Set<string> =>
+  new Set(seenBy(receiver, path).map(({ id }) => id));
+
+const repeatedIn = (seen: readonly Seen[]): string[] =>
+  seen.map(({ id }) => id).filter((id, at, ids) => ids.indexOf(id) < at);
+
+let dataDir = '';
+let removeFolder: () => void = () => undefined;
+let folder: Promise<void>;
+let real: RealService;
+let slow: Receiver;
+let quick: Receiver;
+let hanging: Receiver;
+
+beforeAll(async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  removeFolder = resolve;
+  const made = Promise.withResolvers<string>();
+  folder = withDataFolder(async (path) => {
+    made.resolve(path);
+    await promise;
+  });
+  dataDir = await made.promise;
+  [slow, quick, hanging] = await Promise.all([
+    openReceiver({ kind: 'answer', delayMs: slowMs.deaths }),
+    openReceiver(),
+    openReceiver({ kind: 'hang' }),
+  ]);
+  const nodeArguments = ['--import', threads, '--max-old-space-size=256'];
+  real = await openReal(dataDir, { environment, nodeArguments });
+}, 120_000);
+
+afterAll(async () => {
+  await Promise.all([slow, quick, hanging].map((receiver) => receiver.close()));
+  removeFolder();
+  await folder;
+}, 60_000);
+
+/** Ends the thread amid a batch. @returns milliseconds until something that it had in flight has come again */
+async function die(signal: NodeJS.Signals): Promise<number> {
+  const repeats = (): number => repeatedIn(seenBy(slow, '/deaths')).length;
+  const before = idsAt(slow, '/deaths').size;
+  await createMany(real, perBatch);
+  await eventually(() => idsAt(slow, '/deaths').size > before, 'it is at work');
+  const repeatsBefore = repeats();
+  const startedMs = performance.now();
+  real.service.signal(signal);
+  await eventually(() => repeats() > repeatsBefore, `what ${signal} aborted comes again`);
+  const backMs = performance.now() - startedMs;
+  await eventually(() => idsAt(slow, '/deaths').size === before + perBatch, 'all of the batch');
+  return backMs;
+}
+
+it(
+  'loses nothing when the thread that sends throws, exits or runs out of memory',
+  { timeout: 180_000 },
+  async () => {
+    const receivers = [slow, quick];
+    for (const receiver of receivers) await makeEndpoint(real, receiver.url('/deaths'));
+    await createMany(real, perBatch);
+    await Promise.all(receivers.map((receiver) => receiver.arrived(perBatch)));
+    const backMs: number[] = [];
+    for (const signal of deaths) backMs.push(await die(signal));
+    const boundMs = Math.max(backMsMax, backByLoading * (await timeToLoad()));
+    const total = perBatch * (1 + deaths.length);
+    const committed = await committedIds(real, total);
+    expect(committed).toHaveLength(total);
+    for (const receiver of receivers) {
+      await eventually(() => idsAt(receiver, '/deaths').size === total, 'all have come');
+      expect([...idsAt(receiver, '/deaths')].sort()).toEqual(committed.toSorted());
+      expect(new Set(receiver.requests.map(({ body }) => body.toString())).size).toBe(total);
+      expect(receiver.requests.length - total).toBeLessThanOrEqual(deaths.length * inFlightMax);
+    }
+    process.stdout.write(`back after ${backMs.map((ms) => ms.toFixed(0)).join(', ')} ms\n`);
+    // Filling the memory takes a time of its own.
+    for (const ms of backMs.slice(0, 2)) expect(ms).toBeLessThan(boundMs);
+  },
+);
+
+it('stops in time, and repeats only what was in flight', { timeout: 180_000 }, async () => {
+  const receivers = [hanging, slow, quick];
+  slow.behave({ kind: 'answer', delayMs: slowMs.stop });
+  const before = (await committedIds(real, 1_000)).length;
+  for (const receiver of receivers) await makeEndpoint(real, receiver.url('/hook'));
+  const tested = await makeEndpoint(real, hanging.url('/test'), ['qr.deleted']);
+  const trial = real.api
+    .call('POST', `/webhooks/${tested}/test`, { body: { event: 'qr.deleted' } })
+    .catch(() => undefined);
+  await hanging.arrived(1);
+  await createMany(real, queued);
+  // Newest first.
+  const committed = (await committedIds(real, 1_000)).slice(0, -before);
+  expect(committed).toHaveLength(queued);
+  await hanging.arrived(1 + inFlightMax);
+  await eventually(() => idsAt(quick, '/hook').size === queued, 'the quick one has all');
+  await eventually(() => idsAt(slow, '/hook').size > inFlightMax, 'the slow one has begun');
+
+  const end = await real.service.terminate();
+  expect(end).toMatchObject({ code: 0, signal: null });
+  expect(end.ms).toBeLessThan(stopMsMax);
+  process.stdout.write(`ended after ${end.ms.toFixed(0)} ms\n`);
+  const said = real.service.logEntries.map(({ level, msg }) => `${level} ${msg}`);
+  expect(said).toContain('warn webhook attempts stopped, they are repeated');
+  expect(said.filter((line) => line.startsWith('error'))).toEqual([]);
+  await trial;
+  await real.api.close();
+  const first = receivers.map((receiver) => seenBy(receiver, '/hook'));
+  expect(first.map(repeatedIn)).toEqual([[], [], []]);
+  expect(first[0]).toHaveLength(inFlightMax);
+  expect(first[1]?.length).toBeLessThan(queued);
+
+  for (const receiver of receivers) receiver.behave(healthy);
+  const again = await openReal(dataDir, { environment, key: real.key });
+  for (const receiver of receivers) {
+    await eventually(() => idsAt(receiver, '/hook').size === queued, 'all have come');
+    expect([...idsAt(receiver, '/hook')].sort()).toEqual(committed.toSorted());
+  }
+  const all = receivers.map((receiver) => seenBy(receiver, '/hook'));
+  expect(repeatedIn(all[0] ?? []).sort()).toEqual(first[0]?.map(({ id }) => id).sort());
+  const lastOfSlow = first[1]?.slice(-inFlightMax).map(({ id }) => id);
+  const slowAgain = repeatedIn(all[1] ?? []);
+  expect(slowAgain.filter((id) => !lastOfSlow?.includes(id))).toEqual([]);
+  expect(repeatedIn(all[2] ?? [])).toEqual([]);
+  for (const seen of all) {
+    expect(new Set(seen.map(({ body }) => body)).size).toBe(queued);
+    expect(new Set(seen.map(({ delivery }) => delivery)).size).toBe(queued);
+  }
+  await again.api.close();
+  expect((await again.service.terminate()).code).toBe(0);
+});
