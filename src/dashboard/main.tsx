@@ -1,8 +1,8 @@
 /**
- * The dashboard's entry: asks who is signed in, then shows the page at the address.
+ * The dashboard's entry: loads the session, then shows the page at the address.
  *
- *   session unknown -> splash     signed out -> sign-in (the address stays, and is gone on to)
- *   signed in -> shell with the page of `shell/pages.ts`; the chart alone comes later
+ *   session unknown -> splash     signed out -> sign-in (the address stays for afterwards)
+ *   signed in -> frame with the page of `shell/pages.ts`; only the chart is loaded later
  */
 import { render } from 'preact';
 import { startRouter } from './client/router.ts';

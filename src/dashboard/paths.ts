@@ -1,6 +1,6 @@
 /**
- * Every address of the dashboard, once: the browser's router matches them, and the service knows by
- * them where its page is to be served. `:name` is one segment.
+ * Every address of the dashboard: the router in the browser matches them, and the service serves its page at
+ * them. `:name` is one segment.
  */
 export const paths = {
   overview: '/',
@@ -36,10 +36,10 @@ export interface PathMatch {
 const patterns = Object.keys(paths)
   .filter((key): key is PathName => key in paths)
   .map((name) => ({ name, segments: paths[name].split('/') }))
-  // Literal segments win over `:id`, wherever they stand in the table.
+  // Literal segments win over `:id`, whatever their order in the table.
   .sort((a, b) => countParams(a.segments) - countParams(b.segments));
 
-/** The page at a path, or undefined: then there is none. A trailing slash changes nothing. */
+/** The page at a path, or undefined. A trailing slash is ignored. */
 export function matchPath(path: string): PathMatch | undefined {
   const given = (path.length > 1 ? path.replace(/\/$/, '') : path).split('/');
   for (const { name, segments } of patterns) {
@@ -61,7 +61,7 @@ function matchSegments(
       if (segment !== value) return undefined;
       continue;
     }
-    // Ids of ours have letters, digits and `_`: anything else is no page.
+    // Ids have letters, digits and `_` only.
     if (!/^\w{1,64}$/.test(value)) return undefined;
     params[segment.slice(1)] = value;
   }

@@ -97,7 +97,7 @@ test(
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
     await page.getByRole('button', { name: 'Download' }).click();
-    await page.getByRole('link', { name: /SVG/ }).waitFor();
+    await page.getByRole('link', { name: 'SVG vector' }).waitFor();
     faults.push(...(await judge(page, 'download')));
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');

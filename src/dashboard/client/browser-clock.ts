@@ -1,2 +1,2 @@
-/** The reader's clock: the only place of the dashboard that asks for the time. */
+/** The browser's clock: the only place in the dashboard that reads the time. */
 export const now = (): number => Date.now();

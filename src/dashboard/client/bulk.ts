@@ -1,4 +1,4 @@
-/** A bulk request: the file goes out as it is, the answer comes back line by line while rows are made. */
+/** A bulk request: the file is sent unchanged, and the answer arrives line by line as rows are created. */
 import { send } from './http.ts';
 
 export interface RowError {
@@ -25,10 +25,10 @@ interface Line {
   readonly failed?: number;
 }
 
-/** Faults that are shown one by one. */
+/** Errors shown one by one. */
 const errorsShownMax = 200;
 
-/** @param onProgress told of every piece of the answer @throws Problem */
+/** @param onProgress called for every piece of the answer @throws Problem */
 export async function createMany(
   file: { readonly data: Blob; readonly type: string },
   onProgress: (progress: BulkProgress) => void,
@@ -47,7 +47,7 @@ export async function createMany(
   return progress;
 }
 
-/** Whole lines, as many as a piece of the answer ended. */
+/** The complete lines of each piece of the answer. */
 async function* linesOf(response: Response): AsyncGenerator<readonly Line[]> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;
@@ -80,7 +80,7 @@ function withLine(progress: BulkProgress, line: Line): BulkProgress {
   };
 }
 
-/** How many rows a file seems to have: lines, but for a CSV's head; undefined for one JSON list. */
+/** Approximate number of rows: lines without a CSV's header; undefined for a JSON list. */
 export async function estimateRows(file: Blob, type: string): Promise<number | undefined> {
   if (type === 'application/json') return undefined;
   const text = await file.text();

@@ -1,7 +1,7 @@
-/** An answer of the API as a file: read with the session, handed to the browser's downloads. */
+/** Saves an answer of the API as a file. */
 import { send } from './http.ts';
 
-/** Long enough for the browser to have taken it over. */
+/** Long enough for the browser to start the download. */
 const keepMs = 60_000;
 
 /** @throws Problem */

@@ -1,4 +1,4 @@
-/** Numbers, times and names as the reader's browser writes them. */
+/** Numbers, times and names in the browser's language. */
 const numbers = new Intl.NumberFormat();
 const compactNumbers = new Intl.NumberFormat(undefined, {
   notation: 'compact',
@@ -17,22 +17,22 @@ const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSt
 const relatives = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 
 const dayMs = 86_400_000;
-/** From here on a number is shortened where room is short: seven digits do not fit a phone's half. */
+/** Larger numbers are shortened in narrow places: seven digits do not fit half a phone's width. */
 const compactFrom = 1_000_000;
 
 export const formatNumber = (value: number): string => numbers.format(value);
 export const formatShort = (value: number): string =>
   value < compactFrom ? numbers.format(value) : compactNumbers.format(value);
-/** On an axis there is room for four characters. */
+/** An axis has space for four characters. */
 export const formatTick = (value: number): string => compactNumbers.format(value);
-/** Tenths only where they say something: 0.4 %, 12 %. */
+/** Tenths only for small values: 0.4 %, 12 %. */
 export const formatPercent = (fraction: number): string =>
   (Math.abs(fraction) < tenthsBelow ? percents : wholePercents).format(fraction);
 const formatDate = (iso: string): string => dates.format(new Date(iso));
-/** Of a day that is a UTC day: `2026-03-01`. */
+/** @param day a UTC day, `2026-03-01` */
 export const formatUtcDay = (day: string): string => utcDates.format(new Date(`${day}T00:00:00Z`));
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
-/** For hovering: the same moment in UTC. */
+/** The same moment in UTC, shown on hover. */
 export const formatUtc = (iso: string): string =>
   `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
@@ -48,7 +48,7 @@ const spans: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
   ['minute', 60_000],
 ];
 
-/** `3 min. ago`; far away the date. */
+/** `3 min. ago`; the date if it is more than 14 days away. */
 export function formatRelative(iso: string, nowMs: number): string {
   const away = new Date(iso).getTime() - nowMs;
   if (Math.abs(away) > 14 * dayMs) return formatDate(iso);
@@ -67,7 +67,7 @@ export function countryName(code: string): string {
   }
 }
 
-/** The UTC day `days` from the one of `nowMs`. */
+/** The UTC day that is `days` after the day of `nowMs`. */
 export function utcDay(nowMs: number, days = 0): string {
   return new Date(nowMs + days * dayMs).toISOString().slice(0, 10);
 }
@@ -85,6 +85,6 @@ export function formatBytes(bytes: number): string {
   return `${numbers.format(Number(value.toPrecision(3)))} ${byteUnits[step] ?? 'B'}`;
 }
 
-/** An address without what every address has: for lists. */
+/** An address without scheme, `www.` and trailing slash, for lists. */
 export const shortAddress = (url: string): string =>
   url.replace(/^https?:\/\/(www\.)?/, '').replace(/\/$/, '');

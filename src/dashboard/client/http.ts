@@ -1,6 +1,6 @@
 /**
- * The one door to the API: cookies come along by themselves, the CSRF token goes with whatever changes
- * something, and every refusal becomes a `Problem`. What the limits leave is kept for whoever polls.
+ * The only access to the API. Cookies are sent by the browser, the CSRF token goes with every change, and a
+ * refusal is thrown as a `Problem`. The remaining quota is kept for polling.
  */
 import { signal } from '@preact/signals';
 import { Problem, type ProblemDocument, unreachable } from './problem.ts';
@@ -10,28 +10,28 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 export interface CallOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Sent as it is, with its `Content-Type`. */
+  /** Sent unchanged, with its `Content-Type`. */
   readonly raw?: { readonly data: Blob | string; readonly type: string };
   readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 
-/** Of the session; sent with what changes something. */
+/** Of the session; sent with every change. */
 let csrfToken = '';
 export function setCsrfToken(token: string | undefined): void {
   csrfToken = token ?? '';
 }
 
-/** Requests that the window which binds now allows in all and leaves. */
+/** Limit of the current window, and what is left of it. */
 export const quota = signal<{ readonly limit: number; readonly remaining: number } | undefined>(
   undefined,
 );
 
-/** Requests a minute up to which none is spent on what can wait. */
+/** On plans with at most this many requests a minute, optional requests are left out. */
 const scarceLimit = 60;
 export const isScarce = (): boolean => (quota.value?.limit ?? Infinity) <= scarceLimit;
 
-/** Called when the session has ended: the shell then shows the sign-in. */
+/** Called when the session has ended, to show the sign-in page. */
 let onSignedOut: () => void = () => undefined;
 export function whenSignedOut(callback: () => void): void {
   onSignedOut = callback;
@@ -44,7 +44,7 @@ export async function call<T>(method: Method, path: string, options: CallOptions
   return answer;
 }
 
-/** The answer itself: for images, exports and streams. @throws Problem */
+/** The whole response, for images, exports and streams. @throws Problem */
 export async function send(
   method: Method,
   path: string,

@@ -1,22 +1,22 @@
 /**
- * Scans that the stream told since the sums were read. They count at once; a reading some seconds later
- * takes their place, so that both never drift apart. Nobody looking, nothing is read: it waits for them.
+ * Scans from the stream since the sums were loaded. They count at once; a reload some seconds later replaces
+ * them, so that the two never drift apart. A hidden page does not reload.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export interface LiveCount {
-  /** To be added to what was read. */
+  /** To add to the loaded sums. */
   readonly extra: number;
   readonly add: () => void;
 }
 
 /**
- * @param settleMs after scans the sums are read again, but not more often than this
- * @param reload reads the sums
+ * @param settleMs time from a scan to the reload of the sums
+ * @param reload loads the sums
  */
 export function useLiveCount(settleMs: number, reload: () => Promise<void>): LiveCount {
   const [extra, setExtra] = useState(0);
-  const told = useRef(0);
+  const counted = useRef(0);
   const timer = useRef<number | undefined>(undefined);
   const read = useRef(reload);
   read.current = reload;
@@ -29,14 +29,14 @@ export function useLiveCount(settleMs: number, reload: () => Promise<void>): Liv
     }, settleMs);
   };
   const settle = async (): Promise<void> => {
-    const before = told.current;
+    const before = counted.current;
     await read.current();
-    told.current -= before;
-    setExtra(told.current);
+    counted.current -= before;
+    setExtra(counted.current);
   };
   const add = (): void => {
-    told.current += 1;
-    setExtra(told.current);
+    counted.current += 1;
+    setExtra(counted.current);
     wait();
   };
   return { extra, add };

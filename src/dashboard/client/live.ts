@@ -1,23 +1,23 @@
 /**
- * What happens in the workspace, as it happens: by the service's stream, or, where that is refused, by
- * asking now and then. An event is handed on once.
+ * Live events of the workspace: from the service's stream, or, where that is refused, by polling. Each event
+ * is passed on once.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isScarce } from './http.ts';
 import type { EventPage, ServiceEvent } from './wire.ts';
 
-export type LiveState = 'connecting' | 'live' | 'asking';
+export type LiveState = 'connecting' | 'live' | 'polling';
 
-const askMs = 5_000;
+const pollMs = 5_000;
 /** A small plan has 20 requests a minute for everything. */
-const scarceAskMs = 20_000;
-/** Ids remembered, so that an event that comes again is not told again. */
+const scarcePollMs = 20_000;
+/** Ids remembered, so that a repeated event is passed on once. */
 const seenMax = 500;
 
 /**
- * Follows events while the component stands. Where the stream is refused all events are asked for, so
- * whoever wants some looks at each.
- * @param address of the stream; undefined follows nothing
+ * Follows events while the component is mounted. Polling returns all events of the workspace, so `onEvent`
+ * must filter.
+ * @param address of the stream; undefined = off
  */
 export function useLive(
   onEvent: (event: ServiceEvent) => void,
@@ -29,54 +29,54 @@ export function useLive(
   useEffect(() => {
     if (address === undefined) return undefined;
     const seen = new Set<string>();
-    const tell = (event: ServiceEvent): void => {
+    const emit = (event: ServiceEvent): void => {
       if (seen.has(event.id)) return;
       seen.add(event.id);
       const [oldest] = seen;
       if (seen.size > seenMax && oldest !== undefined) seen.delete(oldest);
       handler.current(event);
     };
-    let stopAsking: (() => void) | undefined;
+    let stopPolling: (() => void) | undefined;
     const source = new EventSource(address);
     source.addEventListener('open', () => setState('live'));
     source.addEventListener('message', ({ data }: MessageEvent<string>) => {
       const event: ServiceEvent = JSON.parse(data);
-      tell(event);
+      emit(event);
     });
     source.addEventListener('error', () => {
-      // Closed: the answer was no stream. Else the browser connects again by itself, from the last id.
+      // Closed: the answer was no stream. Otherwise the browser reconnects by itself, from the last id.
       if (source.readyState !== EventSource.CLOSED) {
         setState('connecting');
         return;
       }
-      setState('asking');
-      stopAsking ??= ask(tell);
+      setState('polling');
+      stopPolling ??= poll(emit);
     });
     return () => {
       source.close();
-      stopAsking?.();
+      stopPolling?.();
     };
   }, [address]);
   return state;
 }
 
-/** Reads the newest events again and again; those of the first reading are known already. @returns what ends it */
-function ask(tell: (event: ServiceEvent) => void): () => void {
+/** Polls the newest events; those of the first answer are old. @returns a function that stops it */
+function poll(emit: (event: ServiceEvent) => void): () => void {
   let timer = 0;
   let known: ReadonlySet<string> | undefined;
-  const turn = async (): Promise<void> => {
+  const next = async (): Promise<void> => {
     try {
       const { data } = await call<EventPage>('GET', '/events?limit=50');
       const before = known;
       known = new Set(data.map(({ id }) => id));
       for (const event of before === undefined ? [] : data.toReversed()) {
-        if (before?.has(event.id) === false) tell(event);
+        if (before?.has(event.id) === false) emit(event);
       }
     } catch {
-      // The next turn asks again; what came meanwhile is in its answer.
+      // The next poll returns what was missed.
     }
-    timer = window.setTimeout(() => void turn(), isScarce() ? scarceAskMs : askMs);
+    timer = window.setTimeout(() => void next(), isScarce() ? scarcePollMs : pollMs);
   };
-  void turn();
+  void next();
   return () => clearTimeout(timer);
 }

@@ -1,6 +1,6 @@
 /**
- * What went wrong with a request, as the API's problem document says it (RFC 9457), or as the browser
- * does when there is no answer at all.
+ * A failed request: the API's problem document (RFC 9457), or the browser's error when there is no
+ * answer.
  */
 export interface FieldFault {
   readonly path: string;
@@ -24,11 +24,11 @@ export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | undefined;
   readonly faults: readonly FieldFault[];
-  /** Seconds after which the same request may go well. */
+  /** Seconds after which the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, document: ProblemDocument, retryAfterSeconds?: number) {
-    super(document.detail ?? document.title ?? 'The service gave an answer that cannot be read.');
+    super(document.detail ?? document.title ?? 'The answer of the service cannot be read.');
     this.status = status;
     this.code = document.code ?? 'unknown';
     this.requestId = document.requestId;
@@ -48,7 +48,7 @@ export const unreachable = (): Problem =>
     detail: 'The service cannot be reached. Check your connection; nothing is lost.',
   });
 
-/** Whatever was thrown, as a problem. */
+/** Any thrown value as a problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const detail = error instanceof Error ? error.message : String(error);

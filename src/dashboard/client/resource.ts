@@ -1,8 +1,7 @@
 /**
- * What was read from the API, by its path: shown at once when a page comes back to it, read again when it
- * is old, dropped when something it may hold has changed. Every request counts against the workspace's
- * limits, so nothing is asked for twice within a few seconds, and what the limits refuse is asked for again
- * by itself when their window ends.
+ * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when
+ * a change may affect it. Every request counts against the workspace's limits, so nothing is loaded twice
+ * within a few seconds, and a request refused by a limit is repeated when the limit's window ends.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
@@ -10,13 +9,13 @@ import { now } from './browser-clock.ts';
 import { call, isScarce } from './http.ts';
 import { type Problem, problemOf } from './problem.ts';
 
-/** Younger than this it is not asked for again; changes made here drop it whatever its age. */
+/** A younger answer is not reloaded, unless a change made here invalidates it. */
 const freshMs = 8_000;
-/** Under a plan with few requests a minute: going back and forth then costs nothing. */
+/** On a plan with few requests a minute, so that going back and forth costs nothing. */
 const scarceFreshMs = 45_000;
 /** Answers kept: a session of browsing, a few megabytes at most. */
 const entriesMax = 120;
-/** A wait longer than a minute's window is the day's cap: then the reader decides. */
+/** A longer wait than a minute's window means the day's cap: then the user decides. */
 const retrySecondsMax = 61;
 
 interface Entry {
@@ -24,34 +23,34 @@ interface Entry {
   readonly problem: Signal<Problem | undefined>;
   readonly isLoading: Signal<boolean>;
   loadedMs: number;
-  /** The reading under way. */
+  /** The request under way. */
   reading: Promise<void> | undefined;
   retry: number | undefined;
 }
 
 const entries = new Map<string, Entry>();
-/** Counts up when something was dropped: mounted readers then read again. */
+/** Counts invalidations: mounted components then reload. */
 const generation = signal(0);
 
 export interface Resource<T> {
-  /** Of the path, or, while it is read for the first time, of the same path with another query. */
+  /** Of the path; during the first load, of the same path with another query. */
   readonly data: T | undefined;
-  /** `data` is of another path than the one asked for. */
+  /** `data` is of another query. */
   readonly isStale: boolean;
   readonly problem: Problem | undefined;
   readonly isLoading: boolean;
   readonly reload: () => Promise<void>;
 }
 
-/** Reads `path` while the component stands; undefined reads nothing. */
+/** Loads `path` while the component is mounted; undefined = nothing. */
 export function useResource<T>(path: string | undefined): Resource<T> {
   const before = useRef<{ path: string; data: T } | undefined>(undefined);
   const entry = path === undefined ? undefined : entryOf(path);
-  const turn = generation.value;
+  const current = generation.value;
   useEffect(() => {
     if (path !== undefined) void readIfOld(path);
-  }, [path, turn]);
-  // The path says what was read: the type is the caller's word for it, as with `response.json()`.
+  }, [path, current]);
+  // The caller knows the type of the path's answer, as with `response.json()`.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const data = entry?.data.value as T | undefined;
   if (path !== undefined && data !== undefined) before.current = { path, data };
@@ -68,35 +67,35 @@ export function useResource<T>(path: string | undefined): Resource<T> {
   };
 }
 
-/** A turn of `useFollow`; where requests are few, of a slower one. */
-const followMs = 2_000;
-const scarceFollowMs = 15_000;
-/** About two minutes: then the reader asks again. */
-const followsMax = 60;
+/** Intervals of `usePolling`. */
+const pollMs = 2_000;
+const scarcePollMs = 15_000;
+/** About two minutes: after that the user must refresh. */
+const pollsMax = 60;
 
-/** Reads again and again while something is under way and the page is looked at. */
-export function useFollow(
+/** Reloads at intervals while something is under way and the page is visible. */
+export function usePolling(
   isUnderWay: boolean,
   { reload }: Pick<Resource<unknown>, 'reload'>,
 ): void {
-  const turns = useRef(0);
-  const again = useRef(reload);
-  again.current = reload;
+  const polls = useRef(0);
+  const latest = useRef(reload);
+  latest.current = reload;
   useEffect(() => {
     if (!isUnderWay) return undefined;
-    turns.current = 0;
-    const turn = (): void => {
+    polls.current = 0;
+    const poll = (): void => {
       if (document.visibilityState === 'hidden') return;
-      turns.current += 1;
-      if (turns.current > followsMax) clearInterval(timer);
-      else void again.current();
+      polls.current += 1;
+      if (polls.current > pollsMax) clearInterval(timer);
+      else void latest.current();
     };
-    const timer = setInterval(turn, isScarce() ? scarceFollowMs : followMs);
+    const timer = setInterval(poll, isScarce() ? scarcePollMs : pollMs);
     return () => clearInterval(timer);
   }, [isUnderWay]);
 }
 
-/** Drops what starts with one of these paths; what is on the page is read again. */
+/** Invalidates paths with one of these prefixes; mounted ones are reloaded. */
 export function invalidate(...prefixes: readonly string[]): void {
   for (const [path, entry] of entries) {
     if (prefixes.some((prefix) => path.startsWith(prefix))) entry.loadedMs = 0;
@@ -104,15 +103,15 @@ export function invalidate(...prefixes: readonly string[]): void {
   generation.value += 1;
 }
 
-/** Another person or workspace: nothing of the last one may be seen. */
-export function forgetEverything(): void {
+/** For another user or workspace, who must not see these answers. */
+export function clearResources(): void {
   for (const entry of entries.values()) clearTimeout(entry.retry);
   entries.clear();
   generation.value += 1;
 }
 
-/** Puts an answer that came with a change where it would be read. */
-export function keepAnswer(path: string, data: unknown): void {
+/** Stores the answer of a change under the path that returns it. */
+export function storeAnswer(path: string, data: unknown): void {
   const entry = entryOf(path);
   entry.data.value = data;
   entry.problem.value = undefined;

@@ -1,6 +1,6 @@
 /**
- * Where the reader is. Links are plain `<a href>`: one listener takes the clicks that stay inside the
- * dashboard, so that opening in a new tab, copying an address and going back all work as everywhere.
+ * The current address. Links are plain `<a href>`: one listener handles the clicks that stay inside the
+ * dashboard, so that new tabs, copied addresses and the back button work as usual.
  */
 import { computed, signal } from '@preact/signals';
 import { matchPath } from '../paths.ts';
@@ -24,7 +24,7 @@ export function navigate(address: string): void {
   if (mayLeave(address)) go(address, 'push');
 }
 
-/** Changes the address without a step to go back to. */
+/** Changes the address without a new entry in the history. */
 export function replaceAddress(address: string): void {
   go(address, 'replace');
 }
@@ -37,7 +37,7 @@ function go(address: string, how: 'push' | 'replace'): void {
   if (how === 'push' && location.pathname !== before) scrollTo(0, 0);
 }
 
-/** Sets names of the query; undefined or empty removes one. */
+/** Sets parameters of the query; undefined or empty removes one. */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -48,9 +48,9 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>):
   replaceAddress(`${place.value.path}${text === '' ? '' : `?${text}`}`);
 }
 
-/** Asks before what was typed is lost; one page at a time may hold the reader. */
+/** Asks before unsaved text is lost. One page at a time can register. */
 let held: (() => boolean) | undefined;
-export function holdReader(hasUnsaved: () => boolean): () => void {
+export function askBeforeLeaving(hasUnsaved: () => boolean): () => void {
   held = hasUnsaved;
   return () => {
     if (held === hasUnsaved) held = undefined;
@@ -59,16 +59,16 @@ export function holdReader(hasUnsaved: () => boolean): () => void {
 
 function mayLeave(address: string): boolean {
   const isSamePage = new URL(address, location.href).pathname === location.pathname;
-  return isSamePage || mayLeavePart();
+  return isSamePage || confirmLeaving();
 }
 
-/** Whether what is on the page may go: asks where something was typed and not saved. */
-export function mayLeavePart(): boolean {
+/** False if the user wants to stay because of unsaved changes. */
+export function confirmLeaving(): boolean {
   if (held?.() !== true) return true;
   return confirm('Leave this page? Your changes have not been saved.');
 }
 
-/** Begins to listen; called once. */
+/** Called once. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
     place.value = here();

@@ -1,9 +1,9 @@
-/** Who is signed in, and where they work: the first thing the dashboard asks for. */
+/** The session: the user and the current workspace. The dashboard loads it first. */
 import { signal } from '@preact/signals';
 import { type Role, roleAtLeast } from '../../model/workspace.ts';
 import { call, setCsrfToken, whenSignedOut } from './http.ts';
 import { Problem, problemOf } from './problem.ts';
-import { forgetEverything } from './resource.ts';
+import { clearResources } from './resource.ts';
 import { replaceAddress } from './router.ts';
 import type { Session } from './wire.ts';
 import { pathTo } from '../paths.ts';
@@ -17,7 +17,7 @@ export type SessionState =
 export const sessionState = signal<SessionState>({ kind: 'unknown' });
 
 whenSignedOut(() => {
-  if (sessionState.value.kind === 'in') forgetEverything();
+  if (sessionState.value.kind === 'in') clearResources();
   sessionState.value = { kind: 'out' };
 });
 
@@ -34,7 +34,7 @@ export async function loadSession(): Promise<void> {
 /** @throws Problem */
 export async function signIn(email: string, password: string): Promise<void> {
   const session = await call<Session>('POST', '/auth/sign-in', { body: { email, password } });
-  forgetEverything();
+  clearResources();
   begin(session);
 }
 
@@ -42,8 +42,8 @@ export async function signIn(email: string, password: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await call('POST', '/auth/sign-out');
   setCsrfToken(undefined);
-  forgetEverything();
-  // Who comes next begins at the overview, not on this one's page.
+  clearResources();
+  // The next user starts at the overview, not on this user's page.
   replaceAddress(pathTo('signIn'));
   sessionState.value = { kind: 'out' };
 }
@@ -51,11 +51,11 @@ export async function signOut(): Promise<void> {
 /** @throws Problem */
 export async function switchWorkspace(id: string): Promise<void> {
   const session = await call<Session>('POST', `/workspaces/${id}/switch`);
-  forgetEverything();
+  clearResources();
   begin(session);
 }
 
-/** Takes over what a change said of the workspace. */
+/** Updates the session after a change of the workspace. */
 export function noteWorkspace(change: Partial<Session['workspace']>): void {
   const state = sessionState.value;
   if (state.kind !== 'in') return;
@@ -64,14 +64,14 @@ export function noteWorkspace(change: Partial<Session['workspace']>): void {
   sessionState.value = { kind: 'in', session: { ...session, workspace } };
 }
 
-/** The session, where the shell has made sure that there is one. */
+/** For pages inside the frame, where there always is a session. */
 export function currentSession(): Session {
   const state = sessionState.value;
-  if (state.kind !== 'in') throw new Problem(401, { detail: 'Nobody is signed in.' });
+  if (state.kind !== 'in') throw new Problem(401, { detail: 'You are signed out.' });
   return state.session;
 }
 
-/** Whether the reader may do what this role may. */
+/** Whether the user has at least this role. */
 export function may(least: Role): boolean {
   const state = sessionState.value;
   return state.kind === 'in' && roleAtLeast(state.session.workspace.role, least);

@@ -1,4 +1,4 @@
-/** Keys that work everywhere but while typing: `/` searches, `n` makes a code, `?` tells them. */
+/** Keyboard shortcuts, which work everywhere except while typing. */
 import { signal } from '@preact/signals';
 import { pathTo } from '../paths.ts';
 import { currentPath, navigate } from './router.ts';
@@ -17,7 +17,7 @@ export const shortcuts: ReadonlyArray<{ readonly keys: string; readonly what: st
 
 export const searchFieldId = 'code-search';
 
-const deeds: Readonly<Record<string, () => void>> = {
+const actions: Readonly<Record<string, () => void>> = {
   '/': search,
   n: () => {
     if (may('editor')) navigate(pathTo('newCode'));
@@ -33,10 +33,10 @@ export function startShortcuts(): void {
   document.addEventListener('keydown', (event) => {
     if (event.metaKey || event.ctrlKey || event.altKey || event.defaultPrevented) return;
     if (sessionState.value.kind !== 'in' || isTyping(event.target)) return;
-    const deed = deeds[event.key];
-    if (deed === undefined || document.querySelector('dialog[open]') !== null) return;
+    const action = actions[event.key];
+    if (action === undefined || document.querySelector('dialog[open]') !== null) return;
     event.preventDefault();
-    deed();
+    action();
   });
 }
 

@@ -1,26 +1,41 @@
-/** Light, dark, or as the system has it; kept in this browser. `theme.ts` sets it before the first paint. */
-import { signal } from '@preact/signals';
+/** Light, dark, or the system's theme; stored in this browser. `theme.ts` sets it before the first paint. */
+import { computed, effect, signal } from '@preact/signals';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 const key = 'quietzone.theme';
+const darkSystem = matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(darkSystem.matches);
 
+/** The user's choice. */
 export const theme = signal<Theme>(readTheme());
+export const shownTheme = computed(() => {
+  if (theme.value !== 'system') return theme.value;
+  return isSystemDark.value ? 'dark' : 'light';
+});
+
+darkSystem.addEventListener('change', () => {
+  isSystemDark.value = darkSystem.matches;
+});
+effect(() => {
+  document.documentElement.dataset.theme = shownTheme.value;
+});
 
 export function chooseTheme(chosen: Theme): void {
-  const { dataset } = document.documentElement;
-  if (chosen === 'system') delete dataset.theme;
-  else dataset.theme = chosen;
   try {
     if (chosen === 'system') localStorage.removeItem(key);
     else localStorage.setItem(key, chosen);
   } catch {
-    // Storage may be forbidden: the choice then ends with the tab.
+    // Storage may be forbidden: the choice then lasts as long as the tab.
   }
   theme.value = chosen;
 }
 
 function readTheme(): Theme {
-  const { theme: set } = document.documentElement.dataset;
-  return set === 'light' || set === 'dark' ? set : 'system';
+  try {
+    const stored = localStorage.getItem(key);
+    return stored === 'light' || stored === 'dark' ? stored : 'system';
+  } catch {
+    return 'system';
+  }
 }

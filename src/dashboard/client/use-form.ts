@@ -1,31 +1,31 @@
-/** Submitting: one at a time, the problem kept for the form to show, gone with the next try. */
+/** Submits a form: one request at a time, the problem kept until the next try. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Problem, problemOf } from './problem.ts';
 
 export interface Submission {
   readonly isBusy: boolean;
   readonly problem: Problem | undefined;
-  /** Faults of one field, by the API's path of it. */
+  /** The fault of one field, by its path in the API. */
   readonly faultOf: (path: string) => string | undefined;
-  /** What is wrong and belongs to none of the fields that the form has. */
+  /** The problem, unless all its faults are shown at the form's fields. */
   readonly otherProblem: (shownPaths: readonly string[]) => Problem | undefined;
-  readonly submit: (work: () => Promise<void>) => void;
+  readonly submit: (request: () => Promise<void>) => void;
 }
 
 export function useSubmission(): Submission {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem>();
-  // To the first field that is wrong: in the open dialog, else on the page.
+  // Focus the first faulty field, in the open dialog or on the page.
   useEffect(() => {
     if (problem === undefined) return;
     const place = document.querySelector('dialog[open]') ?? document;
     place.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [problem]);
-  const run = async (work: () => Promise<void>): Promise<void> => {
+  const run = async (request: () => Promise<void>): Promise<void> => {
     setBusy(true);
     setProblem(undefined);
     try {
-      await work();
+      await request();
     } catch (error) {
       setProblem(problemOf(error));
     } finally {
@@ -41,8 +41,8 @@ export function useSubmission(): Submission {
       const isShown = faults.length > 0 && faults.every(({ path }) => paths.includes(path));
       return isShown ? undefined : problem;
     },
-    submit: (work) => {
-      if (!isBusy) void run(work);
+    submit: (request) => {
+      if (!isBusy) void run(request);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** The API's answers, as far as the pages read them. The OpenAPI document has the whole. */
+/** The fields of the API's answers that the pages read. The OpenAPI document has all of them. */
 import type { EventKind } from '../../model/event.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
 

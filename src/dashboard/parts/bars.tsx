@@ -1,4 +1,4 @@
-/** Shares as bars: a list that says its numbers in text, the longest bar as wide as there is room. */
+/** Shares as a list of bars with their numbers; the longest bar has the full width. */
 import { formatNumber, formatPercent, formatShort } from '../client/format.ts';
 import { Empty } from './notice.tsx';
 
@@ -6,13 +6,13 @@ export interface Share {
   readonly key: string;
   readonly label: string;
   readonly value: number;
-  /** Where the label leads. */
+  /** The label's link. */
   readonly href?: string;
 }
 
 interface BarsProps {
   readonly shares: readonly Share[];
-  /** Of all there are, where `shares` are the largest alone. */
+  /** Sum of all shares, if `shares` are only the largest. */
   readonly total?: number;
   readonly emptyText?: string;
   readonly rowsMax?: number;
@@ -61,7 +61,7 @@ interface HoursProps {
 
 const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** 24 columns, one an hour. */
+/** 24 columns, one per hour. */
 export function Hours({ hours }: HoursProps) {
   const most = Math.max(1, ...hours.values());
   return (

@@ -1,4 +1,4 @@
-/** Scans split one way, with the choice of ways. Reads only what is looked at: every reading counts. */
+/** Scans by one dimension, with tabs for the others. Loads only the one shown: every request counts. */
 import { useState } from 'preact/hooks';
 import { capitalize, countryName } from '../client/format.ts';
 import { useResource } from '../client/resource.ts';
@@ -29,7 +29,7 @@ const labels: Readonly<Record<Dimension, string>> = {
 };
 
 interface BreakdownProps {
-  /** Below /v1: `…/analytics`. */
+  /** Path below /v1: `…/analytics`. */
   readonly base: string;
   readonly span: string;
   readonly title: string;

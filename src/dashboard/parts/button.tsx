@@ -1,4 +1,4 @@
-/** Buttons and links that look like them. A button at work says so and cannot be pressed again. */
+/** Buttons, and links that look like buttons. A busy button shows a spinner and ignores clicks. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
@@ -17,10 +17,10 @@ interface ButtonProps extends Style {
   readonly type?: 'button' | 'submit';
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** For a button that shows an icon alone. */
+  /** For a button that only shows an icon. */
   readonly label?: string;
   readonly isPressed?: boolean;
-  /** Takes the focus when it appears: the next step where the last one was. */
+  /** Takes the focus when it appears, as the next step of a dialog. */
   readonly hasFocus?: boolean;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Scans over time, by uPlot: an area, a crosshair with the numbers, colours of the theme. To those who do
- * not see it, it says its span, its sum and its highest point.
+ * Scans over time, drawn by uPlot: an area, a crosshair with the numbers, colours of the theme. For screen
+ * readers, a label with its span, its sum and its highest point.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatMoment, formatNumber, formatTick, formatUtcDay } from '../client/format.ts';
-import { theme } from '../client/theme.ts';
+import { shownTheme } from '../client/theme.ts';
 
 export interface ChartPoint {
   readonly start: string;
@@ -20,12 +20,12 @@ export interface ChartProps {
 
 export function Chart({ points, interval, height }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const chosenTheme = theme.value;
+  const theme = shownTheme.value;
   useEffect(() => {
     const { current } = place;
     if (current === null) return undefined;
     return draw(current, points, interval, height);
-  }, [points, interval, height, chosenTheme]);
+  }, [points, interval, height, theme]);
   return (
     <div
       class="chart"
@@ -37,31 +37,21 @@ export function Chart({ points, interval, height }: ChartProps) {
   );
 }
 
-/** Draws, and follows the place's width and the system's theme. @returns what ends it */
+/** Draws, and follows the element's width. @returns a function that stops it */
 function draw(
   place: HTMLElement,
   points: readonly ChartPoint[],
   interval: 'hour' | 'day',
   height: number,
 ): () => void {
-  let plot: uPlot | undefined;
-  const begin = (): void => {
-    plot?.destroy();
-    const x = points.map(secondsOf);
-    const y = points.map(({ scans }) => scans);
-    plot = new uPlot(optionsOf(place, points, interval, height), [x, y], place);
-  };
-  begin();
-  const observer = new ResizeObserver(() => {
-    plot?.setSize({ width: place.clientWidth, height });
-  });
+  const x = points.map(secondsOf);
+  const y = points.map(({ scans }) => scans);
+  const plot = new uPlot(optionsOf(place, points, interval, height), [x, y], place);
+  const observer = new ResizeObserver(() => plot.setSize({ width: place.clientWidth, height }));
   observer.observe(place);
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  scheme.addEventListener('change', begin);
   return () => {
     observer.disconnect();
-    scheme.removeEventListener('change', begin);
-    plot?.destroy();
+    plot.destroy();
   };
 }
 
@@ -85,7 +75,7 @@ function optionsOf(
     padding: [10, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 8 }, drag: { x: false, y: false } },
-    // A day is a day of UTC; hours are told in the reader's zone.
+    // Days are UTC days; hours are shown in the user's time zone.
     ...(interval === 'day'
       ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC') }
       : {}),
@@ -117,7 +107,11 @@ function optionsOf(
         stroke: color('--accent'),
         points: { show: false },
         ...(points.length <= barsMax && bars !== undefined
-          ? { paths: bars({ size: [0.7, 40], radius: 0.15 }), fill: color('--accent'), width: 0 }
+          ? {
+              paths: bars({ size: [0.7, 40], radius: 0.15 }),
+              fill: color('--accent'),
+              width: 0,
+            }
           : { fill: color('--accent-veil'), width: 2 }),
       },
     ],
@@ -125,14 +119,14 @@ function optionsOf(
   };
 }
 
-/** Few points are columns: one day alone would be no line at all. */
+/** Up to this many points are drawn as bars: a line needs more than one day. */
 const barsMax = 62;
 const { bars } = uPlot.paths;
 /** Seconds between two points. */
 const stepOf = { hour: 3_600, day: 86_400 } as const;
 const stepsMin = 7;
 
-/** Seconds shown: all points with half a step around, and never less than a week of steps. */
+/** The seconds shown: all points with half a step around them, and at least seven steps. */
 function spanOf(points: readonly ChartPoint[], interval: 'hour' | 'day'): [number, number] {
   const step = stepOf[interval];
   const first = secondsOf(points[0]);
@@ -160,7 +154,7 @@ const hourTicks = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: 
 const tickText = (seconds: number, interval: 'hour' | 'day'): string =>
   (interval === 'day' ? dayTicks : hourTicks).format(new Date(seconds * 1_000));
 
-/** Rising, as uPlot takes the first that leaves room: 1, 2, 5, 10 … 5,000,000,000. */
+/** Rising, because uPlot takes the first that fits: 1, 2, 5, 10 … 5,000,000,000. */
 const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
   [1, 2, 5].map((one) => one * 10 ** power),
 );
@@ -168,7 +162,7 @@ const wholeSteps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((power) =>
 const labelOf = (start: string, interval: 'hour' | 'day'): string =>
   interval === 'day' ? formatUtcDay(start.slice(0, 10)) : formatMoment(start);
 
-/** The numbers beside the crosshair. */
+/** Shows the numbers beside the crosshair. */
 function tooltip(interval: 'hour' | 'day'): uPlot.Plugin {
   const box = document.createElement('div');
   box.className = 'chart-tip';

@@ -1,4 +1,4 @@
-/** The picture of a code, small, in a place of its size. */
+/** The image of a code. */
 interface CodeImageProps {
   readonly url: string;
   readonly size: number;
@@ -6,8 +6,8 @@ interface CodeImageProps {
 }
 
 /**
- * The picture at this origin, whatever address of it is public: the page may be open under another name, and
- * its policy loads pictures from its own origin alone. Always with a query.
+ * The image's address at this origin, always with a query. The public address may have another host, and the
+ * page's policy loads images only from its own origin.
  */
 export function ownImage(imageUrl: string, format: string): string {
   const { pathname, search } = new URL(imageUrl, location.href);

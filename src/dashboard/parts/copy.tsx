@@ -1,6 +1,6 @@
 /**
- * A text with a button that copies it. Browsers hand out the clipboard over https and on localhost alone; a
- * service in an office is often reached by plain http, and there the older way does it.
+ * Buttons that copy a text. Browsers allow the clipboard only over https and on localhost; a service in an
+ * office is often reached by plain http, where the older `execCommand` still works.
  */
 import { useState } from 'preact/hooks';
 import { Problem } from '../client/problem.ts';
@@ -46,7 +46,7 @@ async function isCopied(text: string): Promise<boolean> {
   }
 }
 
-/** Selects the text in a field of its own, beside the button: elsewhere an open dialog would not let it. */
+/** Selects the text in a new field beside the button: an open dialog blocks fields outside itself. */
 function isCopiedBySelection(text: string): boolean {
   const before = document.activeElement;
   const field = document.createElement('textarea');
@@ -54,7 +54,7 @@ function isCopiedBySelection(text: string): boolean {
   field.className = 'unseen';
   (before?.parentElement ?? document.body).append(field);
   field.select();
-  // Deprecated, and the only way without a secure context.
+  // Deprecated, but the only way without a secure context.
   // oxlint-disable-next-line typescript/no-deprecated
   const isDone = document.execCommand('copy');
   field.remove();
@@ -62,7 +62,7 @@ function isCopiedBySelection(text: string): boolean {
   return isDone;
 }
 
-/** A secret or an address in full, to be copied. */
+/** A secret or an address in full, with a copy button. */
 export function CopyLine({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     <div class="copy-line">

@@ -1,4 +1,4 @@
-/** A range of UTC days, kept in the address: usual ones by name, any by its ends. */
+/** A range of UTC days in the address: presets by name, others by first and last day. */
 import { now } from '../client/browser-clock.ts';
 import { formatUtcDay, utcDay } from '../client/format.ts';
 import { currentQuery, setQuery } from '../client/router.ts';
@@ -23,7 +23,7 @@ type Preset = (typeof presets)[number]['value'];
 const standard = '30';
 const dayPattern = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The range in the address; 30 days up to today where it says nothing. */
+/** The range in the address; by default 30 days up to today. */
 export function useRange(): { readonly preset: Preset; readonly range: DayRange } {
   const query = currentQuery.value;
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
@@ -41,11 +41,11 @@ function rangeOf(preset: Exclude<Preset, 'own'>): DayRange {
 
 export const rangeQuery = ({ from, to }: DayRange): string => `from=${from}&to=${to}`;
 
-/** Days of a range, both ends counted. */
+/** Days of a range, first and last included. */
 const daysIn = ({ from, to }: DayRange): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1;
 
-/** Up to this many days the curve is drawn by the hour. */
+/** Up to this many days the chart shows hours. */
 const hourDaysMax = 3;
 export const intervalOf = (range: DayRange): 'hour' | 'day' =>
   daysIn(range) <= hourDaysMax ? 'hour' : 'day';

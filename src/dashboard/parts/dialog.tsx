@@ -1,7 +1,7 @@
 /**
- * Native dialogs: the browser keeps the focus inside, closes them with Esc and puts the focus back. Open
- * as long as they are rendered. A click beside one closes it only where nothing can be lost by it: not what was
- * typed, not a secret that is shown once.
+ * Native dialogs: the browser keeps the focus inside, closes them with Esc and restores the focus. Open
+ * as long as they are rendered. A click beside a dialog closes it only if nothing can be lost by it: no typed
+ * text, and no secret that is shown once.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -29,7 +29,7 @@ export function Dialog(props: DialogProps) {
     if (!dialog.open) dialog.showModal();
     return () => {
       dialog.close();
-      // Its button may be gone with the row it stood in.
+      // The button may have disappeared with its row.
       const place = back?.isConnected === true ? back : document.querySelector('main h1');
       if (place instanceof HTMLElement) place.focus();
     };
@@ -61,16 +61,16 @@ export function Dialog(props: DialogProps) {
 interface ConfirmProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** What the button says: the deed. */
+  /** The button's text. */
   readonly action: string;
   readonly tone?: Tone;
-  /** To be typed first, where it cannot be undone. */
+  /** Text that the user must type first, for what cannot be undone. */
   readonly typed?: string;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** Asks before something is done, does it, and stays with the reason when it fails. */
+/** Asks for confirmation, runs the action, and stays open with the problem if it fails. */
 export function Confirm(props: ConfirmProps) {
   const { title, children, action, tone = 'danger', typed, onConfirm, onClose } = props;
   const [text, setText] = useState('');

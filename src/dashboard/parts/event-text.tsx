@@ -1,4 +1,4 @@
-/** Events in people's words. */
+/** Events as text. */
 import type { ComponentChildren } from 'preact';
 import type { EventKind } from '../../model/event.ts';
 import { countryName, formatMoment } from '../client/format.ts';
@@ -38,7 +38,7 @@ export const eventLabels: Readonly<Record<EventKind, string>> = {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** One line about an event, and a second, softer one. */
+/** One line about an event, and a second one in a softer colour. */
 export function EventText({ event }: { readonly event: ServiceEvent }) {
   const { event: kind, data } = event;
   const id = textOf(data.qrId) || textOf(data.id);
@@ -86,7 +86,7 @@ export function EventText({ event }: { readonly event: ServiceEvent }) {
   return <OtherText event={event} id={id} />;
 }
 
-/** What is not about a code. */
+/** Events that are not about a code. */
 function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: string }) {
   const { event: kind, data } = event;
   if (kind === 'member.invited' || kind === 'member.joined') {
@@ -127,11 +127,11 @@ function Lines({ first, second }: { readonly first: ComponentChildren; readonly 
   );
 }
 
-/** Names are read only while more requests than this are left. */
+/** Names are loaded only while more requests than this are left. */
 const remainingMin = 40;
 const tailLength = 6;
 
-/** A code by its name, which is read once; where requests are few, by the end of its id. */
+/** A code's name, which is loaded once; on plans with few requests, the end of its id. */
 function CodeName({ id }: { readonly id: string }) {
   const isPlenty = !isScarce() && (quota.value?.remaining ?? 0) > remainingMin;
   const { data, problem } = useResource<QrCode>(

@@ -1,4 +1,4 @@
-/** Form fields: a label, the control, a hint, and what is wrong with it, tied together for every reader. */
+/** Form fields: a label, the control, a hint and its fault, connected for screen readers. */
 import { type ComponentChildren, h, type TargetedEvent } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
@@ -68,14 +68,14 @@ interface TextProps extends Common {
   readonly isReadOnly?: boolean;
 }
 
-/** As a plain string: JSX types each `type` of an input apart, and this one has them all. */
+/** A plain string, because JSX types each `type` of an input separately. */
 const inputTag: string = 'input';
 
 export function TextField(props: TextProps) {
   const id = useId();
   const place = useRef<HTMLInputElement>(null);
-  // `autofocus` alone holds for the first page of a document and for dialogs. What stands there already is
-  // most often replaced as a whole.
+  // `autofocus` only works on the first page of a document and in dialogs. An existing text is selected,
+  // because it is usually replaced as a whole.
   useEffect(() => {
     if (props.hasFocus === true) place.current?.select();
   }, []);
@@ -199,12 +199,12 @@ interface ChoiceProps<T extends string> {
   readonly options: ReadonlyArray<{
     readonly value: T;
     readonly label: string;
-    /** Beside the label: it says the same. */
+    /** Beside the label, with the same meaning. */
     readonly picture?: ComponentChildren;
   }>;
 }
 
-/** A few choices of which one holds, side by side. */
+/** One of a few choices, side by side. */
 export function ChoiceField<T extends string>(props: ChoiceProps<T>) {
   const name = useId();
   const { legend, value, onChange, options } = props;

@@ -23,7 +23,7 @@ export function Figure({ label, value, note }: FigureProps) {
 }
 
 interface TrendProps {
-  /** Fraction; null when there is nothing to compare with. */
+  /** A fraction; null when there is nothing to compare with. */
   readonly change: number | null | undefined;
   readonly than: string;
 }

@@ -1,4 +1,4 @@
-/** A form whose faults are the API's to tell: the browser neither checks it nor sends it. */
+/** A form that the API validates: the browser neither checks nor sends it. */
 import type { ComponentChildren } from 'preact';
 
 interface FormProps {

@@ -1,4 +1,4 @@
-/** Line icons, 24 × 24, drawn in the text's colour. Decoration: what they mean stands beside them. */
+/** Line icons, 24 × 24, in the text's colour. They are decoration: a text beside each says the same. */
 const shapes = {
   home: 'M3 11l9-8 9 8M5 9.5V20h5v-6h4v6h5V9.5',
   code: 'M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2v2h-2zM18 14h2v6h-6v-2M18 18h.01',
@@ -59,11 +59,11 @@ export function Icon({ name, size = 18 }: { readonly name: IconName; readonly si
   );
 }
 
-/** The mark of the service. */
+/** The logo of the service. */
 export function Logo({ size = 28 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">
-      <rect width="32" height="32" rx="7" class="logo-ground" />
+      <rect width="32" height="32" rx="7" class="logo-background" />
       <path
         class="logo-ink"
         d="M8 8h7v7H8zm2 2v3h3v-3zm7-2h7v7h-7zm2 2v3h3v-3zM8 17h7v7H8zm2 2v3h3v-3zm7-2h3v3h-3zm4 3h3v4h-7v-3h4z"

@@ -1,4 +1,4 @@
-/** The chart, loaded when one is first shown: until then a place of its size. */
+/** Loads the chart when one is first shown; until then a placeholder of its size. */
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ChartProps } from './chart.tsx';
@@ -6,7 +6,7 @@ import { Skeleton } from './page.tsx';
 
 let loaded: ComponentType<ChartProps> | undefined;
 
-/** Undefined when it cannot be loaded: its numbers stand beside it, and the page goes on without. */
+/** Undefined if it cannot be loaded: the page works without it. */
 async function loadChart(): Promise<ComponentType<ChartProps> | undefined> {
   try {
     loaded ??= (await import('./chart.tsx')).Chart;

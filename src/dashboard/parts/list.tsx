@@ -1,4 +1,4 @@
-/** Lists: a pager under a page of rows, tabs above parts of a page, small marks. */
+/** Small parts of pages: pager, tabs, badges, facts. */
 import type { ComponentChildren } from 'preact';
 import { formatNumber } from '../client/format.ts';
 import { setQuery } from '../client/router.ts';
@@ -10,7 +10,7 @@ interface PagerProps {
   readonly total: number;
 }
 
-/** Writes the page into the address, so that it can be sent and gone back to. */
+/** Keeps the page number in the address, so that links and the back button work. */
 export function Pager({ page, limit, total }: PagerProps) {
   if (total <= limit && page === 1) return null;
   const pages = Math.max(1, Math.ceil(total / limit));
@@ -41,15 +41,15 @@ interface TabsProps<T extends string> {
   readonly value: T;
   readonly onChange: (value: T) => void;
   readonly tabs: ReadonlyArray<{ readonly value: T; readonly label: string }>;
-  /** `line`: parts of a page; `pill`: ways to see one part. */
-  readonly look?: 'line' | 'pill';
+  /** `line` for the sections of a page, `pill` for the views of one section. */
+  readonly variant?: 'line' | 'pill';
 }
 
-/** Chooses which part is shown below. */
+/** Chooses what is shown below. */
 export function Tabs<T extends string>(props: TabsProps<T>) {
-  const { label, value, onChange, tabs, look = 'pill' } = props;
+  const { label, value, onChange, tabs, variant = 'pill' } = props;
   return (
-    <div class={`tabs tabs-${look}`} role="group" aria-label={label}>
+    <div class={`tabs tabs-${variant}`} role="group" aria-label={label}>
       {tabs.map((tab) => (
         <button
           key={tab.value}
@@ -82,7 +82,7 @@ interface FactProps {
   readonly children: ComponentChildren;
 }
 
-/** One line of a list of facts. */
+/** One row of a list of facts. */
 export function Fact({ label, children }: FactProps) {
   return (
     <div class="fact">

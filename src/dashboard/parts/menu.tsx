@@ -1,13 +1,13 @@
 /**
- * A button that opens a short list of deeds. Closes by itself: on choice, on Esc, on a click elsewhere, and when
- * the focus goes elsewhere. A choice gives the focus back to the button, so that a dialog it opens can too.
+ * A button that opens a short list of actions. It closes on a choice, on Esc, on a click elsewhere, and when the
+ * focus leaves. A choice returns the focus to the button, so that a dialog opened by it can do the same.
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
 
 interface MenuProps {
-  /** Its words, and nothing else that a reader of the screen should know. */
+  /** Its content is the button's name for screen readers. */
   readonly button: ComponentChildren;
   readonly buttonClass?: string;
   readonly align?: 'start' | 'end';
@@ -117,10 +117,10 @@ export function MenuItem({
       {isCurrent === true && <Icon name="check" size={16} />}
     </>
   );
-  const look = `menu-item${tone === undefined ? '' : ` menu-${tone}`}`;
+  const className = `menu-item${tone === undefined ? '' : ` menu-${tone}`}`;
   if (href !== undefined) {
     return (
-      <a class={look} href={href} {...(isDownload === true ? { download: '' } : {})}>
+      <a class={className} href={href} {...(isDownload === true ? { download: '' } : {})}>
         {inside}
       </a>
     );
@@ -128,7 +128,7 @@ export function MenuItem({
   return (
     <button
       type="button"
-      class={look}
+      class={className}
       onClick={onClick}
       {...(isCurrent === true ? { 'aria-current': 'true' } : {})}
     >

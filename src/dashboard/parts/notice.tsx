@@ -1,4 +1,4 @@
-/** Words in a box: what failed and what to do, hints, and what there is not yet. */
+/** Boxes with text: problems and their remedy, hints, empty states. */
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../client/problem.ts';
 import { Button } from './button.tsx';
@@ -12,7 +12,7 @@ interface NoticeProps {
 
 const icons = { info: 'info', bad: 'warning', warn: 'warning', good: 'check' } as const;
 
-/** What came of a deed is read out; hints stand where they are met. */
+/** Screen readers announce the results of actions, but not hints. */
 const roles = { info: undefined, bad: 'alert', warn: undefined, good: 'status' } as const;
 
 export function Notice({ tone = 'info', title, children }: NoticeProps) {
@@ -41,7 +41,7 @@ const titles: Readonly<Record<string, string>> = {
   overloaded: 'The service is busy',
 };
 
-/** A problem in the API's own words, with the id under which the operator finds it. */
+/** A problem in the API's own words, with the request id for the operator. */
 export function ProblemNotice({ problem, onRetry }: ProblemProps) {
   const { code, faults, requestId, retryAfterSeconds } = problem;
   return (
@@ -78,7 +78,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren;
 }
 
-/** Nothing here yet, and what to do about it. */
+/** An empty state, and what to do about it. */
 export function Empty({ icon, title, children }: EmptyProps) {
   return (
     <div class="empty">

@@ -1,4 +1,4 @@
-/** The frame of a page: its title, what can be done here, cards, and what is shown while data comes. */
+/** The parts of every page: title and actions, cards, and skeletons while data loads. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Resource } from '../client/resource.ts';
@@ -13,14 +13,14 @@ interface PageProps {
   readonly children: ComponentChildren;
 }
 
-/** Sets the tab's title, and puts the focus on the heading when the reader comes from another page. */
+/** Sets the tab's title, and focuses the heading after navigation. */
 export function Page({ title, lead, actions, back, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Quietzone`;
   }, [title]);
   useEffect(() => {
-    // A field that a page begins with, or a dialog, has the focus already.
+    // The page's first field or a dialog may have the focus already.
     const isTaken = document.activeElement instanceof HTMLInputElement;
     if (!isTaken && document.querySelector('dialog[open]') === null) {
       heading.current?.focus({ preventScroll: true });
@@ -76,13 +76,13 @@ export function Card({ title, lead, actions, children, class: more = '' }: CardP
 
 interface SkeletonProps {
   readonly lines?: number;
-  /** Of one block, in pixels. */
+  /** Of a single block, in pixels. */
   readonly height?: number;
   /** Of a table. */
   readonly rows?: number;
 }
 
-/** A place of the size and about the shape of what will stand there. */
+/** A placeholder of about the size and shape of the content. */
 export function Skeleton({ lines = 3, height, rows }: SkeletonProps) {
   if (rows !== undefined) return <SkeletonRows rows={rows} />;
   return (
@@ -117,7 +117,7 @@ interface ReadyProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** What was read; until then its skeleton, and the reason where it failed. */
+/** Shows loaded data; before that a skeleton, or the problem. */
 export function Ready<T>({ of, skeleton = <Skeleton />, children }: ReadyProps<T>) {
   const { data, problem, isStale, reload } = of;
   const failed = problem !== undefined && (

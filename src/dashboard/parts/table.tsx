@@ -1,13 +1,13 @@
-/** A table with a row of heads; what its columns are is said once, aloud and in print. */
+/** A table with column heads. */
 import type { ComponentChildren } from 'preact';
 
-/** A head; `wide` = left out where there is no room, `unseen` = for those who listen alone. */
+/** A column head; `wide` = hidden on narrow screens, `unseen` = for screen readers only. */
 export type Column = string | { readonly wide: string } | { readonly unseen: string };
 
 export const actionsColumn: Column = { unseen: 'Actions' };
 
 interface TableProps {
-  /** For those who listen. */
+  /** For screen readers. */
   readonly caption: string;
   readonly columns: readonly Column[];
   /** Rows. */

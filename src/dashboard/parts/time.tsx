@@ -1,10 +1,10 @@
-/** A moment in the reader's zone, with UTC on hover. */
+/** A moment in the user's time zone, with UTC on hover. */
 import { signal } from '@preact/signals';
 import { now } from '../client/browser-clock.ts';
 import { formatMoment, formatRelative, formatUtc } from '../client/format.ts';
 
 const tickMs = 20_000;
-/** Moves on so that `2 min. ago` stays true. */
+/** Updated so that `2 min. ago` stays true. */
 const nowMs = signal(now());
 setInterval(() => {
   nowMs.value = now();

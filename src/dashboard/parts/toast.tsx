@@ -1,4 +1,4 @@
-/** Short words about what was just done. Read out politely; they go by themselves, or when clicked. */
+/** Short messages about what was just done. Screen readers announce them; they disappear after seconds or by a click. */
 import { signal } from '@preact/signals';
 import { problemOf } from '../client/problem.ts';
 import { Icon } from './icon.tsx';
@@ -10,7 +10,7 @@ interface Toast {
 }
 
 const shownMs = 5_000;
-/** What went wrong is read more slowly. */
+/** Errors take longer to read. */
 const badShownMs = 12_000;
 const toastsMax = 4;
 
@@ -33,10 +33,10 @@ function show(text: string, tone: Toast['tone']): void {
   lastNo += 1;
   const no = lastNo;
   toasts.value = [...toasts.value.slice(1 - toastsMax), { no, text, tone }];
-  setTimeout(() => drop(no), tone === 'good' ? shownMs : badShownMs);
+  setTimeout(() => remove(no), tone === 'good' ? shownMs : badShownMs);
 }
 
-function drop(no: number): void {
+function remove(no: number): void {
   toasts.value = toasts.value.filter((toast) => toast.no !== no);
 }
 
@@ -47,7 +47,7 @@ export function Toasts() {
         <div key={no} class={`toast toast-${tone}`}>
           <Icon name={tone === 'good' ? 'check' : 'warning'} />
           <span class="toast-text">{text}</span>
-          <button type="button" class="toast-close" aria-label="Dismiss" onClick={() => drop(no)}>
+          <button type="button" class="toast-close" aria-label="Dismiss" onClick={() => remove(no)}>
             <Icon name="close" size={16} />
           </button>
         </div>

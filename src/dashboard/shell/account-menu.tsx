@@ -1,4 +1,4 @@
-/** Who is signed in: theme, profile, sign-out. */
+/** The menu of the signed-in user: profile, theme, sign-out. */
 import { currentSession, signOut } from '../client/session.ts';
 import { chooseTheme, type Theme, theme } from '../client/theme.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';

@@ -1,4 +1,4 @@
-/** What is shown: the splash, the sign-in, or the shell around the page at the address. */
+/** Shows the splash, the sign-in page, or the frame with the page at the address. */
 import { Component, type ComponentChildren } from 'preact';
 import { currentPath } from '../client/router.ts';
 import { loadSession, sessionState } from '../client/session.ts';
@@ -25,10 +25,10 @@ export function App() {
 function Screen() {
   const state = sessionState.value;
   const match = matchPath(currentPath.value);
-  // An invite is for somebody who may have no account yet.
+  // An invited person may have no account yet.
   if (match?.name === 'acceptInvite') {
     return (
-      <main class="door">
+      <main class="sign-in">
         <CurrentPage match={match} />
       </main>
     );
@@ -38,7 +38,7 @@ function Screen() {
       return <Splash />;
     case 'unreachable':
       return (
-        <main class="door">
+        <main class="sign-in">
           <h1 class="unseen">Quietzone</h1>
           <ProblemNotice problem={state.problem} onRetry={() => void loadSession()} />
         </main>
@@ -49,7 +49,7 @@ function Screen() {
       break;
   }
   return (
-    // Another workspace is another world: nothing of a page may live on.
+    // A page must not keep its state in another workspace.
     <Frame key={state.session.workspace.id}>
       {match === undefined ? <NotFoundPage /> : <CurrentPage match={match} />}
     </Frame>
@@ -79,7 +79,7 @@ interface GuardedState {
   readonly failure: string | undefined;
 }
 
-/** A defect of one page leaves the rest of the dashboard standing. */
+/** A crash of one page leaves the rest of the dashboard usable. */
 class Guarded extends Component<{ readonly children: ComponentChildren }, GuardedState> {
   override state: GuardedState = { failure: undefined };
 

@@ -1,4 +1,4 @@
-/** The frame around every page: where one can go, in which workspace one is, who one is. */
+/** The frame around every page: navigation, workspace menu, account menu. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { currentPath } from '../client/router.ts';

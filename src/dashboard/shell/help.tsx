@@ -1,4 +1,4 @@
-/** The keys, in a dialog. */
+/** The keyboard shortcuts, in a dialog. */
 import { isHelpOpen, shortcuts } from '../client/shortcuts.ts';
 import { Dialog } from '../parts/dialog.tsx';
 

@@ -1,4 +1,4 @@
-/** What a page is given: the parameters of its address. */
+/** The parameters of a page's address. */
 export interface PageProps {
   readonly params: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Which page stands at which address. They are one bundle: all of them compressed are smaller than one picture,
- * and split by page they share so much that a page would be a dozen requests.
+ * The page of each address. They are one bundle: all of them compressed are smaller than one photograph, and
+ * split bundles would share so much that each page took a dozen requests.
  */
 import type { ComponentType } from 'preact';
 import { BillingPage } from '../pages/billing/billing-page.tsx';

@@ -1,4 +1,4 @@
-/** Which workspace one is in, and the way to the others. Those are read when the menu is opened. */
+/** The current workspace, and a switch to the others, which are loaded when the menu opens. */
 import { useState } from 'preact/hooks';
 import { capitalize } from '../client/format.ts';
 import { useResource } from '../client/resource.ts';

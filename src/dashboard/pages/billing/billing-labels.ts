@@ -1,4 +1,4 @@
-/** Plans and subscriptions as the API has them. */
+/** Plans and subscriptions: the API's types, and their labels. */
 import type { Plan } from '../../../model/workspace.ts';
 import { formatMoney, formatNumber } from '../../client/format.ts';
 

@@ -1,8 +1,8 @@
-/** The workspace's plan, what it uses of its limits, and the other plans. */
+/** The workspace's plan, its usage, and the other plans. */
 import { useState } from 'preact/hooks';
 import { capitalize, formatNumber } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer, useResource } from '../../client/resource.ts';
+import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
@@ -75,18 +75,18 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
           <p>Your plan continues for now. Please check your payment method.</p>
         </Notice>
       )}
-      {may('owner') && isPaid(subscription) && <Deeds subscription={subscription} />}
+      {may('owner') && isPaid(subscription) && <PlanActions subscription={subscription} />}
       {!may('owner') && <p class="soft">Only an owner can change the plan.</p>}
     </div>
   );
 }
 
-function Deeds({ subscription }: { readonly subscription: Subscription }) {
+function PlanActions({ subscription }: { readonly subscription: Subscription }) {
   const [isCanceling, setCanceling] = useState(false);
   const form = useSubmission();
   const resume = async (): Promise<void> => {
     const answer = await call<Subscription>('POST', '/billing/subscription/resume');
-    keepAnswer('/billing/subscription', answer);
+    storeAnswer('/billing/subscription', answer);
     invalidate('/events');
     say('Your plan continues.');
   };

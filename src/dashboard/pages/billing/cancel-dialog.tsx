@@ -1,4 +1,4 @@
-/** Cancelling: what stays until when, and why. */
+/** Cancels the subscription, and asks why. */
 import { useState } from 'preact/hooks';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';

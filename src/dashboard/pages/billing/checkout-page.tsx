@@ -1,6 +1,6 @@
 /**
- * A checkout: what is bought, for how much, and the owner's word that it is. It is looked for in the
- * workspace one is in, and then in the others of which one is an owner.
+ * A checkout: plan, price, and the owner's confirmation. It is searched in the current workspace, then in the
+ * user's other workspaces with the role owner.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { capitalize, formatMoment } from '../../client/format.ts';
@@ -18,7 +18,7 @@ import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { type Checkout, priceText } from './billing-labels.ts';
 
-/** The checkout here, or the workspace that has it. @throws Problem when none of one's own has */
+/** The checkout in this workspace, or the workspace that has it. @throws Problem if none has */
 async function findCheckout(id: string): Promise<Checkout> {
   const path = `/billing/checkout/${id}`;
   try {

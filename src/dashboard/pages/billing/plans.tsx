@@ -1,9 +1,9 @@
-/** The plans side by side: from none to one is a checkout, from one to another a change at once. */
+/** The plans side by side. From Free, a plan starts with a checkout; between paid plans it changes at once. */
 import { useState } from 'preact/hooks';
 import { plans as planOrder } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer, useResource } from '../../client/resource.ts';
+import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { may, noteWorkspace } from '../../client/session.ts';
 import { Button } from '../../parts/button.tsx';
@@ -89,7 +89,7 @@ function PlanCard({ offer, interval, subscription, onChoose }: PlanProps) {
         {capitalize(plan)} {isHere && <Badge tone="accent">Current</Badge>}
       </h3>
       <p class="plan-price">
-        <PriceWords plan={plan} price={price} />
+        <PriceText plan={plan} price={price} />
       </p>
       <p class="soft">{limitText(limits)}</p>
       {may('owner') && price !== undefined && !isSame && (
@@ -101,7 +101,7 @@ function PlanCard({ offer, interval, subscription, onChoose }: PlanProps) {
   );
 }
 
-function PriceWords({ plan, price }: { readonly plan: string; readonly price: Price | undefined }) {
+function PriceText({ plan, price }: { readonly plan: string; readonly price: Price | undefined }) {
   if (price === undefined) return <b>{plan === 'free' ? 'No charge' : 'Custom'}</b>;
   const [amount, span] = priceText(price, price.interval).split(' a ');
   return (
@@ -124,7 +124,7 @@ function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseP
   const choose = async (): Promise<void> => {
     if (isChange) {
       const answer = await call<Subscription>('PATCH', '/billing/subscription', { body });
-      keepAnswer('/billing/subscription', answer);
+      storeAnswer('/billing/subscription', answer);
       noteWorkspace({ plan: answer.plan });
       invalidate('/billing/usage', '/events');
       say(`You are now on ${capitalize(answer.plan)}.`);
@@ -132,7 +132,7 @@ function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseP
     }
     const checkout = await call<Checkout>('POST', '/billing/checkout', { body });
     const url = new URL(checkout.url);
-    // Where we take no money ourselves, it is paid on the provider's page.
+    // A payment provider has its own page.
     if (url.origin === location.origin) navigate(url.pathname);
     else location.assign(checkout.url);
   };

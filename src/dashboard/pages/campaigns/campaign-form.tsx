@@ -1,9 +1,9 @@
-/** A new campaign, and the form that changes one. */
+/** Creates a campaign; the form also edits one. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import { utcDay } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
@@ -84,7 +84,7 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
   );
 }
 
-/** The body of a create or a change. */
+/** The body of POST or PATCH. */
 export const campaignBody = ({ name, startDate, endDate, qrCodeIds }: Draft) => ({
   name: name.trim(),
   startDate,
@@ -97,7 +97,7 @@ export function NewCampaignPage() {
   const start = { name: '', startDate: today, endDate: '', qrCodeIds: [] };
   const save = async (draft: Draft): Promise<void> => {
     const campaign = await call<Campaign>('POST', '/campaigns', { body: campaignBody(draft) });
-    keepAnswer(`/campaigns/${campaign.id}`, campaign);
+    storeAnswer(`/campaigns/${campaign.id}`, campaign);
     invalidate('/campaigns?');
     say('Campaign created.');
     navigate(pathTo('campaign', { id: campaign.id }));

@@ -1,4 +1,4 @@
-/** Campaigns as the API has them, and in people's words. */
+/** Campaigns: the API's types, and their labels. */
 import type { BadgeTone } from '../../parts/list.tsx';
 import { formatUtcDay } from '../../client/format.ts';
 

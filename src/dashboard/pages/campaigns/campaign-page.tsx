@@ -1,8 +1,8 @@
-/** One campaign: its schedule, and what its codes brought. */
+/** One campaign: its schedule and its results. */
 import { useState } from 'preact/hooks';
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer, useResource } from '../../client/resource.ts';
+import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import type { Analytics, QrCode } from '../../client/wire.ts';
@@ -35,28 +35,28 @@ interface CampaignAnalytics extends Analytics {
   readonly timeseries: ReadonlyArray<{ readonly date: string; readonly scans: number }>;
 }
 
-type Deed = 'edit' | 'delete';
+type Action = 'edit' | 'delete';
 
 export function CampaignPage({ params }: PageProps) {
   const id = params.id ?? '';
   const campaign = useResource<Campaign>(`/campaigns/${id}`);
   const numbers = useResource<CampaignAnalytics>(`/campaigns/${id}/analytics`);
-  const [deed, setDeed] = useState<Deed>();
+  const [action, setAction] = useState<Action>();
   const { data } = campaign;
-  const close = (): void => setDeed(undefined);
+  const close = (): void => setAction(undefined);
   return (
     <Page
       title={data?.name ?? 'Campaign'}
       back={{ href: pathTo('campaigns'), label: 'Campaigns' }}
       lead={data && <Lead campaign={data} />}
-      actions={data && may('editor') && <Actions campaign={data} onDeed={setDeed} />}
+      actions={data && may('editor') && <Actions campaign={data} onAction={setAction} />}
     >
       <Ready of={campaign} skeleton={<Skeleton lines={2} />}>
         {(shown) => (
           <>
             {shown.result && <Result campaign={shown} />}
-            {deed === 'edit' && <Edit campaign={shown} onClose={close} />}
-            {deed === 'delete' && <Delete campaign={shown} onClose={close} />}
+            {action === 'edit' && <Edit campaign={shown} onClose={close} />}
+            {action === 'delete' && <Delete campaign={shown} onClose={close} />}
           </>
         )}
       </Ready>
@@ -78,21 +78,21 @@ function Lead({ campaign }: { readonly campaign: Campaign }) {
 
 interface ActionsProps {
   readonly campaign: Campaign;
-  readonly onDeed: (deed: Deed) => void;
+  readonly onAction: (action: Action) => void;
 }
 
-function Actions({ campaign, onDeed }: ActionsProps) {
+function Actions({ campaign, onAction }: ActionsProps) {
   return (
     <>
       <ButtonLink icon="code" href={`${pathTo('codes')}?campaign=${campaign.id}`}>
         View codes
       </ButtonLink>
       {campaign.status !== 'ended' && (
-        <Button icon="edit" onClick={() => onDeed('edit')}>
+        <Button icon="edit" onClick={() => onAction('edit')}>
           Edit
         </Button>
       )}
-      <Button icon="trash" label="Delete this campaign" onClick={() => onDeed('delete')} />
+      <Button icon="trash" label="Delete this campaign" onClick={() => onAction('delete')} />
     </>
   );
 }
@@ -195,12 +195,12 @@ function CodeLink({ id }: { readonly id: string }) {
   );
 }
 
-interface DeedProps {
+interface ActionProps {
   readonly campaign: Campaign;
   readonly onClose: () => void;
 }
 
-function Edit({ campaign, onClose }: DeedProps) {
+function Edit({ campaign, onClose }: ActionProps) {
   const { id, name, startDate, endDate, qrCodeIds } = campaign;
   const start = { name, startDate, endDate: endDate ?? '', qrCodeIds };
   return (
@@ -211,7 +211,7 @@ function Edit({ campaign, onClose }: DeedProps) {
         onCancel={onClose}
         onSave={async (draft) => {
           const body = campaignBody(draft);
-          keepAnswer(
+          storeAnswer(
             `/campaigns/${id}`,
             await call<Campaign>('PATCH', `/campaigns/${id}`, { body }),
           );
@@ -224,7 +224,7 @@ function Edit({ campaign, onClose }: DeedProps) {
   );
 }
 
-function Delete({ campaign: { id, name }, onClose }: DeedProps) {
+function Delete({ campaign: { id, name }, onClose }: ActionProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/campaigns/${id}`);
     say('Campaign deleted.');

@@ -1,4 +1,4 @@
-/** All campaigns: on a calendar, and as a list. */
+/** All campaigns: as a calendar and as a list. */
 import { plural } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';
 import { currentQuery, setQuery } from '../../client/router.ts';

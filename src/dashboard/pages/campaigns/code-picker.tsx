@@ -1,4 +1,4 @@
-/** Choosing codes: search on top, what is found below, what is chosen as chips. */
+/** Picks codes: a search, its results, and the picked codes as chips. */
 import { useEffect, useState } from 'preact/hooks';
 import { useResource } from '../../client/resource.ts';
 import type { Page as PageOf, QrCodeItem } from '../../client/wire.ts';

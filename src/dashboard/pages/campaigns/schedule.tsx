@@ -1,10 +1,10 @@
-/** Campaigns on a line of months, with today. */
+/** Campaigns on a timeline of months, with today. */
 import { now } from '../../client/browser-clock.ts';
 import { pathTo } from '../../paths.ts';
 import { type Campaign, scheduleText, statusLabels } from './campaign-labels.ts';
 
 const dayMs = 86_400_000;
-/** Days shown around what there is; a campaign of many years is cut at both ends. */
+/** Days shown around the campaigns; very long campaigns are cut at both ends. */
 const aroundDays = 10;
 const spanDaysMax = 400;
 const spanDaysMin = 60;
@@ -14,7 +14,7 @@ interface Span {
   readonly endMs: number;
 }
 
-/** A month that takes less of the width has no room for its name. */
+/** A narrower month cannot show its name. */
 const labelShareMin = 0.08;
 
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
@@ -32,13 +32,13 @@ function spanOf(campaigns: readonly Campaign[], todayMs: number): Span {
 }
 
 interface Month {
-  /** Its first moment shown. */
+  /** The first moment shown. */
   readonly key: number;
   readonly label: string;
   readonly share: number;
 }
 
-/** The months in a span, each with the share of it that it takes. */
+/** The months in a span, each with its share of the width. */
 function monthsOf({ startMs, endMs }: Span): readonly Month[] {
   const zone = { timeZone: 'UTC' } as const;
   const month = new Intl.DateTimeFormat(undefined, { month: 'short', ...zone });
@@ -52,7 +52,7 @@ function monthsOf({ startMs, endMs }: Span): readonly Month[] {
   while (at < endMs) {
     const date = new Date(at);
     const next = Math.min(endMs, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1));
-    // The year where it begins to hold: `Nov 26` would read as a day.
+    // With the year at its first month; `Nov 26` would read as a day.
     const isNewYear = months.length === 0 || date.getUTCMonth() === 0;
     const label = (isNewYear ? monthAndYear : month).format(date);
     months.push({ key: at, label, share: (next - at) / (endMs - startMs) });

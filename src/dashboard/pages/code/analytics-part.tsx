@@ -1,4 +1,4 @@
-/** A code's numbers over a range of days. Each way of splitting them is read when it is looked at. */
+/** A code's analytics over a range of days. Each breakdown is loaded when it is shown. */
 import { useState } from 'preact/hooks';
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';

@@ -1,10 +1,10 @@
-/** One code: its picture and where it leads, above; its numbers, design and history below. */
+/** One code: image and destination on top; analytics, scans, design, history and details below. */
 import { useState } from 'preact/hooks';
 import { isScarce } from '../../client/http.ts';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { invalidate, type Resource, useResource } from '../../client/resource.ts';
-import { currentQuery, mayLeavePart, setQuery } from '../../client/router.ts';
+import { currentQuery, confirmLeaving, setQuery } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
@@ -27,32 +27,32 @@ import { HistoryPart } from './history-part.tsx';
 import { Retarget } from './retarget.tsx';
 import { ScansPart } from './scans-part.tsx';
 
-type Deed = 'retarget' | 'delete';
+type Action = 'retarget' | 'delete';
 
 export function CodePage({ params }: PageProps) {
   const id = params.id ?? '';
   const code = useResource<QrCode>(`/qr-codes/${id}`);
   const extraScans = useLiveScans(code);
-  const [deed, setDeed] = useState<Deed>();
-  const close = (): void => setDeed(undefined);
+  const [action, setAction] = useState<Action>();
+  const close = (): void => setAction(undefined);
   const { data } = code;
   return (
     <Page
       title={data === undefined ? 'Code' : nameOf(data)}
       back={{ href: pathTo('codes'), label: 'Codes' }}
       lead={data && <Lead code={data} />}
-      actions={data && <Actions code={data} onDeed={setDeed} />}
+      actions={data && <Actions code={data} onAction={setAction} />}
     >
       <Ready of={code} skeleton={<TopSkeleton />}>
         {(shown) => (
           <div class="stack">
             <CodeTop
               code={{ ...shown, scans: shown.scans + extraScans }}
-              onRetarget={() => setDeed('retarget')}
+              onRetarget={() => setAction('retarget')}
             />
             <Parts code={shown} />
-            {deed === 'retarget' && <Retarget code={shown} onClose={close} />}
-            {deed === 'delete' && <DeleteCode code={shown} onClose={close} />}
+            {action === 'retarget' && <Retarget code={shown} onClose={close} />}
+            {action === 'delete' && <DeleteCode code={shown} onClose={close} />}
           </div>
         )}
       </Ready>
@@ -60,10 +60,10 @@ export function CodePage({ params }: PageProps) {
   );
 }
 
-/** A settling reads the code and what its analytics show: about six requests. */
+/** Each reload reads the code and its analytics: about six requests. */
 const settleMs = 20_000;
 
-/** Scans of the code since it was read: they count before one's eyes. Where requests are few nothing is followed. */
+/** Scans of the code since it was loaded, counted live; 0 on plans with few requests. */
 function useLiveScans({ data, reload }: Resource<QrCode>): number {
   const id = data?.dynamic === true && !isScarce() ? data.id : undefined;
   const counted = useLiveCount(settleMs, async () => {
@@ -88,7 +88,7 @@ function Lead({ code }: { readonly code: QrCode }) {
 
 interface ActionsProps {
   readonly code: QrCode;
-  readonly onDeed: (deed: Deed) => void;
+  readonly onAction: (action: Action) => void;
 }
 
 const formats = [
@@ -99,11 +99,11 @@ const formats = [
   { format: 'webp', label: 'WebP, smallest', size: 1_024 },
 ] as const;
 
-/** A file of the picture, to be saved. */
+/** The address of the image as a download. */
 const fileUrl = (imageUrl: string, format: string, size: number): string =>
   `${ownImage(imageUrl, format)}&size=${size}&download=1`;
 
-function Actions({ code, onDeed }: ActionsProps) {
+function Actions({ code, onAction }: ActionsProps) {
   const button = (
     <>
       <Icon name="download" />
@@ -125,7 +125,7 @@ function Actions({ code, onDeed }: ActionsProps) {
         ))}
       </Menu>
       {may('editor') && (
-        <Button icon="trash" label="Delete this code" onClick={() => onDeed('delete')} />
+        <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />
       )}
     </>
   );
@@ -149,12 +149,12 @@ function Parts({ code }: { readonly code: QrCode }) {
   return (
     <>
       <Tabs<Part>
-        look="line"
+        variant="line"
         label="Parts of this page"
         value={chosen}
         tabs={tabs}
         onChange={(part) => {
-          if (mayLeavePart()) setQuery({ part: part === first ? undefined : part });
+          if (confirmLeaving()) setQuery({ part: part === first ? undefined : part });
         }}
       />
       {chosen === 'analytics' && <AnalyticsPart code={code} />}

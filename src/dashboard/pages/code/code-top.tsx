@@ -1,4 +1,4 @@
-/** A code's picture, its short link, where it leads. */
+/** A code's image, short link and destination. */
 import { formatNumber } from '../../client/format.ts';
 import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
@@ -94,7 +94,7 @@ function TargetText({ code }: { readonly code: QrCode }) {
   );
 }
 
-/** Whether the code still redirects. */
+/** The scan limit, and whether it is reached. */
 function Limit({ code }: { readonly code: QrCode }) {
   const { scanLimit, scans } = code;
   if (scanLimit === null) return null;

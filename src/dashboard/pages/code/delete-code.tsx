@@ -1,4 +1,4 @@
-/** Deleting a code: prints of it are dead for ever, so its name is to be typed. */
+/** Deletes a code. Its prints stop working for ever, so the user must type its name. */
 import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';

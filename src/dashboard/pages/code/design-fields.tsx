@@ -1,4 +1,4 @@
-/** The fields of a design. What is as the standard has it is left out of the design. */
+/** The fields of a design. Default values are left out of the design. */
 import { useId, useState } from 'preact/hooks';
 import type { Design, Gradient } from '../../client/wire.ts';
 import { CheckField, ChoiceField, SelectField } from '../../parts/field.tsx';
@@ -44,7 +44,7 @@ const moduleCorners = [
   [12, 12],
 ] as const;
 
-/** Some modules, their corners rounded by so many of the 18 units. */
+/** Sample modules with corners rounded by `radius` of 18 units. */
 function Modules({ round }: { readonly round: number }) {
   return (
     <svg width="18" height="18" viewBox="0 0 18 18" fill="currentColor" aria-hidden="true">
@@ -55,7 +55,7 @@ function Modules({ round }: { readonly round: number }) {
   );
 }
 
-/** One of the three corners that a scanner looks for. */
+/** A sample finder pattern. */
 function Eye({ round }: { readonly round: number }) {
   return (
     <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
@@ -74,7 +74,7 @@ function Eye({ round }: { readonly round: number }) {
   );
 }
 
-/** The design with one field set; undefined takes it out. */
+/** The design with one field set; undefined removes it. */
 function withField<K extends keyof Design>(design: Design, key: K, value: Design[K]): Design {
   const { [key]: _before, ...rest } = design;
   return value === undefined ? rest : { ...rest, [key]: value };
@@ -203,7 +203,7 @@ interface ColourProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A colour to be picked, or written. */
+/** A colour picker with a text field. */
 function ColourField({ label, value, onChange }: ColourProps) {
   const id = useId();
   const [text, setText] = useState(value);

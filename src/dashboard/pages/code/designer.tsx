@@ -1,11 +1,11 @@
 /**
- * The look of a code, changed in view: every change is drawn by the service, read back by its decoder, and
- * shown with the verdict. Nothing holds until it is saved; what cannot be scanned cannot be saved.
+ * The design editor: the service draws every change, checks that it can be scanned, and the result is shown.
+ * Nothing takes effect until it is saved, and an unscannable design cannot be saved.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
-import { holdReader } from '../../client/router.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
+import { askBeforeLeaving } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import type { Design, QrCode } from '../../client/wire.ts';
@@ -16,7 +16,7 @@ import { say } from '../../parts/toast.tsx';
 import { DesignFields } from './design-fields.tsx';
 import { type Preview, usePreview } from './preview.ts';
 
-/** What PATCH needs to turn one design into the other: null resets a field. */
+/** The merge patch from one design to another: null resets a field. */
 function patchOf(before: Design, after: Design): Record<string, unknown> {
   const removed = Object.keys(before).filter((key) => !(key in after));
   return { ...Object.fromEntries(removed.map((key) => [key, null])), ...after };
@@ -28,16 +28,16 @@ export function Designer({ code }: { readonly code: QrCode }) {
   const preview = usePreview(code, design);
   const form = useSubmission();
   const isChanged = JSON.stringify(design) !== JSON.stringify(saved);
-  useEffect(() => holdReader(() => isChanged), [isChanged]);
+  useEffect(() => askBeforeLeaving(() => isChanged), [isChanged]);
   const save = async (): Promise<void> => {
     const body = { design: patchOf(saved, design) };
     const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body });
-    keepAnswer(`/qr-codes/${code.id}`, answer);
+    storeAnswer(`/qr-codes/${code.id}`, answer);
     setDesign(answer.design ?? {});
     invalidate('/qr-codes?', '/events');
     say('Design saved. Codes you have already printed keep working.');
   };
-  const isRefused = preview.verdict === 'unscannable';
+  const isRefused = preview.status === 'unscannable';
   return (
     <Card title="Design" lead="Codes you have already printed keep working.">
       <div class="designer">
@@ -78,24 +78,24 @@ export function Designer({ code }: { readonly code: QrCode }) {
 }
 
 function PreviewPane({ preview }: { readonly preview: Preview }) {
-  const { url, verdict, problem, isBusy } = preview;
+  const { url, status, problem, isBusy } = preview;
   return (
     <div class="preview">
       <div class={`checker${isBusy ? ' stale' : ''}`}>
         <img class="code-image" src={url} alt="How the code will look" width={260} height={260} />
       </div>
       <div aria-live="polite">
-        {verdict === 'scannable' && (
+        {status === 'scannable' && (
           <Notice tone="good" title="Scans well">
             <p>A small, slightly blurred copy was decoded.</p>
           </Notice>
         )}
-        {verdict === 'unscannable' && problem !== undefined && (
+        {status === 'unscannable' && problem !== undefined && (
           <Notice tone="warn" title="Cannot be scanned">
             <p>{problem.faults[0]?.message ?? problem.message}</p>
           </Notice>
         )}
-        {verdict === 'unknown' && problem !== undefined && <ProblemNotice problem={problem} />}
+        {status === 'unknown' && problem !== undefined && <ProblemNotice problem={problem} />}
       </div>
     </div>
   );

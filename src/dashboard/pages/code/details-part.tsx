@@ -1,8 +1,8 @@
-/** A code's other fields: name, tags, end. A static code keeps what it says. */
+/** A code's other fields: name, tags, expiry, scan limit. */
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
-import { holdReader } from '../../client/router.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
+import { askBeforeLeaving } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
@@ -18,7 +18,7 @@ import { splitTags } from '../codes/new-code-page.tsx';
 
 const shownPaths = ['name', 'tags', 'expiresAt', 'scanLimit'];
 
-/** The value of a `datetime-local` field: the reader's zone, to the minute. */
+/** The value of a `datetime-local` field: the user's time zone, to the minute. */
 function localTime(iso: string | null): string {
   if (iso === null) return '';
   const date = new Date(iso);
@@ -39,7 +39,7 @@ const draftOf = (code: QrCode): Draft => ({
   scanLimit: code.scanLimit === null ? '' : String(code.scanLimit),
 });
 
-/** The body of the change; a static code has neither end. */
+/** The body of the PATCH; a static code has no expiry and no scan limit. */
 function changeOf(code: QrCode, { name, tags, expiresAt, scanLimit }: Draft): unknown {
   const isNewEnd = expiresAt !== localTime(code.expiresAt);
   const end = expiresAt === '' ? null : new Date(expiresAt).toISOString();
@@ -55,11 +55,11 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
   const [draft, setDraft] = useState(() => draftOf(code));
   const form = useSubmission();
   const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(code));
-  useEffect(() => holdReader(() => isChanged), [isChanged]);
+  useEffect(() => askBeforeLeaving(() => isChanged), [isChanged]);
   const save = async (): Promise<void> => {
     const body = changeOf(code, draft);
     const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body });
-    keepAnswer(`/qr-codes/${code.id}`, answer);
+    storeAnswer(`/qr-codes/${code.id}`, answer);
     setDraft(draftOf(answer));
     invalidate('/qr-codes?', '/events');
     say('Changes saved.');

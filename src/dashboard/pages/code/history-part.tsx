@@ -1,4 +1,4 @@
-/** What was changed on a code, by whom and when: its events, newest first. */
+/** The changes of a code: its events, newest first. */
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
@@ -13,7 +13,7 @@ interface Member {
   readonly name: string;
 }
 
-/** The list of events is the workspace's: so many pages of a hundred are looked through. */
+/** The events of a workspace are one list: this many pages of 100 are searched. */
 const pagesMax = 5;
 
 async function readHistory(codeId: string): Promise<readonly ServiceEvent[]> {
@@ -74,7 +74,7 @@ function Changes({ event }: { readonly event: ServiceEvent }) {
     <dl class="facts">
       {Object.keys(after).map((key) => (
         <div key={key} class="fact">
-          <dt>{keyWords[key] ?? key}</dt>
+          <dt>{keyLabels[key] ?? key}</dt>
           <dd>
             <span class="soft">{textOf(before[key])}</span>
             <br />
@@ -88,7 +88,7 @@ function Changes({ event }: { readonly event: ServiceEvent }) {
   );
 }
 
-const keyWords: Readonly<Record<string, string>> = {
+const keyLabels: Readonly<Record<string, string>> = {
   target: 'Destination',
   name: 'Name',
   tags: 'Tags',

@@ -1,4 +1,4 @@
-/** A logo in the middle: a file of at most 256 KB, kept by the service with the design. */
+/** The logo: a file of at most 256 KB, stored by the service with the design. */
 import { useId, useState } from 'preact/hooks';
 import type { Design } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';

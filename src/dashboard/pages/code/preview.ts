@@ -1,4 +1,4 @@
-/** The picture of a design that is not saved, drawn by the service a moment after the last change. */
+/** The preview of an unsaved design, drawn by the service a moment after the last change. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isScarce, send } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
@@ -7,12 +7,12 @@ import { ownImage } from '../../parts/code-image.tsx';
 
 export interface Preview {
   readonly url: string;
-  readonly verdict: 'scannable' | 'unscannable' | 'unknown';
+  readonly status: 'scannable' | 'unscannable' | 'unknown';
   readonly problem: Problem | undefined;
   readonly isBusy: boolean;
 }
 
-/** Every drawing is a request: a small plan's minute must not go into dragging a colour about. */
+/** Every preview is a request: dragging in a colour picker must not use up a small plan's minute. */
 const pauseMs = 350;
 const scarcePauseMs = 1_200;
 const size = 520;
@@ -21,7 +21,7 @@ export function usePreview(code: QrCode, design: Design): Preview {
   const plain = ownImage(code.imageUrl, 'svg');
   const [preview, setPreview] = useState<Preview>({
     url: plain,
-    verdict: 'unknown',
+    status: 'unknown',
     problem: undefined,
     isBusy: false,
   });
@@ -33,12 +33,12 @@ export function usePreview(code: QrCode, design: Design): Preview {
       const blob = await draw(code.id, design, signal);
       URL.revokeObjectURL(drawn.current);
       drawn.current = URL.createObjectURL(blob);
-      setPreview({ url: drawn.current, verdict: 'scannable', problem: undefined, isBusy: false });
+      setPreview({ url: drawn.current, status: 'scannable', problem: undefined, isBusy: false });
     } catch (error) {
       if (signal.aborted) return;
       const problem = problemOf(error);
-      const verdict = problem.status === 422 ? 'unscannable' : 'unknown';
-      setPreview((before) => ({ url: before.url, verdict, problem, isBusy: false }));
+      const status = problem.status === 422 ? 'unscannable' : 'unknown';
+      setPreview((before) => ({ url: before.url, status, problem, isBusy: false }));
     }
   };
   useEffect(() => {

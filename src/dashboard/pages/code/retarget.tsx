@@ -1,10 +1,10 @@
 /**
- * Changing where a printed code leads. It takes effect at once for every print, so both addresses are
- * shown before it is done.
+ * Changes the destination of a code. It takes effect at once for every print, so both addresses are shown for
+ * confirmation.
  */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
@@ -29,7 +29,7 @@ export function Retarget({ code, onClose }: RetargetProps) {
   const change = async (): Promise<void> => {
     try {
       const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body: { target } });
-      keepAnswer(`/qr-codes/${code.id}`, answer);
+      storeAnswer(`/qr-codes/${code.id}`, answer);
     } catch (error) {
       setAsking(false);
       throw error;

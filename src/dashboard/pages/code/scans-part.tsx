@@ -1,4 +1,4 @@
-/** Every single scan, newest first, and all of them as a file. */
+/** A code's single scans, newest first, and an export of all. */
 import { useEffect, useState } from 'preact/hooks';
 import { downloadAnswer } from '../../client/download.ts';
 import { capitalize, countryName } from '../../client/format.ts';

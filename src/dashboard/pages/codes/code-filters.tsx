@@ -1,4 +1,4 @@
-/** What narrows the list of codes. The search waits until one has stopped typing. */
+/** The filters of the list of codes. The search waits until typing stops. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { setQuery } from '../../client/router.ts';
 import { searchFieldId } from '../../client/shortcuts.ts';
@@ -89,12 +89,12 @@ function SearchField({ value, onChange }: SearchProps) {
 interface Later {
   readonly typed: string;
   readonly onTyped: (text: string) => void;
-  /** What holds now. */
+  /** The search in effect. */
   readonly known: string;
   readonly apply: (text: string) => void;
 }
 
-/** Hands on what was typed a moment after the last key, and follows what others set. */
+/** Passes the text on a moment after the last key, and follows changes from outside. */
 function useLater({ typed, onTyped, known, apply }: Later): void {
   const applied = useRef(known);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The types of codes in people's words. */
+/** Labels of the types of codes. */
 import { codeTypes, type CodeType } from '../../../model/code.ts';
 
 const codeTypeLabels: Readonly<Record<CodeType, string>> = {

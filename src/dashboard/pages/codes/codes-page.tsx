@@ -1,4 +1,4 @@
-/** All codes: search, filters, pages; everything stands in the address, so that it can be sent. */
+/** All codes: search, filters and pages, all kept in the address, so that it can be shared. */
 import { useState } from 'preact/hooks';
 import { downloadAnswer } from '../../client/download.ts';
 import { useResource } from '../../client/resource.ts';

@@ -1,4 +1,4 @@
-/** Codes as rows: on a phone what matters of each, on a wide screen everything. */
+/** Codes as rows; a narrow screen shows the most important columns. */
 import { formatNumber, formatShort, shortAddress } from '../../client/format.ts';
 import { setQuery } from '../../client/router.ts';
 import type { QrCodeItem } from '../../client/wire.ts';

@@ -1,4 +1,4 @@
-/** Many codes from a file: chosen or dropped, sent as it is, with progress and every row that failed. */
+/** Imports codes from a file, with progress and every failed row. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { type BulkProgress, createMany, estimateRows } from '../../client/bulk.ts';
 import { formatBytes, formatNumber, plural } from '../../client/format.ts';
@@ -30,7 +30,7 @@ export function ImportPage() {
   const [progress, setProgress] = useState<BulkProgress>({ created: 0, failed: 0, errors: [] });
   const stopper = useRef<AbortController | undefined>(undefined);
   const place = useRef<HTMLDivElement>(null);
-  // What had the focus goes with its stage.
+  // The focused element disappears with its step.
   useEffect(() => {
     if (stage.kind !== 'choose') place.current?.focus();
   }, [stage.kind]);

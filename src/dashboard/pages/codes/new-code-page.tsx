@@ -1,8 +1,8 @@
-/** A new code: what it leads to first, the rest when wanted. */
+/** Creates a code: the destination first, more options on demand. */
 import { useState } from 'preact/hooks';
 import type { CodeType } from '../../../model/code.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { useSubmission } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
@@ -63,7 +63,7 @@ function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
 
 export function NewCodePage() {
   const [type, setType] = useState<CodeType>('url');
-  /** Whoever walks through the types with the arrow keys keeps the focus there. */
+  /** Arrow keys step through the types, so the focus must stay there. */
   const [isTyped, setTyped] = useState(false);
   const [isFixed, setFixed] = useState(false);
   const [draft, setDraft] = useState(emptyDraft);
@@ -74,7 +74,7 @@ export function NewCodePage() {
     const body = bodyOf(draft, type, dynamic);
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     invalidate('/qr-codes?', '/analytics', '/events');
-    keepAnswer(`/qr-codes/${code.id}`, code);
+    storeAnswer(`/qr-codes/${code.id}`, code);
     say('Code created. It already works.');
     navigate(pathTo('code', { id: code.id }));
   };

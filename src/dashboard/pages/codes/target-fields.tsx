@@ -1,4 +1,4 @@
-/** What a code says, by its type: fields for people, put together into the text that is drawn. */
+/** The content of a code: fields by type, composed into the text that is drawn. */
 import { useState } from 'preact/hooks';
 import type { CodeType } from '../../../model/code.ts';
 import { AreaField, SelectField, TextField } from '../../parts/field.tsx';
@@ -24,7 +24,7 @@ interface TypeSpec {
   readonly compose: (value: (name: string) => string) => string;
 }
 
-/** Wi-Fi marks `\ ; , : "` inside a value with a backslash. */
+/** Wi-Fi escapes `\ ; , : "` in values with a backslash. */
 const wifiText = (text: string): string => text.replace(/([\\;,:"])/g, '\\$1');
 /** RFC 6350, 3.4. */
 const vcardText = (text: string): string =>
@@ -109,7 +109,7 @@ const types: Readonly<Record<CodeType, TypeSpec>> = {
   },
 };
 
-/** People leave out what every address begins with. */
+/** Adds the scheme, which people leave out. */
 export function withScheme(text: string): string {
   const address = text.trim();
   const isBare = address !== '' && !/^[a-z][a-z0-9+.-]*:/i.test(address) && address.includes('.');

@@ -1,4 +1,4 @@
-/** What happened lately, the newest above, new ones as they come. */
+/** Recent events, newest first, with new ones as they happen. */
 import type { LiveState } from '../../client/live.ts';
 import type { ServiceEvent } from '../../client/wire.ts';
 import { idTimeMs } from '../../../model/ids.ts';
@@ -14,14 +14,14 @@ interface FeedProps {
   readonly state: LiveState;
   readonly events: readonly ServiceEvent[];
   readonly isLoading: boolean;
-  /** Ids of those that came while one was looking. */
+  /** Ids of events that arrived while the page was open. */
   readonly fresh: ReadonlySet<string>;
 }
 
 const stateTexts: Readonly<Record<LiveState, string>> = {
   connecting: 'Connecting…',
   live: 'Live',
-  asking: 'Every few seconds',
+  polling: 'Every few seconds',
 };
 
 export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
@@ -52,7 +52,7 @@ export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
   );
 }
 
-/** Every id carries its time; not every envelope does. */
+/** From the envelope, or from the id, which contains its time. */
 function timeOf({ id, createdAt }: ServiceEvent): string {
   return createdAt ?? new Date(idTimeMs(id)).toISOString();
 }

@@ -1,4 +1,4 @@
-/** Today and the last month, and what happens right now. One request, and a stream. */
+/** Today, the last month, and live activity: one request and a stream. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import {
@@ -38,7 +38,7 @@ interface Summary {
 }
 
 const days = 30;
-/** One request each time. */
+/** Each reload is one request. */
 const settleMs = 12_000;
 
 export function OverviewPage() {

@@ -1,7 +1,7 @@
-/** The first thing in an empty workspace: one field, one code. */
+/** The overview of an empty workspace: one field to create the first code. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, keepAnswer } from '../../client/resource.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { currentSession, may } from '../../client/session.ts';
 import { useSubmission } from '../../client/use-form.ts';
@@ -22,7 +22,7 @@ export function Welcome() {
   const create = async (): Promise<void> => {
     const body = { target: withScheme(text) };
     const code = await call<QrCode>('POST', '/qr-codes', { body });
-    keepAnswer(`/qr-codes/${code.id}`, code);
+    storeAnswer(`/qr-codes/${code.id}`, code);
     invalidate('/qr-codes?', '/analytics', '/events');
     say('Your first code is ready. Scan it!');
     navigate(pathTo('code', { id: code.id }));

@@ -1,6 +1,6 @@
 /**
- * Where an invite's link leads. The token stands in the address and goes into one request; nothing of it
- * stays in the history afterwards.
+ * The page of an invite's link. The token in the address goes into one request and does not stay in the
+ * history.
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
@@ -61,12 +61,12 @@ async function accept(body: Readonly<Record<string, string>>): Promise<Joined> {
   return joined;
 }
 
-/** Who is signed in needs no password; who means another account signs out first. */
+/** Signed-in users need no password; to use another account, they sign out first. */
 function JoinAsMe({ token, email, onJoined }: JoinProps & { readonly email: string }) {
   const form = useSubmission();
   return (
     <form
-      class="door-form"
+      class="sign-in-form"
       onSubmit={(event) => {
         event.preventDefault();
         form.submit(async () => onJoined(await accept({ token })));
@@ -93,7 +93,7 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
   };
   const problem = form.otherProblem(['name', 'password']);
   return (
-    <Form class="door-form" onSubmit={() => form.submit(join)}>
+    <Form class="sign-in-form" onSubmit={() => form.submit(join)}>
       <p class="soft">
         Choose a name and a password. If you have an account already, its password is enough.
       </p>

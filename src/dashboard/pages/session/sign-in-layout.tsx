@@ -1,9 +1,9 @@
-/** The head of pages outside the shell. */
+/** The head of pages outside the frame. */
 import { Logo } from '../../parts/icon.tsx';
 
 export function DoorHead({ title }: { readonly title: string }) {
   return (
-    <header class="door-head">
+    <header class="sign-in-head">
       <span class="brand">
         <Logo size={36} />
         Quietzone

@@ -1,4 +1,4 @@
-/** The door. The address stays: whoever opened a link is there after signing in. */
+/** The sign-in page. The address stays, so that a link opens after signing in. */
 import { useEffect, useState } from 'preact/hooks';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { currentPath, replaceAddress } from '../../client/router.ts';
@@ -29,10 +29,10 @@ export function SignInPage() {
     }
   };
   return (
-    <main class="door">
+    <main class="sign-in">
       <DoorHead title="Sign in" />
       <form
-        class="door-form"
+        class="sign-in-form"
         onSubmit={(event) => {
           event.preventDefault();
           if (!isBusy) void submit();
@@ -66,7 +66,7 @@ export function SignInPage() {
           Sign in
         </Button>
       </form>
-      <p class="door-foot">
+      <p class="sign-in-foot">
         First time here? The owner’s e-mail and password were printed in the terminal at the very
         first start. An operator sets a new password with{' '}
         <code>quietzone users reset-password</code>.

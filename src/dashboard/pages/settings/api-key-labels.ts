@@ -1,4 +1,4 @@
-/** API keys as the API has them. */
+/** API keys: the API's types, and their labels. */
 import type { Role } from '../../../model/workspace.ts';
 
 export interface ApiKey {

@@ -1,4 +1,4 @@
-/** Keys for programs: made, rotated, revoked. A secret is shown once, where it is made. */
+/** API keys: create, rotate, revoke. A secret is shown once. */
 import { useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
 import { now } from '../../client/browser-clock.ts';
@@ -23,7 +23,7 @@ import { rolesUpTo } from '../team/role-options.ts';
 import type { ApiKey, MadeKey } from './api-key-labels.ts';
 import { RotateKey } from './rotate-key.tsx';
 
-type Deed =
+type Action =
   | { readonly kind: 'create' }
   | { readonly kind: 'rotate'; readonly key: ApiKey }
   | { readonly kind: 'revoke'; readonly key: ApiKey }
@@ -31,18 +31,18 @@ type Deed =
 
 export function ApiKeysPage() {
   const keys = useResource<PageOf<ApiKey>>('/api-keys?limit=100');
-  const [deed, setDeed] = useState<Deed>();
-  const close = (): void => setDeed(undefined);
+  const [action, setAction] = useState<Action>();
+  const close = (): void => setAction(undefined);
   const show = (key: MadeKey): void => {
     invalidate('/api-keys');
-    setDeed({ kind: 'show', key });
+    setAction({ kind: 'show', key });
   };
   return (
     <Page
       title="API keys"
       lead="Give your own programs access to the API."
       actions={
-        <Button tone="accent" icon="plus" onClick={() => setDeed({ kind: 'create' })}>
+        <Button tone="accent" icon="plus" onClick={() => setAction({ kind: 'create' })}>
           New key
         </Button>
       }
@@ -53,20 +53,20 @@ export function ApiKeysPage() {
             data.length === 0 ? (
               <Empty icon="key" title="No keys yet">
                 <p>A key lets a program of yours create codes and read analytics.</p>
-                <Button tone="accent" icon="plus" onClick={() => setDeed({ kind: 'create' })}>
+                <Button tone="accent" icon="plus" onClick={() => setAction({ kind: 'create' })}>
                   New key
                 </Button>
               </Empty>
             ) : (
-              <KeyTable keys={data} onDeed={setDeed} />
+              <KeyTable keys={data} onAction={setAction} />
             )
           }
         </Ready>
       </Card>
-      {deed?.kind === 'create' && <CreateKey onMade={show} onClose={close} />}
-      {deed?.kind === 'rotate' && <RotateKey of={deed.key} onMade={show} onClose={close} />}
-      {deed?.kind === 'show' && <ShowKey made={deed.key} onClose={close} />}
-      {deed?.kind === 'revoke' && <RevokeKey of={deed.key} onClose={close} />}
+      {action?.kind === 'create' && <CreateKey onMade={show} onClose={close} />}
+      {action?.kind === 'rotate' && <RotateKey of={action.key} onMade={show} onClose={close} />}
+      {action?.kind === 'show' && <ShowKey made={action.key} onClose={close} />}
+      {action?.kind === 'revoke' && <RevokeKey of={action.key} onClose={close} />}
     </Page>
   );
 }
@@ -78,23 +78,29 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): 'revoked' | 'expired' | 'val
 
 interface TableProps {
   readonly keys: readonly ApiKey[];
-  readonly onDeed: (deed: Deed) => void;
+  readonly onAction: (action: Action) => void;
 }
 
-function KeyTable({ keys, onDeed }: TableProps) {
+function KeyTable({ keys, onAction }: TableProps) {
   return (
     <Table
       caption="API keys"
       columns={['Key', 'Status', { wide: 'Last used' }, { wide: 'Expires' }, actionsColumn]}
     >
       {keys.map((key) => (
-        <KeyRow key={key.id} of={key} onDeed={onDeed} />
+        <KeyRow key={key.id} of={key} onAction={onAction} />
       ))}
     </Table>
   );
 }
 
-function KeyRow({ of, onDeed }: { readonly of: ApiKey; readonly onDeed: (deed: Deed) => void }) {
+function KeyRow({
+  of,
+  onAction,
+}: {
+  readonly of: ApiKey;
+  readonly onAction: (action: Action) => void;
+}) {
   const state = stateOf(of);
   return (
     <tr>
@@ -120,13 +126,13 @@ function KeyRow({ of, onDeed }: { readonly of: ApiKey; readonly onDeed: (deed: D
               tone="quiet"
               icon="refresh"
               label={`Rotate ${of.name}`}
-              onClick={() => onDeed({ kind: 'rotate', key: of })}
+              onClick={() => onAction({ kind: 'rotate', key: of })}
             />
             <Button
               tone="quiet"
               icon="trash"
               label={`Revoke ${of.name}`}
-              onClick={() => onDeed({ kind: 'revoke', key: of })}
+              onClick={() => onAction({ kind: 'revoke', key: of })}
             />
           </span>
         )}

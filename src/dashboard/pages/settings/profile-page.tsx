@@ -1,4 +1,4 @@
-/** Who one is, how it looks, and one's password. */
+/** The user's profile, theme and password. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { currentSession } from '../../client/session.ts';

@@ -1,4 +1,4 @@
-/** What is kept for how long: the promises of this service in one table. */
+/** How long the service keeps which data. */
 import { Card, Page } from '../../parts/page.tsx';
 import { Table } from '../../parts/table.tsx';
 

@@ -1,4 +1,4 @@
-/** A new secret in a key's place, with time to change over. */
+/** Rotates a key: a new secret, while the old one stays valid for a chosen time. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { useSubmission } from '../../client/use-form.ts';

@@ -1,4 +1,4 @@
-/** The workspace's name, the others one belongs to, and a new one. */
+/** The workspace's name, the user's other workspaces, and a form for a new one. */
 import { useState } from 'preact/hooks';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';

@@ -1,4 +1,4 @@
-/** Inviting somebody: by mail where the service sends mail, else by a link to hand over, shown once. */
+/** Invites by e-mail; if the service sends no mail, by a link that is shown once. */
 import { useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
 import { call } from '../../client/http.ts';

@@ -1,4 +1,4 @@
-/** Invites that are out. */
+/** The list of invites. */
 import { useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';

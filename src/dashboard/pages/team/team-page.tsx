@@ -1,4 +1,4 @@
-/** Who works here, and who is invited. */
+/** Members and invites. */
 import { useState } from 'preact/hooks';
 import { type Role, roleAtLeast } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';
@@ -16,7 +16,7 @@ import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { InvitesCard } from './invites-card.tsx';
-import { rolesUpTo, roleWords } from './role-options.ts';
+import { rolesUpTo, roleLabels } from './role-options.ts';
 
 export interface Member {
   readonly userId: string;
@@ -111,7 +111,7 @@ function MemberTable({ members, onRemove }: TableProps) {
   );
 }
 
-/** Asks first: arrow keys walk through the roles of a select, and each would hold at once. */
+/** Asks for confirmation: arrow keys step through a select, and each step would take effect at once. */
 function RoleField({ member, own }: { readonly member: Member; readonly own: Role }) {
   const [wanted, setWanted] = useState<Role>();
   const isMe = member.userId === currentSession().user.id;
@@ -139,7 +139,7 @@ function RoleField({ member, own }: { readonly member: Member; readonly own: Rol
           onClose={() => setWanted(undefined)}
         >
           <p>
-            From {member.role} to <b>{wanted}</b>: {roleWords[wanted]}. It takes effect at once.
+            From {member.role} to <b>{wanted}</b>: {roleLabels[wanted]}. It takes effect at once.
           </p>
           {isMe && <p>You cannot give yourself the old role back.</p>}
         </Confirm>

@@ -1,4 +1,4 @@
-/** What could not be delivered in eight attempts: kept for seven days, to be sent again. */
+/** Dead letters: deliveries that failed eight times, kept for seven days, to be sent again. */
 import { useState } from 'preact/hooks';
 import { now } from '../../client/browser-clock.ts';
 import { formatNumber, shortAddress, utcDay } from '../../client/format.ts';

@@ -1,6 +1,6 @@
-/** What was sent to an endpoint, newest first. */
+/** The deliveries of an endpoint, newest first. */
 import { useEffect, useState } from 'preact/hooks';
-import { useFollow, useResource } from '../../client/resource.ts';
+import { usePolling, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
@@ -28,7 +28,7 @@ export function DeliveriesCard({ endpointId }: { readonly endpointId: string }) 
   const state = filter === 'all' ? '' : `&state=${filter}`;
   const path = `/webhooks/${endpointId}/deliveries?page=${page}&limit=${limit}${state}`;
   const deliveries = useResource<PageOf<Delivery>>(path);
-  useFollow(
+  usePolling(
     deliveries.data?.data.some((delivery) => delivery.state === 'pending') ?? false,
     deliveries,
   );

@@ -1,7 +1,7 @@
-/** One delivery: what was sent, every attempt, and sending it again. */
+/** One delivery: its body, every attempt, and a button to send it again. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { invalidate, useFollow, useResource } from '../../client/resource.ts';
+import { invalidate, usePolling, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
@@ -23,7 +23,7 @@ export function DeliveryPage({ params }: PageProps) {
   const id = params.id ?? '';
   const delivery = useResource<WholeDelivery>(`/webhooks/deliveries/${id}`);
   const { data } = delivery;
-  useFollow(data?.state === 'pending', delivery);
+  usePolling(data?.state === 'pending', delivery);
   const back =
     data === undefined || data.endpointId === null
       ? { href: pathTo('webhooks'), label: 'Webhooks' }
@@ -132,7 +132,7 @@ function AttemptRow({ attempt, no }: { readonly attempt: Attempt; readonly no: n
   );
 }
 
-/** For reading; the exact bytes have no spaces. */
+/** Indented for people; the exact bytes have no spaces. */
 function pretty(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);

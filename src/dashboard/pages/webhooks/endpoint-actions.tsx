@@ -1,4 +1,4 @@
-/** Changing, turning off, re-keying and deleting an endpoint. */
+/** Dialogs to edit and delete an endpoint and to rotate its secret. */
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
@@ -12,21 +12,21 @@ import { EndpointForm } from './endpoint-form.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 import type { Endpoint, MadeEndpoint } from './webhook-labels.ts';
 
-export type EndpointDeed = 'edit' | 'rotate' | 'delete';
+export type EndpointAction = 'edit' | 'rotate' | 'delete';
 
-interface DeedsProps {
+interface ActionsProps {
   readonly endpoint: Endpoint;
-  readonly deed: EndpointDeed | undefined;
+  readonly action: EndpointAction | undefined;
   readonly onClose: () => void;
 }
 
-export function EndpointDeeds({ endpoint, deed, onClose }: DeedsProps) {
+export function EndpointActions({ endpoint, action, onClose }: ActionsProps) {
   const [secret, setSecret] = useState<string>();
   return (
     <>
-      {deed === 'edit' && <Edit endpoint={endpoint} onClose={onClose} />}
-      {deed === 'rotate' && <Rotate endpoint={endpoint} onMade={setSecret} onClose={onClose} />}
-      {deed === 'delete' && <Delete endpoint={endpoint} onClose={onClose} />}
+      {action === 'edit' && <Edit endpoint={endpoint} onClose={onClose} />}
+      {action === 'rotate' && <Rotate endpoint={endpoint} onMade={setSecret} onClose={onClose} />}
+      {action === 'delete' && <Delete endpoint={endpoint} onClose={onClose} />}
       {secret !== undefined && (
         <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
       )}
@@ -34,12 +34,12 @@ export function EndpointDeeds({ endpoint, deed, onClose }: DeedsProps) {
   );
 }
 
-interface DeedProps {
+interface ActionProps {
   readonly endpoint: Endpoint;
   readonly onClose: () => void;
 }
 
-function Edit({ endpoint, onClose }: DeedProps) {
+function Edit({ endpoint, onClose }: ActionProps) {
   const [isOn, setOn] = useState(endpoint.status === 'enabled');
   return (
     <Dialog title="Edit endpoint" width="wide" onClose={onClose}>
@@ -70,7 +70,7 @@ function Rotate({
   endpoint,
   onMade,
   onClose,
-}: DeedProps & { readonly onMade: (secret: string) => void }) {
+}: ActionProps & { readonly onMade: (secret: string) => void }) {
   const [overlap, setOverlap] = useState<Overlap>('86400');
   const rotate = async (): Promise<void> => {
     const body = { overlapSeconds: Number(overlap) };
@@ -100,7 +100,7 @@ function Rotate({
   );
 }
 
-function Delete({ endpoint: { id, url }, onClose }: DeedProps) {
+function Delete({ endpoint: { id, url }, onClose }: ActionProps) {
   const remove = async (): Promise<void> => {
     await call('DELETE', `/webhooks/${id}`);
     say('Endpoint deleted.');

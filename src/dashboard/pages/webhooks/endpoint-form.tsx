@@ -1,4 +1,4 @@
-/** An endpoint's address and the events it gets. */
+/** The form for an endpoint's address and events. */
 import { useState } from 'preact/hooks';
 import { type EventKind, eventKinds } from '../../../model/event.ts';
 import { useSubmission } from '../../client/use-form.ts';
@@ -33,8 +33,8 @@ export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
   const [events, setEvents] = useState<Endpoint['events']>(start?.events ?? ['*']);
   const form = useSubmission();
   const save = async (): Promise<void> => {
-    const words = description.trim() === '' ? {} : { description: description.trim() };
-    await onSave({ url: url.trim(), events, maxBatch: Number(maxBatch), ...words });
+    const more = description.trim() === '' ? {} : { description: description.trim() };
+    await onSave({ url: url.trim(), events, maxBatch: Number(maxBatch), ...more });
   };
   const problem = form.otherProblem(shownPaths);
   return (

@@ -1,4 +1,4 @@
-/** A real signed sample, sent now, and what the receiver said. */
+/** Sends a signed sample event, and shows the receiver's answer. */
 import { useState } from 'preact/hooks';
 import { type EventKind, eventKinds } from '../../../model/event.ts';
 import { call } from '../../client/http.ts';

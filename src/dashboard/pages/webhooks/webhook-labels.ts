@@ -1,4 +1,4 @@
-/** Webhooks as the API has them, and in people's words. */
+/** Webhooks: the API's types, and their labels. */
 import type { EventKind } from '../../../model/event.ts';
 import type { BadgeTone } from '../../parts/list.tsx';
 
@@ -80,7 +80,7 @@ export const deliveryLabels: Readonly<Record<DeliveryState, string>> = {
   canceled: 'Cancelled',
 };
 
-const failureWords: Readonly<Record<string, string>> = {
+const failureLabels: Readonly<Record<string, string>> = {
   status: 'HTTP',
   timeout: 'Timed out',
   dns: 'Host name not found',
@@ -93,14 +93,14 @@ const failureWords: Readonly<Record<string, string>> = {
   unknown: 'Outcome unknown',
 };
 
-/** One attempt in a line. */
+/** One attempt as text. */
 export function attemptText({ status, failure }: Attempt): string {
   if (failure === null) return status === null ? 'Delivered' : `HTTP ${status}`;
-  const words = failureWords[failure] ?? failure;
-  return failure === 'status' || status !== null ? `${words} ${status ?? ''}`.trim() : words;
+  const label = failureLabels[failure] ?? failure;
+  return failure === 'status' || status !== null ? `${label} ${status ?? ''}`.trim() : label;
 }
 
-export const disabledWords: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
+export const disabledReasons: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
   by_hand: 'It was turned off by a team member.',
   gone: 'It answered 410 Gone, so nothing is sent to it any more.',
   failing: 'It failed for five days and was turned off.',

@@ -1,4 +1,4 @@
-/** One endpoint: how it fares, what it gets, its secret, a test, and every delivery. */
+/** One endpoint: status, events, a test, and its deliveries. */
 import { useState } from 'preact/hooks';
 import { formatNumber, plural } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
@@ -12,10 +12,10 @@ import { say, sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { DeliveriesCard } from './deliveries-card.tsx';
-import { type EndpointDeed, EndpointDeeds } from './endpoint-actions.tsx';
+import { type EndpointAction, EndpointActions } from './endpoint-actions.tsx';
 import { TestCard } from './test-card.tsx';
 import {
-  disabledWords,
+  disabledReasons,
   type Endpoint,
   eventsText,
   healthLabels,
@@ -25,7 +25,7 @@ import {
 export function WebhookPage({ params }: PageProps) {
   const id = params.id ?? '';
   const endpoint = useResource<Endpoint>(`/webhooks/${id}`);
-  const [deed, setDeed] = useState<EndpointDeed>();
+  const [action, setAction] = useState<EndpointAction>();
   const { data } = endpoint;
   return (
     <Page
@@ -35,13 +35,13 @@ export function WebhookPage({ params }: PageProps) {
       actions={
         data && (
           <>
-            <Button icon="edit" onClick={() => setDeed('edit')}>
+            <Button icon="edit" onClick={() => setAction('edit')}>
               Edit
             </Button>
-            <Button icon="key" onClick={() => setDeed('rotate')}>
+            <Button icon="key" onClick={() => setAction('rotate')}>
               Rotate secret
             </Button>
-            <Button icon="trash" label="Delete this endpoint" onClick={() => setDeed('delete')} />
+            <Button icon="trash" label="Delete this endpoint" onClick={() => setAction('delete')} />
           </>
         )
       }
@@ -55,7 +55,11 @@ export function WebhookPage({ params }: PageProps) {
               <TestCard endpointId={id} />
             </div>
             <DeliveriesCard endpointId={id} />
-            <EndpointDeeds endpoint={shown} deed={deed} onClose={() => setDeed(undefined)} />
+            <EndpointActions
+              endpoint={shown}
+              action={action}
+              onClose={() => setAction(undefined)}
+            />
           </div>
         )}
       </Ready>
@@ -79,7 +83,7 @@ function Off({ endpoint: { id, status, disabledReason } }: { readonly endpoint: 
   };
   return (
     <Notice tone="warn" title="This endpoint is off">
-      <p>{disabledWords[disabledReason ?? 'by_hand']}</p>
+      <p>{disabledReasons[disabledReason ?? 'by_hand']}</p>
       <Button isBusy={isBusy} onClick={() => void enable()}>
         Turn it on
       </Button>

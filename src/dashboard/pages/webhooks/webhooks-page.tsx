@@ -1,4 +1,4 @@
-/** Where events are sent: the endpoints. */
+/** The list of webhook endpoints. */
 import { useState } from 'preact/hooks';
 import { call, isScarce } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
@@ -91,7 +91,7 @@ interface StateProps {
   readonly isOn: boolean;
 }
 
-/** How the endpoint fares. The list does not say; where requests are few, on or off has to do. */
+/** The endpoint's status. The list lacks the details; on plans with few requests only on or off is shown. */
 function EndpointState({ id, isOn }: StateProps) {
   const { data } = useResource<Endpoint>(isOn && !isScarce() ? `/webhooks/${id}` : undefined);
   const state = isOn ? data?.health?.state : 'disabled';
