@@ -164,6 +164,13 @@ it('law 5, no boolean flags, no constants in capitals', () => {
   expect(checkCode('export const BYTES_MAX = 1;')).toContain('constant BYTES_MAX; ');
 });
 
+it('law 5, one wiring for tests', () => {
+  expect(check({ 'test/codes/a.test.ts': importing('../../src/modules.ts') })).toMatch(
+    /^test\/codes\/a.test.ts:1 a test wires the application \(src\/modules.ts\); use openTestApp/,
+  );
+  expect(check({ 'test/support/a.ts': importing('../../src/modules.ts') })).toBe('');
+});
+
 it('law 6, nothing left undone', () => {
   const note = ['TO', 'DO'].join('');
   expect(checkCode(`\n// ${note}: later\nexport {};`)).toMatch(/:2 a note to oneself; /);

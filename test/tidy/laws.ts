@@ -5,7 +5,14 @@ import { checkFolders, checkNames, checkShape } from './shape.ts';
 import { isScript, parseSource, type File, type Finding } from './source.ts';
 import { checkFlags } from './flags.ts';
 import { checkVocabulary } from './vocabulary.ts';
-import { checkComments, checkConstants, checkTests, checkTraces, checkTypes } from './words.ts';
+import {
+  checkComments,
+  checkConstants,
+  checkTests,
+  checkTraces,
+  checkTypes,
+  checkWiring,
+} from './words.ts';
 
 /**
  * @param files scripts (parsed) and other texts of the tree
@@ -27,6 +34,7 @@ export function checkTree(
     ...checkFlags(sources),
     ...checkConstants(sources),
     ...checkTests(sources),
+    ...checkWiring(sources),
     ...checkComments(sources),
     ...checkTraces(files),
     ...checkVocabulary(files, sources),

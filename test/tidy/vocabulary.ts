@@ -74,6 +74,8 @@ const retired: readonly Retired[] = [
   {
     instead: 'reply batch, cycle, lock, rotation or yield: one word for each',
     parts: /^turns?$/,
+    // A path that turns a corner.
+    within: /^(?!src\/images\/draw\/)/,
     phrases:
       /\b(event-loop|this|that|each|one|every|own|the|a|its|whose) turns?(?=[\s'’.,:;)]|$)|\b(by|take|takes|takes its|of its) turns?\b/i,
   },
@@ -112,7 +114,7 @@ const retired: readonly Retired[] = [
   { instead: 'inTransaction', parts: /^alongside$/, phrases: /\balongside\b/i },
   { instead: 'remote', parts: /^elsewhere$/ },
   { instead: 'logo store', parts: /^shel(f|ves)$/, phrases: /\bshel(f|ves)\b/i },
-  { instead: 'style', parts: /^looks?$/, but: /^(lookUp|LookUp|lookup)|LookUp/ },
+  { instead: 'style', parts: /^looks?$/, but: /[lL]ook(Up|Alike)/ },
   { instead: 'background', parts: /^grounds?$/, phrases: /\b(on|of|its|the|one) ground\b/i },
   { instead: 'finder pattern', parts: /^eyes?$/, but: /[eE]ye(Style|Color)/ },
   { instead: 'action', parts: /^deeds?$/, phrases: /\bdeeds?\b/i },
@@ -147,28 +149,25 @@ export function checkVocabulary(files: readonly File[], sources: readonly Source
     const message = `"${word}" is retired; write ${instead}`;
     findings.set(`${path}:${line} ${word}`, { path, line, message });
   };
-  const rulesOf = ({ path }: File): readonly Retired[] =>
-    skipped.test(path) ? [] : retired.filter(({ within }) => within?.test(path) ?? true);
-  for (const file of files) {
-    const rules = rulesOf(file);
-    const { path } = file;
-    const names = path.replace(/\.\w+$/, '').split('/');
-    for (const rule of rules) {
-      const name = names.find((one) => isRetired(rule, one));
-      if (name !== undefined) refuse(path, 1, name, rule);
-      if (!isScript(file)) {
-        matches(rule, file.text, (word, at) => refuse(path, lineOf(file.text, at), word, rule));
-      }
+  const checked = files.filter(({ path }) => !skipped.test(path));
+  for (const file of checked) {
+    const { path, text } = file;
+    for (const name of path.replace(/\.\w+$/, '').split('/')) {
+      for (const rule of rulesOf(name)) if (isWithin(rule, path)) refuse(path, 1, name, rule);
+    }
+    if (isScript(file)) continue;
+    for (const rule of phrasesOf(file)) {
+      matches(rule, text, (word, at) => refuse(path, lineOf(text, at), word, rule));
     }
   }
-  for (const source of sources) {
-    const rules = rulesOf(source);
+  for (const source of sources.filter(({ path }) => !skipped.test(path))) {
     const { path } = source;
     const name = (node: { readonly name: string; readonly start: number }): void => {
-      for (const rule of rules) {
-        if (isRetired(rule, node.name)) refuse(path, source.line(node.start), node.name, rule);
+      for (const rule of rulesOf(node.name)) {
+        if (isWithin(rule, path)) refuse(path, source.line(node.start), node.name, rule);
       }
     };
+    const rules = phrasesOf(source);
     const text = (value: string, start: number): void => {
       for (const rule of rules) {
         matches(rule, value, (word, at) => refuse(path, source.line(start + at), word, rule));
@@ -187,30 +186,42 @@ export function checkVocabulary(files: readonly File[], sources: readonly Source
   return [...findings.values()];
 }
 
+const isWithin = ({ within }: Retired, path: string): boolean => within?.test(path) ?? true;
+
+/** The rules that some text of the file breaks, be it code: most files break none. */
+const phrasesOf = ({ path, text }: File): readonly Retired[] =>
+  retired.filter((rule) => rule.phrases?.test(text) === true && isWithin(rule, path));
+
+const known = new Map<string, readonly Retired[]>();
+
+/** The rules that a name breaks, wherever it is. */
+function rulesOf(name: string): readonly Retired[] {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const all = partsOf(name);
+  const rules = retired.filter(
+    ({ parts, but }) => but?.test(name) !== true && all.some((part) => parts?.test(part)),
+  );
+  known.set(name, rules);
+  return rules;
+}
+
 const partBoundary = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[-_.$]/;
 
-/** Whether a part of the name, or two neighbours as in `EndClock`, are of the rule. */
-function isRetired({ parts, but }: Retired, name: string): boolean {
-  if (parts === undefined || but?.test(name)) return false;
-  const all = name.split(partBoundary);
-  return all.some(
-    (part, index) =>
-      parts.test(part.toLowerCase()) ||
-      parts.test(
-        all
-          .slice(index, index + 2)
-          .map(capitalized)
-          .join(''),
-      ),
-  );
+/** `endClockMs` -> `end`, `clock`, `ms`, and its neighbours together: `EndClock`, `ClockMs`. */
+function partsOf(name: string): readonly string[] {
+  const single = name.split(partBoundary);
+  const pairs = single.slice(1).map((part, i) => capitalized(single[i] ?? '') + capitalized(part));
+  return [...single.map((part) => part.toLowerCase()), ...pairs];
 }
 
 const capitalized = (part: string): string => part.slice(0, 1).toUpperCase() + part.slice(1);
 
 function matches({ phrases }: Retired, text: string, found: (word: string, at: number) => void) {
-  if (phrases === undefined) return;
-  const all = new RegExp(phrases.source, `g${phrases.flags.replace('g', '')}`);
-  for (const match of text.matchAll(all)) found(match[0], match.index);
+  if (phrases === undefined || !phrases.test(text)) return;
+  for (const match of text.matchAll(new RegExp(phrases, `g${phrases.flags}`))) {
+    found(match[0], match.index);
+  }
 }
 
 const lineOf = (text: string, at: number): number => text.slice(0, at).split('\n').length;

@@ -82,6 +82,24 @@ export function checkTests(sources: readonly Source[]): Finding[] {
     });
 }
 
+/** How the modules are wired: in the service and, for tests, in one place. */
+const wiring = /^src\/(modules|app|api\/api)\.ts$/;
+/** What opens the whole: commands do. */
+const mayWire = /^test\/(support|cli|tidy)\//;
+
+export function checkWiring(sources: readonly Source[]): Finding[] {
+  return sources
+    .filter(({ path }) => path.startsWith('test/') && !mayWire.test(path))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, isTypeOnly }) => wiring.test(target ?? '') && !isTypeOnly)
+        .map(({ target, line }) => {
+          const message = `a test wires the application (${target}); use openTestApp of test/support`;
+          return { path, line, message };
+        }),
+    );
+}
+
 /** `it.each(…)(…)` -> `it`. */
 function rootName(node: Node): string | undefined {
   if (node.type === 'Identifier') return node.name;
