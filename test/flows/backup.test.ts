@@ -3,19 +3,13 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
-import {
-  freePorts,
-  pause,
-  runCommand,
-  type ServiceProcess,
-  startProcess,
-  withDataFolder,
-} from '../support/process.ts';
+import { pause, runCommand, type RunningService, withDataFolder } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
+import { TestService } from '../support/test-service.ts';
 
 const agent = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' };
 
-async function scansOf(service: ServiceProcess, key: string, id: string): Promise<number> {
+async function scansOf(service: RunningService, key: string, id: string): Promise<number> {
   const client = new Client(service.apiUrl, key);
   const { json } = await client.call('GET', `/v1/qr-codes/${id}`);
   await client.close();
@@ -28,7 +22,7 @@ test(
   async () => {
     await withDataFolder(async (parent) => {
       const dataDir = join(parent, 'data');
-      const service = await startProcess({ dataDir, ports: await freePorts() });
+      const service = await TestService.start({ dataDir });
       const client = new Client(service.apiUrl, service.apiKey);
       const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
       const create = (slug: string) =>
@@ -49,7 +43,7 @@ test(
           await pause(load.created < 100 ? 5 : 200);
         }
       })();
-      await pause(500);
+      await expect.poll(() => Math.min(load.answered, 5 * load.created), soon).toBeGreaterThan(50);
       const before = { answered: load.answered, created: load.created };
       const target = join(parent, 'backup');
       const taken = await runCommand(['backup', target], { QZ_DATA_DIR: dataDir });
@@ -60,13 +54,13 @@ test(
         0,
         expect.stringMatching(/^Backed up \d+ files/),
       ]);
-      await service.kill();
+      await Promise.all([client, links].map((open) => open.close()));
+      await service.close();
 
       const elsewhere = join(parent, 'elsewhere');
       const back = await runCommand(['restore', target], { QZ_DATA_DIR: elsewhere });
       expect([back.code, back.stderr.includes('management.mdb')]).toEqual([0, true]);
-      const ports = await freePorts();
-      const restored = await startProcess({ dataDir: elsewhere, ports });
+      const restored = await TestService.start({ dataDir: elsewhere });
       const scans = () => scansOf(restored, service.apiKey, id);
       await expect.poll(scans, { ...soon, interval: 200 }).toBeGreaterThanOrEqual(before.answered);
       expect(await scans()).toBeLessThanOrEqual(after.answered + 1);
@@ -74,10 +68,10 @@ test(
       const { json } = await api.call('GET', '/v1/qr-codes');
       expect(Number(json['total'])).toBeGreaterThanOrEqual(before.created + 1);
       expect(Number(json['total'])).toBeLessThanOrEqual(after.created + 2);
-      const link = new Client(`http://127.0.0.1:${ports.redirect}`);
+      const link = new Client(restored.redirectUrl);
       expect((await link.call('GET', '/kept', { headers: agent })).status).toBe(302);
-      for (const open of [client, links, api, link]) await open.close();
-      expect((await restored.terminate()).code).toBe(0);
+      for (const open of [api, link]) await open.close();
+      await restored.close();
     });
   },
 );

@@ -6,27 +6,17 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, word } from '../support/client.ts';
-import {
-  freePorts,
-  type Ports,
-  runCommand,
-  type ServiceProcess,
-  startProcess,
-  withDataFolder,
-} from '../support/process.ts';
+import { clockAhead } from '../support/offset-clock.ts';
+import { freePorts, type Ports, runCommand, withDataFolder } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 
 const target = 'https://example.com/menu';
 const minuteMs = 60_000;
 
 /** The service with its wall clock ahead by `aheadMs`. */
-async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<ServiceProcess> {
-  const ahead = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
-  return await startProcess({
-    dataDir,
-    ports,
-    environment: { QZ_BOOTSTRAP_PLAN: 'free' },
-    nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(ahead)}`],
-  });
+async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<TestService> {
+  const environment = { QZ_BOOTSTRAP_PLAN: 'free' };
+  return await TestService.start({ dataDir, ports, environment, clock: clockAhead(aheadMs) });
 }
 
 async function expectRedirects(ports: Ports, code: string, times: number): Promise<void> {
@@ -41,7 +31,7 @@ async function expectRedirects(ports: Ports, code: string, times: number): Promi
 }
 
 /** Pays by the operator's hand, and cancels. @returns the key, the code and its id */
-async function subscribeAndCancel(dataDir: string, service: ServiceProcess) {
+async function subscribeAndCancel(dataDir: string, service: TestService) {
   const key = service.apiKey;
   const api = new Client(`${service.apiUrl}/v1`, key);
   const made = await api.call('POST', '/qr-codes', { body: { target } });
@@ -77,7 +67,7 @@ it(
       const ports = await freePorts();
       const first = await start(dataDir, ports, 0);
       const { key, code, id } = await subscribeAndCancel(dataDir, first);
-      await first.kill();
+      await first.close();
 
       const later = await start(dataDir, ports, 32 * dayMs);
       await expectRedirects(ports, code, 3);
@@ -91,7 +81,7 @@ it(
       }
       expect(status).toBe(429);
       await expectRedirects(ports, code, 4);
-      await later.terminate();
+      await later.close();
 
       const last = await start(dataDir, ports, 32 * dayMs + 2 * minuteMs);
       const counted = await api.call('GET', `/qr-codes/${id}`);
@@ -102,6 +92,6 @@ it(
         .filter((kind) => kind.startsWith('subscription'));
       expect(kinds).toEqual(['subscription.canceled', 'subscription.created']);
       await api.close();
-      await last.terminate();
+      await last.close();
     }),
 );

@@ -8,19 +8,21 @@ import { dayMs } from '../../src/model/day.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { Client, type Json, word } from '../support/client.ts';
+import { clockAhead } from '../support/offset-clock.ts';
 import {
   freePorts,
   type Ports,
-  type ServiceProcess,
+  type RunningService,
   startProcess,
   withDataFolder,
 } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 
 const target = 'https://example.com/menu';
-const patience = { timeout: 60_000, interval: 200 };
+const patience = { timeout: 60_000, interval: 100 };
 
-/** The service with its wall clock ahead by `aheadMs`, in all its threads. */
-async function start(dataDir: string, ports: Ports, aheadMs: number): Promise<ServiceProcess> {
+/** A process that can be killed, with its wall clock ahead by `aheadMs` in all its threads. */
+async function spawn(dataDir: string, ports: Ports, aheadMs: number) {
   const ahead = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
   return await startProcess({
     dataDir,
@@ -49,9 +51,9 @@ it(
   () =>
     withDataFolder(async (dataDir) => {
       const ports = await freePorts();
-      const first = await start(dataDir, ports, 0);
+      const first = await spawn(dataDir, ports, 0);
       const key = first.apiKey;
-      const open = (service: ServiceProcess) => new Client(`${service.apiUrl}/v1`, key);
+      const open = (service: RunningService) => new Client(`${service.apiUrl}/v1`, key);
       let api = open(first);
       const made = (await api.call('POST', '/qr-codes', { body: { target } })).json;
       const today = new Date().toISOString().slice(0, 10);
@@ -66,7 +68,7 @@ it(
       await first.kill();
       await api.close();
 
-      const later = await start(dataDir, ports, 2 * dayMs);
+      const later = await spawn(dataDir, ports, 2 * dayMs);
       api = open(later);
       await vi.waitFor(async () => expect((await endsOf(api)).length).toBe(1), patience);
       const [event] = await endsOf(api);
@@ -79,7 +81,8 @@ it(
       await later.kill();
       await api.close();
 
-      const back = await start(dataDir, ports, -3_600_000);
+      const clock = clockAhead(-3_600_000);
+      const back = await TestService.start({ dataDir, ports, clock });
       api = open(back);
       const path = `/campaigns/${word(campaign.id)}`;
       const found = (await api.call('GET', path)).json;
@@ -90,8 +93,8 @@ it(
       await api.call('POST', '/campaigns', { body: past });
       await vi.waitFor(async () => expect((await endsOf(api)).length).toBe(2), patience);
       expect((await endsOf(api)).filter(({ data }) => data?.id === campaign.id).length).toBe(1);
-      await back.terminate();
       await api.close();
+      await back.close();
     }),
   240_000,
 );
@@ -101,7 +104,7 @@ it(
   () =>
     withDataFolder(async (dataDir) => {
       const ports = await freePorts();
-      const first = await start(dataDir, ports, 0);
+      const first = await TestService.start({ dataDir, ports });
       const key = first.apiKey;
       let api = new Client(`${first.apiUrl}/v1`, key);
       const made = (await api.call('POST', '/qr-codes', { body: { target, slug: 'For-Ever' } }))
@@ -110,10 +113,10 @@ it(
       await scan(ports, 'for-ever', 3);
       await api.call('POST', '/conversions', { body: { qrId: id } });
       expect((await api.call('DELETE', `/qr-codes/${id}`)).status).toBe(200);
-      await first.terminate();
+      await first.close();
       await api.close();
 
-      const later = await start(dataDir, ports, 91 * dayMs);
+      const later = await TestService.start({ dataDir, ports, clock: clockAhead(91 * dayMs) });
       api = new Client(`${later.apiUrl}/v1`, key);
       // Beside the running service, as LMDB allows.
       const management = openManagement(join(dataDir, 'management.mdb'));
@@ -137,8 +140,8 @@ it(
       expect([again.status, again.json.code]).toEqual([409, 'slug_taken']);
       await management.close();
       await scans.environment.close();
-      await later.terminate();
       await api.close();
+      await later.close();
     }),
   240_000,
 );

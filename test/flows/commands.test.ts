@@ -1,61 +1,88 @@
-/** The commands beside a running server, which notices with its next request. */
-import { expect, test } from 'vitest';
+/** The commands beside a running service, which notices with its next request. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
-import { freePorts, runCommand, startProcess, withDataFolder } from '../support/process.ts';
+import { runCommand, spawnCommand } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 
-test(
-  'users, keys and plans changed on the command line hold from the next request',
-  { timeout: 240_000 },
-  async () => {
-    await withDataFolder(async (dataDir) => {
-      const service = await startProcess({ dataDir, ports: await freePorts() });
-      const client = new Client(service.apiUrl, service.apiKey);
-      const run = async (...args: string[]): Promise<string> => {
-        const result = await runCommand(args, { QZ_DATA_DIR: dataDir });
-        expect([args.join(' '), result.code, result.stderr]).toEqual([args.join(' '), 0, '']);
-        return result.stdout;
-      };
-      const email = 'cli@example.com';
-      await run('users', 'create', '-e', email, '-n', 'C', '-r', 'viewer', '-p', 'first password');
-      const signIn = async (password: string): Promise<number> =>
-        (await client.call('POST', '/v1/auth/sign-in', { body: { email, password } })).status;
-      expect(await signIn('first password')).toBe(200);
-      const reset = await run('users', 'reset-password', '-e', email);
-      const made = reset.trim().split('\n').at(-1) ?? '';
-      expect([await signIn('first password'), await signIn(made)]).toEqual([401, 200]);
+let service: TestService;
+let client: Client;
+let environment: Record<string, string>;
 
-      const created = JSON.parse(await run('keys', 'create', '-n', 'cli', '--json'));
-      const works = async (): Promise<number> =>
-        (await client.call('GET', '/v1/qr-codes', { key: created.key })).status;
-      expect(await works()).toBe(200);
-      const kid = /with (\S+) from/.exec(await run('keys', 'rotate-signing'))?.[1];
-      expect(await works()).toBe(200);
-      const next = JSON.parse(await run('keys', 'create', '-n', 'new', '--json'));
-      expect(Buffer.from(next.key.split('.')[0], 'base64url').toString()).toContain(kid);
-      expect((await client.call('GET', '/v1/session', { key: next.key })).status).toBe(200);
-      const keys = JSON.parse(await run('keys', 'list', '--json'));
-      expect(keys).toHaveLength(3);
-      expect(JSON.stringify(keys)).not.toContain(created.key);
-      await run('keys', 'revoke', created.id);
-      expect(await works()).toBe(401);
+beforeAll(async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  environment = { QZ_DATA_DIR: dataDir };
+  service = await TestService.start({ dataDir });
+  client = new Client(service.apiUrl, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+  await rm(service.dataDir, { recursive: true });
+});
 
-      const [{ id }] = JSON.parse(await run('workspaces', 'list', '--json'));
-      await run('workspaces', 'set-plan', id, 'enterprise', '--per-minute', '77');
-      const limit = async () =>
-        (await client.call('GET', '/v1/session')).headers['x-ratelimit-limit'];
-      expect(await limit()).toBe('77');
-      await run('workspaces', 'set-plan', id, 'pro');
-      expect(await limit()).toBe('120');
-      const wrong = [
-        ['workspaces', 'set-plan', id, 'pro', '--per-minute', '9'],
-        ['keys', 'revoke', 'key_00000000000000000000'],
-        ['users', 'create', '-e', email, '-n', 'again'],
-      ];
-      for (const args of wrong) {
-        expect((await runCommand(args, { QZ_DATA_DIR: dataDir })).code).toBe(1);
-      }
-      await client.close();
-      expect((await service.terminate()).code).toBe(0);
-    });
-  },
-);
+test('a key that another process makes is accepted at once, with its role', async () => {
+  const args = ['keys', 'create', '--name', 'till', '--role', 'viewer', '--json'];
+  const made = await spawnCommand(args, environment);
+  expect(made).toMatchObject({ code: 0, stderr: '' });
+  const { key }: { key: string } = JSON.parse(made.stdout);
+  expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(200);
+  const body = { target: 'https://example.com/' };
+  expect((await client.call('POST', '/v1/qr-codes', { key, body })).status).toBe(403);
+});
+
+test('doctor finds the running service, version prints one line', async () => {
+  const doctor = await runCommand(['doctor'], environment);
+  expect(doctor.stdout).toContain('a service is running on this data folder');
+  const version = await runCommand(['version'], {});
+  expect(version).toMatchObject({ code: 0, stderr: '' });
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('users, keys and plans changed on the command line hold from the next request', async () => {
+  const run = async (...args: string[]): Promise<string> => {
+    const result = await runCommand(args, environment);
+    expect([args.join(' '), result.code, result.stderr]).toEqual([args.join(' '), 0, '']);
+    return result.stdout;
+  };
+  const email = 'cli@example.com';
+  await run('users', 'create', '-e', email, '-n', 'C', '-r', 'viewer', '-p', 'first password');
+  const signIn = async (password: string): Promise<number> =>
+    (await client.call('POST', '/v1/auth/sign-in', { body: { email, password } })).status;
+  expect(await signIn('first password')).toBe(200);
+  const reset = await run('users', 'reset-password', '-e', email);
+  const made = reset.trim().split('\n').at(-1) ?? '';
+  expect([await signIn('first password'), await signIn(made)]).toEqual([401, 200]);
+
+  const created = JSON.parse(await run('keys', 'create', '-n', 'cli', '--json'));
+  const works = async (): Promise<number> =>
+    (await client.call('GET', '/v1/qr-codes', { key: created.key })).status;
+  expect(await works()).toBe(200);
+  const kid = /with (\S+) from/.exec(await run('keys', 'rotate-signing'))?.[1];
+  expect(await works()).toBe(200);
+  const next = JSON.parse(await run('keys', 'create', '-n', 'new', '--json'));
+  expect(Buffer.from(next.key.split('.')[0], 'base64url').toString()).toContain(kid);
+  expect((await client.call('GET', '/v1/session', { key: next.key })).status).toBe(200);
+  const keys = JSON.parse(await run('keys', 'list', '--json'));
+  expect(keys).toHaveLength(4);
+  expect(JSON.stringify(keys)).not.toContain(created.key);
+  await run('keys', 'revoke', created.id);
+  expect(await works()).toBe(401);
+
+  const [{ id }] = JSON.parse(await run('workspaces', 'list', '--json'));
+  await run('workspaces', 'set-plan', id, 'enterprise', '--per-minute', '77');
+  const limit = async () => (await client.call('GET', '/v1/session')).headers['x-ratelimit-limit'];
+  expect(await limit()).toBe('77');
+  await run('workspaces', 'set-plan', id, 'pro');
+  expect(await limit()).toBe('120');
+  const wrong = [
+    ['workspaces', 'set-plan', id, 'pro', '--per-minute', '9'],
+    ['keys', 'revoke', 'key_00000000000000000000'],
+    ['users', 'create', '-e', email, '-n', 'again'],
+  ];
+  for (const args of wrong) {
+    expect((await runCommand(args, environment)).code).toBe(1);
+  }
+});

@@ -4,7 +4,8 @@
  */
 import { expect, it } from 'vitest';
 import { Client, word } from '../support/client.ts';
-import { freePorts, pause, startProcess, withDataFolder } from '../support/process.ts';
+import { pause, withDataFolder } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 
 /** A window of 120 ms and a commit, usually; on a busy machine seconds. */
 const heardMsMax = 30_000;
@@ -13,7 +14,7 @@ const agent =
 
 it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
   await withDataFolder(async (dataDir) => {
-    const service = await startProcess({ dataDir, ports: await freePorts() });
+    const service = await TestService.start({ dataDir });
     const client = new Client(service.apiUrl, service.apiKey);
     const body = { target: 'https://example.com/live' };
     const { json } = await client.call('POST', '/v1/qr-codes', { body });
@@ -50,10 +51,10 @@ it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
     });
     const listed = await client.call('GET', `/v1/qr-codes/${word(json.id)}/scans`);
     expect(listed.items).toHaveLength(5);
-    service.signal('SIGTERM');
+    const closed = service.close();
     await reading;
     expect(heard).toContain(': the service stops');
-    expect((await service.exit).code).toBe(0);
     await client.close();
+    await closed;
   });
 });

@@ -5,7 +5,7 @@ import { Random } from '../crash/random.ts';
 import { Scanners } from '../crash/scanners.ts';
 import { Writes } from '../crash/writes.ts';
 import { Client } from '../support/client.ts';
-import { pause, type ServiceProcess } from '../support/process.ts';
+import { pause, type RunningService } from '../support/process.ts';
 
 const dayMs = 86_400_000;
 /** A write or a scan that is not answered by then never is. */
@@ -23,7 +23,7 @@ export class Load {
   readonly #writes: Writes;
   readonly #scanners: Scanners;
 
-  constructor(service: ServiceProcess, seed: number, perSecond: number) {
+  constructor(service: RunningService, seed: number, perSecond: number) {
     const random = new Random(seed);
     const { ledger } = this;
     this.#client = new Client(service.apiUrl, service.apiKey);

@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 import { Client } from '../support/client.ts';
 import { expectCleanLog } from '../support/log-hygiene.ts';
 import { sendRaw } from '../support/raw-http.ts';
-import { freePorts, runCommand, startProcess, withDataFolder } from '../support/process.ts';
+import { runCommand, withDataFolder } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
 import { trustLoopback } from './load.ts';
 
 const visitor = '203.0.113.77';
@@ -22,7 +23,7 @@ it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () 
       QZ_BOOTSTRAP_PASSWORD: password,
       QZ_REDIRECT_THREADS: '1',
     };
-    const service = await startProcess({ dataDir, ports: await freePorts(), environment });
+    const service = await TestService.start({ dataDir, environment });
     const { apiKey, ports } = service;
     const made = await runCommand(['keys', 'create', '--name', 'a\nb', '--json'], {
       QZ_DATA_DIR: dataDir,
@@ -50,8 +51,7 @@ it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () 
       await sendRaw(port, [`GET /\u0000 HTTP/1.1\r\n${proxied}Authorization: ${key}\r\n\r\n`], 50);
       await sendRaw(port, [`POST /x HTTP/1.1\r\n${proxied}Content-Length: 1e9\r\n\r\n`], 50);
     }
-    expect((await service.terminate()).code).toBe(0);
-    expect(service.stdout).toContain(password);
+    await service.close();
     expectCleanLog(service, dataDir, [apiKey, key, forged, password, visitor, visitor6]);
   }),
 );

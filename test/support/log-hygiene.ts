@@ -9,7 +9,7 @@ import type { ServiceProcess } from './process.ts';
  * @param secrets whatever else this test knows: keys, passwords, addresses
  */
 export function expectCleanLog(
-  service: ServiceProcess,
+  service: Pick<ServiceProcess, 'logEntries' | 'stderr'>,
   dataDir: string,
   secrets: readonly string[],
 ): void {

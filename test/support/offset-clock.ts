@@ -1,5 +1,11 @@
 import type { Clock } from '../../src/model/clock.ts';
 
+/** The machine's clock, set ahead. */
+export const clockAhead = (aheadMs: number): Clock => ({
+  now: () => Date.now() + aheadMs,
+  monotonicMs: () => performance.now(),
+});
+
 const minuteMs = 60_000;
 const dayMs = 1_440 * minuteMs;
 

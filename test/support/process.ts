@@ -9,6 +9,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { run } from '../../src/cli/run.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = join(root, 'node_modules/.bin/node');
@@ -27,6 +28,13 @@ export interface ProcessOptions {
 export interface Ports {
   readonly api: number;
   readonly redirect: number;
+}
+
+/** In this process or in one of its own. */
+export interface RunningService {
+  readonly ports: Ports;
+  readonly apiUrl: string;
+  readonly apiKey: string;
 }
 
 export interface Exit {
@@ -62,19 +70,9 @@ export class ServiceProcess {
   constructor(options: ProcessOptions) {
     this.ports = options.ports;
     this.dataDir = options.dataDir;
-    const { api, redirect } = options.ports;
     this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
       cwd: root,
-      env: environmentWith({
-        QZ_DATA_DIR: options.dataDir,
-        QZ_API_HOST: '127.0.0.1',
-        QZ_API_PORT: String(api),
-        QZ_API_PUBLIC_URL: `http://127.0.0.1:${api}`,
-        QZ_REDIRECT_HOST: '127.0.0.1',
-        QZ_REDIRECT_PORT: String(redirect),
-        QZ_SHORT_URL_BASE: `http://127.0.0.1:${redirect}`,
-        ...options.environment,
-      }),
+      env: environmentWith(settingsOf(options)),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#child.stdout?.on('data', (text) => void (this.stdout += text));
@@ -146,15 +144,40 @@ export class ServiceProcess {
 
   /** Every line that it logged. @throws when a line is not one JSON object with level and message */
   get logEntries(): LogEntry[] {
-    const lines = this.stderr.split('\n').filter((line) => line !== '');
-    return lines.map((line) => {
-      const entry: LogEntry = JSON.parse(line);
-      if (typeof entry.level !== 'string' || typeof entry.msg !== 'string') {
-        throw new Error(`A log line without level and message: ${line}`);
-      }
-      return entry;
-    });
+    return entriesOf(this.stderr);
   }
+}
+
+/** The settings of a service on a folder and ports of its own. */
+export function settingsOf({
+  dataDir,
+  ports: { api, redirect },
+  environment,
+}: Pick<ProcessOptions, 'dataDir' | 'ports'> & {
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+}): Record<string, string> {
+  return {
+    QZ_DATA_DIR: dataDir,
+    QZ_API_HOST: '127.0.0.1',
+    QZ_API_PORT: String(api),
+    QZ_API_PUBLIC_URL: `http://127.0.0.1:${api}`,
+    QZ_REDIRECT_HOST: '127.0.0.1',
+    QZ_REDIRECT_PORT: String(redirect),
+    QZ_SHORT_URL_BASE: `http://127.0.0.1:${redirect}`,
+    ...environment,
+  };
+}
+
+/** @throws when a line is not one JSON object with level and message */
+export function entriesOf(log: string): LogEntry[] {
+  const lines = log.split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    const entry: LogEntry = JSON.parse(line);
+    if (typeof entry.level !== 'string' || typeof entry.msg !== 'string') {
+      throw new Error(`A log line without level and message: ${line}`);
+    }
+    return entry;
+  });
 }
 
 /** Starts the service and waits until it is ready. */
@@ -169,8 +192,24 @@ export interface CommandResult extends Exit {
   readonly stderr: string;
 }
 
-/** Runs `quietzone <arguments>` to its end. */
+/** Runs `quietzone <arguments>` in this process. */
 export async function runCommand(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<CommandResult> {
+  const printed: string[] = [];
+  const told: string[] = [];
+  const code = await run(args, {
+    result: (text) => void printed.push(`${text}\n`),
+    progress: (text) => void told.push(`${text}\n`),
+    terminal: undefined,
+    environment,
+  });
+  return { code, signal: null, stdout: printed.join(''), stderr: told.join('') };
+}
+
+/** Runs `quietzone <arguments>` as a process of its own, to its end. */
+export async function spawnCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
@@ -193,7 +232,7 @@ export async function runCommand(
  */
 export async function timeToLoad(): Promise<number> {
   const startedMs = performance.now();
-  await runCommand(['version'], {});
+  await spawnCommand(['version'], {});
   return performance.now() - startedMs;
 }
 

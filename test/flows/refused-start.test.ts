@@ -1,0 +1,116 @@
+/**
+ * Starts that cannot be: one clear line on standard error, and the exit code. In this process but for one of each
+ * exit code, which shows what the process entry makes of a reason.
+ */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DataFolderError } from '../../src/engine/data-folder.ts';
+import { ListenError } from '../../src/http/port.ts';
+import { freePorts, type Ports, runCommand, settingsOf, spawnCommand } from '../support/process.ts';
+import { TestService } from '../support/test-service.ts';
+
+let service: TestService;
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  service = await TestService.start({ dataDir: join(folder, 'running') });
+});
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+/** @returns why it does not start, and what kind of error the process entry prints in one line */
+async function refusal(dataDir: string, ports: Ports): Promise<[kind: unknown, text: string]> {
+  try {
+    await TestService.start({ dataDir: join(folder, dataDir), ports });
+  } catch (error) {
+    const { constructor, message } = error instanceof Error ? error : new Error(String(error));
+    return [
+      Object.getPrototypeOf(constructor) === DataFolderError ? DataFolderError : constructor,
+      message,
+    ];
+  }
+  throw new Error('Cannot tell why it does not start: it did');
+}
+
+describe('a start that cannot be exits with 1 and says why in one line', () => {
+  it('when the data folder is held by a running service', async () => {
+    const environment = settingsOf({ dataDir: join(folder, 'running'), ports: await freePorts() });
+    const { code, stdout, stderr } = await spawnCommand(['serve'], environment);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /^Cannot start: data folder .*running is held by a running service, .*\n$/,
+    );
+  });
+
+  it('when the short-link port is taken', async () => {
+    const ports = { ...(await freePorts()), redirect: service.ports.redirect };
+    const text = expect.stringMatching(`^Cannot listen on 127.0.0.1:${ports.redirect}: .*$`);
+    expect(await refusal('other', ports)).toEqual([ListenError, text]);
+  });
+
+  it('when the API port is taken', async () => {
+    const ports = { ...(await freePorts()), api: service.ports.api };
+    const text = expect.stringMatching(`^Cannot listen on 127.0.0.1:${ports.api}: .*$`);
+    expect(await refusal('another', ports)).toEqual([ListenError, text]);
+  });
+
+  it('when the data folder cannot be written', async () => {
+    await writeFile(join(folder, 'file'), '');
+    const text = expect.stringMatching(
+      /^Cannot use data folder .*: ENOTDIR, expected a folder .*$/,
+    );
+    expect(await refusal('file/data', await freePorts())).toEqual([DataFolderError, text]);
+  });
+
+  it('when a secret in the data folder is damaged', async () => {
+    await mkdir(join(folder, 'damaged'));
+    await writeFile(join(folder, 'damaged', 'visitor.key'), 'short');
+    const text = expect.stringMatching(
+      /^Cannot read .*visitor.key: it has 5 bytes, expected 16; .*$/,
+    );
+    expect(await refusal('damaged', await freePorts())).toEqual([DataFolderError, text]);
+  });
+});
+
+describe('a bad configuration exits with 2 and names every fault', () => {
+  /** @returns its standard error: a heading and a line a fault */
+  async function faults(environment: Record<string, string>, args: string[] = []): Promise<string> {
+    const { code, stdout, stderr } = await runCommand(['serve', ...args], environment);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).not.toMatch(/^ +at /m);
+    return stderr.trimEnd();
+  }
+
+  it('an unknown key, and a value of the wrong kind, with their file', async () => {
+    const file = join(folder, 'config.json');
+    await writeFile(file, JSON.stringify({ scans: { windows: 1 }, api: { port: 'eighty' } }));
+    const text = await faults({}, ['--config', file]);
+    expect(text.split('\n')).toHaveLength(3);
+    expect(text).toContain(`${file}: scans: unknown key windows`);
+    expect(text).toContain(`${file}: api.port: `);
+  });
+
+  it('an unknown variable, and a value out of range', async () => {
+    const { code, stdout, stderr } = await spawnCommand(['serve'], { QZ_API_PROT: '1' });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toBe('Cannot start: unknown environment variable QZ_API_PROT\n');
+    const text = await faults({ QZ_SCANS_WINDOW_MS: '5000' });
+    expect(text).toContain('QZ_SCANS_WINDOW_MS: scans.windowMs: ');
+  });
+
+  it('a file that is not there, one that is no JSON, a command that does not exist', async () => {
+    expect(await faults({ QZ_CONFIG: join(folder, 'none.json') })).toMatch(
+      /^Cannot read configuration .*none.json: ENOENT, expected a JSON file$/,
+    );
+    await writeFile(join(folder, 'no.json'), '{');
+    expect(await faults({ QZ_CONFIG: join(folder, 'no.json') })).toMatch(
+      /^Cannot parse configuration .*no.json: .*$/,
+    );
+    expect((await runCommand(['sevre'], {})).code).toBe(2);
+  });
+});

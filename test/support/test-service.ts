@@ -1,0 +1,88 @@
+/**
+ * The whole service in this process: every thread, both ports, real files, opened as `quietzone serve` opens it. What
+ * needs a process of its own (exit codes, signals, `kill -9`, a limit on files) starts one: see process.ts.
+ */
+import { type App, openApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import { thisMachine } from '../../src/modules.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { isListening, openFilesIn } from './leaks.ts';
+import {
+  entriesOf,
+  freePorts,
+  type LogEntry,
+  type Ports,
+  settingsOf,
+  slowStart,
+} from './process.ts';
+
+export interface TestServiceOptions {
+  readonly dataDir: string;
+  /** Default: free ones. */
+  readonly ports?: Ports;
+  /** `QZ_…` variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of all but the threads, which have the machine's. */
+  readonly clock?: Clock;
+  /** Of the first start, when this is a later one. */
+  readonly apiKey?: string;
+}
+
+export class TestService {
+  readonly ports: Ports;
+  readonly dataDir: string;
+  readonly apiKey: string;
+  readonly #app: App;
+  readonly #logLines: string[];
+
+  private constructor(app: App, ports: Ports, options: TestServiceOptions, logLines: string[]) {
+    this.ports = ports;
+    this.dataDir = options.dataDir;
+    this.apiKey = options.apiKey ?? app.bootstrapped?.apiKey ?? '';
+    this.#app = app;
+    this.#logLines = logLines;
+  }
+
+  static async start(options: TestServiceOptions): Promise<TestService> {
+    const { dataDir, ports = await freePorts(), environment, clock } = options;
+    const config = loadConfig(undefined, settingsOf({ dataDir, ports, environment }));
+    const logLines: string[] = [];
+    const log = createLog(config.log.level, { write: (line) => void logLines.push(line) });
+    const machine = { ...thisMachine, passwordCostLog2: 4, ...(clock && { clock }) };
+    const app = await openApp(config, log, machine);
+    return new TestService(app, ports, options, logLines);
+  }
+
+  get apiUrl(): string {
+    return `http://127.0.0.1:${this.ports.api}`;
+  }
+
+  get redirectUrl(): string {
+    return `http://127.0.0.1:${this.ports.redirect}`;
+  }
+
+  get stderr(): string {
+    return this.#logLines.join('');
+  }
+
+  /** Every line that it logged. @throws when a line is not one JSON object with level and message */
+  get logEntries(): LogEntry[] {
+    return entriesOf(this.stderr);
+  }
+
+  /** What it logged that is more than information, but for what only tells of a busy machine. */
+  get complaints(): LogEntry[] {
+    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !slowStart.test(msg));
+  }
+
+  /** Stops as SIGTERM does. @throws Error when a file or a port is left open */
+  async close(): Promise<void> {
+    await this.#app.close();
+    const left = openFilesIn(this.dataDir);
+    if (left.length > 0) throw new Error(`Left open by the service: ${left.join(', ')}`);
+    for (const port of [this.ports.api, this.ports.redirect]) {
+      if (await isListening(port)) throw new Error(`The service still listens on ${port}`);
+    }
+  }
+}
