@@ -44,17 +44,17 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
     dataDir: folder,
   });
   try {
-    const book = openBook(store, ids);
+    const codes = openCodes(store, ids);
     const first = { email: 'a@b.example', password: 'password', plan: 'enterprise' } as const;
     const made = await services.workspaces.bootstrap(first);
     if (made === undefined) throw new Error('Cannot bench: the store is not empty');
     const { actor } = await services.keys.verify(made.apiKey);
     const count = options.quick ? codesQuick : codesFull;
-    const filled = await fill(book, actor, count);
-    const rows = [filled, readLinks(book, count)];
+    const filled = await fill(codes, actor, count);
+    const rows = [filled, readLinks(codes, count)];
     const { secret } = await services.sessions.begin(made.user.id, made.user.passwordHash);
     rows.push(...(await guardRows(services, { token: made.apiKey, secret }, options.quick)));
-    rows.push(...(await listRows(book, count, options.quick)));
+    rows.push(...(await listRows(codes, count, options.quick)));
     return rows;
   } finally {
     await services.close();
@@ -63,7 +63,7 @@ export async function run(options: { quick: boolean }): Promise<Row[]> {
   }
 }
 
-function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Codes {
+function openCodes(store: Management, ids: ReturnType<typeof createIdSource>): Codes {
   return new Codes({
     store,
     ids,
@@ -81,22 +81,22 @@ function openBook(store: Management, ids: ReturnType<typeof createIdSource>): Co
   });
 }
 
-async function fill(book: Codes, actor: Actor, count: number): Promise<Row> {
+async function fill(codes: Codes, actor: Actor, count: number): Promise<Row> {
   const startedMs = systemClock.monotonicMs();
   for (let made = 0; made < count; made += wave) {
     const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
       target: `https://shop.example.com/products/${made + at}?utm_source=qr`,
       name: `Poster ${made + at}`,
-      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `shelf-${(made + at) % 50}`],
+      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `row-${(made + at) % 50}`],
     }));
-    await Promise.all(drafts.map(async (draft) => await book.create(actor, draft)));
+    await Promise.all(drafts.map(async (draft) => await codes.create(actor, draft)));
   }
   return row('create, 1,000 in flight', startedMs, count);
 }
 
-function readLinks(book: Codes, count: number): Row {
+function readLinks(codes: Codes, count: number): Row {
   const startedMs = systemClock.monotonicMs();
-  const loaded = book.links.load();
+  const loaded = codes.links.load();
   if (loaded !== count) throw new Error(`Cannot bench: ${loaded} links loaded, expected ${count}`);
   const read = row('read a link at start', startedMs, count);
   const perSecond = Math.round(1e9 / read.nanosecondsPerOperation).toLocaleString('en');
@@ -121,14 +121,14 @@ async function guardRows(
   return rowsOf(await bench.run());
 }
 
-async function listRows(book: Codes, count: number, quick: boolean): Promise<Row[]> {
+async function listRows(codes: Codes, count: number, quick: boolean): Promise<Row[]> {
   const list = async (filter: CodeFilter, page = 1): Promise<number> =>
-    (await book.list(1, { filter, limit: pageLimit, page })).total;
+    (await codes.list(1, { filter, limit: pageLimit, page })).total;
   const expect = (found: number, expected: number): void => {
     if (found !== expected) throw new Error(`Cannot bench: total ${found}, expected ${expected}`);
   };
   const pages = count / pageLimit;
-  const deep = await book.list(1, { filter: {}, limit: pageLimit, page: pages - 2 });
+  const deep = await codes.list(1, { filter: {}, limit: pageLimit, page: pages - 2 });
   const cursor = deep.nextCursor ?? '';
   expect(await list({}), count);
   expect(await list({ tag: 'even' }), count / 2);
@@ -140,7 +140,7 @@ async function listRows(book: Codes, count: number, quick: boolean): Promise<Row
     .add('list: a tag', async () => await list({ tag: 'even' }))
     .add('list: last page by number', async () => await list({}, pages))
     .add('list: deep page by cursor', async () => {
-      await book.list(1, { filter: {}, limit: pageLimit, cursor });
+      await codes.list(1, { filter: {}, limit: pageLimit, cursor });
     })
     .add('list: days, total counted anew', async () => await list({ fromDay: ++fresh % 20_000 }))
     .add('list: a search, total known', async () => await list({ search: 'poster 77' }))

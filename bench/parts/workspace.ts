@@ -44,14 +44,14 @@ interface Row {
 }
 
 interface Size {
-  readonly codes: number;
+  readonly codeCount: number;
   /** Codes with scans: every step-th. */
   readonly active: number;
   readonly days: number;
 }
 
-const whole: Size = { codes: 100_000, active: 500, days: 60 };
-const tiny: Size = { codes: 1_000, active: 20, days: 40 };
+const whole: Size = { codeCount: 100_000, active: 500, days: 60 };
+const tiny: Size = { codeCount: 1_000, active: 20, days: 40 };
 const scansPerDay = 8;
 const firstDay = 20_635; // 1 July 2026
 const pageLimit = 20;
@@ -77,7 +77,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const outbox = new Outbox(management, ids, clock);
     const queries = openScanQueries(scans, {
       namesPerDayMax: namesMax,
-      codeIdOf: (codeNo) => book.findByNo(codeNo)?.id,
+      codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
     });
     const parts: CodesOptions = {
       store: management,
@@ -94,17 +94,17 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
       shortUrlBase: 'https://qr.example.com',
       scansOf: () => 0,
     };
-    const book = new Codes({
+    const codes = new Codes({
       ...parts,
       search: { bytesMax: searchBytesMax, walkedCodesMax: 0 },
     });
-    const members = await fill(book, size.codes);
+    const members = await fill(codes, size.codeCount);
     const campaigns = openCampaigns({
       store: management,
       ids,
       outbox,
       clock,
-      codes: book,
+      codes,
       scans: queries.analytics,
     });
     const draft = { name: 'Summer', startDay: firstDay, qrCodeIds: members };
@@ -112,9 +112,9 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const kept = countScans(scans, size);
     return [
       kept,
-      ...(await listRows({ book, queries, campaignId: campaign.id }, size, options.quick)),
-      ...(await searchRows(book, new Codes(parts), size, options.quick)),
-      ...(await numberRows({ book, queries }, size, options.quick)),
+      ...(await listRows({ codes, queries, campaignId: campaign.id }, size, options.quick)),
+      ...(await searchRows(codes, new Codes(parts), size, options.quick)),
+      ...(await numberRows({ codes, queries }, size, options.quick)),
     ];
   } finally {
     await management.close();
@@ -124,25 +124,27 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
 }
 
 /** @returns ids of the first 500, for a campaign */
-async function fill(book: Codes, count: number): Promise<string[]> {
+async function fill(codes: Codes, count: number): Promise<string[]> {
   const members: string[] = [];
   for (let made = 0; made < count; made += wave) {
     const drafts = Array.from({ length: Math.min(wave, count - made) }, (_, at) => ({
       target: `https://shop.example.com/products/${made + at}?utm_source=qr`,
       name: `Poster ${made + at}`,
       dynamic: (made + at) % 10 !== 0,
-      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `shelf-${(made + at) % 50}`],
+      tags: (made + at) % 2 === 0 ? ['even'] : ['odd', `row-${(made + at) % 50}`],
     }));
-    const codes = await Promise.all(drafts.map(async (draft) => await book.create(actor, draft)));
-    if (made === 0) members.push(...codes.slice(0, 500).map(({ id }) => id));
+    const created = await Promise.all(
+      drafts.map(async (draft) => await codes.create(actor, draft)),
+    );
+    if (made === 0) members.push(...created.slice(0, 500).map(({ id }) => id));
   }
   return members;
 }
 
 /** Days of scans into blocks, heads and sums, as a shard does it. @returns what the sums cost a scan */
-function countScans(store: ScanStore, { codes, active, days }: Size): Row {
+function countScans(store: ScanStore, { codeCount, active, days }: Size): Row {
   const summaries = new Summaries(store, namesMax);
-  const step = Math.floor(codes / active);
+  const step = Math.floor(codeCount / active);
   const actors = new Map<number, CodeActor>();
   for (let index = 0; index < active; index++) {
     const codeNo = index * step + 1;
@@ -215,18 +217,18 @@ function commit(store: ScanStore, bytes: Buffer): void {
   store.meta.put('sequence', next);
 }
 
-interface Rooms {
-  readonly book: Codes;
+interface Modules {
+  readonly codes: Codes;
   readonly queries: ScanQueries;
 }
 
 async function listRows(
-  { book, queries, campaignId }: Rooms & { readonly campaignId: string },
-  { codes }: Size,
+  { codes, queries, campaignId }: Modules & { readonly campaignId: string },
+  { codeCount }: Size,
   quick: boolean,
 ): Promise<Row[]> {
   const list = async (filter: CodeFilter, at: { page?: number; cursor?: string } = {}) => {
-    const page = await book.list(actor.workspaceNo, { filter, limit: pageLimit, ...at });
+    const page = await codes.list(actor.workspaceNo, { filter, limit: pageLimit, ...at });
     for (const { no } of page.data) queries.analytics.lifetimeScans(no);
     return page;
   };
@@ -234,11 +236,11 @@ async function listRows(
     const found = (await list(filter)).total;
     if (found !== total) throw new Error(`Cannot bench: total ${found}, expected ${total}`);
   };
-  await expect({}, codes);
-  await expect({ dynamic: false }, codes / 10);
-  await expect({ tag: 'even' }, codes / 2);
+  await expect({}, codeCount);
+  await expect({ dynamic: false }, codeCount / 10);
+  await expect({ tag: 'even' }, codeCount / 2);
   await expect({ campaignId }, 500);
-  const deep = await list({}, { page: codes / pageLimit - 2 });
+  const deep = await list({}, { page: codeCount / pageLimit - 2 });
   const cursor = deep.nextCursor ?? '';
   const bench = newBench(quick)
     .add('list: first page', async () => void (await list({})))
@@ -247,7 +249,7 @@ async function listRows(
     .add('list: by campaign', async () => void (await list({ campaignId })))
     .add('list: by campaign and tag', async () => void (await list({ campaignId, tag: 'even' })))
     .add('list: last page by number', async () => {
-      await list({}, { page: codes / pageLimit });
+      await list({}, { page: codeCount / pageLimit });
     })
     .add('list: deep page by cursor', async () => void (await list({}, { cursor })));
   return rowsOf(await bench.run());
@@ -255,13 +257,13 @@ async function listRows(
 
 /** First pages of searches whose total is not known: a day that excludes nothing makes each another one. */
 async function searchRows(
-  book: Codes,
-  walkingBook: Codes,
-  { codes }: Size,
+  codes: Codes,
+  walkingCodes: Codes,
+  { codeCount }: Size,
   quick: boolean,
 ): Promise<Row[]> {
   let fresh = 0;
-  const search = async (filter: CodeFilter, one = book): Promise<number> => {
+  const search = async (filter: CodeFilter, one = codes): Promise<number> => {
     fresh = (fresh + 1) % firstDay;
     const request = { filter: { ...filter, fromDay: fresh }, limit: pageLimit };
     return (await one.list(actor.workspaceNo, request)).total;
@@ -271,14 +273,14 @@ async function searchRows(
   const found = await search({ search: 'poster 77' });
   const spentMs = systemClock.monotonicMs() - startedMs;
   const megabytes = (settledHeapBytes() - heapBefore) / 1e6;
-  const walked = await search({ search: 'poster 77' }, walkingBook);
+  const walked = await search({ search: 'poster 77' }, walkingCodes);
   if (found !== (quick ? 11 : 1_111) || walked !== found) {
     throw new Error(`Cannot bench: ${found} and ${walked} found`);
   }
   const first: Row = {
     name: 'search: the first, texts come into memory',
     nanosecondsPerOperation: spentMs * 1e6,
-    note: `${megabytes.toFixed(1)} MB for ${codes.toLocaleString('en')} codes`,
+    note: `${megabytes.toFixed(1)} MB for ${codeCount.toLocaleString('en')} codes`,
   };
   const bench = newBench(quick)
     .add('search: found in few', async () => void (await search({ search: `ster ${fresh}` })))
@@ -292,7 +294,7 @@ async function searchRows(
       await search({ search: 'example.com', tag: 'even' });
     })
     .add('search: walked, without texts in memory', async () => {
-      await search({ search: `ster ${fresh}` }, walkingBook);
+      await search({ search: `ster ${fresh}` }, walkingCodes);
     });
   return [first, ...rowsOf(await bench.run())];
 }
@@ -308,19 +310,19 @@ function settledHeapBytes(): number {
 }
 
 async function numberRows(
-  { book, queries }: Rooms,
-  { active, codes, days }: Size,
+  { codes, queries }: Modules,
+  { active, codeCount, days }: Size,
   quick: boolean,
 ): Promise<Row[]> {
   const lastDay = firstDay + days - 1;
   const range = { fromDay: lastDay - 29, toDay: lastDay };
   const before = { fromDay: lastDay - 59, toDay: lastDay - 30 };
-  const codeNos = Array.from({ length: codes }, (_, index) => index + 1);
+  const codeNos = Array.from({ length: codeCount }, (_, index) => index + 1);
   const { workspaceNo } = actor;
   const top = { ...range, workspaceNo, limit: 10 };
   const subject = { workspace: workspaceNo };
   const { analytics, topCodes } = queries;
-  const isListed = (codeNo: number): boolean => book.findByNo(codeNo)?.deletedAtMs === undefined;
+  const isListed = (codeNo: number): boolean => codes.findByNo(codeNo)?.deletedAtMs === undefined;
   const sum = await analytics.totals(subject, range);
   const union = await analytics.totals({ codes: codeNos }, range);
   const best = await topCodes.find({ ...top, isListed });

@@ -1,9 +1,9 @@
 /**
- * The last edits of codes, numbered, for whoever keeps a copy of them in memory (search-columns.ts): a change
- * or a deletion by any process is seen by the next look. New codes need no entry, a copy misses them
+ * The last edits of codes, numbered, for the copies in memory (search-columns.ts): a change
+ * or a deletion by any process is seen by the next search. New codes need no entry, a copy notices them
  * by their count, so creating by the thousand pays nothing; an edit pays two writes, about 4 us of a request.
  *
- * A ring: entry n stands at n modulo its size, so nothing has to be trimmed. A copy that is further behind
+ * A ring: entry n stands at n modulo its size, so nothing has to be removed. A copy that is further behind
  * is made anew, which costs no more than reading the whole ring.
  */
 import type { ListPosition } from '../store/management/code-keys.ts';

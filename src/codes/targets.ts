@@ -13,7 +13,7 @@
  *   geo    `latitude,longitude` in degrees, `geo:` in front or not, RFC 5870 parameters after it
  *
  * A static target is drawn into the symbol as it is, so its bound is the symbol's: 2,331 bytes at
- * error correction M; 2,000 leaves room. All types refuse what can hide or reorder text on a screen:
+ * error correction M; 2,000 leaves a margin. All types refuse what can hide or reorder text on a screen:
  * control characters, bidirectional controls, invisible characters, lone surrogates.
  */
 import type { CodeType } from '../model/code.ts';

@@ -51,7 +51,7 @@ export interface EnvironmentStats {
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
-  readonly #trial: WriteProbe;
+  readonly #probe: WriteProbe;
   readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
@@ -62,8 +62,8 @@ export class StoreEnvironment {
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true });
     this.path = path;
-    this.#trial = new WriteProbe(path);
-    this.#guard = new SpaceGuard(() => this.#trial.takesWrites());
+    this.#probe = new WriteProbe(path);
+    this.#guard = new SpaceGuard(() => this.#probe.takesWrites());
     this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
   }
 
@@ -98,7 +98,7 @@ export class StoreEnvironment {
   }
 
   /**
-   * lmdb-js opens a batch in each event-loop turn that has a transaction, and closes it in an immediate of
+   * lmdb-js opens a batch in each cycle of the event loop that has a transaction, and closes it in an immediate of
    * its own, queued before ours; the batch has a promise that rejects beside those of its members.
    */
   #watchBatch(): void {
@@ -161,7 +161,7 @@ export class StoreEnvironment {
 
   async close(): Promise<void> {
     await this.#root.close();
-    this.#trial.close();
+    this.#probe.close();
   }
 }
 

@@ -2,35 +2,35 @@
  * Whether the disk under an environment takes writes: asked before every transaction, so that LMDB itself
  * hardly ever meets a full disk.
  *
- *   open ── a trial write fails, the reserve is gone, or a commit was refused ──> full
- *   full ── a trial write goes through ──> open
+ *   open ── a write probe fails, the reserve is used up, or a commit was refused ──> full
+ *   full ── a write probe succeeds ──> open
  *
- * The reason: lmdb-js does not stand a commit that fails for want of space. One in some thirty of them
+ * The reason: lmdb-js does not survive a commit that fails for want of space. One in some thirty of them
  * breaks its heap (`malloc(): invalid next size`, the process aborts) or fails the next transaction too.
  *
- * Bounds: a trial (4 KB into a file without a name, 19 µs, cut off before it reaches the disk) is made
- * once in a turn of the event loop at most. A disk that fills between a trial and its commit is met by
+ * Bounds: a probe (4 KB into a file without a name, 19 µs, cut off before it reaches the disk) is made
+ * at most once in a cycle of the event loop. A disk that fills between a probe and its commit is met by
  * LMDB, once.
  */
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure } from '../model/failure.ts';
 
-/** Room for the pages of a few large windows; what is left of it serves the journals. */
+/** Enough for the pages of a few large windows; what is left of it serves the journals. */
 const reserveBytes = 1_048_576;
-const trialBytes = new Uint8Array(4_096);
+const probeBytes = new Uint8Array(4_096);
 
 export class SpaceGuard {
   readonly #takesWrites: () => boolean;
   #isFull = false;
-  /** Tried in this turn of the event loop. */
+  /** Probed in this cycle of the event loop. */
   #isFresh = false;
 
   constructor(takesWrites: () => boolean) {
     this.#takesWrites = takesWrites;
   }
 
-  /** Tries when nobody has in this turn. */
+  /** Probes at most once in a cycle. */
   get isFull(): boolean {
     if (this.#isFresh) return this.#isFull;
     this.#isFresh = true;
@@ -46,13 +46,13 @@ export class SpaceGuard {
     if (this.isFull) throw fullDisk();
   }
 
-  /** A commit was refused: nothing more goes to LMDB in this turn. */
+  /** A commit was refused: nothing more goes to LMDB in this cycle. */
   trip(): void {
     this.#isFull = true;
   }
 }
 
-/** Trial writes beside a data file. Free space alone says nothing of quotas and limits. */
+/** Writes beside a data file, as a probe. Free space alone says nothing of quotas and limits. */
 export class WriteProbe {
   readonly #path: string;
   #file: number | undefined;
@@ -75,9 +75,9 @@ export class WriteProbe {
       this.#file = openSync(this.#path, 'w');
       rmSync(this.#path, { force: true });
     }
-    const written = writeSync(this.#file, trialBytes, 0, trialBytes.length, 0);
+    const written = writeSync(this.#file, probeBytes, 0, probeBytes.length, 0);
     ftruncateSync(this.#file, 0);
-    return written === trialBytes.length;
+    return written === probeBytes.length;
   }
 
   close(): void {

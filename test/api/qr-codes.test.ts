@@ -255,7 +255,7 @@ describe('DELETE /v1/qr-codes/:id', () => {
     const { status, json } = await client.call('DELETE', path);
     expect([status, json]).toEqual([200, { deleted: true, id: made.id }]);
     const code = word(made.shortUrl).split('/').at(-1) ?? '';
-    expect(service.links.gone.has(code)).toBe(true);
+    expect(service.links.deleted.has(code)).toBe(true);
     expect((await client.call('DELETE', path)).status).toBe(404);
     expect((await client.call('GET', path)).status).toBe(404);
     expect((await client.call('PATCH', path, { body: { name: 'x' } })).status).toBe(404);

@@ -54,7 +54,7 @@ describe('what the tools write', () => {
     const { format, rows } = await rowsOf('dub.csv');
     expect(format).toBe('dub');
     expect(rows).toMatchObject([
-      { slug: 'launch', tags: ['news', '2024'], metadata: { import: { clicks: 57 } } },
+      { slug: 'launch', tags: ['press', '2024'], metadata: { import: { clicks: 57 } } },
       { slug: 'docs/api', target: 'https://example.com/docs' },
     ]);
   });

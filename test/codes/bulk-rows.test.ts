@@ -153,19 +153,19 @@ describe('CSV', () => {
   });
 });
 
-it('large pieces are worked through in small ones, and the loop turns between them', async () => {
-  let turns = 0;
+it('large pieces are worked through in small ones, and other work is done between them', async () => {
+  let cycles = 0;
   // Not a timer: all of it may take less than the millisecond of one.
-  let turning = setImmediate(function turn() {
-    turns += 1;
-    turning = setImmediate(turn);
+  let next = setImmediate(function cycle() {
+    cycles += 1;
+    next = setImmediate(cycle);
   });
   let sum = 0;
   for await (const piece of smallPieces(inPieces('x'.repeat(1_000_000), 500_000))) {
     expect(piece.byteLength).toBeLessThanOrEqual(32_768);
     sum += piece.byteLength;
   }
-  clearImmediate(turning);
+  clearImmediate(next);
   expect(sum).toBe(1_000_000);
-  expect(turns).toBeGreaterThan(0);
+  expect(cycles).toBeGreaterThan(0);
 });

@@ -112,7 +112,7 @@ describe('a bulk request', () => {
     expect(await fixture.codes.bulk.run(stranger, other)).toMatchObject({ created: 3 });
   });
 
-  it('is forgotten after a day, with every line, and may be made anew', async () => {
+  it('expires after a day, with every line, and may be sent anew', async () => {
     const fixture = openCodes();
     await fixture.codes.bulk.run(actor, requestOf(120, [], { idempotency }));
     fixture.clock.move(dayMs);
@@ -180,7 +180,7 @@ describe('the import of a file', () => {
     expect(fixture.codes.openImport(actor, 'another').record.rows).toBe(0);
   });
 
-  it('of two runs at the same time one gives way, and nothing is doubled', async () => {
+  it('of two runs at the same time one fails, and nothing is doubled', async () => {
     const fixture = openCodes();
     const [one, two] = [0, 1].map(() => fixture.codes.openImport(actor, 'file'));
     await one?.batch([draftOf(0)], () => undefined);
@@ -221,7 +221,7 @@ describe('the changes of another process', () => {
     expect(fixture.links.live.get('ONE')?.target).toBe(targetOf(9));
     await other.delete(actor, made.id);
     await refresher.refresh();
-    expect([...fixture.links.gone]).toEqual(['ONE']);
+    expect([...fixture.links.deleted]).toEqual(['ONE']);
     expect(numbered(fixture)).toEqual([]);
   });
 

@@ -1,12 +1,10 @@
-/** A code codes on a real store, with a link table that remembers what it was told. */
+/** Codes on a real store, with a link table that remembers the newest state of every link. */
 import { getRandomValues } from 'node:crypto';
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
-import { keepScansLeft, type Link } from '../../src/links/layout.ts';
-import type { StoredLinkBytes } from '../../src/links/writer.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { loadedLink } from '../support/loaded-link.ts';
+import { RecordingLinks } from '../support/recording-links.ts';
 import {
   HandClock,
   temporaryManagement,
@@ -27,36 +25,10 @@ export const stranger: Actor = {
   workspaceNo: 2,
 };
 
-export class RememberingLinks {
-  readonly live = new Map<string, Link>();
-  readonly gone = new Set<string>();
-
-  bulkLoad(link: StoredLinkBytes): void {
-    this.put(loadedLink(link));
-  }
-  put(link: Link): void {
-    if (link.state === 'deleted') {
-      this.gone.add(link.key);
-      return;
-    }
-    const isKept = link.scansLeft === keepScansLeft;
-    const scansLeft = isKept ? (this.live.get(link.key)?.scansLeft ?? -1) : link.scansLeft;
-    this.live.set(link.key, { ...link, scansLeft });
-  }
-  addScans(key: string, scans: number): void {
-    const link = this.live.get(key);
-    if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
-  }
-  delete(key: string): void {
-    this.live.delete(key);
-    this.gone.add(key);
-  }
-}
-
 export interface CodesFixture {
   readonly temporary: TemporaryManagement;
   readonly clock: HandClock;
-  links: RememberingLinks;
+  links: RecordingLinks;
   outbox: Outbox;
   codes: Codes;
   /** Scans that count as counted, by code number. */
@@ -74,7 +46,7 @@ export function openCodes(more: Partial<CodesOptions> = {}): CodesFixture {
     const { store } = temporary;
     const ids = createIdSource(clock, getRandomValues);
     const outbox = new Outbox(store, ids, clock);
-    const links = new RememberingLinks();
+    const links = new RecordingLinks();
     const codes = new Codes({
       store,
       outbox,

@@ -265,7 +265,7 @@ describe('change', () => {
       const change = (at: number): Promise<string> =>
         failureOf(fixture.codes.change(actor, code.id, { target: `https://example.com/${at}` }));
       await Promise.all([change(1), fixture.codes.delete(actor, code.id), change(2)]);
-      expect(fixture.links.gone.has(code.shortCode!)).toBe(true);
+      expect(fixture.links.deleted.has(code.shortCode!)).toBe(true);
       expect(fixture.links.live.has(code.shortCode!)).toBe(false);
     }
   });
@@ -348,7 +348,7 @@ describe('the link table', () => {
     const { live } = fixture.links;
     await fixture.restart();
     expect(fixture.links.live).toEqual(live);
-    expect(fixture.links.gone).toEqual(new Set([made[40]!.shortCode]));
+    expect(fixture.links.deleted).toEqual(new Set([made[40]!.shortCode]));
     expect(fixture.temporary.store.last('code')).toBe(101);
   });
 

@@ -3,7 +3,8 @@ import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { actor, openCodes, RememberingLinks } from './codes-fixture.ts';
+import { RecordingLinks } from '../support/recording-links.ts';
+import { actor, openCodes } from './codes-fixture.ts';
 
 const target = 'https://example.com/';
 
@@ -66,18 +67,18 @@ test('a limit is exact through re-targets, and starts anew when it changes', asy
 test('a start fills the real table, tombstones too', async () => {
   const fixture = openCodes();
   const kept = await fixture.codes.create(actor, { target, slug: 'kept' });
-  const gone = await fixture.codes.create(actor, { target, slug: 'gone' });
-  await fixture.codes.delete(actor, gone.id);
+  const deleted = await fixture.codes.create(actor, { target, slug: 'deleted' });
+  await fixture.codes.delete(actor, deleted.id);
   const { links, see } = openTable();
   await fixture.restart({ links });
   expect(fixture.temporary.store.last('code')).toBe(2);
-  expect([see('kept'), see('gone')]).toEqual([target, 'gone']);
+  expect([see('kept'), see('deleted')]).toEqual([target, 'gone']);
   await fixture.codes.change(actor, kept.id, { target: 'https://example.org/' });
   expect(see('kept')).toBe('https://example.org/');
 });
 
-test('a link that found no room is brought in later', async () => {
-  const links = new RememberingLinks();
+test('a link that does not fit is put in later', async () => {
+  const links = new RecordingLinks();
   let full = true;
   const fixture = openCodes({
     links: {

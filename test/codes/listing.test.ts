@@ -172,7 +172,7 @@ describe.each<[string, SearchLimits]>([
     }
   });
 
-  test('searches take turns; more than may wait are told to come back', async () => {
+  test('searches run one by one; beyond those that may wait it is 503', async () => {
     const { fixture } = await filled(limits);
     const search = async (at: number): Promise<string> =>
       await fixture.codes.list(1, { filter: { search: `${at}` }, limit: 5 }).then(

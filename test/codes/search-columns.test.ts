@@ -189,7 +189,7 @@ it('is the store of this moment even when codes change while it is built, slice 
   expect(column?.bytes).toBe(anew?.bytes);
 });
 
-it('memory is bounded: the least lately searched go, and what is too large alone is walked', async () => {
+it('memory is bounded: the least recently searched go, and what is too large alone is walked', async () => {
   const fixture = openCodes();
   const { store } = fixture.temporary;
   const third = { ...actor, workspaceNo: 3 };

@@ -193,7 +193,7 @@ describe('retention', () => {
     const again = desk.codes.create(actor, { target: 'https://example.com/', slug });
     expect(await again.catch(({ code }: Failure) => code)).toBe('slug_taken');
     await desk.restart();
-    expect(desk.links.gone.has(slug)).toBe(true);
+    expect(desk.links.deleted.has(slug)).toBe(true);
   });
 
   test('goes on where it was when shards, disk or process fail midway', async () => {

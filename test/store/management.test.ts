@@ -95,9 +95,9 @@ describe('term keys', () => {
         const key = (of: string, at: typeof low): Buffer =>
           termKey(7, { kind: 'tag', text: of }, at);
         const ends = [key(tag, low), key(tag, high)].sort((one, two) => Buffer.compare(one, two));
-        const foreign = key(other, between);
+        const stranger = key(other, between);
         const inside =
-          Buffer.compare(ends[0]!, foreign) < 0 && Buffer.compare(foreign, ends[1]!) < 0;
+          Buffer.compare(ends[0]!, stranger) < 0 && Buffer.compare(stranger, ends[1]!) < 0;
         expect(inside).toBe(false);
       }),
     );

@@ -6,7 +6,7 @@ import { loadedLink } from './loaded-link.ts';
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {
   readonly live = new Map<string, Link>();
-  readonly gone = new Set<string>();
+  readonly deleted = new Set<string>();
 
   bulkLoad(link: StoredLinkBytes): void {
     this.put(loadedLink(link));
@@ -26,6 +26,6 @@ export class RecordingLinks implements LinkTable {
   }
   delete(key: string): void {
     this.live.delete(key);
-    this.gone.add(key);
+    this.deleted.add(key);
   }
 }

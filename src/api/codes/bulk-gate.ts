@@ -1,8 +1,8 @@
 /**
  * How many bulk requests are read and made at a time: each may hold the rows of 24 MB of body and what it
  * answers, so the product is the memory they can take (measured: 3 × 260 MB). The others wait, their
- * bodies paused; beyond the waiting room it is 503. A workspace has at most two of the places, so one cannot
- * keep out the rest.
+ * bodies paused; when too many wait it is 503. A workspace has at most two of the places, so one cannot
+ * keep out the rest: p-limit knows no such share.
  */
 import { Failure } from '../../model/failure.ts';
 

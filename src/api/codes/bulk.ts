@@ -3,7 +3,7 @@
  *
  *   body in pieces -> rows (JSON, NDJSON or CSV), all of them -> 50 rows a transaction -> lines
  *
- * A row is judged by the schema and the rules of a single create, and fails by itself. Answered as one JSON
+ * A row is checked by the schema and the rules of a single create, and fails by itself. Answered as one JSON
  * document, or with `Accept: application/x-ndjson` line by line as the rows are committed. Once read, a
  * request is carried out whole, even when its client goes.
  *

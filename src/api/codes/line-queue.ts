@@ -1,16 +1,16 @@
 /**
- * Lines of an answer between who makes them and who sends them: the making never waits for a slow
- * client, and when the client goes, what still comes is dropped. They come out in the batches in which
+ * Lines of an answer between the code that makes them and the one that sends them: the first never waits for
+ * a slow client, and when the client has left, later lines are dropped. They come out in the batches in which
  * they were put in; the queue holds at most the whole answer.
  */
 export class LineQueue implements AsyncIterable<readonly string[]> {
   #batches: Array<readonly string[]> = [];
-  #state: 'open' | 'ended' | 'gone' = 'open';
+  #state: 'open' | 'ended' | 'abandoned' = 'open';
   #error: unknown;
-  #wake: (() => void) | undefined;
+  #resume: (() => void) | undefined;
 
   push(lines: readonly string[]): void {
-    if (this.#state === 'gone' || lines.length === 0) return;
+    if (this.#state === 'abandoned' || lines.length === 0) return;
     this.#batches.push(lines);
     this.#notify();
   }
@@ -37,19 +37,19 @@ export class LineQueue implements AsyncIterable<readonly string[]> {
       }
       if (this.#error !== undefined) throw this.#error;
     } finally {
-      this.#state = 'gone';
+      this.#state = 'abandoned';
       this.#batches = [];
     }
   }
 
   async #more(): Promise<void> {
-    await new Promise<void>((wake) => {
-      this.#wake = wake;
+    await new Promise<void>((resume) => {
+      this.#resume = resume;
     });
   }
 
   #notify(): void {
-    this.#wake?.();
-    this.#wake = undefined;
+    this.#resume?.();
+    this.#resume = undefined;
   }
 }

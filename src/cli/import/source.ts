@@ -69,9 +69,9 @@ async function* rowsOf(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ImportRow> {
   const pieces = layout === 'document' ? undefined : piecesOf(file, onBytes);
-  if (isForeign(format)) {
+  if (isVendorFormat(format)) {
     const records = pieces === undefined ? documentRows(file) : recordsOf(layout, pieces);
-    for await (const { value, line } of records) yield foreignRow(format, value, line);
+    for await (const { value, line } of records) yield vendorRow(format, value, line);
     return;
   }
   if (pieces === undefined) throw unreadable('a list of codes is expected, not one JSON document');
@@ -79,7 +79,7 @@ async function* rowsOf(
   for await (const row of bulkRows(written, pieces)) yield { ...row, domain: undefined };
 }
 
-function foreignRow(format: VendorFormat, value: unknown, line: number): ImportRow {
+function vendorRow(format: VendorFormat, value: unknown, line: number): ImportRow {
   if (value instanceof Failure) return { value, line, domain: undefined };
   if (typeof value !== 'object' || value === null) {
     return { value: unreadable('the row is no object'), line, domain: undefined };
@@ -154,9 +154,9 @@ function field(value: unknown, name: string): unknown {
 /** @throws Failure when none of the formats is recognised */
 async function recognise(file: string, layout: Layout, head: Buffer): Promise<KnownFormat> {
   const names = await namesOf(file, layout, head);
-  const foreign = recogniseVendorExport(names);
+  const vendor = recogniseVendorExport(names);
   // Ours has `target` as Kutt and YOURLS have: theirs beside it tell them apart.
-  if (foreign !== undefined) return foreign;
+  if (vendor !== undefined) return vendor;
   if (names.includes('target') && layout !== 'document') return layout === 'csv' ? 'csv' : 'ndjson';
   const seen = names.length === 0 ? 'nothing' : names.slice(0, 12).join(', ');
   throw unreadable(`its format is not recognised (it has ${seen}); say it with --format`);
@@ -196,8 +196,8 @@ function layoutOf(file: string, head: Buffer): Layout {
   }
 }
 
-function isForeign(format: KnownFormat): format is VendorFormat {
-  return vendorFormats.some((foreign) => foreign === format);
+function isVendorFormat(format: KnownFormat): format is VendorFormat {
+  return vendorFormats.some((vendor) => vendor === format);
 }
 
 function parsed(bytes: Uint8Array): unknown {

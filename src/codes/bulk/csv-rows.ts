@@ -121,7 +121,7 @@ async function* recordsOf(
     ...more,
   };
   const parser = parse(options);
-  const source = Readable.from(inTurn(head, rest), { objectMode: false });
+  const source = Readable.from(joined(head, rest), { objectMode: false });
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let line = 1;
@@ -163,7 +163,7 @@ function separatorOf(head: Uint8Array): string {
   return first ?? ',';
 }
 
-async function* inTurn(
+async function* joined(
   head: Uint8Array,
   rest: AsyncIterator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

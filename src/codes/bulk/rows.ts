@@ -1,6 +1,6 @@
 /**
  * The rows of a bulk body, whatever it is written in: JSON list, NDJSON or CSV. What comes out of each is
- * the value that a single create would have as its body, so one schema judges both.
+ * the value that a single create would have as its body, so one schema checks both.
  *
  * All rows are read before the first is made: a body that breaks off, is no list or has too many rows makes
  * nothing. A row that cannot be read is a Failure in its place and stops no other.
@@ -94,7 +94,7 @@ function isColumn(name: string): boolean {
   return key !== '' && key !== '__proto__';
 }
 
-/** Cells as the fields they stand for; a cell that is none of its kind stays text and is refused as such. */
+/** Cells as the fields they stand for; a cell of another kind stays text, and the schema refuses it. */
 function fieldsOf(cells: Exclude<CsvRow['cells'], Failure>): Record<string, unknown> {
   const fields: Array<[string, unknown]> = [];
   const metadata: Array<[string, string]> = [];

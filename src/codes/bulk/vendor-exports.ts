@@ -43,7 +43,7 @@ interface VendorLink {
 }
 
 export interface VendorCode {
-  /** As the body of a single create, not yet checked; or why there is none. */
+  /** As the body of a single create, not yet checked; or why it cannot be one. */
   readonly value: Record<string, unknown> | Failure;
   /** Host of the old short link, lower case; undefined when the export does not say. */
   readonly domain: string | undefined;

@@ -7,7 +7,7 @@
  *   checkouts            "chk_…"                                              -> CheckoutRecord
  *   open_checkouts       workspaceNo                                          -> "chk_…", at most one
  *   provider_events      provider's event id                                  -> time received, ms
- *   billing_expiry       [removeAtMs, "chk_…" | provider's event id]          -> 1, for the sweep
+ *   billing_expiry       [removeAtMs, "chk_…" | provider's event id]          -> 1, to expire it
  */
 import type { CheckoutRecord, SubscriptionRecord } from '../../model/billing.ts';
 import type { StoreEnvironment } from '../environment.ts';

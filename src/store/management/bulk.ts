@@ -4,12 +4,12 @@
  *
  *   bulk_requests        [workspaceNo, Idempotency-Key]                       -> BulkRequestRecord
  *   bulk_answers         [workspaceNo, Idempotency-Key, first row]            -> JSON lines, one a row
- *   bulk_expiry          [expiresAtMs, workspaceNo, Idempotency-Key]          -> 1, for the sweep
+ *   bulk_expiry          [expiresAtMs, workspaceNo, Idempotency-Key]          -> 1, to expire it
  *   imports              [workspaceNo, SHA-256 of file and options, hex]      -> ImportRecord
  *   link_changes         sequence                                             -> codeNo
  *
- * `link_changes` numbers the changes of links by whoever does not hold the link table: the service that
- * holds it follows the numbers, and removes what it has followed.
+ * `link_changes` numbers the changes of links by processes that do not hold the link table: the service
+ * that holds it reads the numbers, and removes those it has read.
  */
 import type { StoreEnvironment } from '../environment.ts';
 

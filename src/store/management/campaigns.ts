@@ -10,7 +10,7 @@
  *   code_campaigns       [codeNo, campaignNo]                                 -> 1
  *   conversion_days      [codeNo, day]                                        -> PackedConversions
  *   conversion_keys      [workspaceNo, externalId]                            -> ConversionRecord
- *   conversion_expiry    [removeAtMs, workspaceNo, externalId]                -> 1, for the sweep
+ *   conversion_expiry    [removeAtMs, workspaceNo, externalId]                -> 1, to expire it
  *
  * Membership is what campaign_codes says; code_campaigns is the same the other way, and the term
  * `campaign` of the list's index (code-keys.ts) the same again for live codes.

@@ -5,12 +5,12 @@
  *   sessions             SHA-256 of the session's secret, base64url           -> SessionRecord
  *   user_sessions        ["usr_…", the same hash]                             -> 1
  *   session_uses         the same hash                                        -> last seen, ms
- *   session_expiry       [expiresAtMs, the same hash]                         -> 1, for the sweep
+ *   session_expiry       [expiresAtMs, the same hash]                         -> 1, to expire it
  *   invites              "inv_…"                                              -> InviteRecord
  *   workspace_invites    [workspaceNo, "inv_…"]                               -> 1
  *   invite_tokens        SHA-256 of the token, base64url                      -> "inv_…"
  *   pending_invites      [workspaceNo, folded e-mail]                         -> "inv_…", at most one
- *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, for the sweep
+ *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, to expire it
  */
 import type { InviteRecord, SessionRecord } from '../../model/workspace.ts';
 import type { StoreEnvironment } from '../environment.ts';
