@@ -119,7 +119,7 @@ export class ApiServer implements Handler {
 
   refuse(request: Request, failure: Failure): Reply {
     this.#requests.add(1, { route: 'refused', status: problemKinds[failure.code].status });
-    return withRate(this.#problem(failure, request), this.#guard.turnAway(request));
+    return withRate(this.#problem(failure, request), this.#guard.countRefused(request));
   }
 
   async #answer(request: Request): Promise<Answered> {
@@ -132,7 +132,7 @@ export class ApiServer implements Handler {
       return { reply: this.#failed(error, request), route: 'images' };
     }
     const failure = new Failure('not_found', 'There is nothing at this address');
-    const reply = withRate(this.#problem(failure, request), this.#guard.turnAway(request));
+    const reply = withRate(this.#problem(failure, request), this.#guard.countRefused(request));
     return { reply, route: 'unknown' };
   }
 
@@ -168,7 +168,7 @@ export class ApiServer implements Handler {
     try {
       admission = await this.#guard.admit(request, accessOf(match, isOpenApi));
     } catch (error) {
-      const reply = withRate(this.#failed(error, request), this.#guard.turnAway(request));
+      const reply = withRate(this.#failed(error, request), this.#guard.countRefused(request));
       return { reply, route: 'guard' };
     }
     const { failure } = admission;
@@ -207,7 +207,7 @@ export class ApiServer implements Handler {
       return resultReply(await match.route.run({ ...call, keep: () => undefined }));
     } catch (error) {
       const isForged = error instanceof Failure && error.code === 'invalid_signature';
-      if (isForged) this.#guard.turnAway(request);
+      if (isForged) this.#guard.countRefused(request);
       return this.#failed(error, request);
     }
   }

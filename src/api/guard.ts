@@ -1,8 +1,7 @@
 /**
- * Who is asking, and may they: authenticate -> quota -> role, in this order, once per request.
+ * Authentication -> quota -> role, in this order, once per request.
  *
- * A key comes before a cookie: a request with an Authorization header never acts as the person who
- * happens to be signed in. A request with a valid key or session counts against its workspace; any
+ * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person. A request with a valid key or session counts against its workspace; any
  * other against its client address in a Free-sized bucket, so that guessing is as slow as it can be.
  * Every answer carries the numbers of the bucket it counted against, whatever it says.
  */
@@ -47,33 +46,33 @@ export class Guard {
     if (header === undefined) return this.#bySession(request, access);
     const token = bearerPattern.exec(header)?.[1];
     if (token === undefined || token.length > tokenLengthMax) {
-      return this.#asStranger(request, access, 'the header is malformed');
+      return this.#asAnonymous(request, access, 'the header is malformed');
     }
     let verified;
     try {
       verified = await this.#workspaces.keys.verify(token);
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error;
-      return this.#asStranger(request, access, 'the API key is not valid');
+      return this.#asAnonymous(request, access, 'the API key is not valid');
     }
     const { actor, limits } = verified;
     return this.#known(actor, limits, undefined, accessFailure(actor, undefined, access));
   }
 
-  /** Counts a request that is turned away before anybody looked at its key. */
-  turnAway(request: Request): QuotaAnswer {
+  /** Counts a request that is refused before its key is checked. */
+  countRefused(request: Request): QuotaAnswer {
     return this.#workspaces.ipQuota.take(request.clientAddress);
   }
 
   #bySession(request: Request, access: Access): Admission {
     const secret = this.#cookie.read(request);
-    if (secret === undefined) return this.#asStranger(request, access, 'no API key is given');
+    if (secret === undefined) return this.#asAnonymous(request, access, 'no API key is given');
     const found = this.#workspaces.sessions.find(secret);
-    if (found === undefined) return this.#asStranger(request, access, 'the session has ended');
+    if (found === undefined) return this.#asAnonymous(request, access, 'the session has ended');
     const forgery = this.#forgery(request, found);
-    // Nobody needs to be signed in here, so a page of another site gains nothing by it.
+    // A public route needs no session, so a page of another site gains nothing by it.
     if (forgery !== undefined && access === 'public') {
-      return this.#asStranger(request, access, forgery);
+      return this.#asAnonymous(request, access, forgery);
     }
     const { actor, limits, session } = found;
     const forged =
@@ -97,13 +96,13 @@ export class Guard {
     return { rate, actor, session, failure: refusal(rate) ?? failure };
   }
 
-  /** The body's signature decides; who forges it is counted by `turnAway`. */
+  /** The body's signature decides; a forged one is counted by `countRefused`. */
   #signed(request: Request): Admission {
     const rate = this.#workspaces.ipQuota.peek(request.clientAddress);
     return { rate, actor: undefined, session: undefined, failure: refusal(rate) };
   }
 
-  #asStranger(request: Request, access: Access, why: string): Admission {
+  #asAnonymous(request: Request, access: Access, why: string): Admission {
     const rate = this.#workspaces.ipQuota.take(request.clientAddress);
     const unauthorized = new Failure(
       'unauthorized',

@@ -1,7 +1,6 @@
 /**
- * /metrics. On the API's listener only for peers on this machine, and only when nobody stands behind
- * them: a proxy on the same machine forwards strangers, and says so by X-Forwarded-For.
- * With a port of its own it answers whoever can reach that.
+ * /metrics. On the API's listener only for clients on this machine: a proxy on the same machine forwards
+ * others, and says so by X-Forwarded-For. With a port of its own it answers every client that reaches it.
  */
 import { isLoopback } from '../model/address.ts';
 import type { Handler, Reply, Request } from '../http/request.ts';

@@ -1,8 +1,8 @@
 /**
- * Who may do what: one line per operation, the least role that may. Complete by type: an operation
- * without a line does not compile. `public` needs no key and counts against the caller's address.
- * `signed` needs none either: the body's signature says who sends it, and only a bad one counts.
- * `person` is for whoever is signed in, whatever their role, and for no API key.
+ * Permissions: one line per operation, with the least role. Complete by type: an operation without a line
+ * does not compile. `public` needs no key and counts against the caller's address.
+ * `signed` needs none either: the body's signature names the sender, and only a bad one counts.
+ * `person` is for every signed-in person, whatever their role, and for no API key.
  */
 import type { Role } from '../model/workspace.ts';
 

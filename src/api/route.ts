@@ -181,7 +181,7 @@ export function takesBody({ method, body }: RouteDescription): boolean {
   return method !== 'GET' && (method !== 'DELETE' || body?.type !== 'undefined');
 }
 
-/** Whether a request without a body is complete: its schema accepts that there is none. */
+/** Whether a request must have a body: its schema does not accept a missing one. */
 export function needsBody({ body }: RouteDescription): boolean {
   return body?.safeParse(undefined).success !== true;
 }

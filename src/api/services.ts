@@ -1,7 +1,6 @@
 /**
- * What the API stands on: the domain rooms it calls, handed in by the wiring.
- * Rooms with threads behind them are named by the few methods the API uses, so that a test can hand in
- * its own.
+ * The domain modules that the API calls, handed in by the wiring. Modules with threads are named by the few
+ * methods that the API uses, so that a test can hand in its own.
  */
 import type { Billing } from '../billing/billing.ts';
 import type { CampaignServices } from '../campaigns/open-campaigns.ts';
@@ -41,7 +40,7 @@ export interface ApiServices {
   readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
-  /** Fired once when the service stops: what streams ends. */
+  /** Fired once when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;
   readonly imageCache: ImageCache;

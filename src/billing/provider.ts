@@ -18,7 +18,7 @@ import { isSame, type Subscriptions, type Terms } from './subscriptions.ts';
 /** A subscription as the provider has it now. */
 export interface ProviderSubscription {
   readonly link: ProviderLink;
-  /** What our checkout wrote on it; absent when it is none of ours. */
+  /** What our checkout wrote on it; undefined for a subscription of others. */
   readonly workspaceId: string | undefined;
   readonly checkoutId: string | undefined;
   readonly status: 'pending' | 'paid' | 'unpaid' | 'ended';
@@ -58,7 +58,7 @@ export interface PaymentProvider {
   }): Promise<HostedCheckout>;
   /** Makes sure that it is not paid any more; a session that has ended stays as it is. */
   expireCheckout(sessionId: string): Promise<void>;
-  /** Undefined when there is none of that id. */
+  /** Undefined when Stripe has no subscription with this id. */
   fetch(subscriptionId: string): Promise<ProviderSubscription | undefined>;
   change(subscriptionId: string, terms: Terms): Promise<ProviderSubscription>;
   cancel(subscriptionId: string, reason: string | undefined): Promise<ProviderSubscription>;

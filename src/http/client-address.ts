@@ -1,10 +1,10 @@
 /**
- * Whose request it is: the socket's peer, or, only where the peer is a trusted proxy, the client that
+ * The client of a request: the socket's peer, or, only where the peer is a trusted proxy, the client that
  * the proxy names in the PROXY protocol or in X-Forwarded-For.
  *
  * X-Forwarded-For is read from the right: each trusted proxy appended the address it saw, so the first
- * address from the right that is not itself trusted is the client; what stands left of it was sent by
- * the client and proves nothing. Reading stops at an entry that is no address; the last good one counts.
+ * address from the right that is not itself trusted is the client; entries left of it were sent by the
+ * client and prove nothing. Reading stops at an entry that is no address; the last good one counts.
  */
 import { isIP } from 'node:net';
 import { Networks, normaliseAddress, parseAddress } from '../model/address.ts';
@@ -70,7 +70,7 @@ export class ClientAddresses {
   }
 }
 
-/** `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]:80` -> the address; undefined when it is none. */
+/** `1.2.3.4`, `1.2.3.4:80`, `::1`, `[::1]:80` -> the address; undefined for other texts. */
 function parseHop(text: string): string | undefined {
   const trimmed = text.trim();
   const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(trimmed)?.[1];

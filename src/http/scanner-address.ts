@@ -1,10 +1,10 @@
 /**
- * The address of whoever scans, as bytes, at the least cost: asking the socket for its peer is a system
+ * The address of a scan's client, as bytes, at the least cost: asking the socket for its peer is a system
  * call and the dearest part of a redirect (0.85 us), reading a header costs a tenth of it.
  *
  * Without trusted proxies it is the socket's peer. With them it is what the proxy names, but only where
- * the peer IS such a proxy. Peers are looked at once, when they connect: while none but proxies are
- * connected to this thread, no request needs to ask. Once a stranger has connected, every request asks,
+ * the peer IS such a proxy. Peers are checked once, when they connect: while only proxies are
+ * connected to this thread, no request needs to ask. Once another peer has connected, every request asks,
  * until a moment without connections: uWS does not say which of them has left.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -23,7 +23,7 @@ export class ScannerAddresses {
   readonly #readsForwardedFor: boolean;
   readonly #four = new Uint8Array(4);
   #open = 0;
-  #isStrangerHere = false;
+  #hasOtherPeers = false;
 
   constructor(clients: ClientAddresses, header: TrustedProxyHeader = 'any') {
     this.#clients = clients;
@@ -41,19 +41,19 @@ export class ScannerAddresses {
   connection(response: HttpResponse, change: number): void {
     if (change > 0) {
       this.#open++;
-      if (this.#hasProxies && !this.#isStrangerHere) {
-        this.#isStrangerHere = !this.#clients.isTrusted(peerText(response));
+      if (this.#hasProxies && !this.#hasOtherPeers) {
+        this.#hasOtherPeers = !this.#clients.isTrusted(peerText(response));
       }
       return;
     }
     this.#open--;
-    if (this.#open === 0) this.#isStrangerHere = false;
+    if (this.#open === 0) this.#hasOtherPeers = false;
   }
 
   /** 4 or 16 bytes, valid until the next call; never fewer, whatever has become of the socket. */
   of(response: HttpResponse, request: HttpRequest): Uint8Array {
     if (!this.#hasProxies) return unmapped(new Uint8Array(response.getRemoteAddress()));
-    if (this.#isStrangerHere && !this.#clients.isTrusted(peerText(response))) {
+    if (this.#hasOtherPeers && !this.#clients.isTrusted(peerText(response))) {
       return unmapped(new Uint8Array(response.getRemoteAddress()));
     }
     const proxied = this.#readsProxyProtocol ? response.getProxiedRemoteAddress() : noAddress;
@@ -81,12 +81,12 @@ const noAddress = new ArrayBuffer(0);
 const text = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('latin1');
 const peerText = (response: HttpResponse): string => text(response.getRemoteAddressAsText());
 
-/** `::`, what an address in no known form is, too. */
+/** `::`, also for an address in an unknown form. */
 const unknownAddress = new Uint8Array(16);
 
 /**
  * An IPv4 address of a dual-stack socket comes mapped into IPv6. A socket whose peer has reset it in the
- * meantime has no address: 0 bytes, which a record has no room to say.
+ * meantime has no address: 0 bytes, which a record cannot hold.
  */
 export function unmapped(address: Uint8Array): Uint8Array {
   if (address.length === 0) return unknownAddress;

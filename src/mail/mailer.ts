@@ -1,9 +1,9 @@
 /**
  * Mail out, through the operator's SMTP server; nodemailer lives here alone.
  *
- * A mail is sent in the background, after the commit it tells of: a few tries with growing pauses, then
- * it is given up, logged without its address, and its sender told. In memory only: a stop drops what
- * waits, and whoever wrote it finds it unsent and can ask for the link.
+ * A mail is sent in the background, after its commit: a few tries with growing pauses, then it is given up,
+ * logged without its address, and the caller is notified. In memory only: mails that wait are lost when the
+ * service stops; the invite can be made again.
  */
 import { createTransport, type Transporter } from 'nodemailer';
 import type { Logger } from '../telemetry/log.ts';
@@ -97,10 +97,10 @@ export class Mailer {
 
   async #failed(letter: Letter, tried: number, error: unknown): Promise<void> {
     const pauseMs = this.#pausesMs[tried];
-    // The server's own words repeat the address: only the kind of the failure is logged.
+    // The server's own message repeats the address: only the code is logged.
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (pauseMs !== undefined) {
-      this.#log.warn({ code, tries: tried + 1 }, 'cannot send a mail yet');
+      this.#log.warn({ code, tries: tried + 1 }, 'mail failed, retrying');
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
         void this.#try(letter, tried + 1);
@@ -110,9 +110,9 @@ export class Mailer {
       return;
     }
     this.#mails -= 1;
-    this.#log.error({ code, tries: tried + 1 }, 'cannot send a mail, it is given up');
+    this.#log.error({ code, tries: tried + 1 }, 'mail failed, given up');
     await letter.onFailed().catch((err: unknown) => {
-      this.#log.error({ err }, 'cannot note a mail that was given up');
+      this.#log.error({ err }, 'cannot note a failed mail');
     });
   }
 }

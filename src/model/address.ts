@@ -16,7 +16,7 @@ const prefixBits = 96;
 const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 const mappedNetwork = ipaddr.IPv6.parse('::ffff:0:0');
 
-/** The address without its zone (`fe80::1%eth0`); undefined when the text is none. */
+/** The address without its zone (`fe80::1%eth0`); undefined for other texts. */
 export function parseAddress(text: string): Address | undefined {
   const family = isIP(text);
   if (family === 0) return undefined;

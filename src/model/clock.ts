@@ -1,5 +1,5 @@
 /**
- * The clock. Time is a parameter everywhere: rooms are handed a `Clock`, tests hand in their own.
+ * The clock. Time is a parameter everywhere: modules are handed a `Clock`, tests hand in their own.
  * Wall time names moments (createdAt, UTC days); monotonic time measures spans (windows, timeouts)
  * and never steps.
  */

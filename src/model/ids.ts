@@ -65,7 +65,7 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
       value = (value << 8n) | BigInt(pool[used] ?? 0);
     return value;
   };
-  // The top bit stays 0: room for 2^11 steps at least within the millisecond.
+  // The top bit stays 0: space for at least 2^11 steps within the millisecond.
   const freshTail = (): bigint => random(tailBytes) & (tailMax >> 1n);
   return {
     newId(prefix) {

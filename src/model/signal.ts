@@ -1,6 +1,6 @@
 /**
- * A signal: somebody says that something happened, whoever listens looks for itself. It carries nothing,
- * so two at once are as good as one, and a listener that misses one finds the news at the next.
+ * A signal: says that something happened, and each listener then reads the state itself. It carries no data,
+ * so two at once are as good as one, and a listener that misses one sees the change at the next.
  */
 export class Signal {
   readonly #listeners = new Set<() => void>();

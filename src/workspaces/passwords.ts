@@ -64,7 +64,7 @@ export function generatePassword(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(new Uint8Array(18))).toString('base64url');
 }
 
-/** Compares in constant time. @throws Failure overloaded; Error when the stored hash is none of ours */
+/** Compares in constant time. @throws Failure overloaded; Error for a stored hash of another form */
 export async function passwordMatches(password: string, stored: string): Promise<boolean> {
   const match = hashShape.exec(stored);
   if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');

@@ -33,7 +33,7 @@ export interface SigningKey {
 }
 
 /**
- * Reads the keys, making the file when there is none.
+ * Reads the keys; makes the file when it is missing.
  * @throws Error with a text for the operator when the file is not what it should be
  */
 export function openSigningKeys(dataDir: string, randomBytes: RandomBytes): SigningKey[] {

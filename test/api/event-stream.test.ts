@@ -67,22 +67,22 @@ class Listener {
 }
 
 const names = new Map<number, string>();
-let rig: EngineHarness;
+let engine: EngineHarness;
 let service: TestApp;
 let client: Client;
 let code: { id: string; no: number };
 
 beforeAll(async () => {
-  rig = new EngineHarness({
+  engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
     codeIdOf: (codeNo) => names.get(codeNo),
   });
-  rig.nowMs = Date.now();
-  rig.startShards(1);
-  service = await startTestApi({ scans: rig.queries });
+  engine.nowMs = Date.now();
+  engine.startShards(1);
+  service = await startTestApi({ scans: engine.queries });
   const limits = { perMinute: 100_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
@@ -91,7 +91,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.close();
   await service.close();
-  await rig.close();
+  await engine.close();
 });
 
 async function create(): Promise<{ id: string; no: number }> {
@@ -109,9 +109,9 @@ function scan(codeNo: number, scans: number, workspaceNo = 1): void {
   for (let index = 0; index < scans; index++) {
     const address = Uint8Array.of(192, 0, 2, (scanned += 1) & 255);
     const input = { codeNo, workspaceNo, agent, referer: '', address };
-    rig.scan(0, Date.now(), [{ ...input, isPrefetch: false }]);
+    engine.scan(0, Date.now(), [{ ...input, isPrefetch: false }]);
   }
-  rig.settle();
+  engine.settle();
   service.windows.fire();
 }
 
@@ -283,7 +283,7 @@ describe('going on', () => {
   });
 });
 
-test('a key that is revoked hears nothing more', async () => {
+test('a revoked key gets no more events', async () => {
   const made = await client.call('POST', '/v1/api-keys', { body: { name: 'k', role: 'viewer' } });
   const headers = { authorization: `Bearer ${word(made.json.key)}` };
   const listener = await listen({ headers });
@@ -295,7 +295,7 @@ test('a key that is revoked hears nothing more', async () => {
   expect((await listen({ headers })).status).toBe(401);
 });
 
-test('who signs out hears nothing more from then on; their other sessions do', async () => {
+test('a session that signs out gets no more events; the other sessions of its user do', async () => {
   const email = service.config.bootstrap.email;
   const password = 'a password';
   await service.workspaces.accounts.resetPassword(email, password);
@@ -336,7 +336,7 @@ describe('bounds', () => {
     listener.close();
   });
 
-  test('16 a client; those that leave make room at once', async () => {
+  test('16 a client; one that leaves frees its place at once', async () => {
     const open = await Promise.all(Array.from({ length: 16 }, async () => await listen()));
     const refused = await listen();
     expect(refused.status).toBe(503);

@@ -191,12 +191,12 @@ test('another workspace’s ids are as unknown ones, and change nothing', async 
   };
   for (const operation of operations.filter(({ path }) => path.includes('{'))) {
     if (operation.access === 'person') continue;
-    const foreign = await send(operation, await idFor(operation), { key });
+    const other = await send(operation, await idFor(operation), { key });
     const prefix = Object.keys(unknown).find((start) => operation.path.startsWith(start)) ?? '';
     const missing = await send(operation, unknown[prefix] ?? '', { key });
     const strip = ({ status, json }: Answer): unknown => [status, { ...json, requestId: '' }];
-    expect([operation.id, foreign.status]).toEqual([operation.id, 404]);
-    expect(strip(foreign)).toEqual(strip(missing));
+    expect([operation.id, other.status]).toEqual([operation.id, 404]);
+    expect(strip(other)).toEqual(strip(missing));
   }
   expect((await client.call('GET', '/v1/qr-codes', { key })).items).toEqual([]);
 });

@@ -194,19 +194,19 @@ export class FakeStripe {
 
   #route(call: string, form: Map<string, string>): Answer {
     const [method, path = ''] = call.split(' ');
-    const [, , room, id = '', last] = path.split('/');
+    const [, , resource, id = '', last] = path.split('/');
     if (call === 'POST /v1/checkout/sessions') return [200, this.#newSession(form)];
     if (call === 'POST /v1/billing_portal/sessions') {
       return [200, { url: `https://billing.stripe.com/p/session/${form.get('customer')}` }];
     }
-    if (room === 'checkout' && path.endsWith('/expire')) {
+    if (resource === 'checkout' && path.endsWith('/expire')) {
       const session = this.sessions.get(last ?? '');
       if (session?.status !== 'open') return error(400, 'invalid_request_error');
       session.status = 'expired';
       return [200, { id: session.id }];
     }
     const subscription = this.subscriptions.get(id);
-    if (room !== 'subscriptions' || subscription === undefined) {
+    if (resource !== 'subscriptions' || subscription === undefined) {
       return error(404, 'invalid_request_error');
     }
     if (method === 'POST') this.#change(subscription, form);

@@ -203,10 +203,10 @@ describe('events', () => {
   });
 
   it('about others’ things, unknown subscriptions and nothing at all change nothing', async () => {
-    const foreign = { ...(await subscribed()), id: 'sub_other', metadata: {} };
-    stripe.subscriptions.set(foreign.id, foreign);
-    await send('customer.subscription.deleted', foreign);
-    await send('customer.subscription.updated', { ...foreign, id: 'sub_unknown' });
+    const unknown = { ...(await subscribed()), id: 'sub_other', metadata: {} };
+    stripe.subscriptions.set(unknown.id, unknown);
+    await send('customer.subscription.deleted', unknown);
+    await send('customer.subscription.updated', { ...unknown, id: 'sub_unknown' });
     await receive(stripe.sign({ id: 'evt_a', object: 'event', type: 'charge.succeeded' }));
     expect([fixture.plan(), kinds()]).toEqual(['pro', ['created']]);
     const odd = stripe.sign({ id: '', object: 'event' });

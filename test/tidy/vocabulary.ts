@@ -107,7 +107,8 @@ const retired: readonly Retired[] = [
   {
     instead: 'encrypt',
     parts: /^(seals?|sealed|unseal)$/,
-    phrases: /\b(seals?|sealed|unseals?)\b/i,
+    // Encrypted secrets begin with `sealed.` on disk.
+    phrases: /\b(seals?|sealed(?!\.)|unseals?)\b/i,
     within: /workspaces|webhooks|store|engine|secret|api\//,
   },
   { instead: 'emitted once', phrases: /\btold (once|twice|again)\b/i },

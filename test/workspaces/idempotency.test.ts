@@ -1,5 +1,5 @@
 import { createSecretKey, getRandomValues } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import {
   Idempotency,
@@ -27,7 +27,7 @@ function openIdempotency() {
   const work = async (): Promise<KeptAnswer> => {
     made++;
     const body = `thing ${made}`;
-    await nextTurn();
+    await yieldToEventLoop();
     return answer(body);
   };
   return {
@@ -108,7 +108,7 @@ describe('run', () => {
   test('a request that waits for one that fails works itself', async () => {
     const { work, made, keys } = openIdempotency();
     const fails = async (): Promise<KeptAnswer> => {
-      await nextTurn();
+      await yieldToEventLoop();
       throw new Error('broken');
     };
     const first = expect(keys.run(1, 'k', 'f', fails)).rejects.toThrow('broken');
@@ -145,11 +145,11 @@ describe('run', () => {
 });
 
 test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
-  const desk = openCodes();
+  const fixture = openCodes();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
-    const keys = new Idempotency(desk.temporary.store, desk.clock, cipher);
+    const keys = new Idempotency(fixture.temporary.store, fixture.clock, cipher);
     const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
-      const made = await desk.codes.create(actor, { target: 'https://example.com/' }, (code) =>
+      const made = await fixture.codes.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
       );
       dies(made.id);
@@ -162,10 +162,10 @@ test('the answer commits with its effect: a death right after the commit makes n
       throw new Error('killed');
     }),
   ).rejects.toThrow('killed');
-  await desk.restart();
+  await fixture.restart();
   expect(await post(() => undefined)).toBe(true);
-  expect((await desk.codes.list(1, { filter: {}, limit: 10 })).total).toBe(1);
-  expect(desk.outbox.lastSequence).toBe(1);
+  expect((await fixture.codes.list(1, { filter: {}, limit: 10 })).total).toBe(1);
+  expect(fixture.outbox.lastSequence).toBe(1);
 });
 
 test('requestFingerprint tells method, path and body apart', () => {

@@ -126,7 +126,7 @@ describe('Quota', () => {
           const window = Math.floor(clock.now() / minute);
           visited = [window, ...visited.filter((one) => one !== window)];
           // Four windows are remembered: one that was left longer ago may begin anew.
-          for (const forgotten of visited.slice(5)) accepted.delete(forgotten);
+          for (const old of visited.slice(5)) accepted.delete(old);
           const taken = takeAll(() => quota.take('192.0.2.1'));
           accepted.set(window, (accepted.get(window) ?? 0) + taken);
           expect(accepted.get(window)).toBeLessThanOrEqual(20);

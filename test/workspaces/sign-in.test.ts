@@ -75,7 +75,7 @@ describe('SignInThrottle', () => {
     expect(waits.filter((wait, at) => at > 0 && wait < (waits[at - 1] ?? 0))).toEqual([]);
   });
 
-  test('is per address too, forgives a success, forgets after an hour, and is bounded', () => {
+  test('is per address too, forgives a success, starts afresh after an hour, and is bounded', () => {
     const clock = new HandClock();
     const throttle = new SignInThrottle(clock, 100);
     for (let tries = 0; tries < 20; tries += 1) attempt(throttle, `u${tries}`, '192.0.2.1');

@@ -2,35 +2,37 @@
  * GET /events/stream: what happens in the workspace, as it happens, as server-sent events (WHATWG HTML,
  * 9.2), for dashboards and scripts.
  *
- *   commit of a window or a change --signal--> stream awakes --> piece --> client --Last-Event-ID--> …
+ *   commit of a window or a change --signal--> stream --chunk--> client --Last-Event-ID--> …
  *
- * Who may not listen any more stops hearing: when keys or roles change all streams end and come again, and a
- * session's own end with it, before the next word. (Signed out by another process: at the next news or heartbeat.)
- * Bounds: streams per workspace, per client and in all; a piece at a time per stream, which is taken
- * before the next is made (event-feed.ts), so a slow client costs no memory, it only hears later; one that
- * takes nothing for a minute is cut off (http/stream.ts) and may go on from its last id. A stream that is
- * quiet sends a comment now and then, so that both ends and all proxies between know that it lives.
+ * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
+ * session ends, its own stream ends before the next event. (A session that another process ends: at the
+ * next event or heartbeat.)
+ * Bounds: streams per workspace, per client and in all; one chunk per stream, which the client takes before
+ * the next is made (event-feed.ts), so a slow client costs no memory. One that takes nothing for a minute
+ * is cut off (http/stream.ts) and may go on from its last id. A quiet stream sends a comment now and then,
+ * so that both ends and all proxies between know that it lives.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import { type EventKind, eventKinds } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
 import { parseId } from '../../model/ids.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import { EventFeed, type FeedFilter, parsePlace } from './event-feed.ts';
+import { EventFeed, type FeedFilter, type FeedPosition, parsePosition } from './event-feed.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
-/** What a client waits before it comes again. */
+/** A client reconnects after this. */
 const retryMs = 2_000;
 const streamsMax = 512;
 const workspaceStreamsMax = 64;
 /** A browser's tabs, and those of the office behind the same address. */
 const clientStreamsMax = 16;
 const retryAfterSeconds = 15;
-/** After it a client comes again, and is asked for its key again: it goes on from its last id. */
+/** After it a client reconnects with its key, and goes on from its last id. */
 const lifeMsMax = 900_000;
 
 const kindList = z
@@ -50,9 +52,9 @@ const kindList = z
   })
   .meta({ override: { type: 'string' }, example: 'qr.scanned,qr.created' });
 
-const placeText = z.string().transform((text, context) => {
-  const place = parsePlace(text);
-  if (place !== undefined) return place;
+const positionText = z.string().transform((text, context) => {
+  const position = parsePosition(text);
+  if (position !== undefined) return position;
   context.addIssue({ code: 'custom', message: 'Expected an id of this stream' });
   return z.NEVER;
 });
@@ -64,7 +66,7 @@ const query = z.object({
     .refine((text) => parseId('qr', text) !== undefined, 'Expected a qr_ id')
     .optional()
     .meta({ description: 'Only what is about this code' }),
-  lastEventId: placeText.optional().meta({
+  lastEventId: positionText.optional().meta({
     override: { type: 'string' },
     description: 'In place of the Last-Event-ID header: goes on right after this id',
   }),
@@ -105,7 +107,7 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     failures: [],
     handle: ({ actor, session, clientAddress, query: asked, header }) => {
-      const from = asked.lastEventId ?? placeOfHeader(header('last-event-id'));
+      const from = asked.lastEventId ?? headerPosition(header('last-event-id'));
       const filter = { workspaceNo: actor.workspaceNo, kinds: asked.event, codeId: asked.code };
       const end = asked.once === 'true' ? 'when-quiet' : 'never';
       const listener = { client: clientAddress, sessionHash: session?.hash };
@@ -117,10 +119,10 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
   return [follow];
 }
 
-function placeOfHeader(text: string | undefined) {
+function headerPosition(text: string | undefined): FeedPosition | undefined {
   if (text === undefined || text === '') return undefined;
-  const place = parsePlace(text);
-  if (place !== undefined) return place;
+  const position = parsePosition(text);
+  if (position !== undefined) return position;
   const message = 'Expected Last-Event-ID to be an id of this stream';
   const faults = [{ path: 'lastEventId', code: 'invalid', message }];
   throw new Failure('validation_failed', message, { faults });
@@ -138,57 +140,54 @@ interface Listener {
 class EventStreams {
   readonly #options: EventStreamOptions;
   readonly #open = new Set<EventStream>();
-  /** What the open streams were let in under. */
+  /** The access version under which the open streams were allowed. */
   #access: number;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
     this.#access = options.accessVersion();
-    for (const signal of options.committed) {
-      signal.listen(() => this.#wake());
-    }
-    options.stopping.listen(() => {
-      for (const stream of this.#open) stream.end('the service stops');
-    });
+    for (const signal of options.committed) signal.listen(() => this.#wake());
+    options.stopping.listen(() => this.#endAll('the service stops'));
   }
 
   /**
-   * News; but a key that was revoked meanwhile must not hear them, so after a change all come again, and who has
-   * signed out is asked about one by one: an ended session is no reason for others to come again.
+   * A revoked key must get no more events, so all streams end when access has changed. An ended session
+   * ends its own stream alone.
    */
   #wake(): void {
     const access = this.#options.accessVersion();
-    if (access === this.#access) {
-      for (const stream of this.#open) stream.wake();
-      return;
-    }
+    if (access !== this.#access) this.#endAll('access has changed, come again');
+    else for (const stream of this.#open) stream.wake();
     this.#access = access;
-    for (const stream of this.#open) stream.end('access has changed, come again');
+  }
+
+  #endAll(why: string): void {
+    for (const stream of this.#open) stream.end(why);
   }
 
   /** @throws Failure overloaded */
   open(
     filter: FeedFilter,
     { client, sessionHash }: Listener,
-    from: ReturnType<typeof parsePlace>,
+    from: FeedPosition | undefined,
     end: End,
   ): AsyncIterable<Uint8Array> {
-    this.#admit(filter.workspaceNo, client);
+    this.#assertCapacity(filter.workspaceNo, client);
     const { isSignedIn } = this.#options;
-    const isWelcome = () => sessionHash === undefined || isSignedIn(sessionHash);
+    const isAllowed = () => sessionHash === undefined || isSignedIn(sessionHash);
     const feed = new EventFeed(this.#options, filter, from);
-    const options = { feed, end, workspaceNo: filter.workspaceNo, client, isWelcome };
+    const options = { feed, end, workspaceNo: filter.workspaceNo, client, isAllowed };
     // Counted from its first pull: an answer to HEAD is never pulled, nor ended.
-    const begin = (): EventStream => {
+    const begin = (): AsyncIterator<Uint8Array> => {
       const stream = new EventStream(options, () => this.#open.delete(stream));
       this.#open.add(stream);
-      return stream;
+      return stream.iterator();
     };
     return { [Symbol.asyncIterator]: begin };
   }
 
-  #admit(workspaceNo: number, client: string): void {
-    const open = [...this.#open];
+  #assertCapacity(workspaceNo: number, client: string): void {
+    const open = [...this.#open].map(({ options }) => options);
     const isFull =
       open.length >= streamsMax ||
       open.filter((stream) => stream.workspaceNo === workspaceNo).length >= workspaceStreamsMax ||
@@ -204,109 +203,87 @@ interface StreamOptions {
   readonly end: End;
   readonly workspaceNo: number;
   readonly client: string;
-  /** Whether whoever listens still may. */
-  readonly isWelcome: () => boolean;
+  /** Whether the session has not ended. */
+  readonly isAllowed: () => boolean;
 }
 
-type Woken = 'news' | 'silence';
-
-class EventStream implements AsyncIterator<Uint8Array> {
-  readonly #options: StreamOptions;
+class EventStream {
+  readonly options: StreamOptions;
   readonly #onEnd: () => void;
   readonly #life: NodeJS.Timeout;
-  #state: 'fresh' | 'open' | 'ending' | 'ended' = 'fresh';
-  #lastWords = '';
-  #hasNews = true;
-  #waking: ((woken: Woken) => void) | undefined;
+  #isGone = false;
+  /** Why the stream ends, once it does. */
+  #end: string | undefined;
+  #awake: ((reason: 'commit' | 'silence') => void) | undefined;
 
   constructor(options: StreamOptions, onEnd: () => void) {
-    this.#options = options;
+    this.options = options;
     this.#onEnd = onEnd;
     this.#life = setTimeout(() => this.end('come again'), lifeMsMax);
   }
 
-  get workspaceNo(): number {
-    return this.#options.workspaceNo;
-  }
-  get client(): string {
-    return this.#options.client;
-  }
-
   wake(): void {
-    if (!this.#options.isWelcome()) return this.end('signed out');
-    this.#hasNews = true;
-    this.#waking?.('news');
+    if (this.options.isAllowed()) this.#awake?.('commit');
+    else this.end('signed out');
   }
 
   /** Ends with a comment that says why. */
   end(why: string): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ending';
-    this.#lastWords = `: ${why}\n\n`;
-    this.#waking?.('news');
+    this.#end ??= why;
+    this.#awake?.('commit');
   }
 
-  async next(): Promise<IteratorResult<Uint8Array>> {
-    let text: string | undefined;
-    try {
-      text = await this.#text();
-    } catch (error) {
-      await this.return();
-      throw error;
-    }
-    if (text === undefined) return await this.return();
-    return { done: false, value: Buffer.from(text) };
+  /** `return` is called when the client has gone, also while a `next` waits. */
+  iterator(): AsyncIterator<Uint8Array> {
+    const chunks = this.#chunks();
+    return {
+      next: () => chunks.next(),
+      return: async () => {
+        this.#release();
+        return { done: true, value: undefined };
+      },
+    };
   }
 
-  /** The client has gone, or all was said. */
-  async return(): Promise<IteratorResult<Uint8Array>> {
-    this.#state = 'ended';
+  #release(): void {
+    this.#isGone = true;
     clearTimeout(this.#life);
     this.#onEnd();
-    this.#waking?.('news');
-    return { done: true, value: undefined };
+    this.#awake?.('commit');
   }
 
-  /** The next piece; undefined at the end. */
-  async #text(): Promise<string | undefined> {
-    const { feed, end, isWelcome } = this.#options;
-    if (this.#state === 'fresh') {
-      this.#state = 'open';
-      const gap = feed.hasGap ? 'event: gap\ndata: {"reason":"not_kept"}\n\n' : '';
-      return `retry: ${retryMs}\n${feed.mark}\n${gap}`;
-    }
-    for (;;) {
-      if (this.#state === 'ended') return undefined;
-      if (this.#state === 'ending') {
-        const words = this.#lastWords;
-        this.#lastWords = '';
-        return words === '' ? undefined : words;
-      }
-      if (this.#hasNews) {
-        this.#hasNews = false;
+  async *#chunks(): AsyncGenerator<Uint8Array, undefined> {
+    const { feed, end, isAllowed } = this.options;
+    const gap = feed.hasGap ? 'event: gap\ndata: {"reason":"not_kept"}\n\n' : '';
+    try {
+      yield Buffer.from(`retry: ${retryMs}\n${feed.idLine}\n${gap}`);
+      while (!this.#isGone && this.#end === undefined) {
         const { text, hasMore } = feed.next();
-        this.#hasNews ||= hasMore;
-        if (text !== '') return text;
-        if (hasMore) await new Promise((resume) => setImmediate(resume));
-        continue;
+        if (text !== '') {
+          yield Buffer.from(text);
+        } else if (hasMore) {
+          await yieldToEventLoop();
+        } else if (end === 'when-quiet') {
+          return;
+        } else if ((await this.#nextCommit()) === 'silence') {
+          // Another process may have ended the session, or committed without a signal here.
+          if (!isAllowed()) return;
+          yield Buffer.from(':\n\n');
+        }
       }
-      if (end === 'when-quiet') return undefined;
-      if ((await this.#news()) === 'silence') {
-        // Another process may have written what no signal told of, or ended the session.
-        if (!isWelcome()) return undefined;
-        this.#hasNews = true;
-        return ':\n\n';
-      }
+      if (this.#end !== undefined) yield Buffer.from(`: ${this.#end}\n\n`);
+    } finally {
+      this.#release();
     }
   }
 
-  async #news(): Promise<Woken> {
-    const { promise, resolve } = Promise.withResolvers<Woken>();
+  async #nextCommit(): Promise<'commit' | 'silence'> {
+    const { promise, resolve } = Promise.withResolvers<'commit' | 'silence'>();
     const timer = setTimeout(() => resolve('silence'), heartbeatMs);
-    this.#waking = resolve;
-    const woken = await promise;
-    this.#waking = undefined;
+    this.#awake = resolve;
+    const reason = await promise;
+    this.#awake = undefined;
     clearTimeout(timer);
-    return woken;
+    return reason;
   }
 }

@@ -1,12 +1,12 @@
 /**
- * GET /events: what happened, newest first, from two places: the management outbox and the scans.
+ * GET /events: what happened, newest first, from two logs: the management outbox and the scans.
  *
  *   outbox.newest(before sequence) --+
  *                                    +--> by id, whose first 48 bits are the time --> page
  *   scans.page(before position)   --+
  *
- * One opaque cursor carries a place in each, so a page never repeats or skips what another page had:
- * an event that arrives late in one place stands before that place's cursor, with the new ones.
+ * One opaque cursor carries a position in each, so a page never repeats or skips what another page had:
+ * an event that arrives late comes before its log's position, with the new ones.
  */
 import { z } from 'zod';
 import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
@@ -52,14 +52,14 @@ const eventPage = z
   })
   .meta({ id: 'EventPage' });
 
-/** Where a page starts in each place: absent = at the newest, null = nothing left. */
+/** Where a page starts in each log: absent = at the newest, null = nothing left. */
 const cursorShape = z.strictObject({
   o: z.int().min(0).nullable().optional(),
   s: z.string().max(300).nullable().optional(),
 });
 type Cursor = z.output<typeof cursorShape>;
 
-interface Placed {
+interface Row {
   readonly id: string;
   readonly timeMs: number;
   readonly event: unknown;
@@ -83,8 +83,8 @@ export function eventRoutes({ outbox, scans }: EventsOptions): Route[] {
     schema: eventPage,
     what: 'A page of events',
     read: ({ actor, query: { type, limit, cursor } }) => {
-      const place = cursor === undefined ? {} : parseCursor(cursor);
-      const page = readPage(outbox, scans, actor.workspaceNo, type, limit, place);
+      const position = cursor === undefined ? {} : parseCursor(cursor);
+      const page = readPage(outbox, scans, actor.workspaceNo, type, limit, position);
       return { data: page.data, limit, nextCursor: page.next };
     },
   });
@@ -97,24 +97,24 @@ function readPage(
   workspaceNo: number,
   type: EventKind | undefined,
   limit: number,
-  place: Cursor,
+  position: Cursor,
 ): { data: unknown[]; next: string | undefined } {
   const outboxPart =
     type === 'qr.scanned'
       ? { rows: [], rest: null }
-      : readOutbox(outbox, workspaceNo, type, limit, place.o);
+      : readOutbox(outbox, workspaceNo, type, limit, position.o);
   const wantsScans = type === undefined || type === 'qr.scanned';
-  let scans = wantsScans ? readScans(events, workspaceNo, place.s, limit) : nothing;
+  let scans = wantsScans ? readScans(events, workspaceNo, position.s, limit) : nothing;
   const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
   const taken = merged.filter((row) => row.sequence === undefined).length;
-  // Its cursor stands after a whole page: what was taken is read again as a page of its own.
+  // The cursor is after a whole page: what was taken is read again as a page of its own.
   if (taken < scans.rows.length) {
-    scans = taken === 0 ? unread(place.s) : readScans(events, workspaceNo, place.s, taken);
+    scans = taken === 0 ? unread(position.s) : readScans(events, workspaceNo, position.s, taken);
   }
   const rows = merge(outboxPart.rows.slice(0, limit - scans.rows.length), scans.rows);
   const lastSequence = rows.findLast((row) => row.sequence !== undefined)?.sequence;
   const isOutboxRead = outboxPart.rows.length === rows.length - scans.rows.length;
-  const o = isOutboxRead ? outboxPart.rest : (lastSequence ?? place.o);
+  const o = isOutboxRead ? outboxPart.rest : (lastSequence ?? position.o);
   const isEnd = o === null && scans.rest === null;
   return {
     data: rows.map((row) => row.event),
@@ -123,7 +123,7 @@ function readPage(
 }
 
 interface Part {
-  readonly rows: readonly Placed[];
+  readonly rows: readonly Row[];
   /** Where the next page starts here. */
   readonly rest: string | null | undefined;
 }
@@ -139,10 +139,10 @@ function readScans(
 ): Part {
   if (before === null) return nothing;
   const page = events.page(workspaceNo, before, limit);
-  return { rows: page.data.map(placeScan), rest: page.before ?? null };
+  return { rows: page.data.map(scanRow), rest: page.before ?? null };
 }
 
-function placeScan(event: EventEnvelope): Placed {
+function scanRow(event: EventEnvelope): Row {
   return { id: event.id, timeMs: idTimeMs(event.id), event, sequence: undefined };
 }
 
@@ -153,9 +153,9 @@ function readOutbox(
   type: EventKind | undefined,
   limit: number,
   start: number | null | undefined,
-): { rows: readonly Placed[]; rest: number | null } {
+): { rows: readonly Row[]; rest: number | null } {
   if (start === null) return { rows: [], rest: null };
-  const rows: Placed[] = [];
+  const rows: Row[] = [];
   const rowsWanted = type === undefined ? limit : batchRows;
   let before = start;
   for (let batch = 0; batch < batchesMax; batch += 1) {
@@ -173,8 +173,8 @@ function readOutbox(
 }
 
 /** Newest first; each part keeps its own order, whatever its clock did. */
-function merge(outbox: readonly Placed[], scans: readonly Placed[]): Placed[] {
-  const merged: Placed[] = [];
+function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
+  const merged: Row[] = [];
   let [one, two] = [0, 0];
   for (;;) {
     const [left, right] = [outbox[one], scans[two]];

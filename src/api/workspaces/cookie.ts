@@ -2,8 +2,8 @@
  * The session cookie: HttpOnly, SameSite=Lax, for this host alone. Over https it is Secure and carries
  * the `__Host-` prefix, which browsers accept from no subdomain and no plain connection.
  *
- * A request that changes something must also show that a page of ours sent it: the CSRF token, and,
- * where the browser says whence it comes, this origin.
+ * A request that changes something must also prove that a page of ours sent it: by the CSRF token, and by
+ * this origin where the browser names one.
  */
 import type { Request } from '../../http/request.ts';
 import { csrfMatches, type Session, sessionMsMax } from '../../workspaces/sessions.ts';
@@ -42,7 +42,7 @@ export class SessionCookie {
     return `${this.name}=${secret}; Max-Age=${maxAge}; ${this.#attributes}`;
   }
 
-  /** The value of Set-Cookie that forgets it. */
+  /** The value of Set-Cookie that removes it. */
   end(): string {
     return `${this.name}=; Max-Age=0; ${this.#attributes}`;
   }
@@ -63,7 +63,7 @@ export class SessionCookie {
   }
 }
 
-/** A page may be opened by another name of this host than the configured one. */
+/** The dashboard may be opened by another name of this host than the configured one. */
 function hostHeader(request: Request): string {
   return request.header('host')?.toLowerCase() ?? '';
 }

@@ -75,7 +75,7 @@ export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCook
     description: 'Ends this session at once.',
     body: emptyBody,
     isRepeatable: true,
-    answer: { status: 200, schema: done, what: 'Signed out; Set-Cookie forgets the session' },
+    answer: { status: 200, schema: done, what: 'Signed out; Set-Cookie removes the session' },
     failures: ['storage_full'],
     handle: async ({ session }) => {
       await sessions.end(given(session).hash);
@@ -129,8 +129,9 @@ export function viewSession(
   };
 }
 
-/** The guard lets only signed-in people here. */
+/** The session of a route for people: the guard has refused requests without one. */
 export function given(session: Session | undefined): Session {
-  if (session === undefined) throw new Error('Cannot act for a session: there is none');
+  if (session === undefined)
+    throw new Error('Cannot act for a session: the request has no session');
   return session;
 }
