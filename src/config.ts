@@ -75,8 +75,8 @@ const schema = z.strictObject({
   }),
   codes: z.strictObject({
     /**
-     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes, the least lately
-     * searched go first; a workspace without room is searched slowly. 0 = none.
+     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes, the least recently
+     * searched are freed first; a workspace beyond it is searched on disk, slowly. 0 = none.
      */
     searchBytesMax: count(0, 4_294_967_296),
   }),

@@ -1,6 +1,6 @@
 /**
  * Every bench still runs and its answers are right: parts check theirs before they time anything, loads
- * fail on an answer that is no redirect. No figure is judged here: a test machine measures nothing.
+ * fail on an answer that is no redirect. No figure is checked here: a test machine measures nothing.
  */
 import { describe, expect, it } from 'vitest';
 import { partNames, runPart } from '../bench/parts.ts';

@@ -5,8 +5,8 @@
  * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text, and its stack unless the
  * thread makes none.
  *
- * On Linux a pool's threads give way to the others: nobody stands before a code and waits for a webhook, or for
- * the drawing of an image, as they do for a redirect.
+ * On Linux a pool's threads have a lower priority than the others: a person waits for a redirect, not for a webhook or for
+ * the drawing of an image.
  */
 import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';

@@ -77,7 +77,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   let deaths = 0;
   let closing: Promise<void> | undefined;
   const died = (cause: unknown): void => {
-    // Whoever closes cuts off what still runs.
+    // Closing ends what still runs.
     if (closing !== undefined) return;
     deaths += 1;
     options.onDeath?.(cause);

@@ -160,7 +160,7 @@ export class Ledger {
 export const targetOf = (code: CodeEntry, target: number): string =>
   `https://target.example/${code.number}/${target}`;
 
-/** The number of a target of this code; undefined when the address is none of its targets. */
+/** The number of a target of this code; undefined when the address is not one of its targets. */
 export function targetNumber(code: CodeEntry, location: string): number | undefined {
   const match = /^https:\/\/target\.example\/(\d+)\/(\d+)$/.exec(location);
   return match !== null && Number(match[1]) === code.number ? Number(match[2]) : undefined;

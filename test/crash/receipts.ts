@@ -20,7 +20,7 @@ import type { Random } from './random.ts';
 const refusedShare = 0.02;
 /** Nothing new for this long: what the service still has is missing. */
 const quietMsMax = 60_000;
-const lookMs = 250;
+const checkMs = 250;
 const eventsPerPage = 5_000;
 
 interface Envelope {
@@ -114,12 +114,12 @@ export class Receipts {
     let quietMs = 0;
     let before = this.#taken;
     while ((await waiting()) > 0 && quietMs < quietMsMax) {
-      await pause(lookMs);
-      quietMs = this.#taken === before ? quietMs + lookMs : 0;
+      await pause(checkMs);
+      quietMs = this.#taken === before ? quietMs + checkMs : 0;
       before = this.#taken;
     }
     // The last answers.
-    await pause(lookMs);
+    await pause(checkMs);
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -77,8 +77,8 @@ export class Scanners {
     if (this.#isStopping) return;
     const open = this.#connections.filter(({ isOpen }) => isOpen);
     const due = ((performance.now() - this.#startedMs) / 1_000) * this.#options.perSecond;
-    const room = open.length;
-    if (open.length === 0 || due - this.#sent > room) this.#sent = Math.floor(due - room);
+    const capacity = open.length;
+    if (open.length === 0 || due - this.#sent > capacity) this.#sent = Math.floor(due - capacity);
     for (const connection of open) {
       if (connection.waiting === 0 && this.#sent < due) {
         const scan = this.#next();

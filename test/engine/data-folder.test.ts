@@ -40,7 +40,7 @@ test('a socket that its owner left behind is taken over', async () => {
   await release();
 });
 
-test('whoever knocks at the hold is sent away, again and again', async () => {
+test('a second process is refused at a locked folder, each time', async () => {
   const release = await lockDataFolder(openDataFolder(path));
   for (let i = 0; i < 3; i++) {
     const socket = connect(join(path, 'service.sock'));

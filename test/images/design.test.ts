@@ -174,7 +174,7 @@ describe('legibility', () => {
       { gradient: { from: '#eee', to: '#fff' }, background: '#444', eyeColor: '#999' },
       ['design.gradient.from inverted', 'design.gradient.to inverted', 'design.eyeColor inverted'],
     ],
-    // What a gradient hides is not judged.
+    // What a gradient hides is not checked.
     [{ foreground: '#fff', gradient: { from: '#000', to: '#111' } }, []],
   ])('%o: %j', (given, expected) => {
     expect(faults(given)).toEqual(expected);

@@ -17,7 +17,7 @@ const failed: AttemptRecord = {
   retryAfterMs: 4_000,
 };
 
-const heard = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
+const resultOf = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
   deliveryNo,
   attemptNo,
   wheelMs: 5_000 + deliveryNo,
@@ -50,43 +50,43 @@ function place(): Place {
   };
 }
 
-it('gives the next process all that was not settled, every field, and nothing once it was', () => {
+it('gives the next process every uncommitted result with all fields, and no committed one', () => {
   const { open, left } = place();
   const journal = open();
   expect(journal.uncommitted).toEqual([]);
-  journal.append([heard(1), heard(2, failed)]);
+  journal.append([resultOf(1), resultOf(2, failed)]);
   journal.rotate();
-  journal.append([heard(3)]);
-  expect(left()).toEqual([heard(1), heard(2, failed), heard(3)]);
+  journal.append([resultOf(3)]);
+  expect(left()).toEqual([resultOf(1), resultOf(2, failed), resultOf(3)]);
   journal.markCommitted();
-  expect(left()).toEqual([heard(3)]);
+  expect(left()).toEqual([resultOf(3)]);
   journal.rotate();
-  journal.append([heard(4)]);
+  journal.append([resultOf(4)]);
   journal.markCommitted();
-  expect(left()).toEqual([heard(4)]);
+  expect(left()).toEqual([resultOf(4)]);
 });
 
-it('keeps what is not settled when it is asked to turn too often', () => {
+it('keeps uncommitted results when it rotates too often', () => {
   const { open, left } = place();
   const journal = open();
-  journal.append([heard(1)]);
+  journal.append([resultOf(1)]);
   journal.rotate();
-  journal.append([heard(2)]);
+  journal.append([resultOf(2)]);
   journal.rotate();
-  journal.append([heard(3)]);
-  expect(new Set(left())).toEqual(new Set([heard(1), heard(2), heard(3)]));
+  journal.append([resultOf(3)]);
+  expect(new Set(left())).toEqual(new Set([resultOf(1), resultOf(2), resultOf(3)]));
 });
 
-it('gives them in the order in which they were heard, whichever file they are in', () => {
+it('gives them in the order in which they arrived, whichever file they are in', () => {
   const { open, left } = place();
   const journal = open();
   // The newer ones end up in the file that is read first.
-  journal.append([heard(1)]);
+  journal.append([resultOf(1)]);
   journal.rotate();
   journal.markCommitted();
-  journal.append([heard(2, failed, 1)]);
+  journal.append([resultOf(2, failed, 1)]);
   journal.rotate();
-  journal.append([heard(3, succeeded, 2), heard(3, failed, 1)]);
+  journal.append([resultOf(3, succeeded, 2), resultOf(3, failed, 1)]);
   expect(left().map(({ deliveryNo, attemptNo }) => [deliveryNo, attemptNo])).toEqual([
     [2, 1],
     [3, 1],
@@ -97,28 +97,28 @@ it('gives them in the order in which they were heard, whichever file they are in
   expect(next.uncommitted).toEqual([]);
 });
 
-it('goes on behind what was left until that is forgotten', () => {
+it('continues behind the results of a process before until they are cleared', () => {
   const { open, left, files } = place();
-  open().append([heard(1)]);
+  open().append([resultOf(1)]);
   const next = open();
-  next.append([heard(2)]);
-  expect(left()).toEqual([heard(1), heard(2)]);
+  next.append([resultOf(2)]);
+  expect(left()).toEqual([resultOf(1), resultOf(2)]);
   next.clear();
   expect(files.map((file) => statSync(file).size)).toEqual([0, 0]);
-  next.append([heard(3)]);
-  expect(left()).toEqual([heard(3)]);
+  next.append([resultOf(3)]);
+  expect(left()).toEqual([resultOf(3)]);
 });
 
 it('passes over a tail that is torn at any byte, and over a line with any byte changed', () => {
   const { open, left, files } = place();
-  open().append([heard(1), heard(2)]);
+  open().append([resultOf(1), resultOf(2)]);
   const first = readFileSync(files[0]);
-  open().append([heard(3, failed)]);
+  open().append([resultOf(3, failed)]);
   const whole = readFileSync(files[0]);
   // Without its line break a line is as good.
   for (let end = first.length; end < whole.length - 1; end++) {
     writeFileSync(files[0], whole.subarray(0, end));
-    expect(left()).toEqual([heard(1), heard(2)]);
+    expect(left()).toEqual([resultOf(1), resultOf(2)]);
   }
   for (let at = 0; at < first.length; at++) {
     const changed = Buffer.from(whole);
@@ -126,7 +126,7 @@ it('passes over a tail that is torn at any byte, and over a line with any byte c
     writeFileSync(files[0], changed);
     const found = left();
     expect(found.filter(({ deliveryNo }) => deliveryNo < 3)).toEqual([]);
-    if (at < first.length - 1) expect(found).toEqual([heard(3, failed)]);
+    if (at < first.length - 1) expect(found).toEqual([resultOf(3, failed)]);
   }
 });
 

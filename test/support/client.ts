@@ -5,7 +5,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The body as JSON; empty when it is none. */
+  /** The body as JSON; empty when it is not JSON. */
   readonly json: Json;
   /** `data` of a list. */
   readonly items: readonly Json[];

@@ -238,7 +238,7 @@ export async function timeToLoad(): Promise<number> {
 
 /**
  * Ports come in blocks of three: one that is held, the API's, the redirect's. They lie below the range out of
- * which the kernel gives ports to whoever listens on port 0 or connects (from 32768 on Linux, 49152 elsewhere,
+ * which the kernel gives ports to listeners on port 0 and to connections (from 32768 on Linux, 49152 elsewhere,
  * 16000 in gVisor): out of it, another test may get a port while its service is about to listen, or is down
  * between two lives.
  */

@@ -6,7 +6,7 @@
  *     ... send to receiver.url('/hook') ...
  *     await receiver.arrived(3);          the first three requests
  *     receiver.behave(healthy);           from now on
- *     await receiver.close();             nothing is left, whoever still hangs
+ *     await receiver.close();             closes hanging connections too
  *
  * A canary is a receiver whose `connections` must stay 0: it counts sockets, not requests.
  */

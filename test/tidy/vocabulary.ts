@@ -32,7 +32,8 @@ const retired: readonly Retired[] = [
     instead: 'endpoint stats',
     parts: /^ledgers?$/,
     phrases: /\bledgers?\b/,
-    within: /^src\/|webhook/,
+    // The table on disk keeps its name.
+    within: /^(?!src\/store\/delivery\/)(src\/|.*webhook)/,
   },
   {
     instead: 'outbox consumer',

@@ -23,7 +23,7 @@ describe('run', () => {
     expect(await open(1, 1).run(echo('hello'))).toBe('hello');
   });
 
-  it('gives way to the other threads, where the system lets it', async () => {
+  it('runs at a lower priority than the other threads, where the system lets it', async () => {
     const [mine, lowest] = [getPriority(0), 19];
     const theirs = Number(await open(1, 1).run({ kind: 'priority' }));
     expect(theirs).toBe(process.platform === 'linux' ? Math.min(lowest, Math.max(mine, 5)) : mine);
@@ -58,7 +58,7 @@ describe('run', () => {
     });
     await Promise.all(tasks);
     expect(pool.stats()).toMatchObject({ running: 0, waiting: 0, utilisation: 0, completed: 3 });
-    expect(await pool.run(echo('room again'))).toBe('room again');
+    expect(await pool.run(echo('capacity again'))).toBe('capacity again');
   });
 });
 
@@ -93,8 +93,8 @@ describe('several tasks on a thread', () => {
 });
 
 it('closing cuts off what still runs, and that is nobody’s death', async () => {
-  const heard: unknown[] = [];
-  const onDeath = (cause: unknown): void => void heard.push(cause);
+  const deaths: unknown[] = [];
+  const onDeath = (cause: unknown): void => void deaths.push(cause);
   const pool = createPool<Probe, string>({
     file,
     threads: 1,
@@ -107,7 +107,7 @@ it('closing cuts off what still runs, and that is nobody’s death', async () =>
   const waits = [1, 2, 3].map(() => pool.run({ kind: 'wait', ms: 60_000 }));
   const [ends] = await Promise.all([Promise.allSettled(waits), pool.close()]);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
-  expect([heard, pool.stats().deaths]).toEqual([[], 0]);
+  expect([deaths, pool.stats().deaths]).toEqual([[], 0]);
 });
 
 describe('a thread that dies', () => {

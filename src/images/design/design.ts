@@ -38,7 +38,7 @@ const fields = {
       error: 'Expected a colour such as #1a2b3c, or transparent',
     })
     .meta({
-      description: 'Default white. `transparent` is for white paper, and judged on it',
+      description: 'Default white. `transparent` is for white paper, and checked on it',
       example: '#ffffff',
     }),
   errorCorrection: z.enum(errorCorrections).meta({

@@ -7,7 +7,7 @@
  *   0 size translate   s -s scale   ...   shapes: m l c h f   logo: image
  *
  * PostScript has no transparency: a transparent background is left unpainted, and a logo is flattened onto
- * the background (white where there is none) before it is written.
+ * the background (white if it is transparent) before it is written.
  */
 import { deflateSync } from 'node:zlib';
 import type { Rgb } from '../design/colour.ts';

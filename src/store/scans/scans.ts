@@ -122,5 +122,5 @@ export function putCheckpoints(
   store.checkpoints.put(checkpointKeys[of], bytes);
 }
 
-/** Sequence of the newest block, 0 when there is none. */
+/** Sequence of the newest block, 0 without blocks. */
 export const newestSequence = (store: ScanStore): number => store.meta.get('sequence') ?? 0;
