@@ -1,6 +1,6 @@
 /**
- * A thousand receivers in one process: each path is one. They answer at once, or, those that are told to, take
- * the request and hold the socket. Sends its port to its parent; answers each message with what it has seen.
+ * A thousand receivers in one process: each path is one. They answer at once, or, where ordered, take the
+ * request and hold the socket. Sends its port to its parent; answers each message with the requests seen since the last.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { systemClock } from '../../src/system-clock.ts';
@@ -58,7 +58,7 @@ server.listen(0, '127.0.0.1', () => {
 process.on('message', (order: CrowdOrder) => {
   if (order.hangEvery !== undefined) {
     ({ hangEvery } = order);
-    // What was slow before says nothing about what comes.
+    // Earlier blocks of the event loop do not matter from here on.
     if (hangEvery > 0) lagMs = 0;
   }
   const seen: CrowdSeen = { sightings, altered, lagMs };

@@ -1,8 +1,7 @@
 /**
- * A crowd of endpoints of which some hang: the same events to all of them, first while every one answers, then
- * while every tenth takes the request and never answers. What is asked: how long a first attempt at a healthy one
- * waits in both cases, whether memory stays, whether those that hung get their second attempt when it is due, and
- * whether everything has arrived in the end.
+ * A crowd of endpoints of which some hang: the same events to all of them, first while every one answers, then while
+ * every tenth takes the request and never answers. Measured: how long a first attempt at a healthy one waits in both
+ * cases, the memory, whether those that hung get their second attempt when it is due, and whether everything arrives.
  *
  *   cause   one PATCH in each workspace of 50 endpoints     delay   from `createdAt` to the POST's head
  */
@@ -18,7 +17,7 @@ import { memoryOf } from './cpu.ts';
 
 const endpointsPerWorkspace = 50;
 const pollMs = 50;
-/** A busy machine: nothing that has not come by then will. */
+/** Allowance for a busy machine: what has not arrived by then is missing. */
 const lateMsMax = 60_000;
 /** Requests of the API at once. */
 const callsMax = 8;
@@ -40,11 +39,11 @@ export interface Sighting {
 }
 
 export interface CrowdSeen {
-  /** Since it was last asked. */
+  /** Since the last message. */
   readonly sightings: readonly Sighting[];
   /** Requests whose event had other bytes before. */
   readonly altered: number;
-  /** The longest that the receiver was away: its times are late by up to this. */
+  /** The longest block of the receiver's event loop: its times are late by up to this. */
   readonly lagMs: number;
 }
 
@@ -237,7 +236,7 @@ async function measure(stage: CrowdStage, bounds: CrowdBounds): Promise<Crowd> {
   const hangers = Math.ceil(endpoints / hangEvery);
   const isHealthy = ({ endpoint }: Sighting): boolean => endpoint % hangEvery !== 0;
   let sinceMs = 0;
-  /** What came of events of this half, until there is enough. */
+  /** The sightings of events of this half, until there are enough. */
   const gather = async (count: number, isWanted: (one: Sighting) => boolean = () => true) => {
     const seen: Sighting[] = [];
     for (let waitedMs = 0; seen.filter(isWanted).length < count; waitedMs += pollMs) {
@@ -267,7 +266,7 @@ async function measure(stage: CrowdStage, bounds: CrowdBounds): Promise<Crowd> {
   await load();
   const seen = await gather((endpoints - hangers) * rounds, isHealthy);
   const hanging = half(seen);
-  // Until the last of what hangs has ended; what comes after that is answered.
+  // Until the last attempt that hangs has ended; later ones are answered.
   const ended = seen.filter(({ isHeld }) => isHeld).length;
   seen.push(...(await gather(hangers * rounds - ended, ({ isHeld }) => isHeld)));
   seen.push(...(await stage.take({ hangEvery: 0 })));
@@ -279,7 +278,7 @@ async function measure(stage: CrowdStage, bounds: CrowdBounds): Promise<Crowd> {
   return { without, hanging, ...balanced, soonestMsMax, altered: stage.altered };
 }
 
-/** What came of the second half, by endpoint and event. */
+/** The outcome of the second half, by endpoint and event. */
 function balance(all: readonly Sighting[], { endpoints, rounds }: CrowdBounds) {
   const answered = new Map<string, number>();
   const heldUntil = new Map<string, number>();

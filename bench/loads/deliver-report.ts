@@ -20,7 +20,7 @@ export interface DeliverOptions {
 
 const ratesWhole = [2_000, 10_000];
 const ratesQuick = [1_500];
-/** At which redirects feel deliveries: a fifth of what two cores do. */
+/** The rate of redirects that are measured with deliveries: a fifth of what two cores do. */
 const feltRate = 2_000;
 const deliveriesPerSample = 6_000;
 
@@ -75,12 +75,12 @@ function costText({ own, bare, receiverMicroseconds, bytes }: DeliverCost): stri
     'busiest thread µs',
   ];
   const table = formatTable(headings, [row('ours', own), row('bare undici', bare)]);
-  const beside = `receiver ${median(receiverMicroseconds).toFixed(1)} µs a request; rate ${spread(rates)}, best ${best.toFixed(2)}; CPU ${spread(cpu)}, least ${leanest.toFixed(2)}`;
+  const note = `receiver ${median(receiverMicroseconds).toFixed(1)} µs a request; rate ${spread(rates)}, best ${best.toFixed(2)}; CPU ${spread(cpu)}, least ${leanest.toFixed(2)}`;
   const targets = [
     { what: 'deliveries a second, x bare', measured: median(rates), atLeast: 0.7 },
     { what: 'CPU, bare to ours', measured: median(cpu), atLeast: 0.7 },
   ];
-  return [table, beside, ...targets.map((target) => formatTarget(target))].join('\n');
+  return [table, note, ...targets.map((target) => formatTarget(target))].join('\n');
 }
 
 async function delayText(

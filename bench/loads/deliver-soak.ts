@@ -1,12 +1,12 @@
 /**
- * What grows under deliveries that never pause: scans at a steady rate, an endpoint that takes each, and every
- * few seconds the service's memory, its files, its open handles. A leak is a slope, so the second half of the
+ * What grows while deliveries never pause: scans at a steady rate, an endpoint that takes each, and every few
+ * seconds the service's memory, its files, its open handles. A leak is a slope, so the second half of the
  * run is fitted with a line: the first half fills caches, lists that keep their newest thousand, and heaps.
  *
  *   scans   grows as it must: raw scans are kept for 90 days           ~25 bytes a scan
  *   delivery  must not: what was delivered is pruned, and LMDB is to use its pages again (lmdb-js has an
  *             open bug for loads of puts and deletes)
- *   journal   must not: consumed segments go
+ *   journal   must not: consumed segments are deleted
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ export interface SoakSample {
 export interface Soak {
   readonly samples: readonly SoakSample[];
   readonly scans: number;
-  /** Scans that came to the receiver: more than `scans` would be duplicates, fewer losses. */
+  /** Scans that the receiver got: more than `scans` are duplicates, fewer are losses. */
   readonly received: number;
 }
 
@@ -123,7 +123,7 @@ function sizesIn(folder: string): Record<string, number> {
   return sizes;
 }
 
-/** A segment may go between the look at its folder and the look at itself. */
+/** A segment may be deleted after its folder was read. */
 function bytesOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return 0;

@@ -1,11 +1,10 @@
 /**
- * Webhooks: what a delivery costs against a bare loop of POSTs, how soon after its redirect a scan is with its
- * receiver, and what a redirect feels of deliveries that never pause. The real service, a receiver in a process
- * of its own, loopback.
+ * Webhooks: the cost of a delivery against a bare loop of POSTs, the time from a redirect to its receiver, and the
+ * slow-down of redirects while deliveries never pause. The real service, a receiver in a process of its own, loopback.
  *
- * Events of the cost are written to the outbox by this process, so that making them is nobody's time: the
- * service looks for others' events once a second, and from there on all is its own: read, made a delivery,
- * committed, signed, sent, its result committed. One endpoint for each of four kinds, 16 at once: 64 connections,
+ * For the cost this process writes the events to the outbox, so that creating them is not measured: the service
+ * reads events of other processes once a second, and does the rest itself: read the event, create the delivery,
+ * commit, sign, send, commit the result. One endpoint for each of four kinds, 16 at once: 64 connections,
  * as the bare loop has.
  */
 import { randomFillSync } from 'node:crypto';
@@ -29,11 +28,11 @@ import { pathsOf } from './seed.ts';
 const kinds: readonly EventKind[] = ['qr.created', 'qr.updated', 'qr.deleted', 'campaign.created'];
 const perEndpoint = 16;
 const eventsPerTransaction = 1_000;
-/** Results are committed, LMDB's own threads are done. */
+/** Until results are committed and LMDB's own threads have ended. */
 const settleMs = 500;
 const pollMs = 20;
 const idleMsMax = 20_000;
-/** What waits in the queue while redirects are measured: more than can be sent meanwhile. */
+/** Deliveries queued while redirects are measured: more than can be sent meanwhile. */
 const backlogPerSecond = 12_000;
 const connections = 64;
 const hotCodes = 10;
@@ -46,17 +45,17 @@ export interface Stage {
   readonly service: Service;
   readonly receiver: Receiver;
   readonly bare: BarePost;
-  /** Puts events into the outbox; gives the bytes of a body. */
+  /** Puts events into the outbox. @returns the bytes of a body */
   feed(count: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** One on whose endpoints this process's events go, and no scan. */
+/** A stage whose endpoints get the events of this process, and no scan. */
 export function openEventStage(arena: Arena): Promise<Stage> {
   return openStage(arena, kinds);
 }
 
-/** One with an endpoint for scans. */
+/** A stage with an endpoint for scans. */
 export function openScanStage(arena: Arena): Promise<Stage> {
   return openStage(arena, ['qr.scanned']);
 }
@@ -142,7 +141,7 @@ async function makeEndpoint(
   throw new Error('Cannot measure: the API does not listen');
 }
 
-/** What came until there were `count`, as one. @throws Error when they do not come, or more do */
+/** Everything received until there are `count`. @throws Error when they do not arrive, or more do */
 async function receive(
   receiver: Receiver,
   count: number,
@@ -163,10 +162,10 @@ async function receive(
 }
 
 export interface DeliverSample {
-  /** A second, from the first to the last that came. */
+  /** Per second, from the first to the last that arrived. */
   readonly rate: number;
   readonly microseconds: number;
-  /** Of the thread that works most. */
+  /** CPU of the busiest thread. */
   readonly busiestMicroseconds: number;
 }
 
@@ -233,7 +232,7 @@ export interface ScanDelay {
   readonly receiverCores: number;
 }
 
-/** From a redirect to its receiver, `rounds` of each rate, alternating. */
+/** The time from a redirect to its receiver, `rounds` of each rate, alternating. */
 export async function measureScanDelay(
   stage: Stage,
   rates: readonly number[],
@@ -290,7 +289,7 @@ export interface Felt {
   readonly p99Ms: number;
 }
 
-/** Redirects without deliveries and beside a queue that never empties, alternating. */
+/** Redirects without deliveries and with a queue that never empties, alternating. */
 export async function measureFelt(
   stage: Stage,
   {
@@ -323,7 +322,7 @@ export async function measureFelt(
   return { idle, saturated };
 }
 
-/** How many came when some have. */
+/** The number received, once there is any. */
 async function firstOf(receiver: Receiver): Promise<number> {
   for (let waitedMs = 0; waitedMs < idleMsMax; waitedMs += pollMs) {
     const { requests } = await receiver.take();

@@ -1,6 +1,6 @@
 /**
  * The floor for deliveries: undici's pool in a loop, one POST of a constant body after the other on each
- * connection, nothing stored, signed, checked or told to anybody.
+ * connection, nothing stored, signed or checked.
  */
 import { Pool } from 'undici';
 import type { PostOrder } from '../loads/peers.ts';

@@ -1,9 +1,9 @@
 /**
- * What deliveries go to: a bare uWebSockets.js that answers every POST with 200, so that the receiver, which
- * shares the cores, takes as little of them as one can. Of bodies with scans it keeps how long after their
- * redirect they came: both ends read the same machine's clock, in whole milliseconds.
+ * The receiver of the benches: a bare uWebSockets.js that answers every POST with 200, so that it, which shares
+ * the cores, takes as little of them as possible. Of bodies with scans it keeps how long after their redirect
+ * they arrived: both ends read the same machine's clock, in whole milliseconds.
  *
- * Sends its port to its parent; asked anything, it tells what came since it was last asked.
+ * Sends its port to its parent, and answers each message with what arrived since the last.
  */
 import * as uWS from 'uWebSockets.js';
 import { systemClock } from '../../src/system-clock.ts';

@@ -47,7 +47,7 @@ const endpoint = async (more: object = {}): Promise<Json> =>
     })
   ).json;
 
-/** A change whose event the endpoint hears. */
+/** A change whose event the endpoint listens to. */
 const happen = async (): Promise<Json> =>
   (await client.call('POST', '/v1/qr-codes', { body: { target: 'https://example.com/' } })).json;
 

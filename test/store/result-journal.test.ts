@@ -1,4 +1,4 @@
-/** What was appended is found again, whole, by the next process; what is torn or damaged is passed over. */
+/** The next process finds everything that was appended; a line that is torn or damaged is skipped. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -17,7 +17,7 @@ const failed: AttemptRecord = {
   retryAfterMs: 4_000,
 };
 
-const resultOf = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
+const result = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
   deliveryNo,
   attemptNo,
   wheelMs: 5_000 + deliveryNo,
@@ -25,14 +25,14 @@ const resultOf = (deliveryNo: number, attempt = succeeded, attemptNo = 1): Journ
   attempt,
 });
 
-interface Place {
+interface Fixture {
   readonly files: readonly [string, string];
   readonly open: () => ResultJournal;
   /** What the next process would find. */
   readonly left: () => readonly JournaledResult[];
 }
 
-function place(): Place {
+function openFixture(): Fixture {
   const folder = temporaryFolder();
   const path = join(folder, 'delivery.mdb');
   return {
@@ -50,43 +50,43 @@ function place(): Place {
   };
 }
 
-it('gives the next process every uncommitted result with all fields, and no committed one', () => {
-  const { open, left } = place();
+it('gives the next process what was not committed, every field, and nothing that was', () => {
+  const { open, left } = openFixture();
   const journal = open();
   expect(journal.uncommitted).toEqual([]);
-  journal.append([resultOf(1), resultOf(2, failed)]);
+  journal.append([result(1), result(2, failed)]);
   journal.rotate();
-  journal.append([resultOf(3)]);
-  expect(left()).toEqual([resultOf(1), resultOf(2, failed), resultOf(3)]);
+  journal.append([result(3)]);
+  expect(left()).toEqual([result(1), result(2, failed), result(3)]);
   journal.markCommitted();
-  expect(left()).toEqual([resultOf(3)]);
+  expect(left()).toEqual([result(3)]);
   journal.rotate();
-  journal.append([resultOf(4)]);
+  journal.append([result(4)]);
   journal.markCommitted();
-  expect(left()).toEqual([resultOf(4)]);
+  expect(left()).toEqual([result(4)]);
 });
 
-it('keeps uncommitted results when it rotates too often', () => {
-  const { open, left } = place();
+it('keeps what is not committed when it is rotated too often', () => {
+  const { open, left } = openFixture();
   const journal = open();
-  journal.append([resultOf(1)]);
+  journal.append([result(1)]);
   journal.rotate();
-  journal.append([resultOf(2)]);
+  journal.append([result(2)]);
   journal.rotate();
-  journal.append([resultOf(3)]);
-  expect(new Set(left())).toEqual(new Set([resultOf(1), resultOf(2), resultOf(3)]));
+  journal.append([result(3)]);
+  expect(new Set(left())).toEqual(new Set([result(1), result(2), result(3)]));
 });
 
-it('gives them in the order in which they arrived, whichever file they are in', () => {
-  const { open, left } = place();
+it('gives them in order of arrival, whichever file they are in', () => {
+  const { open, left } = openFixture();
   const journal = open();
   // The newer ones end up in the file that is read first.
-  journal.append([resultOf(1)]);
+  journal.append([result(1)]);
   journal.rotate();
   journal.markCommitted();
-  journal.append([resultOf(2, failed, 1)]);
+  journal.append([result(2, failed, 1)]);
   journal.rotate();
-  journal.append([resultOf(3, succeeded, 2), resultOf(3, failed, 1)]);
+  journal.append([result(3, succeeded, 2), result(3, failed, 1)]);
   expect(left().map(({ deliveryNo, attemptNo }) => [deliveryNo, attemptNo])).toEqual([
     [2, 1],
     [3, 1],
@@ -97,28 +97,28 @@ it('gives them in the order in which they arrived, whichever file they are in', 
   expect(next.uncommitted).toEqual([]);
 });
 
-it('continues behind the results of a process before until they are cleared', () => {
-  const { open, left, files } = place();
-  open().append([resultOf(1)]);
+it('appends behind what was left until that is cleared', () => {
+  const { open, left, files } = openFixture();
+  open().append([result(1)]);
   const next = open();
-  next.append([resultOf(2)]);
-  expect(left()).toEqual([resultOf(1), resultOf(2)]);
+  next.append([result(2)]);
+  expect(left()).toEqual([result(1), result(2)]);
   next.clear();
   expect(files.map((file) => statSync(file).size)).toEqual([0, 0]);
-  next.append([resultOf(3)]);
-  expect(left()).toEqual([resultOf(3)]);
+  next.append([result(3)]);
+  expect(left()).toEqual([result(3)]);
 });
 
-it('passes over a tail that is torn at any byte, and over a line with any byte changed', () => {
-  const { open, left, files } = place();
-  open().append([resultOf(1), resultOf(2)]);
+it('skips a tail that is torn at any byte, and a line with any byte changed', () => {
+  const { open, left, files } = openFixture();
+  open().append([result(1), result(2)]);
   const first = readFileSync(files[0]);
-  open().append([resultOf(3, failed)]);
+  open().append([result(3, failed)]);
   const whole = readFileSync(files[0]);
-  // Without its line break a line is as good.
+  // A line without its line break is complete.
   for (let end = first.length; end < whole.length - 1; end++) {
     writeFileSync(files[0], whole.subarray(0, end));
-    expect(left()).toEqual([resultOf(1), resultOf(2)]);
+    expect(left()).toEqual([result(1), result(2)]);
   }
   for (let at = 0; at < first.length; at++) {
     const changed = Buffer.from(whole);
@@ -126,12 +126,12 @@ it('passes over a tail that is torn at any byte, and over a line with any byte c
     writeFileSync(files[0], changed);
     const found = left();
     expect(found.filter(({ deliveryNo }) => deliveryNo < 3)).toEqual([]);
-    if (at < first.length - 1) expect(found).toEqual([resultOf(3, failed)]);
+    if (at < first.length - 1) expect(found).toEqual([result(3, failed)]);
   }
 });
 
 it('is readable by its owner alone', () => {
-  const { open, files } = place();
+  const { open, files } = openFixture();
   open();
   for (const file of files) expect(statSync(file).mode & 0o777).toBe(0o600);
 });

@@ -108,6 +108,8 @@ const retired: readonly Retired[] = [
   {
     instead: 'encrypt',
     parts: /^(seals?|sealed|unseal)$/,
+    // The field of a stored secret.
+    but: /^sealed$/,
     // Encrypted secrets begin with `sealed.` on disk.
     phrases: /\b(seals?|sealed(?!\.)|unseals?)\b/i,
     within: /workspaces|webhooks|store|engine|secret|api\//,

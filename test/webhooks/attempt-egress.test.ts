@@ -112,8 +112,8 @@ describe('a name', () => {
   it('that changes with every question never leads to the canary', async () => {
     const receiver = await openTestReceiver(undefined, { host: outside, port: canary.port });
     let questions = 0;
-    const turns = [[outside], ['127.0.0.1'], [outside, '127.0.0.1'], [outside, '::1'], [outside]];
-    const { sender, pass } = await openNamed(() => turns[questions++ % turns.length] ?? []);
+    const answers = [[outside], ['127.0.0.1'], [outside, '127.0.0.1'], [outside, '::1'], [outside]];
+    const { sender, pass } = await openNamed(() => answers[questions++ % answers.length] ?? []);
     const url = `http://hook.test:${canary.port}/`;
     const ends = { delivered: 0, refused: 0 };
     for (let round = 0; round < 40; round++) {

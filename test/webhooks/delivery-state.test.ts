@@ -13,20 +13,20 @@ const failed: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 500, failur
 const succeeded: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 204 };
 const fresh = { counts: { pending: 1, delivered: 0, dead: 0, canceled: 0 }, failuresInRow: 0 };
 
-it('decides every cell, and never sends again what ended but by a replay', () => {
+it('decides every cell, and sends again what ended only by a replay', () => {
   for (const state of states) {
     for (const event of deliveryEvents) {
       const next = deliveryTransitions[state][event];
       expect([...states, 'deleted', 'stays']).toContain(next);
       if (state !== 'pending' && next === 'pending')
         expect([state, event]).toEqual(['dead', 'replayed']);
-      // Nothing that waits is forgotten: it is delivered, dead or canceled first.
+      // A pending delivery is not deleted: it is delivered, dead or canceled first.
       if (state === 'pending') expect(next).not.toBe('deleted');
     }
   }
 });
 
-it('judges an attempt by its answer and by how many went before', () => {
+it('decides by the answer and by the number of attempts before', () => {
   const delays = [10, 20];
   expect(decide(succeeded, 0, delays, 0)).toEqual({ event: 'succeeded', delayMs: 0 });
   expect(decide(failed, 0, delays, 0)).toEqual({ event: 'failed', delayMs: 10 });
@@ -40,15 +40,15 @@ it('judges an attempt by its answer and by how many went before', () => {
   }
 });
 
-it('gives an endpoint up after 20 failures and five days without a success, not before', () => {
-  let ledger = statsAfter(fresh, failed, 0);
-  for (let count = 1; count < 19; count++) ledger = statsAfter(ledger, failed, count);
-  expect(shouldDisable(ledger, 9 * day)).toBe(false);
-  ledger = statsAfter(ledger, failed, 5 * day - 1);
-  expect(ledger.failuresInRow).toBe(20);
-  expect(shouldDisable(ledger, 5 * day - 1)).toBe(false);
-  expect(shouldDisable(ledger, 5 * day)).toBe(true);
-  const after = statsAfter(ledger, succeeded, 5 * day);
+it('disables an endpoint after 20 failures and five days without a success, not before', () => {
+  let stats = statsAfter(fresh, failed, 0);
+  for (let count = 1; count < 19; count++) stats = statsAfter(stats, failed, count);
+  expect(shouldDisable(stats, 9 * day)).toBe(false);
+  stats = statsAfter(stats, failed, 5 * day - 1);
+  expect(stats.failuresInRow).toBe(20);
+  expect(shouldDisable(stats, 5 * day - 1)).toBe(false);
+  expect(shouldDisable(stats, 5 * day)).toBe(true);
+  const after = statsAfter(stats, succeeded, 5 * day);
   expect(after).toMatchObject({ failuresInRow: 0, lastSuccessAtMs: 1_020 });
   expect(shouldDisable(statsAfter(after, failed, 6 * day), 12 * day)).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** From the outbox to a receiver: each committed event, to whoever listens, in time, until it is taken. */
+/** From the outbox to a receiver: each committed event, to each endpoint that listens, in time, until it is delivered. */
 import { expect, it } from 'vitest';
 import { eventually } from './eventually.ts';
 import { delaysMs, openHarness } from './webhooks-harness.ts';
@@ -26,7 +26,7 @@ it('sends each event to each endpoint that listens, with the bytes of the outbox
   expect(harness.webhooks.deliveredEvent).toBe(3);
 });
 
-it('sends nothing that is older than the endpoint, or than its last enabling', async () => {
+it('sends nothing older than the endpoint, or than its last enabling', async () => {
   const harness = openHarness();
   await harness.emit(2);
   const { id } = await harness.endpoint();
@@ -41,7 +41,7 @@ it('sends nothing that is older than the endpoint, or than its last enabling', a
   expect(harness.sender.sent.map(({ eventId }) => eventId).slice(1)).toEqual([last]);
 });
 
-it('tries 8 times at the specified delays, from the end of each attempt, then buries', async () => {
+it('tries 8 times at the specified delays, from the end of each attempt, then makes a dead letter', async () => {
   const harness = openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 500;
@@ -71,7 +71,7 @@ it('tries 8 times at the specified delays, from the end of each attempt, then bu
   });
 });
 
-it('replays a dead letter with its ids and bytes, and forgets it after 7 days', async () => {
+it('replays a dead letter with its ids and bytes, and deletes it after 7 days', async () => {
   const harness = openHarness({ retryDelaysMs: [10] });
   await harness.endpoint();
   harness.sender.answer = () => 500;
@@ -108,7 +108,7 @@ it('replays a dead letter with its ids and bytes, and forgets it after 7 days', 
   expect(harness.webhooks.deliveries.find(1, data[1]?.id ?? '')).toBeUndefined();
 });
 
-it('replays a range in batches, each dead letter once, of endpoints that are on', async () => {
+it('replays a range in batches, each dead letter once, of enabled endpoints', async () => {
   const harness = openHarness({ retryDelaysMs: [1], inFlightMax: 4_096 });
   const on = await harness.endpoint();
   const off = await harness.endpoint({ url: 'https://off.example/' });
@@ -177,7 +177,7 @@ it('clamps Retry-After of 429 and 503 to [scheduled, 2 x scheduled], and of no o
   }
 });
 
-it('disables an endpoint that answers 410, and buries what waits for it', async () => {
+it('disables an endpoint that answers 410, and makes dead letters of its queue', async () => {
   const harness = openHarness();
   const { no, id } = await harness.endpoint();
   harness.sender.answer = () => 500;
@@ -221,7 +221,7 @@ it('disables an endpoint after five days and 20 attempts of nothing but failures
   expect(harness.webhooks.endpoints.byNo(no)).toMatchObject({ disabledReason: 'failing' });
 });
 
-it('cancels what waits for a removed endpoint, and lets a late answer change nothing', async () => {
+it('cancels the queue of a deleted endpoint, and a late result changes nothing', async () => {
   const harness = openHarness({ perEndpointInFlightMax: 1 });
   const { no, id } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
@@ -229,20 +229,20 @@ it('cancels what waits for a removed endpoint, and lets a late answer change not
   await harness.settle();
   expect(harness.sender.sent).toHaveLength(1);
   const [newest] = harness.webhooks.deliveries.list(no, list).data;
-  const [flying] = harness.sender.sent;
+  const [inFlight] = harness.sender.sent;
   await harness.webhooks.endpoints.delete(1, id);
   await harness.webhooks.deliveries.drainEndpoint(no);
   expect(harness.webhooks.deliveries.get(1, newest?.id ?? '').state).toBe('canceled');
   harness.sender.end(500);
   await harness.settle();
-  expect(harness.webhooks.deliveries.get(1, flying?.deliveryId ?? '').state).toBe('canceled');
+  expect(harness.webhooks.deliveries.get(1, inFlight?.deliveryId ?? '').state).toBe('canceled');
   await harness.pass(8 * 86_400_000, 86_400_000);
   await harness.pass(20_000, 100);
   expect(harness.webhooks.deliveries.find(1, newest?.id ?? '')).toBeUndefined();
   expect(harness.sender.sent).toHaveLength(1);
 });
 
-it('keeps the newest delivered ones, and all that wait or are dead', async () => {
+it('keeps the newest delivered ones, and all that are pending or dead', async () => {
   const harness = openHarness({ deliveriesKept: 10, retryDelaysMs: [86_400_000] });
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 500;
@@ -272,7 +272,7 @@ it('keeps the newest delivered ones, and all that wait or are dead', async () =>
   expect(seen).toEqual([...new Set(seen)].sort().toReversed());
 });
 
-it('sends a sample once, beside the queue, and logs it', async () => {
+it('sends a sample once, without the queue, and logs it', async () => {
   const harness = openHarness();
   const endpoint = await harness.endpoint();
   const body = Buffer.from('{}');

@@ -99,7 +99,7 @@ describe('AddressGuard', () => {
     );
   });
 
-  it('judges what is inside a mapped, NAT64 or 6to4 address', () => {
+  it('checks what is inside a mapped, NAT64 or 6to4 address', () => {
     for (const denied of [
       '::ffff:10.1.2.3',
       '64:ff9b::10.1.2.3',

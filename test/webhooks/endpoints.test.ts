@@ -24,7 +24,7 @@ function openEndpoints() {
   const temporary = temporaryManagement();
   const clock = new HandClock();
   const ids = createIdSource(clock, getRandomValues);
-  const state = { lastBlock: 7, decrypted: 0, prefix: 'sealed.' };
+  const state = { lastBlock: 7, decrypted: 0, prefix: 'encrypted.' };
   const open = (): Endpoints =>
     new Endpoints({
       management: temporary.store,
@@ -33,10 +33,10 @@ function openEndpoints() {
       randomBytes: getRandomValues,
       cipher: {
         encrypt: (text) => `${state.prefix}${Buffer.from(text).toString('hex')}`,
-        decrypt: (sealed) => {
+        decrypt: (encrypted) => {
           state.decrypted += 1;
-          if (!sealed.startsWith(state.prefix)) return undefined;
-          return Buffer.from(sealed.slice(state.prefix.length), 'hex').toString();
+          if (!encrypted.startsWith(state.prefix)) return undefined;
+          return Buffer.from(encrypted.slice(state.prefix.length), 'hex').toString();
         },
       },
       urlFault: (url) =>
@@ -49,21 +49,21 @@ function openEndpoints() {
 
 const codeOf = (code: string) => expect.objectContaining({ code });
 
-test('an endpoint hears what it subscribes to, in its workspace, while enabled', async () => {
+test('an endpoint listens to what it subscribes to, in its workspace, while enabled', async () => {
   const { store } = openEndpoints();
   const one = (await store.create(owner, wanted)).endpoint;
   const all = (await store.create(owner, { ...wanted, events: ['*'] })).endpoint;
-  const heard = (workspaceNo: number, kind: EndpointRecord['events'][number]): number[] =>
+  const listening = (workspaceNo: number, kind: EndpointRecord['events'][number]): number[] =>
     kind === '*' ? [] : store.forEvent(workspaceNo, kind).map(({ no }) => no);
   expect([one.no, all.no]).toEqual([1, 2]);
-  expect(heard(1, 'qr.created')).toEqual([1, 2]);
-  expect(heard(1, 'qr.scanned')).toEqual([2]);
-  expect(heard(2, 'qr.created')).toEqual([]);
+  expect(listening(1, 'qr.created')).toEqual([1, 2]);
+  expect(listening(1, 'qr.scanned')).toEqual([2]);
+  expect(listening(2, 'qr.created')).toEqual([]);
   expect([store.isAnyFor('qr.scanned'), store.isAnyFor('member.joined')]).toEqual([true, true]);
   await store.change(1, all.id, { enabled: false });
-  expect([heard(1, 'qr.created'), store.isAnyFor('qr.scanned')]).toEqual([[1], false]);
+  expect([listening(1, 'qr.created'), store.isAnyFor('qr.scanned')]).toEqual([[1], false]);
   await store.change(1, one.id, { events: ['qr.scanned', 'qr.deleted'] });
-  expect([heard(1, 'qr.created'), heard(1, 'qr.scanned')]).toEqual([[], [1]]);
+  expect([listening(1, 'qr.created'), listening(1, 'qr.scanned')]).toEqual([[], [1]]);
   await store.delete(1, one.id);
   expect([store.isAnyFor('qr.scanned'), store.byNo(1)]).toEqual([false, undefined]);
 });
@@ -87,7 +87,7 @@ test('starts after the events of its creation, and of each new enabling', async 
   expect(on).not.toHaveProperty('disabledAtMs');
 });
 
-test('secrets: sealed at rest, all valid ones sign, newest first, at most three', async () => {
+test('secrets: encrypted at rest, all valid ones sign, newest first, at most three', async () => {
   const { store, clock, temporary, state } = openEndpoints();
   const first = await store.create(owner, wanted);
   const { id, no } = first.endpoint;
@@ -133,7 +133,7 @@ test('a restart knows endpoints and their secrets, and gives no number twice', a
   expect((await again.create(owner, wanted)).endpoint.no).toBe(gone.endpoint.no + 1);
 });
 
-test('without the key that sealed its secrets an endpoint is off until it has a new one', async () => {
+test('without the key that encrypted its secrets an endpoint is disabled until it has a new one', async () => {
   const { store, temporary, open, state } = openEndpoints();
   const { endpoint } = await store.create(owner, wanted);
   await temporary.reopen();
@@ -180,10 +180,10 @@ test('another workspace’s id is unknown, and a refused address changes nothing
   expect(store.list(1)).toEqual([endpoint]);
 });
 
-test('the dispatcher disables what is gone; listeners hear of every change', async () => {
+test('the dispatcher disables what is gone; listeners are called for every change', async () => {
   const { store } = openEndpoints();
-  const heard: Array<readonly [number, string | undefined]> = [];
-  store.onChange((no, record) => heard.push([no, record?.disabledReason ?? record?.status]));
+  const changes: Array<readonly [number, string | undefined]> = [];
+  store.onChange((no, record) => changes.push([no, record?.disabledReason ?? record?.status]));
   const { endpoint } = await store.create(owner, wanted);
   await store.disable(endpoint.no, 'gone');
   await store.disable(endpoint.no, 'failing');
@@ -196,7 +196,7 @@ test('the dispatcher disables what is gone; listeners hear of every change', asy
   expect(store.byNo(endpoint.no)).not.toHaveProperty('description');
   const removing = store.delete(1, endpoint.id);
   await Promise.all([removing, store.disable(endpoint.no, 'failing')]);
-  expect(heard).toEqual([
+  expect(changes).toEqual([
     [1, 'enabled'],
     [1, 'gone'],
     [1, 'gone'],

@@ -1,4 +1,4 @@
-/** FairScheduler: limits hold, endpoints take turns, and one that hangs does not delay another's first attempt. */
+/** FairScheduler: limits hold, endpoints are served in rotation, and one that hangs does not delay another's first attempt. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

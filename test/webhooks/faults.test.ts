@@ -1,4 +1,4 @@
-/** What goes wrong beside a receiver: crashes, threads that die, disks that fill, clocks that step. */
+/** Faults that are not the receiver's: crashes, threads that die, disks that fill, clocks that step. */
 import { expect, it, onTestFinished } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
@@ -11,7 +11,7 @@ const hour = 3_600_000;
 const eventIdsOf = (harness: Harness): string[] =>
   harness.sender.sent.map(({ eventId }) => eventId);
 
-it('goes on after a crash with what was in flight, what waited, and each retry at its time', async () => {
+it('continues after a crash with what was in flight, what was queued, and each retry at its time', async () => {
   const harness = openHarness({ perEndpointInFlightMax: 2 });
   await harness.endpoint();
   harness.sender.answer = () => 500;
@@ -23,7 +23,7 @@ it('goes on after a crash with what was in flight, what waited, and each retry a
   expect(harness.sender.hanging).toBe(2);
   await harness.pass(1_000, 500);
   await harness.crash();
-  // The wall clock steps while nobody looks.
+  // The wall clock steps while the service is down.
   harness.time.step(-365 * 24 * hour);
   await harness.pass(100);
   expect(eventIdsOf(harness).sort()).toEqual([...waiting].sort());
@@ -52,7 +52,7 @@ it('neither loses, doubles nor hastens a retry when the wall clock steps', async
   }
 });
 
-it('spreads what a long stop has left by the concurrency of each endpoint', async () => {
+it('limits what a long stop has left by the concurrency of each endpoint', async () => {
   const harness = openHarness({ inFlightMax: 1_000 });
   await harness.endpoint({ url: 'https://one.example/' });
   await harness.endpoint({ url: 'https://two.example/' });
@@ -72,7 +72,7 @@ it('spreads what a long stop has left by the concurrency of each endpoint', asyn
   expect(new Set(harness.sender.sent.map(({ deliveryNo }) => deliveryNo)).size).toBe(408);
 });
 
-it('sends again at once what a dead thread had, and gives up on what kills threads', async () => {
+it('sends again at once what a dead thread had, and stops repeating what kills threads', async () => {
   const harness = openHarness();
   const { no } = await harness.endpoint();
   let deaths = 1;
@@ -89,7 +89,7 @@ it('sends again at once what a dead thread had, and gives up on what kills threa
   expect(harness.sender.sent).toHaveLength(2 + 3);
 });
 
-it('does not let one endpoint that hangs hold up another', async () => {
+it('does not let an endpoint that hangs delay another', async () => {
   const harness = openHarness({ inFlightMax: 64 });
   const hanging = await Promise.all(
     Array.from({ length: 4 }, (_, index) =>
@@ -110,7 +110,7 @@ it('does not let one endpoint that hangs hold up another', async () => {
   expect(harness.webhooks.deliveries.figures(hanging[0]!.no).waiting).toBe(80);
 });
 
-it('waits with a full disk, says so, and loses and doubles nothing when there is space again', async () => {
+it('pauses on a full disk, reports it, and loses and doubles nothing when there is space again', async () => {
   const harness = openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
@@ -160,7 +160,7 @@ function fillDisk(): { release(): void } {
   return { release };
 }
 
-it('takes over after a crash what had been answered and was not committed', async () => {
+it('recovers after a crash what was answered and not committed', async () => {
   const harness = openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
@@ -183,7 +183,7 @@ it('takes over after a crash what had been answered and was not committed', asyn
   expect(harness.sender.sent).toEqual([]);
 });
 
-it('sends again what had been answered when the store takes nothing after the crash either', async () => {
+it('sends again what was answered when the store takes no writes after the crash either', async () => {
   const harness = openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
@@ -199,7 +199,7 @@ it('sends again what had been answered when the store takes nothing after the cr
   expect(harness.webhooks.deliveries.count(no, 'delivered')).toBe(3);
 });
 
-it('shows in metrics what waits, what flies and how endpoints fare', async () => {
+it('shows in metrics what is pending, what is in flight and the results of endpoints', async () => {
   const harness = openHarness();
   const { id } = await harness.endpoint();
   harness.sender.answer = ({ attempt }) => (attempt === 1 ? 500 : 'hang');

@@ -1,4 +1,4 @@
-/** What is kept beside the queue is given once, only as the queue means it, and within its bound. */
+/** A recent delivery is taken once, only while the queue has it at the same time, and within the bound. */
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
 import { RecentDeliveries } from '../../src/webhooks/dispatch/recent-deliveries.ts';
@@ -23,7 +23,7 @@ const delivery = (no: number, dueMs: number, bytes = 10): Delivery => ({
 });
 
 describe('RecentDeliveries.take', () => {
-  it('gives a delivery once', () => {
+  it('takes a delivery once', () => {
     const recent = new RecentDeliveries();
     const created = delivery(7, 100);
     recent.add(created);
@@ -31,7 +31,7 @@ describe('RecentDeliveries.take', () => {
     expect(recent.take(7, 100)).toBeUndefined();
   });
 
-  it('gives none that the queue has at another time, then or later', () => {
+  it('takes none that the queue has at another time, then or later', () => {
     const recent = new RecentDeliveries();
     recent.add(delivery(7, 100));
     expect(recent.take(7, 101)).toBeUndefined();

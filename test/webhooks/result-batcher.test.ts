@@ -1,4 +1,4 @@
-/** Results wait for one another and for nobody else, and survive whatever their journal or store does. */
+/** Results wait for one another and for nothing else, and survive faults of the journal and of the store. */
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
@@ -38,7 +38,7 @@ class Harness {
   readonly journal = new ResultJournal(this.path);
   readonly commits: number[][] = [];
   readonly faults: unknown[] = [];
-  /** Of a clock that goes backwards: but for the first, a window ends only when it is closed. */
+  /** Of a clock that goes backwards: after the first commit a batch waits until it is flushed. */
   nowMs = 1e9;
   commit: () => Promise<void> = async () => undefined;
   readonly batcher = new ResultBatcher({
@@ -55,7 +55,7 @@ class Harness {
   add(...nos: number[]): void {
     for (const no of nos) this.batcher.add(ended(no));
   }
-  /** What a process that starts now would find. */
+  /** Results that a process that starts now would find. */
   left(): number[] {
     const journal = new ResultJournal(this.path);
     journal.close();
@@ -69,7 +69,7 @@ function openHarness(): Harness {
   return harness;
 }
 
-it('commits the first with what comes in its turn, then at the end of their window', async () => {
+it('commits the first with what arrives in its event loop cycle, then at the end of the interval', async () => {
   const harness = openHarness();
   harness.add(1, 2);
   await eventually(() => harness.batcher.isQuiet, 'the first are committed');
@@ -86,7 +86,7 @@ it('commits the first with what comes in its turn, then at the end of their wind
   expect(harness.left()).toEqual([]);
 });
 
-it('has what waits in the journal by the end of the turn', async () => {
+it('has what waits in the journal by the end of the event loop cycle', async () => {
   const harness = openHarness();
   harness.add(1);
   await eventually(() => harness.batcher.isQuiet, 'the first is committed');
@@ -96,7 +96,7 @@ it('has what waits in the journal by the end of the turn', async () => {
   expect(harness.commits).toHaveLength(1);
 });
 
-it('remembers that it was closed while a commit ran', async () => {
+it('remembers a flush while a commit ran', async () => {
   const harness = openHarness();
   const { promise, resolve } = Promise.withResolvers<void>();
   harness.commit = () => promise;
@@ -109,7 +109,7 @@ it('remembers that it was closed while a commit ran', async () => {
   expect(harness.commits).toEqual([[1], [2]]);
 });
 
-it('tries again until the store takes them, and tells when it does', async () => {
+it('retries until the store takes them, and reports that it does', async () => {
   const harness = openHarness();
   let fails = 1;
   harness.commit = async () => {
@@ -121,7 +121,7 @@ it('tries again until the store takes them, and tells when it does', async () =>
   expect(harness.commits).toEqual([[1]]);
 });
 
-it('commits what is heard after a stop with the next, and goes on without its journal', async () => {
+it('commits what arrives after a stop with the next, and continues without its journal', async () => {
   const harness = openHarness();
   harness.add(1);
   await harness.batcher.stop();

@@ -1,7 +1,6 @@
 /**
- * The wheel against a plain list of what is due when: whatever passes, steps, fails or restarts, each
- * delivery goes out at its time, never early, and the store never holds a waiting delivery that no wheel
- * entry leads to.
+ * The wheel against a plain list of due times: however time passes, clocks step and processes restart, each delivery
+ * is sent at its time, never early, and the store never holds a queued delivery without a wheel entry.
  */
 import fc from 'fast-check';
 import { join } from 'node:path';
@@ -64,7 +63,7 @@ class Sending {
   readonly sentAt = new Map<number, number>();
   readonly dueAt = new Map<number, number>();
   readonly #path = join(temporaryFolder(), 'delivery.mdb');
-  readonly #awake = new Set<number>();
+  readonly #active = new Set<number>();
   store: DeliveryStore;
 
   constructor() {
@@ -75,13 +74,13 @@ class Sending {
     const tables = openDeliveryTables(this.#path);
     const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
     const store = new DeliveryStore({ tables, clock: this.time, steady: this.time, limits });
-    store.onReady((ready) => ready.forEach((no) => this.#awake.add(no)));
+    store.onReady((ready) => ready.forEach((no) => this.#active.add(no)));
     return store;
   }
 
   async restart(): Promise<void> {
     await this.close();
-    this.#awake.clear();
+    this.#active.clear();
     this.store = this.#open();
   }
 
@@ -111,16 +110,16 @@ class Sending {
     const nowMs = store.wheelClock.now();
     store.tables.environment.refresh();
     if (store.wheel.lagMs(nowMs) > 0) {
-      // A small walk: a bucket is cut in the middle.
+      // Two entries at a time, so that a bucket is interrupted in the middle.
       const ready = await store.transaction(() => store.wheel.expire(nowMs, 2));
-      ready.forEach((no) => this.#awake.add(no));
+      ready.forEach((no) => this.#active.add(no));
     }
-    for (const endpointNo of this.#awake) await this.#send(endpointNo, nowMs);
+    for (const endpointNo of this.#active) await this.#send(endpointNo, nowMs);
   }
 
   async #send(endpointNo: number, nowMs: number): Promise<void> {
     const { store } = this;
-    const rests = await store.transaction((tx) => {
+    const isInactive = await store.transaction((tx) => {
       const due = store.tables.queue.keys({
         start: [endpointNo, 0, 0],
         end: [endpointNo, nowMs + 1, 0],
@@ -135,11 +134,11 @@ class Sending {
       }
       return store.wheel.unschedule(endpointNo, nowMs);
     });
-    if (rests) this.#awake.delete(endpointNo);
+    if (isInactive) this.#active.delete(endpointNo);
   }
 
-  /** The law of the wheel, over all that is stored. */
-  checkCovered(): void {
+  /** The invariant of the wheel, over everything that is stored. */
+  checkInvariant(): void {
     const { tables } = this.store;
     tables.environment.refresh();
     const first = new Map<number, number>();
@@ -154,7 +153,7 @@ class Sending {
   }
 }
 
-it('wakes each endpoint at its time, never early, across restarts, reboots and clock steps', async () => {
+it('activates each endpoint at its time, never early, across restarts, reboots and clock steps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 30 }), async (steps) => {
       const sending = new Sending();
@@ -165,21 +164,21 @@ it('wakes each endpoint at its time, never early, across restarts, reboots and c
           else if (it.kind === 'step') sending.time.step(it.ms);
           else if (it.kind === 'reboot') sending.time.reboot(it.offMs);
           if (it.kind === 'restart' || it.kind === 'reboot') await sending.restart();
-          sending.checkCovered();
+          sending.checkInvariant();
           for (let ticks = 0; ticks < 6; ticks++) await sending.tick();
-          sending.checkCovered();
+          sending.checkInvariant();
           const nowMs = sending.store.wheelClock.now();
           for (const [no, dueMs] of sending.dueAt) {
             const sentMs = sending.sentAt.get(no);
             if (sentMs !== undefined) expect(sentMs).toBeGreaterThanOrEqual(dueMs);
-            // A walk takes two entries here; six ticks wake all four endpoints.
+            // Two entries expire at a time; six ticks activate all four endpoints.
             else expect(dueMs).toBeGreaterThanOrEqual(Math.floor(nowMs / bucketMs) * bucketMs);
           }
         }
         sending.time.move(2 * 365 * 24 * hour);
         for (let ticks = 0; ticks < 30; ticks++) await sending.tick();
         expect(sending.sentAt.size).toBe(sending.dueAt.size);
-        // Nothing is left behind: endpoints sleep, and the wheel is empty.
+        // Nothing is left: endpoints are inactive, and the wheel is empty.
         sending.time.move(1_000);
         for (let ticks = 0; ticks < 10; ticks++) await sending.tick();
         sending.store.tables.environment.refresh();
@@ -189,7 +188,7 @@ it('wakes each endpoint at its time, never early, across restarts, reboots and c
         await sending.close();
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 25 },
   );
 }, 60_000);
 
@@ -203,7 +202,7 @@ it('has a clock that no step of the wall clock moves', () => {
   const mark = clock.mark();
   time.step(2 * 365 * 24 * hour);
   time.move(7_000);
-  // The service restarts, whatever the wall says now: exactly the time that passed.
+  // The service restarts, whatever the wall clock says: exactly the time that passed.
   expect(new WheelClock(time, time, mark).now()).toBe(startMs + 12_000);
   // The machine restarts with a wall clock in the past: not backwards.
   time.reboot(-3 * 365 * 24 * hour);

@@ -1,6 +1,6 @@
 /**
- * Webhooks on a real store with a clock and a sender in the test's hand: what would go out is seen, what
- * comes back is said, time passes when it is moved, and a restart is one call.
+ * Webhooks on a real store with a fake clock and a scripted sender: a test sees what is sent, chooses what comes back,
+ * moves the time, and restarts with one call.
  */
 import { getRandomValues } from 'node:crypto';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ export class TestTime implements Clock, SteadyClock {
     this.#wallMs += ms;
     this.#steadyMs += ms;
   }
-  /** Somebody sets the wall clock. */
+  /** The wall clock is set. */
   step(ms: number): void {
     this.#wallMs += ms;
   }
@@ -62,7 +62,7 @@ export interface Sent extends AttemptTask {
   readonly text: string;
 }
 
-/** What came back: a status, or a class of failure. */
+/** The result: a status, or a class of failure. */
 export type Answer = number | Partial<AttemptRecord> | 'hang' | 'unknown';
 
 class ScriptedSender implements AttemptSender {
@@ -73,7 +73,7 @@ class ScriptedSender implements AttemptSender {
   #answering = 0;
   /** Most at once, by URL. */
   readonly widest = new Map<string, number>();
-  readonly #flying = new Map<string, number>();
+  readonly #inFlight = new Map<string, number>();
 
   constructor(time: TestTime) {
     this.#time = time;
@@ -104,7 +104,7 @@ class ScriptedSender implements AttemptSender {
     }
   }
 
-  /** Those that hang end like this. */
+  /** Ends attempts that hang. */
   end(answer: Exclude<Answer, 'hang'>, count = Number.MAX_SAFE_INTEGER): void {
     for (const [no, end] of [...this.#hanging].slice(0, count)) {
       this.#hanging.delete(no);
@@ -133,9 +133,9 @@ class ScriptedSender implements AttemptSender {
   }
 
   #count(url: string, by: number): void {
-    const flying = (this.#flying.get(url) ?? 0) + by;
-    this.#flying.set(url, flying);
-    this.widest.set(url, Math.max(this.widest.get(url) ?? 0, flying));
+    const inFlight = (this.#inFlight.get(url) ?? 0) + by;
+    this.#inFlight.set(url, inFlight);
+    this.widest.set(url, Math.max(this.widest.get(url) ?? 0, inFlight));
   }
 }
 
@@ -174,7 +174,7 @@ export class Harness {
     );
   }
 
-  /** Ticks, and lets everything that follows happen. */
+  /** Ticks, and waits until everything that follows has happened. */
   async settle(): Promise<void> {
     // Followers are ready by the tick of the second.
     for (let round = 0; round < 11; round++) await this.webhooks.tick();
@@ -194,8 +194,8 @@ export class Harness {
   }
 
   /**
-   * A new process on what is committed; nobody hears how what was in flight ended.
-   * @param between called when the old one is gone
+   * A new process on what is committed; the results of what was in flight are lost.
+   * @param between called after the old one has ended
    */
   async crash(between: () => void = () => undefined): Promise<void> {
     await this.close();

@@ -1,6 +1,5 @@
 /**
- * A receiver that speaks as it likes: bytes on sockets, TLS with whatever certificate, for what node's own
- * server will not do. It reads just enough of HTTP/1.1 to know where a head and a request end.
+ * A receiver below HTTP: bytes on sockets, TLS with any certificate, for what node's own server will not do. It reads just enough of HTTP/1.1 to know where a head and a request end.
  *
  *     const wild = await openWild({ when: 'head', act: (socket) => socket.write(ok) });
  *     ... send to wild.url ...
@@ -38,7 +37,7 @@ export const authorityFile = new URL('authority.pem', tlsFolder).pathname;
 
 export const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** Writes `chunk` whenever the socket takes more, until it is gone. */
+/** Writes `chunk` whenever the socket takes more, until it is closed. */
 export function pour(socket: Socket, chunk: string): void {
   if (socket.destroyed || !socket.writable) return;
   if (socket.write(chunk)) setImmediate(() => pour(socket, chunk));
@@ -102,7 +101,7 @@ export async function openWild(
 function secureServer(certificate: CertificateName, take: (socket: Socket) => void): Server {
   const read = (name: string): string => readFileSync(new URL(name, tlsFolder), 'utf8');
   const server = createTlsServer({ key: read('key.pem'), cert: read(`${certificate}.pem`) }, take);
-  // Whoever does not trust it ends the handshake; that is the test's business.
+  // A client that does not trust the certificate ends the handshake; the test checks that.
   server.on('tlsClientError', () => undefined);
   server.on('secureConnection', (socket) => socket.on('error', () => undefined));
   return server;

@@ -114,7 +114,7 @@ export class Deliveries {
     return isFound ? delivery : undefined;
   }
 
-  /** Wall-clock time of the next attempt; undefined when there is none. */
+  /** Wall-clock time of the next attempt; undefined when no attempt follows. */
   nextAttemptAtMs({ state, dueMs }: Delivery): number | undefined {
     return state === 'pending' ? this.#options.store.wheelClock.wallMs(dueMs) : undefined;
   }

@@ -5,7 +5,7 @@
  *   wheel   [bucket, endpointNo]            bucket = dueMs / 100
  *   queue   [endpointNo, dueMs, delivery]   the deliveries themselves
  *
- * The invariant that no delivery is forgotten: every queue entry has a wheel entry of its endpoint in its own
+ * The invariant: every queue entry has a wheel entry of its endpoint in its own
  * bucket or an earlier one. A bucket expires when it is wholly past, and its endpoints become active. The entry
  * that made an endpoint active stays as its pin until the queue holds nothing that is due, so after a crash
  * reading from the beginning activates it again; later entries of an active endpoint are removed, because the
@@ -59,7 +59,7 @@ export class RetryWheel {
     wheel.put([bucket, endpointNo], 1);
   }
 
-  /** How long the first unread entry is wholly past; 0 = there is none. Needs no transaction. */
+  /** How long the first unread entry is wholly past; 0 = all are read. Needs no transaction. */
   lagMs(nowMs: number): number {
     for (const [bucket] of this.#tables.wheel.keys({ ...this.#range(nowMs), limit: 1 })) {
       return Math.max(1, nowMs - (bucket + 1) * bucketMs);

@@ -9,7 +9,7 @@
  *   committing   ended, its result not yet committed: still in the queue table, so it must not be taken again
  *
  * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, and one after five failures in a
- * row; endpoints take turns, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
+ * row; endpoints are served in rotation, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
  * for those, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
 

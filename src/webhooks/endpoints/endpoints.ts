@@ -89,7 +89,7 @@ export class Endpoints {
   ): Promise<CreatedEndpoint> {
     const { management, ids, clock } = this.#options;
     this.#assertUrl(url);
-    const { secret, sealed } = this.#secrets.create();
+    const { secret, encrypted } = this.#secrets.create();
     const created = await management.environment.transaction(() => {
       this.#assertCapacity(workspaceNo);
       const createdAtMs = clock.now();
@@ -101,7 +101,7 @@ export class Endpoints {
         events,
         ...(description === undefined ? {} : { description }),
         maxBatch,
-        secrets: [{ sealed }],
+        secrets: [{ sealed: encrypted }],
         status: 'enabled',
         ...this.#start(),
         createdAtMs,
@@ -160,11 +160,11 @@ export class Endpoints {
     inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
   ): Promise<CreatedEndpoint> {
     const { no } = this.get(workspaceNo, id);
-    const { secret, sealed } = this.#secrets.create();
+    const { secret, encrypted } = this.#secrets.create();
     const endpoint = await this.#rewrite(
       no,
       (record, nowMs) => {
-        const secrets = rotated(record.secrets, sealed, overlapMs, nowMs);
+        const secrets = rotated(record.secrets, encrypted, overlapMs, nowMs);
         return { ...record, secrets, updatedAtMs: nowMs };
       },
       (stored) => inTransaction({ endpoint: stored, secret }),

@@ -39,22 +39,22 @@ export class Secrets {
   }
 
   /** Generates a secret: as it is shown once, and as it is stored. */
-  create(): { readonly secret: string; readonly sealed: string } {
+  create(): { readonly secret: string; readonly encrypted: string } {
     const bytes = Buffer.from(this.#randomBytes(new Uint8Array(secretBytes)));
     const secret = prefix + bytes.toString('base64');
-    return { secret, sealed: this.#cipher.encrypt(secret) };
+    return { secret, encrypted: this.#cipher.encrypt(secret) };
   }
 
   /** Those that sign now, newest first; without those encrypted with another key (a lost key file). */
   decrypt(stored: StoredSecrets, nowMs: number): string[] {
-    return validOf(stored, nowMs).flatMap(({ sealed }) => this.#decrypt(sealed) ?? []);
+    return validOf(stored, nowMs).flatMap((one) => this.#decrypt(one.sealed) ?? []);
   }
 
-  #decrypt(sealed: string): string | undefined {
-    const known = this.#decrypted.get(sealed);
+  #decrypt(encrypted: string): string | undefined {
+    const known = this.#decrypted.get(encrypted);
     if (known !== undefined) return known;
-    const secret = this.#cipher.decrypt(sealed);
-    if (secret !== undefined) this.#decrypted.set(sealed, secret);
+    const secret = this.#cipher.decrypt(encrypted);
+    if (secret !== undefined) this.#decrypted.set(encrypted, secret);
     return secret;
   }
 }
@@ -65,18 +65,18 @@ export function validOf(stored: StoredSecrets, nowMs: number): StoredSecrets {
 }
 
 /**
- * Puts `sealed` in front; those behind it expire after `overlapMs`, or at their own expiry if that is sooner.
+ * Puts `encrypted` in front; those behind it expire after `overlapMs`, or at their own expiry if that is sooner.
  * @throws Failure conflict when too many would be valid
  */
 export function rotated(
   stored: StoredSecrets,
-  sealed: string,
+  encrypted: string,
   overlapMs: number,
   nowMs: number,
 ): StoredSecrets {
   const endMs = nowMs + overlapMs;
   const older = stored.map((one) => ({
-    sealed: one.sealed,
+    ...one,
     expiresAtMs: Math.min(one.expiresAtMs ?? Infinity, endMs),
   }));
   const valid = validOf(older, nowMs);
@@ -86,5 +86,5 @@ export function rotated(
       `Cannot rotate: ${valid.length} secrets are valid, expected fewer; wait until one ends, or give overlapSeconds 0 to end them now`,
     );
   }
-  return [{ sealed }, ...valid];
+  return [{ sealed: encrypted }, ...valid];
 }
