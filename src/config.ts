@@ -3,7 +3,7 @@
  *
  * Three layers, later ones win: `config/default.json`, the file named by `--config` or `QZ_CONFIG`,
  * environment variables (`QZ_` + the path in upper snake case; lists are comma-separated).
- * An unknown key or a bad value is named with its source; the caller exits with 2.
+ * An unknown key or a bad value is a fault, named with its source: the process exits with 2.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,9 +13,9 @@ const port = z.number().int().min(1).max(65_535);
 const url = z
   .url({ protocol: /^https?$/ })
   .refine((text) => !text.endsWith('/'), 'must not end with "/"')
-  // Paths are put behind it: a query or a fragment would swallow them, a password would be printed.
+  // Paths are appended: a query or a fragment would swallow them, a password would be printed.
   .refine((text) => !/[?#@]/.test(text), 'must have no query, fragment or credentials');
-/** One message for a union of formats: four "invalid" branches tell an operator nothing. */
+/** One message for a union of formats: four "invalid" branches would not help an operator. */
 const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
   error: 'expected an address or a CIDR block, such as 10.0.0.0/8',
 });
@@ -33,10 +33,10 @@ const perPlan = <S extends z.ZodType>(value: S) => {
 };
 
 const schema = z.strictObject({
-  /** Where everything durable lives: LMDB environments, journals, the signing secret. */
+  /** The folder of everything durable: LMDB environments, journals, secrets. */
   dataDir: path,
   /**
-   * Public address of short links, without a trailing slash: it is what gets printed. Empty = `localhost`
+   * Public address of short links, as it is printed, without a trailing slash. Empty = `localhost`
    * with `redirect.port`.
    */
   shortUrlBase: url,
@@ -47,8 +47,8 @@ const schema = z.strictObject({
   /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
   trustedProxies: z.array(addressOrNetwork).max(256),
   /**
-   * What those proxies say it with: `any` looks for a PROXY header first, for a proxy that sends one may
-   * pass on a forged X-Forwarded-For; naming the one in use saves 0.3 us a redirect.
+   * The header of those proxies. `any` looks for a PROXY header first, because a proxy that sends one may
+   * pass on a forged X-Forwarded-For; naming the header in use saves 0.3 us a redirect.
    */
   trustedProxyHeader: z.enum(['any', 'x-forwarded-for', 'proxy-protocol']),
   api: z.strictObject({
@@ -75,15 +75,15 @@ const schema = z.strictObject({
   }),
   codes: z.strictObject({
     /**
-     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes, the least recently
-     * searched are freed first; a workspace beyond it is searched on disk, slowly. 0 = none.
+     * Memory for the texts of workspaces that are searched, about 22 MB for 100,000 codes. The least recently
+     * searched are removed first; a workspace that does not fit is searched slowly. 0 = none.
      */
     searchBytesMax: count(0, 4_294_967_296),
   }),
   scans: z.strictObject({
     /** Shard threads; 0 = by cores. Each owns its share of the 64 partitions. */
     shards: count(0, 64),
-    /** A window closes this long after the last one: numbers are older by at most this plus a commit. */
+    /** A window closes this long after the last one: numbers are at most this old, plus a commit. */
     windowMs: count(10, 200),
     /** Journal bytes one window reads at most: bounds memory and commit time when catching up. */
     windowBytesMax: count(65_536, 67_108_864),
@@ -93,7 +93,7 @@ const schema = z.strictObject({
     backlogBytesMax: count(65_536, 1_073_741_824),
     /** Days raw scans are kept; 0 = only as long as their events need. */
     rawRetentionDays: count(0, 3_650),
-    /** Actors a shard keeps in memory; the idle ones are put to rest beyond it. */
+    /** Actors a shard keeps in memory; above it the idle ones are written to the store. */
     actorsMax: count(100, 10_000_000),
   }),
   geo: z.strictObject({
@@ -116,7 +116,7 @@ const schema = z.strictObject({
     port: z.union([z.literal(0), port]),
   }),
   billing: z.strictObject({
-    /** Who takes the money: nobody here (an owner confirms), or Stripe. */
+    /** How payments work: an owner confirms them by hand, or Stripe takes them. */
     provider: z.enum(['manual', 'stripe']),
     /** ISO 4217, upper case. */
     currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
@@ -127,7 +127,7 @@ const schema = z.strictObject({
       secretKey: z.string().max(512),
       /** `whsec_…` of the endpoint `{api.publicUrl}/v1/billing/stripe/webhook`. */
       webhookSecret: z.string().max(512),
-      /** Where Stripe is: another address is for tests. */
+      /** Address of Stripe's API; tests set another. */
       apiBase: url,
       /** Stripe's price ids (`price_…`); empty = not sold. */
       prices: perPlan(z.string().max(255)),
@@ -138,15 +138,15 @@ const schema = z.strictObject({
     threads: count(0, 64),
     /** From the end of each failed attempt to the next; one more attempt than delays, then dead. */
     retryDelaysMs: z.array(count(1, 2_592_000_000)).min(1).max(30),
-    /** One deadline for a whole attempt, look-up and answer included. */
+    /** Deadline of an attempt, from the DNS look-up to the end of the answer. */
     attemptTimeoutMs: count(100, 60_000),
     /** Attempts in flight, all endpoints together: memory and sockets. */
     inFlightMax: count(16, 65_536),
-    /** Delivered ones that an endpoint's list keeps, the newest. */
+    /** Delivered webhooks kept in an endpoint's list, the newest. */
     deliveriesKept: count(1, 1_000_000),
-    /** Dead letters are kept this long. */
+    /** Days dead letters are kept. */
     deadLetterDays: count(1, 365),
-    /** Networks (CIDR) webhooks may reach although the guard denies them. */
+    /** Private networks (CIDR) that webhooks may reach although the guard denies them. */
     allowNetworks: z.array(z.union([z.cidrv4(), z.cidrv6()])).max(256),
   }),
   mail: z.strictObject({
@@ -175,7 +175,7 @@ const schema = z.strictObject({
 
 export type Config = z.infer<typeof schema>;
 
-/** Bad configuration: every fault with its source, ready to print. The process exits with 2. */
+/** Faults in the configuration, each with its source, ready to print. The process exits with 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -246,11 +246,11 @@ function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string
   return faults.join('; ');
 }
 
-/** Public addresses that nobody chose are where the ports are, so that what is printed can be opened. */
+/** Public addresses that are not set point to the ports, so that every printed address opens. */
 function fillAddresses(config: Json): void {
   const { api, redirect } = config;
   if (!isObject(api) || !isObject(redirect)) return;
-  // An origin has no port that its scheme implies: what is printed is smaller.
+  // An origin leaves out the default port of its scheme: a shorter code.
   const local = (scheme: string, at: unknown): string =>
     new URL(`${scheme}://localhost:${port.safeParse(at).success ? Number(at) : ''}`).origin;
   if (api['publicUrl'] === '') api['publicUrl'] = local('http', api['port']);
@@ -271,7 +271,7 @@ function checkTogether(config: Config): Config {
   return config;
 }
 
-/** Two decimals where the currency has two, and all that Stripe needs where Stripe takes the money. */
+/** Prices fit the decimals of their currency; Stripe has its secrets. */
 function checkBilling({ provider, currency, prices, stripe }: Config['billing']): void {
   const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
     style: 'currency',
@@ -355,7 +355,7 @@ function applyEnvironment(target: Json, environment: Environment): Map<string, s
   return sources;
 }
 
-/** Reads a variable as the kind of value its default has; what does not parse fails in the schema. */
+/** Reads a variable as the kind of value its default has; a text that does not parse fails in the schema. */
 function parseVariable(text: string, likeValue: unknown): unknown {
   if (Array.isArray(likeValue)) {
     const likePart: unknown = likeValue[0];
@@ -370,7 +370,7 @@ function parseVariable(text: string, likeValue: unknown): unknown {
   return text;
 }
 
-/** Thread counts with 0 resolved by the machine's cores, smallest machine first: 2 cores = 1 + 1 + 1. */
+/** Thread counts with 0 resolved by the machine's cores: 2 cores = 1 of each. */
 export function threadCounts(config: Config): {
   redirect: number;
   shards: number;

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Clock, SteadyClock } from './model/clock.ts';
 
-/** The machine's clock: the one place that reads it, handed downwards by `app` and the thread entries. */
+/** The machine's clock, handed to every module by the wiring and the thread entries: nothing else reads it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
 };
 
 const nanosecondsPerMillisecond = 1_000_000;
-/** What the time since the process started lacks to the time since the boot. */
+/** From the boot of the machine to the start of this process. */
 const bootedBeforeMs =
   Number(process.hrtime.bigint()) / nanosecondsPerMillisecond - performance.now();
 
@@ -17,7 +17,7 @@ export const systemSteadyClock: SteadyClock = {
   sinceBootMs: () => bootedBeforeMs + performance.now(),
 };
 
-/** Linux alone names its boots. */
+/** Only Linux has an id for each boot. */
 function readBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** Stands in for the service: says what it was given, then does as it is told. */
+/** A fake of the service: prints its arguments, then ends as the first one says. */
 const service = `
 const [order, ...rest] = process.argv.slice(2);
 process.on('SIGTERM', () => process.exit(7));
@@ -17,7 +17,7 @@ else process.exitCode = 5;
 
 interface Ended {
   readonly code: number | null;
-  readonly said: string;
+  readonly output: string;
 }
 
 describe.each(['as the same process', 'as a child'])('quietzone, %s', (way) => {
@@ -53,19 +53,19 @@ describe.each(['as the same process', 'as a child'])('quietzone, %s', (way) => {
         cwd: tmpdir(),
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      let said = '';
+      let output = '';
       child.stdout.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
+        output += chunk.toString();
         if (signal !== undefined) child.kill(signal);
       });
       child.on('error', reject);
-      child.on('close', (code, by) => resolve({ code: by === 'SIGKILL' ? 137 : code, said }));
+      child.on('close', (code, by) => resolve({ code: by === 'SIGKILL' ? 137 : code, output }));
     });
 
   it('passes arguments and the folder on, and the exit code back', async () => {
-    const { code, said } = await run(['keys', 'create', '--name', 'a b']);
+    const { code, output } = await run(['keys', 'create', '--name', 'a b']);
     expect(code).toBe(5);
-    expect(JSON.parse(said)).toEqual({
+    expect(JSON.parse(output)).toEqual({
       order: 'keys',
       rest: ['create', '--name', 'a b'],
       folder: tmpdir(),

@@ -1,4 +1,4 @@
-/** `quietzone doctor`: would the service start here, and if not, why. Changes nothing but the folder's existence. */
+/** `quietzone doctor`: whether the service can start here. Changes nothing, but creates a missing data folder. */
 import { statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { type Config, threadCounts } from '../config.ts';
@@ -7,7 +7,7 @@ import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
 
-/** Below this LMDB and the journals soon have nowhere to write. */
+/** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
 
 interface Finding {
@@ -24,11 +24,11 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   if (folder.ok) {
     findings.push(space(config.dataDir));
     let isRunning = false;
-    const hold = await examine(async () => {
-      isRunning = await isHeld(config.dataDir);
+    const lock = await examine(async () => {
+      isRunning = await isLocked(config.dataDir);
       return isRunning ? 'a service is running on this data folder' : 'data folder is free';
     });
-    findings.push(hold);
+    findings.push(lock);
     if (!isRunning) findings.push(...(await ports(config)));
   }
   if (config.redirect.tlsCertFile !== '') {
@@ -54,8 +54,8 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
   }
 }
 
-/** @throws DataFolderError when it is not held and cannot be */
-async function isHeld(dataDir: string): Promise<boolean> {
+/** @throws DataFolderError when it cannot be locked */
+async function isLocked(dataDir: string): Promise<boolean> {
   try {
     const release = await lockDataFolder(openDataFolder(dataDir));
     await release();

@@ -1,4 +1,4 @@
-/** What the terminal shows once the service runs: where it is and, the first time, how to get in. */
+/** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
 import type { Config } from '../config.ts';
 import type { Bootstrapped } from '../workspaces/workspaces.ts';
 
@@ -16,9 +16,9 @@ export function welcome(config: Config, first: Bootstrapped | undefined): string
   return [...lines, ''].join('\n');
 }
 
-/** The first owner's sign-in, where a command made the first workspace before the service ever ran. */
+/** The first owner's sign-in, where a command creates the first workspace before the service has run. */
 export function firstOwner({ user, password }: Bootstrapped): string {
-  return `Made the first workspace. Its owner signs in as ${user.email}, password ${password} (shown once)`;
+  return `Created the first workspace. Its owner signs in as ${user.email}, password ${password} (shown once)`;
 }
 
 function secrets(api: string, { user, password, apiKey }: Bootstrapped): string[] {

@@ -1,6 +1,6 @@
 /**
- * What a backup is made of: files copied onto the disk, each with its hash, and the manifest that names
- * them all. Copies go in pieces of 1 MiB: a backup of any size needs no memory.
+ * The parts of a backup: files synced to disk, each with its hash, and the manifest that lists them.
+ * Files are copied in pieces of 1 MiB, so that a backup of any size needs little memory.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -30,7 +30,7 @@ export interface Manifest {
   readonly files: readonly CopiedFile[];
 }
 
-/** Told of each file when it is copied. */
+/** Called after each copied file. */
 export type OnFile = (name: string, bytes: number) => void;
 
 export async function copyFile(from: string, to: string): Promise<void> {
@@ -43,7 +43,7 @@ export async function copyFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Copies what the file has now, onto the disk; returns the bytes. */
+/** Copies and syncs the file's present bytes; returns how many. */
 export async function copyHandle(from: FileHandle, to: string): Promise<number> {
   const file = await open(to, 'w', 0o600);
   const buffer = Buffer.allocUnsafe(copyBytes);
@@ -77,7 +77,7 @@ async function hashOf(path: string): Promise<string> {
     })) {
       hash.update(chunk);
     }
-    // An environment is copied by LMDB: it reaches the disk here.
+    // LMDB copies an environment without a sync.
     await file.sync();
   } finally {
     await file.close();
@@ -86,9 +86,9 @@ async function hashOf(path: string): Promise<string> {
 }
 
 export function assertEmpty(path: string, action: string): void {
-  const held = existsSync(path) ? readdirSync(path) : [];
-  if (held.length === 0) return;
+  const names = existsSync(path) ? readdirSync(path) : [];
+  if (names.length === 0) return;
   throw new DataFolderError(
-    `Cannot ${action} ${path}: it holds ${held[0]}, expected an empty folder`,
+    `Cannot ${action} ${path}: it has ${names[0]}, expected an empty folder`,
   );
 }

@@ -3,14 +3,14 @@
  *
  *   delivery.mdb -> [ open journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
  *
- * The order is what makes the copies of one moment: whatever refers to something is copied before it.
+ * The order makes the copies consistent: a file is copied before the files that it refers to.
  * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
- * journals hold every scan that the copied scans.mdb has not counted: segments that are consumed and
- * deleted meanwhile are read through descriptors opened before. Codes that scans name exist.
+ * journals have every scan that the copied scans.mdb has not counted: segments that are counted and
+ * deleted meanwhile are read through descriptors opened before. Every scanned code exists.
  *
  * LMDB copies a snapshot without stopping its writers (never compacting: that can corrupt). The result
- * has a manifest with the hash of every file, and gets its name when it is whole: half a backup is never
- * taken for one. What can be made again (caches) is left out.
+ * has a manifest with the hash of every file, and gets its name when it is complete: half a backup never
+ * looks like one. Caches are left out: they can be made again.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -36,15 +36,15 @@ import {
 } from './backup-files.ts';
 import { DataFolderError, type DataFolder, makeFolder, systemErrorCode } from './data-folder.ts';
 
-/** A journal that moves on by whole segments while it is copied is copied anew this often. */
+/** Copies of a journal that grows by whole segments while it is copied. */
 const triesMax = 3;
-/** Locks and sockets of a running service, trial writes, half-written secrets; and what can be redrawn. */
+/** Locks and sockets of a running service, its write probes, half-written secrets, the image cache. */
 const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|^cache$/;
 
 /**
  * @param target a folder that does not exist, or is empty; not in the data folder
  * @param createdAt ISO 8601, for the manifest
- * @throws DataFolderError when the target is taken or cannot be written, or a journal cannot be copied whole
+ * @throws DataFolderError when the target is not empty or cannot be written, or a journal grows too fast
  */
 export async function backup(
   folder: DataFolder,
@@ -92,7 +92,7 @@ export async function backup(
   return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** What the system says of the target, in words; other errors as they are. */
+/** A system error about the target as a message for the operator; other errors unchanged. */
 function refusal(path: string, error: unknown): unknown {
   if (error instanceof DataFolderError || !(error instanceof Error && 'syscall' in error)) {
     return error;
@@ -129,7 +129,7 @@ async function copyEnvironment(folder: DataFolder, draft: string, name: string):
   }
 }
 
-/** scans.mdb and the journals that go on from it; returns their names. */
+/** Copies scans.mdb and the journals that continue it; returns their names. */
 async function copyScans(folder: DataFolder, draft: string): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     rmSync(join(draft, 'journal'), { recursive: true, force: true });
@@ -148,13 +148,13 @@ async function copyScans(folder: DataFolder, draft: string): Promise<string[]> {
     }
     if (attempt === triesMax) {
       throw new DataFolderError(
-        `Cannot back up ${folder.path}: its journals move on faster than they are copied, try again later`,
+        `Cannot back up ${folder.path}: its journals grow faster than they are copied, try again later`,
       );
     }
   }
 }
 
-/** Journal -> start of a segment -> its file, which stays readable when it is deleted. */
+/** Journal -> start of a segment -> its file, which stays readable after it is deleted. */
 type OpenJournals = Map<number, Map<number, FileHandle>>;
 
 async function openJournals(root: string): Promise<OpenJournals> {
@@ -175,13 +175,13 @@ async function openSegments(
     try {
       segments.set(start, await open(segmentFile(folder, start), 'r'));
     } catch (error) {
-      // Consumed and deleted between the listing and here: the copy of scans.mdb has its scans.
+      // Counted and deleted since the listing: the copy of scans.mdb has its scans.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     }
   }
 }
 
-/** Undefined when a segment came and went unseen: there may be a gap behind what was counted. */
+/** Undefined when a segment may have been created and deleted unseen: then scans could be missing. */
 async function copyJournals(
   root: string,
   draft: string,
@@ -208,7 +208,7 @@ async function copyJournals(
   return names;
 }
 
-/** Files beside environments and journals: secrets, logos, whatever a room keeps as files. */
+/** Files beside environments and journals: secrets, logos and other files of modules. */
 function otherFiles(folder: string, below = ''): string[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     const name = below === '' ? entry.name : `${below}/${entry.name}`;

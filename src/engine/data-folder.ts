@@ -1,19 +1,19 @@
 /**
- * The data folder: made, checked for writing, and held by one service at a time.
+ * The data folder: created, checked for writing, and locked by one service at a time.
  *
- * The hold is a Unix socket that the service listens on: the kernel lets go of it when the process dies,
- * however it dies, so nothing stale is ever left to delete by hand. Commands that only open the store
- * (`keys`, …) need no hold: LMDB is made for several processes.
+ * The lock is a Unix socket that the service listens on: the kernel releases it when the process ends,
+ * however it ends, so no stale lock is ever left to delete by hand. Commands that only open the store
+ * (`keys`, …) need no lock: LMDB is made for several processes.
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
- *   delivery.mdb     webhooks on their way, the retry wheel, dead letters
+ *   delivery.mdb     pending deliveries, the retry wheel, dead letters
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   logos/           pictures in the middle of codes
- *   cache/images/    drawn images, good to delete
+ *   cache/images/    drawn images, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
- *   service.sock     the hold
+ *   service.sock     the lock
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -36,7 +36,7 @@ export class DataFolderError extends Error {
   override readonly name: string = 'DataFolderError';
 }
 
-/** Another process holds it. */
+/** Another process has locked it. */
 export class DataFolderLockedError extends DataFolderError {
   override readonly name = 'DataFolderLockedError';
 }
@@ -53,8 +53,8 @@ export interface DataFolder {
 }
 
 /**
- * Makes the folder and what is missing above it. Node's own `recursive` never returns below a folder in which
- * nothing can be made (/proc): there the parent exists and the folder's name is still unknown.
+ * Creates the folder and its missing parents. Node's own `recursive` never returns below a folder in which
+ * no folder can be created (/proc): there the parent exists, and creating the folder fails with ENOENT.
  * @throws Error of the system
  */
 export function makeFolder(path: string): void {
@@ -67,7 +67,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Another process may make it at the same time. */
+/** Another process may create it at the same time. */
 function makeLast(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -76,7 +76,7 @@ function makeLast(path: string): void {
   }
 }
 
-/** Makes the folder when it is absent and tells where things are in it. */
+/** Creates the folder when it is absent. */
 export function openDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
   try {
@@ -98,8 +98,8 @@ export function openDataFolder(dataDir: string): DataFolder {
 }
 
 /**
- * A secret of this installation: made at the first start, the same for ever after. Only for the process
- * that holds the folder.
+ * A secret of this installation: created at the first start, and the same ever after. Only for the
+ * process that has locked the folder.
  */
 export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
   const file = join(folder.path, name);
@@ -113,7 +113,7 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
   return Uint8Array.from(secret);
 }
 
-/** Whole and on the disk before it has its name: half a secret would refuse every later start. */
+/** Synced before it gets its name: half a secret would make every later start fail. */
 function writeSecret(file: string, secret: Uint8Array): void {
   const draft = `${file}.new`;
   writeFileSync(draft, secret, { mode: 0o600, flush: true });
@@ -121,9 +121,9 @@ function writeSecret(file: string, secret: Uint8Array): void {
 }
 
 /**
- * Holds the folder for this process.
- * @returns lets go of it
- * @throws DataFolderLockedError when another process does; DataFolderError when it cannot be held
+ * Locks the folder for this process.
+ * @returns unlocks it
+ * @throws DataFolderLockedError when another process has; DataFolderError when it cannot be locked
  */
 export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
   const path = socketPath(folder.path);
@@ -131,7 +131,7 @@ export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<
   if (server === undefined) {
     if (await isAnswered(path)) {
       throw new DataFolderLockedError(
-        `Cannot start: data folder ${folder.path} is held by a running service, expected a free one`,
+        `Cannot start: data folder ${folder.path} is locked by a running service, expected an unlocked one`,
       );
     }
     rmSync(path, { force: true });
@@ -139,12 +139,12 @@ export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<
   }
   if (server === undefined) {
     throw new DataFolderLockedError(
-      `Cannot start: data folder ${folder.path} is being taken right now`,
+      `Cannot start: data folder ${folder.path} is being locked by another process`,
     );
   }
-  const held = server;
-  held.unref();
-  return () => new Promise((done) => held.close(() => done()));
+  const lock = server;
+  lock.unref();
+  return () => new Promise((done) => lock.close(() => done()));
 }
 
 function socketPath(folder: string): string {
@@ -157,16 +157,16 @@ function socketPath(folder: string): string {
 function listen(path: string): Promise<Server | undefined> {
   return new Promise((done, fail) => {
     const server = createServer((socket) => socket.destroy());
-    // Stays for the holder's life: an accept without a free descriptor is an 'error' too, and no end.
+    // Stays while the lock is held: an accept without a free descriptor is an 'error' too, and harmless.
     server.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') done(undefined);
-      else fail(new DataFolderError(`Cannot hold the data folder: ${error.message}`));
+      else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
     });
     server.listen(path, () => done(server));
   });
 }
 
-/** Only a socket that refuses is stale: one whose queue is full, or of another user, has an owner. */
+/** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
 function isAnswered(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path);

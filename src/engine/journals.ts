@@ -41,7 +41,7 @@ export class Journals {
   }
 
   /** Deletes the segments that end below `position`. */
-  trim(journal: number, position: number): void {
+  deleteBelow(journal: number, position: number): void {
     try {
       trimJournal(this.folder(journal), position);
     } catch (err) {

@@ -1,6 +1,6 @@
 /**
- * `quietzone restore DIR`: a backup becomes a data folder. Every file is checked against its hash before
- * the first is copied, and nothing that is there is ever written over.
+ * `quietzone restore DIR`: turns a backup into a data folder. Every file is checked against its hash before
+ * the first is copied; an existing file is never overwritten.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,8 +18,8 @@ import {
 import { DataFolderError, type DataFolder } from './data-folder.ts';
 
 /**
- * Puts a backup into an empty data folder, every file checked against its hash first.
- * @throws DataFolderError when the folder holds anything, or the backup is none or damaged
+ * Puts a backup into an empty data folder.
+ * @throws DataFolderError when the folder is not empty, or the backup is missing or damaged
  */
 export async function restore(
   folder: DataFolder,
@@ -60,6 +60,6 @@ function readManifest(from: string): Manifest {
   }
   const files = Array.isArray(manifest.files) ? manifest.files : [];
   const isBelow = ({ name }: CopiedFile): boolean => !name.startsWith('/') && !name.includes('..');
-  if (files.length === 0 || !files.every(isBelow)) throw refuse('its list of files is not usable');
+  if (files.length === 0 || !files.every(isBelow)) throw refuse('its list of files is not valid');
   return { version: manifest.version, createdAt: String(manifest.createdAt), files };
 }

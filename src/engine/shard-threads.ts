@@ -162,7 +162,7 @@ export class ShardThreads {
       state.fault = message.fault;
     } else {
       state.consumed = new Map(message.consumed.map((mark) => [mark.journal, mark.position]));
-      this.#trimJournals();
+      this.#deleteCountedSegments();
     }
   }
 
@@ -179,11 +179,11 @@ export class ShardThreads {
     log.error({ damagedScans, damagedBytes }, 'a journal is damaged, unreadable scans are skipped');
   }
 
-  /** What every shard is past is no longer needed. */
-  #trimJournals(): void {
+  /** A segment that every shard has counted is no longer needed. */
+  #deleteCountedSegments(): void {
     for (const journal of this.states[0]?.consumed.keys() ?? []) {
       const positions = this.states.map((shard) => shard.consumed.get(journal) ?? 0);
-      this.#options.journals.trim(journal, Math.min(...positions));
+      this.#options.journals.deleteBelow(journal, Math.min(...positions));
     }
   }
 

@@ -4,10 +4,9 @@
  *   src/dashboard/main.tsx --esbuild--> all pages, the chart, one style sheet   named by their content
  *     -> brotli and gzip, on the thread pool -> Map of path -> file
  *
- * The bundle is made when the first page is asked for, or some seconds after the start: redirects and the API
- * wait for neither, and a service that nobody opens in a browser pays about half a second of one core once.
- * Whoever asks while it is being made waits for it. Assets are immutable under their name; the page that
- * names them is always asked for again.
+ * The bundle is built at the first request for a page, or ten seconds after the start. Redirects and the API
+ * do not wait for it, and it costs half a second of one core once. A request during the build waits
+ * for its end. Assets are immutable under their name; the page that names them is revalidated each time.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -21,9 +20,9 @@ import type { Logger } from '../telemetry/log.ts';
 
 const root = fileURLToPath(new URL('../dashboard/', import.meta.url));
 const assetPrefix = '/assets/';
-/** Where the page is kept, whatever its address. */
+/** The key of the page, which has many addresses. */
 const pagePath = '/';
-/** Long enough that a service which runs for a test or a restart never builds. */
+/** Long enough that a service which runs for seconds never builds. */
 const idleMs = 10_000;
 /** 9 of 11: 2 % larger than 11 in a quarter of its time. */
 const brotliQuality = 9;
@@ -93,11 +92,11 @@ export class DashboardFiles {
     return wantsPage(request) ? { ...whole(page, request), status: 404 } : undefined;
   }
 
-  /** Made once; a bundle that cannot be made is told in the log, and `/` stays what the API has there. */
+  /** Built once. When it fails, `/` stays the API's own page. */
   #ready(): Promise<ReadonlyMap<string, File>> {
     clearTimeout(this.#timer);
     this.#files ??= makeFiles().catch((err: unknown) => {
-      this.#log.error({ err }, 'cannot build the dashboard: its pages are not served');
+      this.#log.error({ err }, 'building the dashboard failed, its pages are not served');
       return new Map();
     });
     return this.#files;
@@ -110,7 +109,7 @@ function send(file: File, request: Request): Reply {
   return { ...rest, headers };
 }
 
-/** In the smallest form that the client takes. */
+/** In the smallest encoding that the client accepts. */
 function whole(file: File, request: Request): Reply {
   const accepted = request.header('accept-encoding') ?? '';
   const coding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : 'identity';
@@ -119,7 +118,7 @@ function whole(file: File, request: Request): Reply {
   return { status: 200, headers, body: file[coding] };
 }
 
-/** A person who mistyped an address gets the dashboard's page for that; a program its problem document. */
+/** At an unknown address a person gets the dashboard's page for it, a program a problem document. */
 function wantsPage(request: Request): boolean {
   return request.method === 'GET' && (request.header('accept') ?? '').includes('text/html');
 }
@@ -164,7 +163,7 @@ async function bundle(): Promise<{ outputFiles: OutputFile[]; metafile: Metafile
       logLevel: 'silent',
     });
   } finally {
-    // Its process would stay for nothing.
+    // Ends esbuild's process.
     await stop();
   }
 }
@@ -172,7 +171,7 @@ async function bundle(): Promise<{ outputFiles: OutputFile[]; metafile: Metafile
 const assetPath = (file: OutputFile): string =>
   assetPrefix + (file.path.split(/[\\/]/).at(-1) ?? '');
 
-/** index.html with the names of this bundle; what the first script imports is asked for at once with it. */
+/** index.html with the names of this bundle; the imports of the first script are preloaded. */
 async function page({ outputs }: Metafile): Promise<string> {
   const template = await readFile(`${root}index.html`, 'utf8');
   const icon = await readFile(`${root}icon.svg`);

@@ -1,16 +1,16 @@
 /**
  * Logs: one JSON line an entry, written by pino; secrets never reach the line.
  *
- * Two guards: the service logs ids, codes and durations, never requests as a whole; and the names
- * under which secrets, e-mails and client addresses travel are redacted wherever they turn up, two levels deep.
- * pino escapes line breaks inside values, so nobody outside can forge an entry.
+ * Two guards: the service logs ids, codes and durations, never whole requests; and fields that are named
+ * like a secret, an e-mail or a client address are redacted, up to two levels deep.
+ * pino escapes line breaks inside values, so a client cannot forge an entry.
  */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 
 export type Logger = PinoLogger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
-/** Fields that hold a secret or a person, wherever they are logged. */
+/** Fields with a secret or about a person. */
 const secretFields = [
   'authorization',
   'apiKey',

@@ -1,11 +1,10 @@
 /**
- * Metrics in Prometheus' text format, through prom-client: escaping, `# TYPE` lines and the numbers of
- * the process itself (CPU, memory, event-loop delay, garbage collection) are its business.
+ * Metrics in Prometheus' text format, written by prom-client, which adds those of the process itself (CPU,
+ * memory, event-loop delay, garbage collection).
  *
- * Two ways in. What this thread counts is counted here (`counter`, `histogram`). What lives elsewhere
- * (other threads' shared memory, the store) is only looked at when somebody asks: a `gauge` or a
- * `total` brings a `collect` function that runs once a scrape. A collect that throws spoils its own
- * metric for one scrape, not the others.
+ * There are two kinds. Events of this thread are counted as they happen (`counter`, `histogram`). Values
+ * that exist already (other threads' shared memory, the store) are read at each scrape: a `gauge` or a
+ * `total` has a `collect` function. A collect that throws leaves out its own metric, not the others.
  *
  * Labels are for closed sets (route, status, reason): a label with client input grows without bound.
  */
@@ -30,7 +29,7 @@ export interface HistogramHandle {
   observe(value: number, labels?: Labels): void;
 }
 
-/** A distribution measured elsewhere: quantiles by their number (0.5, 0.99), with count and sum. */
+/** A distribution that exists already: quantiles by their number (0.5, 0.99), with count and sum. */
 export interface SummarySample {
   readonly labels?: Labels;
   readonly quantiles: Readonly<Record<string, number>>;
@@ -42,7 +41,7 @@ export class Metrics {
   readonly #registry = new Registry();
   readonly #onFault: (metric: string, error: unknown) => void;
 
-  /** @param onFault told when a collect function throws */
+  /** @param onFault called when a collect function throws */
   constructor(onFault: (metric: string, error: unknown) => void) {
     this.#onFault = onFault;
     collectDefaultMetrics({ register: this.#registry });
@@ -52,7 +51,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** A count kept here. @param name ends in `_total` */
+  /** A count of events of this thread. @param name ends in `_total` */
   counter(name: string, help: string, labelNames: readonly string[] = []): CounterHandle {
     const counter = new Counter({
       name,
@@ -63,7 +62,7 @@ export class Metrics {
     return { add: (amount, labels = {}) => counter.inc(labels, amount) };
   }
 
-  /** A distribution kept here. @param buckets upper bounds in the metric's unit, ascending */
+  /** A distribution of events of this thread. @param buckets upper bounds in the metric's unit, ascending */
   histogram(
     name: string,
     help: string,
@@ -80,7 +79,7 @@ export class Metrics {
     return { observe: (value, labels = {}) => histogram.observe(labels, value) };
   }
 
-  /** A value that goes up and down, asked for at each scrape. */
+  /** A value that goes up and down, read at each scrape. */
   gauge(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
     this.#collected(name, collect, (run) => {
       const gauge = new Gauge({
@@ -97,7 +96,7 @@ export class Metrics {
     });
   }
 
-  /** A count kept elsewhere that only grows, asked for at each scrape. @param name ends in `_total` */
+  /** A count that exists already and only grows, read at each scrape. @param name ends in `_total` */
   total(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
     this.#collected(name, collect, (run) => {
       const counter = new Counter({
@@ -114,7 +113,7 @@ export class Metrics {
     });
   }
 
-  /** A distribution measured elsewhere (a histogram in shared memory), written as quantiles. */
+  /** A distribution that exists already (a histogram in shared memory), written as quantiles. */
   summary(
     name: string,
     help: string,

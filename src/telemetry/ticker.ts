@@ -36,6 +36,7 @@ export class Ticker {
 
   /** Runs now, or joins the run in progress, and goes on from there. Never rejects. */
   runNow(): Promise<void> {
+    if (this.#isClosed) return this.#running ?? Promise.resolve();
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
       this.start();

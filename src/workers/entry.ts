@@ -1,12 +1,11 @@
 /**
  * The thread side of a pool: makes a worker file's default export out of a plain function.
  *
- * Exceptions do not survive the way between threads (structured clone drops their class), so they
- * travel as data: a `Failure` arrives as the same `Failure`, a defect keeps its text, and its stack unless the
- * thread makes none.
+ * Structured clone drops the class of an exception, so exceptions travel as data: a `Failure` arrives as
+ * the same `Failure`, a defect keeps its text, and its stack where the thread records one.
  *
- * On Linux a pool's threads have a lower priority than the others: a person waits for a redirect, not for a webhook or for
- * the drawing of an image.
+ * On Linux a pool's threads have a lower priority than the others: people wait for a redirect while they
+ * stand in front of a code, but not for a webhook or a drawing.
  */
 import { getPriority, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
@@ -26,11 +25,11 @@ export type Outcome<Result> =
     }
   | { readonly kind: 'broken'; readonly message: string; readonly stack: string | undefined };
 
-/** `export default threadEntry(work)` is the whole of a worker file. */
+/** A worker file is `export default threadEntry(work)` and nothing else. */
 export function threadEntry<Task, Result>(
   work: (task: Task) => Result | Promise<Result>,
 ): (task: Task) => Promise<Outcome<Result>> {
-  giveWay();
+  lowerPriority();
   return async (task) => {
     try {
       return { kind: 'done', value: await work(task) };
@@ -45,12 +44,12 @@ export function threadEntry<Task, Result>(
   };
 }
 
-function giveWay(): void {
-  // Linux takes 0 for the calling thread, other systems for the process.
+function lowerPriority(): void {
+  // On Linux 0 is the calling thread, on other systems the process.
   if (isMainThread || process.platform !== 'linux') return;
   try {
     if (getPriority(0) < niceness) setPriority(0, niceness);
   } catch {
-    // A sandbox that forbids it: then all threads are equal.
+    // A sandbox may forbid it: then all threads are equal.
   }
 }

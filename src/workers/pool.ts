@@ -1,26 +1,26 @@
 /**
- * A pool of threads for work that must not hold up the thread that asks: drawing, signing, posting.
- * Piscina lives here alone.
+ * A pool of threads for work that must not block its caller: drawing, signing, posting.
+ * The only module that uses Piscina.
  *
  *   run(task) --> [ waiting, at most queueMax ] --> [ running, at most threads x tasksPerThread ] --> result
  *                   one more: Failure('overloaded')     the thread dies: WorkerDied, outcome unknown
  *
- * The worker file's default export is made by `threadEntry` (entry.ts), so whatever the work throws
- * comes back as data. A rejection of Piscina itself therefore means one thing: the thread is gone, and
- * the task may or may not have had its effect. Callers whose task is repeatable run it once more.
+ * The worker file's default export is made by `threadEntry` (entry.ts), so exceptions of the work
+ * come back as data. A rejection of Piscina itself therefore means that the thread ended, and the task
+ * may or may not have had its effect. Callers whose task is repeatable run it once more.
  *
- * One thread is always kept: Piscina hands tasks that wait to a new thread only when it starts one,
- * and without a minimum nobody would start it after a death. It costs about 10 MB.
+ * One thread always runs: Piscina gives waiting tasks to a new thread only when it starts one, and
+ * without a minimum it would start none after a death. The thread costs about 10 MB.
  */
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
 import type { Outcome } from './entry.ts';
 
-/** A thread above the first that had nothing to do for this long ends and gives its memory back. */
+/** A thread above the first that is idle for this long ends and frees its memory. */
 const idleTimeoutMs = 60_000;
-/** A pool that nobody uses starts its first thread this long after it was opened. */
+/** An unused pool starts its first thread this long after it was opened. */
 const warmUpMs = 1_000;
-/** `close` waits this long for tasks that run; later they are cut off. Below the drain of a stop (15 s). */
+/** `close` waits this long for running tasks, then cuts them off. Below the drain of a stop (15 s). */
 const closeTimeoutMs = 5_000;
 
 export interface PoolOptions {
@@ -28,13 +28,13 @@ export interface PoolOptions {
   readonly file: URL;
   /** Threads at most, ≥ 1. */
   readonly threads: number;
-  /** Tasks that wait for a thread at most; 0 = none waits. */
+  /** Tasks that may wait for a thread; 0 = none. */
   readonly queueMax: number;
-  /** Tasks that run side by side on a thread, ≥ 1; more than the default 1 for work that waits for others. */
+  /** Tasks that run side by side on a thread, ≥ 1; more than the default 1 for work that waits for the network. */
   readonly tasksPerThread?: number;
-  /** `close` waits this long for tasks that run; default 5 s. */
+  /** `close` waits this long for running tasks; default 5 s. */
   readonly closeMsMax?: number;
-  /** Told of each thread that dies, and why. */
+  /** Called for each thread that dies, with the cause. */
   readonly onDeath?: (cause: unknown) => void;
 }
 
@@ -42,7 +42,7 @@ export interface PoolStats {
   readonly threads: number;
   readonly running: number;
   readonly waiting: number;
-  /** Running ÷ what may run, 0 to 1, now. */
+  /** Running tasks ÷ their maximum, 0 to 1. */
   readonly utilisation: number;
   readonly completed: number;
   /** Threads that died with or without a task since the pool was opened. */
@@ -61,14 +61,14 @@ export interface Pool<Task, Result> {
   close(): Promise<void>;
 }
 
-/** The thread ended before it answered: whether the task had its effect is unknown. */
+/** The thread ended before it answered: the task may have had its effect. */
 export class WorkerDied extends Error {
   override readonly name = 'WorkerDied';
 }
 
 /**
- * Opens the pool. Its first thread starts with the first task, or a moment later by itself: a service that
- * starts has other work for its cores, and nobody should wait for a thread after that.
+ * Opens the pool. Its first thread starts with the first task, or a second later by itself: a service that
+ * starts has other work for its cores, and later no task should wait for a thread.
  */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
   const { threads, queueMax, tasksPerThread = 1 } = options;
@@ -77,7 +77,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   let deaths = 0;
   let closing: Promise<void> | undefined;
   const died = (cause: unknown): void => {
-    // Closing ends what still runs.
+    // Closing cuts off running tasks: that is no death.
     if (closing !== undefined) return;
     deaths += 1;
     options.onDeath?.(cause);
@@ -88,7 +88,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   const start = (): Piscina<Task, Outcome<Result>> => {
     clearTimeout(warmUp);
     started = openPiscina(options);
-    // Fired for a thread that dies with nothing to do; without a listener it would end the process.
+    // Emitted for an idle thread that dies; without a listener it would end the process.
     started.on('error', died);
     return started;
   };

@@ -1,4 +1,4 @@
-/** Targets that a backup must refuse at once and in words; what it copies is proven in flows/backup. */
+/** Targets that a backup refuses at once, with the reason; flows/backup proves the copies. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function refusal(target: string): Promise<string> {
 }
 
 test.each([
-  ['a folder where none can be made', '/proc/quietzone', /ENOENT, expected a folder that can/],
+  ['a folder where none can be created', '/proc/quietzone', /ENOENT, expected a folder that can/],
   ['one below it', '/proc/quietzone/backup', /ENOENT, expected a folder that can/],
   ['a device', '/dev/null', /ENOTDIR, expected a folder that can/],
 ])('%s', async (_what, target, message) => {
@@ -34,10 +34,10 @@ test.each([
 
 test.each([
   ['a file', 'file', /ENOTDIR, expected a folder that can be made and written/],
-  ['what would be below a file', 'file/backup', /ENOTDIR, expected a folder/],
+  ['a folder below a file', 'file/backup', /ENOTDIR, expected a folder/],
   ['the data folder', 'data', /is in the data folder, expected one outside/],
   ['a folder in it', 'data/backup', /is in the data folder, expected one outside/],
-  ['a folder that holds something', '.', /it holds data, expected an empty folder/],
+  ['a folder that is not empty', '.', /it has data, expected an empty folder/],
 ])('%s', async (_what, name, message) => {
   expect(await refusal(join(parent, name))).toMatch(message);
   expect(readdirSync(parent).toSorted()).toEqual(['data', 'file']);

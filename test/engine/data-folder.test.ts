@@ -1,4 +1,4 @@
-/** The hold of a data folder and its secrets, against what a crash or another user leaves behind. */
+/** The lock of a data folder and its secrets, with the remains of a crash and of other processes. */
 import { existsSync, linkSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true, force: true }));
 
-test('one holds the folder, the next is refused, and it is free again after', async () => {
+test('one process locks the folder, the next is refused until it is unlocked', async () => {
   const folder = openDataFolder(path);
   const release = await lockDataFolder(folder);
   await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
@@ -28,7 +28,7 @@ test('one holds the folder, the next is refused, and it is free again after', as
   await again();
 });
 
-test('a socket that its owner left behind is taken over', async () => {
+test('a socket whose owner has ended is replaced', async () => {
   const stale = join(path, 'stale.sock');
   const server = createServer();
   await new Promise<void>((done) => server.listen(stale, done));
@@ -40,12 +40,13 @@ test('a socket that its owner left behind is taken over', async () => {
   await release();
 });
 
-test('a second process is refused at a locked folder, each time', async () => {
+test('connections to the lock are closed, and it stays', async () => {
   const release = await lockDataFolder(openDataFolder(path));
   for (let i = 0; i < 3; i++) {
     const socket = connect(join(path, 'service.sock'));
     await new Promise((done) => socket.once('close', done));
   }
+  await expect(lockDataFolder(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
   await release();
 });
 
@@ -58,7 +59,7 @@ test('a secret is the same at every start, and half a draft of one does no harm'
   expect(() => readSecret(folder, 'visitor.key', 32)).toThrow(DataFolderError);
 });
 
-test('a folder is made with what is missing above it, and refused where none can be made', () => {
+test('a folder is created with its parents, and refused where none can be created', () => {
   makeFolder(join(path, 'a', 'b', 'c'));
   makeFolder(join(path, 'a', 'b', 'c'));
   expect(readdirSync(join(path, 'a', 'b'))).toEqual(['c']);

@@ -38,12 +38,12 @@ async function refusal(dataDir: string, ports: Ports): Promise<[kind: unknown, t
 }
 
 describe('a start that cannot be exits with 1 and says why in one line', () => {
-  it('when the data folder is held by a running service', async () => {
+  it('when the data folder is locked by a running service', async () => {
     const environment = settingsOf({ dataDir: join(folder, 'running'), ports: await freePorts() });
     const { code, stdout, stderr } = await spawnCommand(['serve'], environment);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
-      /^Cannot start: data folder .*running is held by a running service, .*\n$/,
+      /^Cannot start: data folder .*running is locked by a running service, .*\n$/,
     );
   });
 

@@ -1,50 +1,104 @@
-/** Work that repeats: one run at a time, one log line for any number of failures in a row. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+/** Work that repeats never overlaps itself, and logs the first failure and the recovery. */
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLog } from '../../src/telemetry/log.ts';
 import { Ticker } from '../../src/telemetry/ticker.ts';
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+const lines: string[] = [];
+const log = createLog(
+  'info',
+  new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(String(chunk)).msg);
+      done();
+    },
+  }),
+);
+const create = (run: () => Promise<unknown> | void): Ticker =>
+  new Ticker({
+    everyMs: 1_000,
+    run,
+    log,
+    failed: 'work failed, retrying',
+    resumed: 'work resumed',
+  });
 
-const everyMs = 1_000;
-
-function openTicker(run: () => Promise<void>) {
-  const lines: string[] = [];
-  const log = createLog('debug', { write: (line) => void lines.push(line) });
-  const ticker = new Ticker({ everyMs, run, log, failed: 'failed', resumed: 'resumed' });
-  const messages = () => lines.map((line): unknown => JSON.parse(line).msg);
-  return { ticker, messages };
-}
-
-it('begins the next run after the last one has ended, and joins the one in progress', async () => {
-  const ends: Array<() => void> = [];
-  const { ticker } = openTicker(() => new Promise((resolve) => ends.push(resolve)));
-  ticker.start();
-  await vi.advanceTimersByTimeAsync(everyMs);
-  expect(ends).toHaveLength(1);
-  const joined = ticker.runNow();
-  await vi.advanceTimersByTimeAsync(10 * everyMs);
-  expect(ends).toHaveLength(1);
-  ends[0]?.();
-  await joined;
-  await vi.advanceTimersByTimeAsync(everyMs);
-  expect(ends).toHaveLength(2);
-  const closed = ticker.close();
-  ends[1]?.();
-  await closed;
-  ticker.start();
-  await vi.advanceTimersByTimeAsync(10 * everyMs);
-  expect(ends).toHaveLength(2);
+beforeEach(() => {
+  lines.length = 0;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
-it('logs the first failure of a row and the first success after it, and goes on', async () => {
-  const outcomes = ['ok', 'bad', 'bad', 'ok', 'ok', 'bad'];
-  const { ticker, messages } = openTicker(async () => {
-    if (outcomes.shift() === 'bad') throw new Error('no space');
+test('the next run begins everyMs after the end of the last one', async () => {
+  const ends: Array<() => void> = [];
+  const ticker = create(() => new Promise<void>((resolve) => ends.push(resolve)));
+  ticker.start();
+  await vi.advanceTimersByTimeAsync(999);
+  expect(ends.length).toBe(0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ends.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(ends.length).toBe(1);
+  ends[0]?.();
+  await vi.advanceTimersByTimeAsync(999);
+  expect(ends.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ends.length).toBe(2);
+  ends[1]?.();
+  await ticker.close();
+});
+
+test('runNow joins the run in progress, and the rhythm starts anew from its end', async () => {
+  const ends: Array<() => void> = [];
+  const ticker = create(() => new Promise<void>((resolve) => ends.push(resolve)));
+  ticker.start();
+  const both = Promise.all([ticker.runNow(), ticker.runNow()]);
+  expect(ends.length).toBe(1);
+  ends[0]?.();
+  await both;
+  await vi.advanceTimersByTimeAsync(999);
+  expect(ends.length).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ends.length).toBe(2);
+  ends[1]?.();
+  await ticker.close();
+});
+
+test('failures in a row are logged once, and the recovery once', async () => {
+  let isBroken = true;
+  const ticker = create(() => {
+    if (isBroken) throw new Error('disk full');
   });
   await ticker.runNow();
-  await vi.advanceTimersByTimeAsync(5 * everyMs);
-  expect(outcomes).toEqual([]);
-  expect(messages()).toEqual(['failed', 'resumed', 'failed']);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(lines).toEqual(['work failed, retrying']);
+  isBroken = false;
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(lines).toEqual(['work failed, retrying', 'work resumed']);
+  isBroken = true;
+  await ticker.runNow();
+  expect(lines.at(-1)).toBe('work failed, retrying');
   await ticker.close();
+});
+
+test('close waits for the run in progress, and no run follows', async () => {
+  let runs = 0;
+  let isEnded = false;
+  const gate = Promise.withResolvers<void>();
+  const ticker = create(async () => {
+    runs += 1;
+    await gate.promise;
+    isEnded = true;
+  });
+  void ticker.runNow();
+  const closed = ticker.close();
+  gate.resolve();
+  await closed;
+  expect(isEnded).toBe(true);
+  ticker.start();
+  await ticker.runNow();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([runs, vi.getTimerCount()]).toEqual([1, 0]);
 });

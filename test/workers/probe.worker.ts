@@ -1,11 +1,12 @@
-/** A thread that does what a test tells it: answer, wait, throw, refuse, or die. */
+/** A thread that does what a test asks: answer, wait until it is released, throw, refuse, or die. */
 import { getPriority } from 'node:os';
 import { Failure } from '../../src/model/failure.ts';
 import { threadEntry } from '../../src/workers/entry.ts';
 
 export type Probe =
   | { readonly kind: 'echo'; readonly text: string }
-  | { readonly kind: 'wait'; readonly ms: number }
+  /** Answers once the gate is not 0 any more. */
+  | { readonly kind: 'wait'; readonly gate: Int32Array }
   | { readonly kind: 'priority' | 'throw' | 'refuse' | 'exit' | 'crash' };
 
 export default threadEntry(async (probe: Probe): Promise<string> => {
@@ -13,7 +14,7 @@ export default threadEntry(async (probe: Probe): Promise<string> => {
     case 'echo':
       return probe.text;
     case 'wait':
-      await new Promise((resolve) => setTimeout(resolve, probe.ms));
+      await Atomics.waitAsync(probe.gate, 0, 0).value;
       return 'waited';
     case 'priority':
       return String(getPriority(0));

@@ -1,5 +1,5 @@
 /** A supervised thread always runs: it restarts with a new setup until it is stopped. */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
@@ -7,7 +7,13 @@ import { soon } from '../support/soon.ts';
 
 const file = new URL('./mortal.worker.ts', import.meta.url);
 let thread: SupervisedThread<{ number: number }, string, string> | undefined;
-afterEach(async () => thread?.stop('stop', 1_000));
+afterEach(async () => {
+  vi.useRealTimers();
+  await thread?.stop('stop', 1_000);
+});
+
+/** Restarts wait for `vi.advanceTimersByTimeAsync`, which `expect.poll` would call as well. */
+const holdTimers = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
 function create(
   setup: (starts: number) => { number: number } = (number) => ({ number }),
@@ -15,64 +21,72 @@ function create(
 ) {
   const messages: string[] = [];
   const deaths: string[] = [];
+  const firstDeath = Promise.withResolvers<void>();
   let starts = 0;
   thread = new SupervisedThread({
     file,
     setup: () => setup(++starts),
     onMessage: (message: string) => messages.push(message),
-    onDeath: (reason) => deaths.push(reason),
+    onDeath: (reason) => {
+      deaths.push(reason);
+      firstDeath.resolve();
+    },
     clock,
   });
-  return { thread, messages, deaths, starts: () => starts };
+  return { thread, messages, deaths, firstDeath: firstDeath.promise, starts: () => starts };
 }
 
 describe('SupervisedThread', () => {
-  it.each([
-    ['throw', 'thrown for the test'],
-    ['reject', 'rejected for the test'],
-    ['exit', 'ended without an error'],
-  ])('starts again after %s, with a setup of its own', async (end, reason) => {
+  it('starts again after each kind of end, with a setup of its own', async () => {
     const { thread, messages, deaths } = create();
     await thread.start();
-    for (let round = 1; round <= 3; round++) {
-      await expect.poll(() => messages, soon).toContain(`started ${round}`);
-      thread.send(`ping ${round}`);
-      await expect.poll(() => messages, soon).toContain(`answer to ping ${round}`);
+    const ends = [
+      ['throw', 'thrown for the test'],
+      ['reject', 'rejected for the test'],
+      ['exit', 'ended without an error'],
+    ] as const;
+    for (const [before, [end, reason]] of ends.entries()) {
+      await expect.poll(() => messages, soon).toContain(`started ${before + 1}`);
+      thread.send(`ping ${before}`);
+      await expect.poll(() => messages, soon).toContain(`answer to ping ${before}`);
       thread.send(end);
-      await expect.poll(() => deaths.length, soon).toBe(round);
-      expect(deaths.at(-1)).toContain(reason);
-      expect(thread.restarts).toBe(round);
+      await expect.poll(() => deaths.length, soon).toBe(before + 1);
+      expect([deaths.at(-1), thread.restarts]).toEqual([
+        expect.stringContaining(reason),
+        before + 1,
+      ]);
     }
-  });
-
-  it('goes on trying when a setup fails', async () => {
-    const { thread, messages, deaths } = create((number) => {
-      if (number === 2 || number === 3) throw new Error('no setup yet');
-      return { number };
-    });
-    await thread.start();
-    thread.send('exit');
     await expect.poll(() => messages, soon).toContain('started 4');
-    expect(deaths.filter((reason) => reason.includes('no setup yet')).length).toBe(2);
   });
 
-  it('waits longer each time while its setup fails, however long ago it last ran', async () => {
+  it('retries a setup that fails, each time after twice the wait, up to a second', async () => {
+    let isReady = false;
     let ms = 0;
-    const failuresAtMs: number[] = [];
-    const { thread, deaths } = create(
+    // Each setup takes 20 s: what counts is how long the thread ran.
+    const { thread, messages, deaths, firstDeath, starts } = create(
       (number) => {
         ms += 20_000;
-        if (number === 1) return { number };
-        failuresAtMs.push(performance.now());
+        if (number === 1 || isReady) return { number };
         throw new Error('no setup yet');
       },
       { now: () => ms, monotonicMs: () => ms },
     );
     await thread.start();
+    holdTimers();
     thread.send('exit');
-    await expect.poll(() => failuresAtMs.length, soon).toBeGreaterThanOrEqual(4);
-    expect(failuresAtMs[3]! - failuresAtMs[0]!).toBeGreaterThan(40 + 80 + 160 - 10);
-    expect(deaths.length).toBeGreaterThanOrEqual(4);
+    await firstDeath;
+    const waitsMs = [20, 40, 80, 160, 320, 640, 1_000, 1_000];
+    for (const [failures, waitMs] of waitsMs.entries()) {
+      await vi.advanceTimersByTimeAsync(waitMs - 1);
+      expect(starts()).toBe(failures + 1);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(starts()).toBe(failures + 2);
+    }
+    expect(deaths.slice(1).every((reason) => reason.includes('no setup yet'))).toBe(true);
+    isReady = true;
+    await vi.advanceTimersByTimeAsync(1_000);
+    vi.useRealTimers();
+    await expect.poll(() => messages, soon).toContain(`started ${waitsMs.length + 2}`);
   });
 
   it('refuses its first start when the setup fails', async () => {
@@ -82,12 +96,12 @@ describe('SupervisedThread', () => {
     await expect(thread.start()).rejects.toThrow('cannot set up');
   });
 
-  it('stops when asked, and is not started again', async () => {
+  it('stops, and is not started again', async () => {
     const { thread, deaths, starts } = create();
+    holdTimers();
     await thread.start();
     await thread.stop('stop', 20_000);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect([deaths.length, starts()]).toEqual([0, 1]);
+    expect([deaths.length, starts(), vi.getTimerCount()]).toEqual([0, 1, 0]);
   });
 
   it('is cut off when it does not stop', async () => {
@@ -97,18 +111,19 @@ describe('SupervisedThread', () => {
     thread.send('hang');
     thread.send('ping');
     // It reads no message any more: without the cut-off this would never end.
-    await thread.stop('stop', 200);
+    await thread.stop('stop', 20);
     expect(messages).toEqual(['started 1']);
   });
 
   it('does not start once more when it is stopped between death and restart', async () => {
-    const { thread, deaths, starts } = create();
+    const { thread, deaths, firstDeath, starts } = create();
     await thread.start();
+    holdTimers();
     thread.send('exit');
-    await expect.poll(() => deaths.length, { ...soon, interval: 1 }).toBe(1);
+    await firstDeath;
+    await Promise.resolve();
+    expect(vi.getTimerCount()).toBe(1);
     await thread.stop('stop', 20_000);
-    const before = starts();
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    expect([starts(), deaths.length]).toEqual([before, 1]);
+    expect([starts(), deaths.length, vi.getTimerCount()]).toEqual([1, 1, 0]);
   });
 });
