@@ -8,21 +8,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAny, scanBoth } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
-import { openHarness, owner, type Rig, signIn, waitMs } from './harness.ts';
+import { openHarness, owner, type Harness, signIn, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
 
 /** A test is an errand of several waits. */
 const errandMs = 90_000;
 
-let rig: Rig;
+let harness: Harness;
 let receiver: Receiver;
 
 beforeAll(async () => {
   receiver = await openReceiver({ kind: 'answer', status: 503, body: 'not today' });
-  rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
+  harness = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
 }, errandMs);
 afterAll(async () => {
-  await rig.close();
+  await harness.close();
   await receiver.close();
 });
 
@@ -41,7 +41,7 @@ async function createCode(page: Page, target: string, name: string): Promise<str
 test(
   'a first code is made from the welcome, scanned, and counted before one’s eyes',
   async () => {
-    const page = await rig.openSignedIn('/');
+    const page = await harness.openSignedIn('/');
     await page.getByLabel('Web address').fill('example.com/menu');
     await button(page, 'Create code').click();
     const link = page.locator('a.short-url');
@@ -68,9 +68,9 @@ test(
 test(
   'a code is sent elsewhere after a confirmation, and remembers it',
   async () => {
-    const page = await rig.openSignedIn('/');
+    const page = await harness.openSignedIn('/');
     const id = await createCode(page, 'https://example.com/before', 'Table 7');
-    const code = (await rig.api.call('GET', `/v1/qr-codes/${id}`)).json;
+    const code = (await harness.api.call('GET', `/v1/qr-codes/${id}`)).json;
     await button(page, 'Change destination').click();
     await page.getByLabel('New destination').fill('https://example.com/after');
     await button(page, 'Continue').click();
@@ -94,7 +94,7 @@ test(
 test(
   'a design that cannot be scanned is refused in view, a good one is saved, downloaded and decoded',
   async () => {
-    const page = await rig.openSignedIn('/');
+    const page = await harness.openSignedIn('/');
     const id = await createCode(page, 'https://example.com/design', 'Poster');
     await button(page, 'Design').click();
     const colour = page.getByLabel('Dot colour, as #rrggbb');
@@ -106,7 +106,7 @@ test(
     await page.getByText('Scans well').waitFor();
     await button(page, 'Save design').click();
     await page.getByText('Design saved').waitFor();
-    const code = (await rig.api.call('GET', `/v1/qr-codes/${id}`)).json;
+    const code = (await harness.api.call('GET', `/v1/qr-codes/${id}`)).json;
     const text = word(code.shortUrl).toUpperCase();
     for (const format of ['png', 'svg', 'pdf', 'eps', 'webp'] as const) {
       await button(page, 'Download').click();
@@ -123,7 +123,7 @@ test(
 test(
   'somebody is invited, joins by the link, and is in the team',
   async () => {
-    const page = await rig.openSignedIn('/team');
+    const page = await harness.openSignedIn('/team');
     await button(page, 'Invite').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail').fill('jane@example.com');
@@ -131,7 +131,7 @@ test(
     const link = (await dialog.locator('.copy-line code').textContent()) ?? '';
     expect(link).toContain('/accept-invite?token=');
     await button(page, 'Done').click();
-    const guest = await rig.open();
+    const guest = await harness.open();
     await guest.goto(link);
     await guest.getByLabel('Name').fill('Jane');
     await guest.getByLabel('Password').fill('a password of Jane');
@@ -150,7 +150,7 @@ test(
     await role.selectOption('Viewer');
     await button(page, 'Change role').click();
     await page.getByText('Jane is now viewer').waitFor();
-    const members = (await rig.api.call('GET', '/v1/team/members')).items;
+    const members = (await harness.api.call('GET', '/v1/team/members')).items;
     expect(members.find(({ email }) => word(email) === 'jane@example.com')?.role).toBe('viewer');
     await guest.context().close();
     await page.context().close();
@@ -161,14 +161,14 @@ test(
 test(
   'an API key is made, shown once, used, and revoked by typing its name',
   async () => {
-    const page = await rig.openSignedIn('/settings/api-keys');
+    const page = await harness.openSignedIn('/settings/api-keys');
     await button(page, 'New key').click();
     await page.getByLabel('Name').fill('Till');
     await button(page, 'Create key').click();
     const key = (await page.locator('.copy-line code').textContent()) ?? '';
     await button(page, 'I have saved it').click();
     expect(await page.content()).not.toContain(key);
-    const program = new Client(rig.service.apiUrl, key);
+    const program = new Client(harness.service.apiUrl, key);
     expect((await program.call('GET', '/v1/qr-codes')).status).toBe(200);
     await button(page, 'Revoke Till').click();
     const dialog = page.getByRole('dialog');
@@ -186,7 +186,7 @@ test(
 test(
   'a webhook’s delivery fails, dies, and is replayed under the same event id',
   async () => {
-    const page = await rig.openSignedIn('/settings/webhooks');
+    const page = await harness.openSignedIn('/settings/webhooks');
     await button(page, 'New endpoint').first().click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Endpoint address').fill(receiver.url('/hooks'));
@@ -197,10 +197,11 @@ test(
     await page.getByText('Shown only once').waitFor();
     await button(page, 'I have saved it').click();
     const body = { target: 'https://example.com/hooked' };
-    await rig.api.call('POST', '/v1/qr-codes', { body });
+    await harness.api.call('POST', '/v1/qr-codes', { body });
     const died = await receiver.arrived(8, waitMs);
     // The page shows what is committed when it is opened: the last answer is on its way.
-    const deadLetters = async () => (await rig.api.call('GET', '/v1/webhooks/dead-letters')).items;
+    const deadLetters = async () =>
+      (await harness.api.call('GET', '/v1/webhooks/dead-letters')).items;
     await expect.poll(deadLetters, { timeout: waitMs, interval: 200 }).toHaveLength(1);
     await page.goto('/settings/webhooks/dead-letters');
     await page.getByRole('link', { name: 'qr.created' }).click();
@@ -222,7 +223,7 @@ test(
 test(
   'a file of codes is imported with its bad rows named, and the list is exported',
   async () => {
-    const page = await rig.openSignedIn('/codes/import');
+    const page = await harness.openSignedIn('/codes/import');
     const rows = Array.from(
       { length: 300 },
       (_, index) => `https://example.com/row/${index},Row ${index}`,
@@ -253,7 +254,7 @@ test(
 test(
   'a plan is bought, cancelled and gone on with',
   async () => {
-    const page = await rig.openSignedIn('/settings/workspace');
+    const page = await harness.openSignedIn('/settings/workspace');
     await page.getByLabel('Workspace name').fill('Second shop');
     await button(page, 'Create workspace').click();
     await page.getByText('no codes yet').waitFor();
@@ -294,7 +295,7 @@ const tabsMax = 60;
 test(
   'by the keys alone: in, a code, sent elsewhere, its scan seen, and out; the focus is never lost',
   async () => {
-    const page = await rig.open();
+    const page = await harness.open();
     const { keyboard } = page;
     await page.goto('/team');
     await page.locator('input[name=email]:focus').waitFor();
@@ -346,5 +347,5 @@ test(
 );
 
 test('the browser had nothing to complain of', () => {
-  expect(rig.complaints).toEqual([]);
+  expect(harness.complaints).toEqual([]);
 });

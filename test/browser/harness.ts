@@ -1,5 +1,5 @@
 /**
- * The dashboard as a person meets it: the real service as a child process, a real browser in front.
+ * The dashboard as a person meets it: the whole service, a real browser in front.
  * One browser for all tests of a file; every test gets pages of its own.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium as playwright, type Page } from 'playwright-core';
 import { Client } from '../support/client.ts';
-import { freePorts, type ServiceProcess, startProcess } from '../support/process.ts';
+import { liftQuota } from '../support/lift-quota.ts';
+import { TestService } from '../support/test-service.ts';
 import { unpackChromium } from './chromium.ts';
 
 export const owner = { email: 'owner@example.com', password: 'correct horse battery' } as const;
@@ -21,8 +22,8 @@ const browserArguments = ['--no-sandbox', '--disable-gpu', '--font-render-hintin
 /** Two busy cores: what a person would wait a second for may take this long. */
 export const waitMs = 30_000;
 
-export interface Rig {
-  readonly service: ServiceProcess;
+export interface Harness {
+  readonly service: TestService;
   readonly browser: Browser;
   /** With the owner's API key. */
   readonly api: Client;
@@ -42,11 +43,10 @@ export interface Style {
 
 export async function openHarness(
   environment: Readonly<Record<string, string>> = {},
-): Promise<Rig> {
+): Promise<Harness> {
   const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-browser-'));
-  const service = await startProcess({
+  const service = await TestService.start({
     dataDir,
-    ports: await freePorts(),
     environment: {
       QZ_BOOTSTRAP_EMAIL: owner.email,
       QZ_BOOTSTRAP_PASSWORD: owner.password,
@@ -55,6 +55,7 @@ export async function openHarness(
       ...environment,
     },
   });
+  await liftQuota(dataDir);
   const unpacked = await unpackChromium();
   const browser = await playwright.launch({
     executablePath: unpacked.executable,
@@ -100,13 +101,13 @@ export async function openHarness(
     async close() {
       await browser.close();
       await api.close();
-      await service.terminate();
+      await service.close();
       await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }
 
-/** Goes to `path` and through the door. */
+/** Goes to `path` and signs in. */
 export async function signIn(
   page: Page,
   path: string,

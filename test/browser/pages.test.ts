@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/receiver.ts';
 import { addresses } from './addresses.ts';
-import { openHarness, type Rig, waitMs } from './harness.ts';
+import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const allPagesMs = 240_000;
@@ -16,17 +16,17 @@ const allPagesMs = 240_000;
 const firstPageBytesMax = 150_000;
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-let rig: Rig;
+let harness: Harness;
 let receiver: Receiver;
 let seeded: Seeded;
 
 beforeAll(async () => {
   receiver = await openReceiver({ kind: 'answer', status: 500, body: 'not today' });
-  rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
-  seeded = await seed(rig, receiver.origin);
+  harness = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '50,50,50,50,50,50,50' });
+  seeded = await seed(harness, receiver.origin);
 }, allPagesMs);
 afterAll(async () => {
-  await rig.close();
+  await harness.close();
   await receiver.close();
 });
 
@@ -61,7 +61,7 @@ test.each([
 ] as const)(
   'the pages in $scheme, $width pixels wide',
   async (look) => {
-    const page = await rig.open(look);
+    const page = await harness.open(look);
     const faults: string[] = [];
     for (const path of ['/sign-in', '/accept-invite?token=x']) {
       await page.goto(path);
@@ -69,7 +69,7 @@ test.each([
       faults.push(...(await judge(page, path)));
     }
     await page.context().close();
-    const inside = await rig.openSignedIn('/settings/data', look);
+    const inside = await harness.openSignedIn('/settings/data', look);
     for (const { name, path, heading, shows } of addresses(seeded)) {
       await inside.goto(path);
       await inside.getByRole('heading', { level: 1, name: heading }).waitFor();
@@ -86,13 +86,13 @@ test.each([
 test(
   'dialogs and menus keep the rules too, and Esc closes them',
   async () => {
-    const page = await rig.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
+    const page = await harness.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
     const faults: string[] = [];
-    const deeds = ['Change destination', 'Delete this code'];
-    for (const deed of deeds) {
-      await page.getByRole('button', { name: deed }).click();
+    const actions = ['Change destination', 'Delete this code'];
+    for (const action of actions) {
+      await page.getByRole('button', { name: action }).click();
       await page.getByRole('dialog').waitFor();
-      faults.push(...(await judge(page, deed)));
+      faults.push(...(await judge(page, action)));
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
@@ -117,14 +117,14 @@ test(
 test(
   'the longest names, other scripts and millions of scans fit 320 pixels',
   async () => {
-    const { api } = rig;
+    const { api } = harness;
     const name =
       'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft 42';
     const target = `https://example.com/${'a-very-long-path/'.repeat(60)}`;
     const tags = ['Straßenbahnhaltestellenbeschilderung', 'قائمة الطعام', 'x'.repeat(40)];
     const code = (await api.call('POST', '/v1/qr-codes', { body: { name, target, tags } })).json;
     await api.call('POST', '/v1/api-keys', { body: { name, role: 'viewer' } });
-    const page = await rig.openSignedIn('/settings/data', { width: 320 });
+    const page = await harness.openSignedIn('/settings/data', { width: 320 });
     await page.route(/\/v1\/(qr-codes|analytics)[^?]*\?|\/qr-codes\/qr_\w+$/, async (route) => {
       const response = await route.fetch();
       const text = await response.text();
@@ -153,7 +153,7 @@ test(
 test(
   'what is slow or fails keeps the rules, says why, and offers to try again',
   async () => {
-    const page = await rig.openSignedIn('/settings/data');
+    const page = await harness.openSignedIn('/settings/data');
     const faults: string[] = [];
     let isAnswered = false;
     const problem = {
@@ -185,7 +185,7 @@ test(
 );
 
 test('the first page weighs little, and comes with a policy that allows only this origin', async () => {
-  const page = await rig.open();
+  const page = await harness.open();
   const sizes: Array<Promise<number>> = [];
   page.on('requestfinished', (request) => {
     sizes.push(request.sizes().then((size) => size.responseBodySize + size.responseHeadersSize));
@@ -203,5 +203,5 @@ test('the first page weighs little, and comes with a policy that allows only thi
 });
 
 test('the browser had nothing to complain of', () => {
-  expect(rig.complaints).toEqual([]);
+  expect(harness.complaints).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** A workspace with something in it: codes, scans from some countries, a campaign, people, endpoints. */
 import { type Client, type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
-import type { Rig } from './harness.ts';
+import type { Harness } from './harness.ts';
 
 /** Eight attempts, some hundred milliseconds apart. */
 const deadMsMax = 60_000;
@@ -35,7 +35,7 @@ export interface Seeded {
   readonly deliveryId: string;
 }
 
-export async function seed({ api }: Rig, receiverUrl: string): Promise<Seeded> {
+export async function seed({ api }: Harness, receiverUrl: string): Promise<Seeded> {
   const post = async (path: string, body: unknown): Promise<Json> =>
     (await api.call('POST', `/v1${path}`, { body })).json;
   const rows = Array.from({ length: 28 }, (_, index) => ({
@@ -103,8 +103,7 @@ async function deadDelivery(api: Client): Promise<string> {
   while (performance.now() < deadlineMs) {
     const [letter] = (await api.call('GET', '/v1/webhooks/dead-letters')).items;
     if (letter !== undefined) return word(letter.id);
-    // Each look is one of the 600 requests of a minute, of which the pages need many.
-    await pause(250);
+    await pause(20);
   }
   throw new Error('Cannot find a dead letter: expected the receiver to refuse everything');
 }

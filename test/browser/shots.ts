@@ -44,15 +44,15 @@ await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 const address = receiver.address();
 const port = typeof address === 'object' && address !== null ? address.port : 0;
 await mkdir(folder, { recursive: true });
-const rig = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
+const harness = await openHarness({ QZ_WEBHOOKS_RETRY_DELAYS_MS: '100,100,100,100,100,100,100' });
 try {
-  const welcome = await rig.openSignedIn('/');
+  const welcome = await harness.openSignedIn('/');
   await welcome.getByText('Create your first code').waitFor();
   await show(welcome, 'welcome');
-  const seeded = await seed(rig, `http://127.0.0.1:${port}`);
+  const seeded = await seed(harness, `http://127.0.0.1:${port}`);
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [390, 1_440]) {
-      const door = await rig.open({ scheme, width });
+      const door = await harness.open({ scheme, width });
       await door.goto('/sign-in');
       await door.getByLabel('Password').waitFor();
       await show(door, `door-${scheme}-${width}`);
@@ -60,7 +60,7 @@ try {
       await door.getByLabel('Password').waitFor();
       await show(door, `invite-${scheme}-${width}`);
       await door.context().close();
-      const page = await rig.openSignedIn('/settings/data', { scheme, width });
+      const page = await harness.openSignedIn('/settings/data', { scheme, width });
       for (const { name, path, shows } of addresses(seeded)) {
         if (only !== undefined && !new RegExp(only).test(name)) continue;
         await page.goto(path);
@@ -75,7 +75,7 @@ try {
     }
   }
 } finally {
-  process.stdout.write(`${rig.complaints.join('\n')}\n`);
+  process.stdout.write(`${harness.complaints.join('\n')}\n`);
   receiver.close();
-  await rig.close();
+  await harness.close();
 }

@@ -8,7 +8,7 @@ import type { Answer, Client } from '../support/client.ts';
 import { type CodeEntry, type Ledger, targetNumber, targetOf } from './ledger.ts';
 import type { Random } from './random.ts';
 
-/** Rounds carry load for a fifth of their time: so the plan's 600 requests a minute are not reached. */
+/** Between two writes, once there are codes enough: most of the load is scans. */
 const betweenMs = 40;
 const codesMin = 12;
 const shares = { create: 0.15, delete: 0.1 };

@@ -11,6 +11,7 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../support/client.ts';
+import { liftQuota } from '../support/lift-quota.ts';
 import {
   freePorts,
   pause,
@@ -107,6 +108,7 @@ it.each(disks)(
         ports: await freePorts(),
         environment: { QZ_SCANS_BACKLOG_BYTES_MAX: String(backlogBytes), QZ_REDIRECT_THREADS: '1' },
       });
+      await liftQuota(dataDir);
       const disk = openFor(service);
       const client = new Client(service.apiUrl, service.apiKey);
       const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
@@ -121,14 +123,14 @@ it.each(disks)(
     }),
 );
 
-interface Rig {
+interface FullDisk {
   readonly service: ServiceProcess;
   readonly client: Client;
   readonly links: Client;
   readonly disk: Disk;
 }
 
-async function fillAndFree({ service, client, links, disk }: Rig): Promise<void> {
+async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<void> {
   const made = await create(client, 'full-1');
   expect(made.status).toBe(201);
   await scan(links, scansBefore);
@@ -191,7 +193,6 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + untilMsMax;
   while (!(await isSo())) {
     if (performance.now() > deadlineMs) throw new Error(`Not so within ${untilMsMax} ms`);
-    // Some of what is asked is a request of the 600 that a minute has.
-    await pause(150);
+    await pause(50);
   }
 }

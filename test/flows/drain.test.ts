@@ -22,7 +22,7 @@ async function expectCleanStop(
   dataDir: string,
   stop: () => Promise<void>,
 ): Promise<void> {
-  const load = new Load(service, 5, 1_500);
+  const load = await Load.start(service, 5, 1_500);
   await load.isUnderWay();
   const startedMs = performance.now();
   await stop();

@@ -11,13 +11,12 @@ import {
   startProcess,
   withDataFolder,
 } from '../support/process.ts';
+import { liftQuota } from '../support/lift-quota.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
 
 const environment = { QZ_SCANS_SHARDS: '1', QZ_REDIRECT_THREADS: '2' };
 const target = 'https://example.com/';
-/** A poll is a request of the 600 that a minute has. */
-const patience = { ...soon, interval: 200 };
 const person = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Safari' };
 
 interface Seen {
@@ -48,6 +47,7 @@ test('limits are exact over two threads, also when they change; an expiry comes 
   await withDataFolder(async (dataDir) => {
     const ports = await freePorts();
     const service = await startProcess({ dataDir, ports, environment });
+    await liftQuota(dataDir);
     const client = new Client(service.apiUrl, service.apiKey);
     const made = await client.call('POST', '/v1/qr-codes', {
       body: { target, slug: 'limited', scanLimit: 50 },
@@ -72,12 +72,12 @@ test('limits are exact over two threads, also when they change; an expiry comes 
       patch({ target: `${target}again` }),
     ]);
     expect(first + (await scansOf(service, 'limited', 40))).toBe(15);
-    await expect.poll(counted, patience).toBe(95);
+    await expect.poll(counted, soon).toBe(95);
     const gone = await scan(service, 'LIMITED');
     expect([gone.status, gone.text]).toEqual([410, expect.stringContaining('<!doctype html>')]);
     expect(await patch({ scanLimit: null })).toBe(200);
     expect(await scansOf(service, 'limited', 20)).toBe(20);
-    await expect.poll(counted, patience).toBe(115);
+    await expect.poll(counted, soon).toBe(115);
     expect(await patch({ scanLimit: 120 })).toBe(200);
     expect(await scansOf(service, 'limited', 3)).toBe(3);
 
@@ -88,7 +88,7 @@ test('limits are exact over two threads, also when they change; an expiry comes 
     const ending = `/v1/qr-codes/${word(ended.json.id)}`;
     const expiresAt = new Date(Date.now() + 1_000).toISOString();
     await client.call('PATCH', ending, { body: { expiresAt } });
-    await expect.poll(async () => (await scan(service, 'ending')).status, patience).toBe(410);
+    await expect.poll(async () => (await scan(service, 'ending')).status, soon).toBe(410);
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expiresAt));
     await client.call('PATCH', ending, { body: { expiresAt: null } });
     expect((await scan(service, 'ending')).status).toBe(302);

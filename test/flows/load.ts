@@ -5,6 +5,7 @@ import { Random } from '../crash/random.ts';
 import { Scanners } from '../crash/scanners.ts';
 import { Writes } from '../crash/writes.ts';
 import { Client } from '../support/client.ts';
+import { liftQuota } from '../support/lift-quota.ts';
 import { pause, type RunningService } from '../support/process.ts';
 
 const dayMs = 86_400_000;
@@ -23,7 +24,7 @@ export class Load {
   readonly #writes: Writes;
   readonly #scanners: Scanners;
 
-  constructor(service: RunningService, seed: number, perSecond: number) {
+  private constructor(service: RunningService, seed: number, perSecond: number) {
     const random = new Random(seed);
     const { ledger } = this;
     this.#client = new Client(service.apiUrl, service.apiKey);
@@ -31,6 +32,12 @@ export class Load {
     this.#writes.start(this.#client);
     const port = service.ports.redirect;
     this.#scanners = new Scanners({ port, ledger, random, connections: 24, perSecond });
+  }
+
+  /** As many requests as the machine can: there is no quota. */
+  static async start(service: RunningService, seed: number, perSecond: number): Promise<Load> {
+    await liftQuota(service.dataDir);
+    return new Load(service, seed, perSecond);
   }
 
   /** Why the newest write got no answer. */

@@ -32,6 +32,7 @@ export interface Ports {
 
 /** In this process or in one of its own. */
 export interface RunningService {
+  readonly dataDir: string;
   readonly ports: Ports;
   readonly apiUrl: string;
   readonly apiKey: string;
