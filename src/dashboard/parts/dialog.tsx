@@ -3,12 +3,14 @@
  * as long as they are rendered. A click beside a dialog closes it only if nothing can be lost by it: no typed
  * text, and no secret that is shown once.
  */
+import { DialogForm } from './form.tsx';
+import { Notice } from './notice.tsx';
+import { CopyLine } from './copy.tsx';
+import { useForm } from '../client/use-form.ts';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { type Problem, problemOf } from '../client/problem.ts';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, type Tone } from './button.tsx';
 import { TextField } from './field.tsx';
-import { ProblemNotice } from './notice.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -73,42 +75,52 @@ interface ConfirmProps {
 /** Asks for confirmation, runs the action, and stays open with the problem if it fails. */
 export function Confirm(props: ConfirmProps) {
   const { title, children, action, tone = 'danger', typed, onConfirm, onClose } = props;
-  const [text, setText] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem>();
+  const form = useForm({ typed: '' });
+  const isReady = typed === undefined || form.texts.typed.trim() === typed;
   const confirm = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (error) {
-      setProblem(problemOf(error));
-      setBusy(false);
-    }
+    if (!isReady) return;
+    await onConfirm();
+    onClose();
   };
-  const isReady = typed === undefined || text.trim() === typed;
+  const submit = { form, action, tone, disabled: !isReady };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        class="dialog-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady && !isBusy) void confirm();
-        }}
-      >
+      <DialogForm {...submit} onSubmit={confirm} onClose={onClose}>
         <div class="prose">{children}</div>
         {typed !== undefined && (
-          <TextField label={`Type “${typed}” to confirm`} value={text} onInput={setText} />
+          <TextField label={`Type “${typed}” to confirm`} {...form.field('typed')} />
         )}
-        {problem && <ProblemNotice problem={problem} />}
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+interface SecretProps {
+  readonly title: string;
+  readonly secret: string;
+  /** What the secret is, for its copy button. */
+  readonly label: string;
+  readonly action?: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A secret that is shown once. */
+export function SecretDialog(props: SecretProps) {
+  const { title, secret, label, action = 'I have saved it', onClose, children } = props;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="dialog-form">
+        <Notice tone="warn" title="Shown only once">
+          <p>{children}</p>
+        </Notice>
+        <CopyLine text={secret} label={label} />
         <footer class="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone={tone} isBusy={isBusy} disabled={!isReady}>
+          <Button tone="accent" onClick={onClose}>
             {action}
           </Button>
         </footer>
-      </form>
+      </div>
     </Dialog>
   );
 }

@@ -4,7 +4,7 @@ import { capitalize, formatNumber } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
@@ -83,7 +83,7 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
 
 function PlanActions({ subscription }: { readonly subscription: Subscription }) {
   const [isCanceling, setCanceling] = useState(false);
-  const form = useSubmission();
+  const form = useForm({});
   const resume = async (): Promise<void> => {
     const answer = await call<Subscription>('POST', '/billing/subscription/resume');
     storeAnswer('/billing/subscription', answer);

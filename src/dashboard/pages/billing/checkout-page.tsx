@@ -8,7 +8,7 @@ import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { invalidate } from '../../client/resource.ts';
 import { currentSession, noteWorkspace, switchWorkspace } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { Page as PageOf, Workspace } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Badge } from '../../parts/list.tsx';
@@ -110,7 +110,7 @@ function Bill({ checkout, onChange }: BillProps) {
 }
 
 function Open({ checkout, onChange }: BillProps) {
-  const form = useSubmission();
+  const form = useForm({});
   const url = new URL(checkout.url);
   const confirm = async (): Promise<void> => {
     const path = `/billing/checkout/${checkout.id}/confirm`;

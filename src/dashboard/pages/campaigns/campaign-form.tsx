@@ -5,21 +5,24 @@ import { utcDay } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { Campaign } from './campaign-labels.ts';
 import { CodePicker } from './code-picker.tsx';
 
-interface Draft {
+interface Texts extends Readonly<Record<string, string>> {
   readonly name: string;
   readonly startDate: string;
   readonly endDate: string;
+}
+
+interface Draft {
+  readonly texts: Texts;
   readonly qrCodeIds: readonly string[];
 }
 
@@ -30,62 +33,44 @@ interface FormProps {
   readonly onCancel: () => void;
 }
 
-const shownPaths = ['name', 'startDate', 'endDate', 'qrCodeIds'];
-
 export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
-  const [draft, setDraft] = useState(start);
-  const form = useSubmission();
-  const set = (name: keyof Draft) => (text: string) => setDraft({ ...draft, [name]: text });
-  const problem = form.otherProblem(shownPaths);
+  const [qrCodeIds, setQrCodeIds] = useState(start.qrCodeIds);
+  const form = useForm(start.texts);
   return (
-    <Form class="form" onSubmit={() => form.submit(() => onSave(draft))}>
-      <TextField
-        label="Name"
-        value={draft.name}
-        onInput={set('name')}
-        fault={form.faultOf('name')}
-        lengthMax={120}
-      />
+    <Form
+      form={form}
+      action={action}
+      onSubmit={() => onSave({ texts: form.texts, qrCodeIds })}
+      more={
+        <Button tone="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+      }
+    >
+      <TextField label="Name" {...form.field('name')} lengthMax={120} />
       <div class="form-row">
         <TextField
           label="First day"
           type="date"
-          value={draft.startDate}
-          onInput={set('startDate')}
-          fault={form.faultOf('startDate')}
+          {...form.field('startDate')}
           hint="Days are in UTC"
         />
         <TextField
           label="Last day"
           isOptional
           type="date"
-          value={draft.endDate}
-          min={draft.startDate}
-          onInput={set('endDate')}
-          fault={form.faultOf('endDate')}
+          min={form.texts.startDate}
+          {...form.field('endDate')}
           hint="Inclusive; empty runs without end"
         />
       </div>
-      <CodePicker
-        chosen={draft.qrCodeIds}
-        onChange={(qrCodeIds) => setDraft({ ...draft, qrCodeIds })}
-        fault={form.faultOf('qrCodeIds')}
-      />
-      {problem && <ProblemNotice problem={problem} />}
-      <div class="form-foot">
-        <Button type="submit" tone="accent" isBusy={form.isBusy}>
-          {action}
-        </Button>
-        <Button tone="quiet" onClick={onCancel}>
-          Cancel
-        </Button>
-      </div>
+      <CodePicker chosen={qrCodeIds} onChange={setQrCodeIds} fault={form.faultOf('qrCodeIds')} />
     </Form>
   );
 }
 
 /** The body of POST or PATCH. */
-export const campaignBody = ({ name, startDate, endDate, qrCodeIds }: Draft) => ({
+export const campaignBody = ({ texts: { name, startDate, endDate }, qrCodeIds }: Draft) => ({
   name: name.trim(),
   startDate,
   endDate: endDate === '' ? null : endDate,
@@ -94,7 +79,7 @@ export const campaignBody = ({ name, startDate, endDate, qrCodeIds }: Draft) => 
 
 export function NewCampaignPage() {
   const today = utcDay(now());
-  const start = { name: '', startDate: today, endDate: '', qrCodeIds: [] };
+  const start = { texts: { name: '', startDate: today, endDate: '' }, qrCodeIds: [] };
   const save = async (draft: Draft): Promise<void> => {
     const campaign = await call<Campaign>('POST', '/campaigns', { body: campaignBody(draft) });
     storeAnswer(`/campaigns/${campaign.id}`, campaign);

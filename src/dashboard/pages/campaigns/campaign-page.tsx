@@ -202,7 +202,7 @@ interface ActionProps {
 
 function Edit({ campaign, onClose }: ActionProps) {
   const { id, name, startDate, endDate, qrCodeIds } = campaign;
-  const start = { name, startDate, endDate: endDate ?? '', qrCodeIds };
+  const start = { texts: { name, startDate, endDate: endDate ?? '' }, qrCodeIds };
   return (
     <Dialog title="Edit campaign" width="wide" onClose={onClose}>
       <CampaignForm

@@ -2,12 +2,13 @@
  * The design editor: the service draws every change, checks that it can be scanned, and the result is shown.
  * Nothing takes effect until it is saved, and an unscannable design cannot be saved.
  */
+import { Form } from '../../parts/form.tsx';
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { askBeforeLeaving } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { Design, QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
@@ -26,7 +27,7 @@ export function Designer({ code }: { readonly code: QrCode }) {
   const saved = code.design ?? {};
   const [design, setDesign] = useState<Design>(saved);
   const preview = usePreview(code, design);
-  const form = useSubmission();
+  const form = useForm({});
   const isChanged = JSON.stringify(design) !== JSON.stringify(saved);
   useEffect(() => askBeforeLeaving(() => isChanged), [isChanged]);
   const save = async (): Promise<void> => {
@@ -41,36 +42,26 @@ export function Designer({ code }: { readonly code: QrCode }) {
   return (
     <Card title="Design" lead="Codes you have already printed keep working.">
       <div class="designer">
-        <form
-          class="form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            form.submit(save);
-          }}
-        >
-          <fieldset class="bare" disabled={!may('editor')}>
-            <DesignFields design={design} onChange={setDesign} />
-          </fieldset>
-          {form.problem && <ProblemNotice problem={form.problem} />}
-          {may('editor') && (
-            <div class="form-foot">
-              <Button
-                type="submit"
-                tone="accent"
-                isBusy={form.isBusy}
-                disabled={!isChanged || isRefused}
-              >
-                Save design
-              </Button>
+        <Form
+          form={form}
+          action={may('editor') && 'Save design'}
+          disabled={!isChanged || isRefused}
+          onSubmit={save}
+          more={
+            <>
               <Button disabled={!isChanged} onClick={() => setDesign(saved)}>
                 Discard changes
               </Button>
               <Button tone="quiet" onClick={() => setDesign({})}>
                 Reset to default
               </Button>
-            </div>
-          )}
-        </form>
+            </>
+          }
+        >
+          <fieldset class="bare" disabled={!may('editor')}>
+            <DesignFields design={design} onChange={setDesign} />
+          </fieldset>
+        </Form>
         <PreviewPane preview={preview} />
       </div>
     </Card>

@@ -1,22 +1,18 @@
 /** A code's other fields: name, tags, expiry, scan limit. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { askBeforeLeaving } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm, type FormState } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
-import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { splitTags } from '../codes/new-code-page.tsx';
-
-const shownPaths = ['name', 'tags', 'expiresAt', 'scanLimit'];
 
 /** The value of a `datetime-local` field: the user's time zone, to the minute. */
 function localTime(iso: string | null): string {
@@ -25,7 +21,7 @@ function localTime(iso: string | null): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-interface Draft {
+interface Draft extends Readonly<Record<string, string>> {
   readonly name: string;
   readonly tags: string;
   readonly expiresAt: string;
@@ -52,37 +48,27 @@ function changeOf(code: QrCode, { name, tags, expiresAt, scanLimit }: Draft): un
 }
 
 export function DetailsPart({ code }: { readonly code: QrCode }) {
-  const [draft, setDraft] = useState(() => draftOf(code));
-  const form = useSubmission();
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(draftOf(code));
+  const form = useForm(draftOf(code));
+  const isChanged = JSON.stringify(form.texts) !== JSON.stringify(draftOf(code));
   useEffect(() => askBeforeLeaving(() => isChanged), [isChanged]);
   const save = async (): Promise<void> => {
-    const body = changeOf(code, draft);
+    const body = changeOf(code, form.texts);
     const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body });
     storeAnswer(`/qr-codes/${code.id}`, answer);
-    setDraft(draftOf(answer));
+    form.setTexts(draftOf(answer));
     invalidate('/qr-codes?', '/events');
     say('Changes saved.');
   };
-  const problem = form.otherProblem(shownPaths);
   return (
     <div class="grid-2">
       <Card title="Details">
-        <Form class="form" onSubmit={() => form.submit(save)}>
-          <Fields
-            draft={draft}
-            onChange={setDraft}
-            faultOf={form.faultOf}
-            isDynamic={code.dynamic}
-          />
-          {problem && <ProblemNotice problem={problem} />}
-          {may('editor') && (
-            <div class="form-foot">
-              <Button type="submit" tone="accent" isBusy={form.isBusy} disabled={!isChanged}>
-                Save changes
-              </Button>
-            </div>
-          )}
+        <Form
+          form={form}
+          action={may('editor') && 'Save changes'}
+          disabled={!isChanged}
+          onSubmit={save}
+        >
+          <Fields form={form} isDynamic={code.dynamic} />
         </Form>
       </Card>
       <Identity code={code} />
@@ -91,17 +77,13 @@ export function DetailsPart({ code }: { readonly code: QrCode }) {
 }
 
 interface FieldsProps {
-  readonly draft: Draft;
-  readonly onChange: (draft: Draft) => void;
-  readonly faultOf: (path: string) => string | undefined;
+  readonly form: FormState<Draft>;
   readonly isDynamic: boolean;
 }
 
-function Fields({ draft, onChange, faultOf, isDynamic }: FieldsProps) {
-  const field = (name: keyof Draft) => ({
-    value: draft[name],
-    onInput: (text: string) => onChange({ ...draft, [name]: text }),
-    fault: faultOf(name),
+function Fields({ form, isDynamic }: FieldsProps) {
+  const field = (name: keyof Draft & string) => ({
+    ...form.field(name),
     isReadOnly: !may('editor'),
   });
   return (

@@ -2,17 +2,16 @@
  * Changes the destination of a code. It takes effect at once for every print, so both addresses are shown for
  * confirmation.
  */
+import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { say } from '../../parts/toast.tsx';
 import { withScheme } from '../codes/target-fields.tsx';
 
@@ -22,10 +21,10 @@ interface RetargetProps {
 }
 
 export function Retarget({ code, onClose }: RetargetProps) {
-  const [text, setText] = useState(code.target);
+  const form = useForm({ target: code.target });
   const [isAsking, setAsking] = useState(false);
-  const form = useSubmission();
-  const target = withScheme(text);
+  const target = withScheme(form.texts.target);
+  const isNew = target !== '' && target !== code.target;
   const change = async (): Promise<void> => {
     try {
       const answer = await call<QrCode>('PATCH', `/qr-codes/${code.id}`, { body: { target } });
@@ -38,18 +37,34 @@ export function Retarget({ code, onClose }: RetargetProps) {
     say('Done. Every print now leads to the new destination.');
     onClose();
   };
-  const problem = form.otherProblem(['target']);
   return (
     <Dialog
       title={isAsking ? 'Change the destination of every print?' : 'Change destination'}
       onClose={onClose}
     >
-      <Form
+      <PlainForm
         class="dialog-form"
-        onSubmit={() => {
-          if (isAsking) form.submit(change);
-          else if (target !== '' && target !== code.target) setAsking(true);
+        form={form}
+        onSubmit={async () => {
+          if (isAsking) await change();
+          else if (isNew) setAsking(true);
         }}
+        foot={
+          <footer class="dialog-foot">
+            {isAsking ? (
+              <Button onClick={() => setAsking(false)}>Back</Button>
+            ) : (
+              <Button onClick={onClose}>Cancel</Button>
+            )}
+            <SubmitButton
+              key={isAsking ? 'ask' : 'type'}
+              form={form}
+              action={isAsking ? 'Change it now' : 'Continue'}
+              hasFocus={isAsking}
+              disabled={!isAsking && !isNew}
+            />
+          </footer>
+        }
       >
         {isAsking ? (
           <Comparison before={code.target} after={target} />
@@ -57,32 +72,12 @@ export function Retarget({ code, onClose }: RetargetProps) {
           <TextField
             label="New destination"
             type="url"
-            value={text}
-            onInput={setText}
+            {...form.field('target')}
             hasFocus
-            fault={form.faultOf('target')}
             hint="Codes you have already printed stay the same."
           />
         )}
-        {problem && <ProblemNotice problem={problem} />}
-        <footer class="dialog-foot">
-          {isAsking ? (
-            <Button onClick={() => setAsking(false)}>Back</Button>
-          ) : (
-            <Button onClick={onClose}>Cancel</Button>
-          )}
-          <Button
-            key={isAsking ? 'ask' : 'type'}
-            hasFocus={isAsking}
-            type="submit"
-            tone="accent"
-            isBusy={form.isBusy}
-            disabled={!isAsking && (target === '' || target === code.target)}
-          >
-            {isAsking ? 'Change it now' : 'Continue'}
-          </Button>
-        </footer>
-      </Form>
+      </PlainForm>
     </Dialog>
   );
 }

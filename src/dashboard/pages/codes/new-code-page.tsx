@@ -4,37 +4,19 @@ import type { CodeType } from '../../../model/code.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm, type FormState } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
-import { Button, ButtonLink } from '../../parts/button.tsx';
+import { ButtonLink } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { codeTypeOptions } from './code-types.ts';
 import { TargetFields } from './target-fields.tsx';
 
-const shownPaths = ['target', 'name', 'slug', 'tags', 'expiresAt', 'scanLimit'];
-
-interface Draft {
-  readonly target: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly tags: string;
-  readonly expiresAt: string;
-  readonly scanLimit: string;
-}
-
-const emptyDraft: Draft = {
-  target: '',
-  name: '',
-  slug: '',
-  tags: '',
-  expiresAt: '',
-  scanLimit: '',
-};
+const emptyDraft = { target: '', name: '', slug: '', tags: '', expiresAt: '', scanLimit: '' };
+type Draft = typeof emptyDraft;
 
 export const splitTags = (text: string): string[] => [
   ...new Set(
@@ -66,22 +48,29 @@ export function NewCodePage() {
   /** Arrow keys step through the types, so the focus must stay there. */
   const [isTyped, setTyped] = useState(false);
   const [isFixed, setFixed] = useState(false);
-  const [draft, setDraft] = useState(emptyDraft);
-  const form = useSubmission();
+  const form = useForm(emptyDraft);
   const dynamic = type === 'url' && !isFixed;
-  const set = (name: keyof Draft) => (text: string) => setDraft({ ...draft, [name]: text });
   const create = async (): Promise<void> => {
-    const body = bodyOf(draft, type, dynamic);
+    const body = bodyOf(form.texts, type, dynamic);
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     invalidate('/qr-codes?', '/analytics', '/events');
     storeAnswer(`/qr-codes/${code.id}`, code);
     say('Code created. It already works.');
     navigate(pathTo('code', { id: code.id }));
   };
-  const problem = form.otherProblem(shownPaths);
   return (
     <Page title="New code" back={{ href: pathTo('codes'), label: 'Codes' }}>
-      <Form class="stack page-narrow" onSubmit={() => form.submit(create)}>
+      <Form
+        class="stack page-narrow"
+        form={form}
+        action="Create code"
+        onSubmit={create}
+        more={
+          <ButtonLink tone="quiet" href={pathTo('codes')}>
+            Cancel
+          </ButtonLink>
+        }
+      >
         <Card>
           <div class="form">
             <SelectField
@@ -96,7 +85,7 @@ export function NewCodePage() {
             <TargetFields
               key={type}
               type={type}
-              onChange={set('target')}
+              onChange={form.field('target').onInput}
               fault={form.faultOf('target')}
               hasFocus={!isTyped}
             />
@@ -110,29 +99,18 @@ export function NewCodePage() {
             )}
           </div>
         </Card>
-        <MoreFields draft={draft} set={set} faultOf={form.faultOf} isDynamic={dynamic} />
-        {problem && <ProblemNotice problem={problem} />}
-        <div class="form-foot">
-          <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Create code
-          </Button>
-          <ButtonLink tone="quiet" href={pathTo('codes')}>
-            Cancel
-          </ButtonLink>
-        </div>
+        <MoreFields field={form.field} isDynamic={dynamic} />
       </Form>
     </Page>
   );
 }
 
 interface MoreProps {
-  readonly draft: Draft;
-  readonly set: (name: keyof Draft) => (text: string) => void;
-  readonly faultOf: (path: string) => string | undefined;
+  readonly field: FormState<Draft>['field'];
   readonly isDynamic: boolean;
 }
 
-function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
+function MoreFields({ field, isDynamic }: MoreProps) {
   return (
     <Card title="Options" lead="All optional; you can set them later.">
       <div class="form">
@@ -140,29 +118,18 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
           <TextField
             label="Name"
             isOptional
-            value={draft.name}
-            onInput={set('name')}
-            fault={faultOf('name')}
+            {...field('name')}
             hint="Only your team sees it"
             lengthMax={120}
           />
-          <TextField
-            label="Tags"
-            isOptional
-            value={draft.tags}
-            onInput={set('tags')}
-            fault={faultOf('tags')}
-            hint="Separate with commas"
-          />
+          <TextField label="Tags" isOptional {...field('tags')} hint="Separate with commas" />
         </div>
         {isDynamic && (
           <div class="form-row">
             <TextField
               label="Short code"
               isOptional
-              value={draft.slug}
-              onInput={set('slug')}
-              fault={faultOf('slug')}
+              {...field('slug')}
               hint="3 to 64 letters, digits, - or _"
               lengthMax={64}
             />
@@ -170,9 +137,7 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
               label="Expires at"
               isOptional
               type="datetime-local"
-              value={draft.expiresAt}
-              onInput={set('expiresAt')}
-              fault={faultOf('expiresAt')}
+              {...field('expiresAt')}
               hint="Your time zone"
             />
             <TextField
@@ -180,9 +145,7 @@ function MoreFields({ draft, set, faultOf, isDynamic }: MoreProps) {
               isOptional
               type="number"
               min={1}
-              value={draft.scanLimit}
-              onInput={set('scanLimit')}
-              fault={faultOf('scanLimit')}
+              {...field('scanLimit')}
               hint="Stops after so many scans"
             />
           </div>

@@ -1,33 +1,29 @@
 /** The overview of an empty workspace: one field to create the first code. */
-import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { currentSession, may } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
-import { Button, ButtonLink } from '../../parts/button.tsx';
+import { ButtonLink } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { withScheme } from '../codes/target-fields.tsx';
 
 export function Welcome() {
-  const [text, setText] = useState('');
-  const form = useSubmission();
+  const form = useForm({ target: '' });
   const { user } = currentSession();
   const create = async (): Promise<void> => {
-    const body = { target: withScheme(text) };
+    const body = { target: withScheme(form.texts.target) };
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     storeAnswer(`/qr-codes/${code.id}`, code);
     invalidate('/qr-codes?', '/analytics', '/events');
     say('Your first code is ready. Scan it!');
     navigate(pathTo('code', { id: code.id }));
   };
-  const problem = form.otherProblem(['target']);
   return (
     <Page title={`Welcome, ${user.name}`} lead="This workspace has no codes yet.">
       <div class="welcome">
@@ -36,25 +32,23 @@ export function Welcome() {
           lead="Where should it lead? You can change the destination at any time, even after printing."
         >
           {may('editor') ? (
-            <Form class="form" onSubmit={() => form.submit(create)}>
-              <TextField
-                label="Web address"
-                type="url"
-                value={text}
-                onInput={setText}
-                fault={form.faultOf('target')}
-                placeholder="https://example.com/menu"
-                hasFocus
-              />
-              {problem && <ProblemNotice problem={problem} />}
-              <div class="form-foot">
-                <Button type="submit" tone="accent" isBusy={form.isBusy}>
-                  Create code
-                </Button>
+            <Form
+              form={form}
+              action="Create code"
+              onSubmit={create}
+              more={
                 <ButtonLink tone="quiet" href={pathTo('importCodes')}>
                   Or import many from a file
                 </ButtonLink>
-              </div>
+              }
+            >
+              <TextField
+                label="Web address"
+                type="url"
+                {...form.field('target')}
+                placeholder="https://example.com/menu"
+                hasFocus
+              />
             </Form>
           ) : (
             <p>Your role can only view. Ask an editor to create the first code.</p>

@@ -2,15 +2,15 @@
  * The page of an invite's link. The token in the address goes into one request and does not stay in the
  * history.
  */
+import { PlainForm, SubmitButton } from '../../parts/form.tsx';
 import { useEffect, useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
 import { call } from '../../client/http.ts';
 import { currentQuery, navigate, replaceAddress } from '../../client/router.ts';
 import { loadSession, sessionState, switchWorkspace } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
 import { DoorHead } from './sign-in-layout.tsx';
@@ -63,67 +63,52 @@ async function accept(body: Readonly<Record<string, string>>): Promise<Joined> {
 
 /** Signed-in users need no password; to use another account, they sign out first. */
 function JoinAsMe({ token, email, onJoined }: JoinProps & { readonly email: string }) {
-  const form = useSubmission();
+  const form = useForm({});
   return (
-    <form
+    <PlainForm
       class="sign-in-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        form.submit(async () => onJoined(await accept({ token })));
-      }}
+      form={form}
+      onSubmit={async () => onJoined(await accept({ token }))}
+      foot={<SubmitButton form={form} action="Join" />}
     >
       <p>
         You are signed in as <b>{email}</b>.
       </p>
-      {form.problem && <ProblemNotice problem={form.problem} />}
-      <Button type="submit" tone="accent" isBusy={form.isBusy}>
-        Join
-      </Button>
-    </form>
+    </PlainForm>
   );
 }
 
 function JoinAsNew({ token, onJoined }: JoinProps) {
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
-  const form = useSubmission();
+  const form = useForm({ name: '', password: '' });
   const join = async (): Promise<void> => {
+    const { name, password } = form.texts;
     const named = name.trim() === '' ? {} : { name: name.trim() };
     onJoined(await accept({ token, password, ...named }));
   };
-  const problem = form.otherProblem(['name', 'password']);
   return (
-    <Form class="sign-in-form" onSubmit={() => form.submit(join)}>
+    <PlainForm
+      class="sign-in-form"
+      form={form}
+      onSubmit={join}
+      foot={<SubmitButton form={form} action="Join" />}
+    >
       <p class="soft">
         Choose a name and a password. If you have an account already, its password is enough.
       </p>
-      <TextField
-        label="Name"
-        autocomplete="name"
-        value={name}
-        onInput={setName}
-        fault={form.faultOf('name')}
-        lengthMax={120}
-      />
+      <TextField label="Name" autocomplete="name" {...form.field('name')} lengthMax={120} />
       <TextField
         label="Password"
         type="password"
         autocomplete="new-password"
-        value={password}
-        onInput={setPassword}
-        fault={form.faultOf('password')}
+        {...form.field('password')}
         lengthMax={256}
       />
-      {problem && <ProblemNotice problem={problem} />}
-      <Button type="submit" tone="accent" isBusy={form.isBusy}>
-        Join
-      </Button>
-    </Form>
+    </PlainForm>
   );
 }
 
 function Welcome({ joined }: { readonly joined: Joined }) {
-  const form = useSubmission();
+  const form = useForm({});
   const isIn = sessionState.value.kind === 'in';
   const enter = async (): Promise<void> => {
     await switchWorkspace(joined.workspaceId);

@@ -1,4 +1,5 @@
 /** API keys: create, rotate, revoke. A secret is shown once. */
+import { DialogForm } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import type { Role } from '../../../model/workspace.ts';
 import { now } from '../../client/browser-clock.ts';
@@ -6,15 +7,13 @@ import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { currentSession } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
-import { CopyLine } from '../../parts/copy.tsx';
-import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { Confirm, Dialog, SecretDialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
-import { Form } from '../../parts/form.tsx';
 import { Badge } from '../../parts/list.tsx';
-import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { actionsColumn, Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -147,24 +146,20 @@ interface CreateProps {
 }
 
 function CreateKey({ onMade, onClose }: CreateProps) {
-  const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('editor');
-  const [expiresAt, setExpiresAt] = useState('');
-  const form = useSubmission();
+  const form = useForm({ name: '', expiresAt: '' });
   const create = async (): Promise<void> => {
+    const { name, expiresAt } = form.texts;
     const ends = expiresAt === '' ? {} : { expiresAt: new Date(expiresAt).toISOString() };
     const body = { name: name.trim(), role, ...ends };
     onMade(await call<MadeKey>('POST', '/api-keys', { body }));
   };
-  const problem = form.otherProblem(['name', 'role', 'expiresAt']);
   return (
     <Dialog title="New API key" onClose={onClose}>
-      <Form class="dialog-form" onSubmit={() => form.submit(create)}>
+      <DialogForm form={form} action="Create key" onSubmit={create} onClose={onClose}>
         <TextField
           label="Name"
-          value={name}
-          onInput={setName}
-          fault={form.faultOf('name')}
+          {...form.field('name')}
           hint="What this key is for"
           hasFocus
           lengthMax={120}
@@ -179,18 +174,9 @@ function CreateKey({ onMade, onClose }: CreateProps) {
           label="Expires at"
           isOptional
           type="datetime-local"
-          value={expiresAt}
-          onInput={setExpiresAt}
-          fault={form.faultOf('expiresAt')}
+          {...form.field('expiresAt')}
         />
-        {problem && <ProblemNotice problem={problem} />}
-        <footer class="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Create key
-          </Button>
-        </footer>
-      </Form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -202,19 +188,14 @@ interface ShowProps {
 
 function ShowKey({ made: { name, key }, onClose }: ShowProps) {
   return (
-    <Dialog title={`Your new key “${name}”`} onClose={onClose}>
-      <div class="dialog-form">
-        <Notice tone="warn" title="Shown only once">
-          <p>Store it safely: anyone who has it can act with its role.</p>
-        </Notice>
-        <CopyLine text={key} label="the API key" />
-        <footer class="dialog-foot">
-          <Button tone="accent" onClick={onClose}>
-            I have saved it
-          </Button>
-        </footer>
-      </div>
-    </Dialog>
+    <SecretDialog
+      title={`Your new key “${name}”`}
+      secret={key}
+      label="the API key"
+      onClose={onClose}
+    >
+      Store it safely: anyone who has it can act with its role.
+    </SecretDialog>
   );
 }
 

@@ -1,14 +1,11 @@
 /** The user's profile, theme and password. */
-import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { currentSession } from '../../client/session.ts';
 import { chooseTheme, type Theme, theme } from '../../client/theme.ts';
-import { useSubmission } from '../../client/use-form.ts';
-import { Button } from '../../parts/button.tsx';
+import { useForm } from '../../client/use-form.ts';
 import { ChoiceField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 
@@ -41,19 +38,22 @@ export function ProfilePage() {
 }
 
 function PasswordCard() {
-  const [oldPassword, setOld] = useState('');
-  const [newPassword, setNew] = useState('');
-  const form = useSubmission();
+  const form = useForm({ oldPassword: '', newPassword: '' });
+  const { oldPassword, newPassword } = form.texts;
   const change = async (): Promise<void> => {
     await call('POST', '/auth/password', { body: { oldPassword, newPassword } });
-    setOld('');
-    setNew('');
+    form.setTexts({ oldPassword: '', newPassword: '' });
     say('Password changed. You were signed out everywhere else.');
   };
-  const problem = form.otherProblem(['oldPassword', 'newPassword']);
   return (
     <Card title="Password" lead="Changing it signs you out everywhere else. API keys keep working.">
-      <Form class="form" onSubmit={() => form.submit(change)}>
+      <Form
+        form={form}
+        action="Change password"
+        tone="plain"
+        disabled={oldPassword === '' || newPassword === ''}
+        onSubmit={change}
+      >
         <input
           type="text"
           autocomplete="username"
@@ -66,28 +66,14 @@ function PasswordCard() {
             label="Current password"
             type="password"
             autocomplete="current-password"
-            value={oldPassword}
-            onInput={setOld}
-            fault={form.faultOf('oldPassword')}
+            {...form.field('oldPassword')}
           />
           <TextField
             label="New password"
             type="password"
             autocomplete="new-password"
-            value={newPassword}
-            onInput={setNew}
-            fault={form.faultOf('newPassword')}
+            {...form.field('newPassword')}
           />
-        </div>
-        {problem && <ProblemNotice problem={problem} />}
-        <div class="form-foot">
-          <Button
-            type="submit"
-            isBusy={form.isBusy}
-            disabled={oldPassword === '' || newPassword === ''}
-          >
-            Change password
-          </Button>
         </div>
       </Form>
     </Card>

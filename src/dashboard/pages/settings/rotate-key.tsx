@@ -1,11 +1,10 @@
 /** Rotates a key: a new secret, while the old one stays valid for a chosen time. */
+import { DialogForm } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
-import { useSubmission } from '../../client/use-form.ts';
-import { Button } from '../../parts/button.tsx';
+import { useForm } from '../../client/use-form.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField } from '../../parts/field.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import type { ApiKey, MadeKey } from './api-key-labels.ts';
 
 interface RotateProps {
@@ -24,20 +23,14 @@ export type Overlap = (typeof overlaps)[number]['value'];
 
 export function RotateKey({ of, onMade, onClose }: RotateProps) {
   const [overlap, setOverlap] = useState<Overlap>('86400');
-  const form = useSubmission();
+  const form = useForm({});
   const rotate = async (): Promise<void> => {
     const body = { overlapSeconds: Number(overlap) };
     onMade(await call<MadeKey>('POST', `/api-keys/${of.id}/rotate`, { body }));
   };
   return (
     <Dialog title={`Rotate “${of.name}”`} onClose={onClose}>
-      <form
-        class="dialog-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(rotate);
-        }}
-      >
+      <DialogForm form={form} action="Create new key" onSubmit={rotate} onClose={onClose}>
         <p>Creates a new key with the same name and role. Redirects are not affected.</p>
         <SelectField
           label="Keep the old key valid for"
@@ -45,14 +38,7 @@ export function RotateKey({ of, onMade, onClose }: RotateProps) {
           options={overlaps}
           onChange={setOverlap}
         />
-        {form.problem && <ProblemNotice problem={form.problem} />}
-        <footer class="dialog-foot">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="accent" isBusy={form.isBusy}>
-            Create new key
-          </Button>
-        </footer>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

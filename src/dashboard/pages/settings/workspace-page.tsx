@@ -1,18 +1,16 @@
 /** The workspace's name, the user's other workspaces, and a form for a new one. */
-import { useState } from 'preact/hooks';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { currentSession, may, noteWorkspace, switchWorkspace } from '../../client/session.ts';
-import { useSubmission } from '../../client/use-form.ts';
+import { useForm } from '../../client/use-form.ts';
 import type { Page as PageOf, Workspace } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say, sayProblem } from '../../parts/toast.tsx';
@@ -32,24 +30,26 @@ export function WorkspacePage() {
 
 function NameCard() {
   const { workspace } = currentSession();
-  const [name, setName] = useState(workspace.name);
-  const form = useSubmission();
+  const form = useForm({ name: workspace.name });
+  const name = form.texts.name.trim();
   const rename = async (): Promise<void> => {
-    const body = { name: name.trim() };
+    const body = { name };
     const changed = await call<Workspace>('PATCH', `/workspaces/${workspace.id}`, { body });
     noteWorkspace({ name: changed.name });
     invalidate('/workspaces');
     say('Workspace renamed.');
   };
-  const problem = form.otherProblem(['name']);
   return (
     <Card title="This workspace">
-      <Form class="form" onSubmit={() => form.submit(rename)}>
+      <Form
+        form={form}
+        action={may('admin') && 'Save changes'}
+        disabled={name === '' || name === workspace.name}
+        onSubmit={rename}
+      >
         <TextField
           label="Name"
-          value={name}
-          onInput={setName}
-          fault={form.faultOf('name')}
+          {...form.field('name')}
           lengthMax={120}
           isReadOnly={!may('admin')}
         />
@@ -66,19 +66,6 @@ function NameCard() {
             <Time iso={workspace.createdAt} style="full" />
           </Fact>
         </dl>
-        {problem && <ProblemNotice problem={problem} />}
-        {may('admin') && (
-          <div class="form-foot">
-            <Button
-              type="submit"
-              tone="accent"
-              isBusy={form.isBusy}
-              disabled={name.trim() === '' || name.trim() === workspace.name}
-            >
-              Save changes
-            </Button>
-          </div>
-        )}
       </Form>
     </Card>
   );
@@ -125,31 +112,24 @@ function AllCard() {
 }
 
 function NewCard() {
-  const [name, setName] = useState('');
-  const form = useSubmission();
+  const form = useForm({ name: '' });
+  const name = form.texts.name.trim();
   const create = async (): Promise<void> => {
-    const made = await call<Workspace>('POST', '/workspaces', { body: { name: name.trim() } });
+    const made = await call<Workspace>('POST', '/workspaces', { body: { name } });
     say(`${made.name} created.`);
     await switchWorkspace(made.id);
     navigate(pathTo('overview'));
   };
-  const problem = form.otherProblem(['name']);
   return (
     <Card title="New workspace" lead="Starts on the Free plan. You will be its owner.">
-      <Form class="form" onSubmit={() => form.submit(create)}>
-        <TextField
-          label="Workspace name"
-          value={name}
-          onInput={setName}
-          fault={form.faultOf('name')}
-          lengthMax={120}
-        />
-        {problem && <ProblemNotice problem={problem} />}
-        <div class="form-foot">
-          <Button type="submit" isBusy={form.isBusy} disabled={name.trim() === ''}>
-            Create workspace
-          </Button>
-        </div>
+      <Form
+        form={form}
+        action="Create workspace"
+        tone="plain"
+        disabled={name === ''}
+        onSubmit={create}
+      >
+        <TextField label="Workspace name" {...form.field('name')} lengthMax={120} />
       </Form>
     </Card>
   );

@@ -9,7 +9,7 @@ import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { type Overlap, overlaps } from '../settings/rotate-key.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { SecretDialog } from './secret-dialog.tsx';
+import { SigningSecret } from './secret-dialog.tsx';
 import type { Endpoint, MadeEndpoint } from './webhook-labels.ts';
 
 export type EndpointAction = 'edit' | 'rotate' | 'delete';
@@ -28,7 +28,7 @@ export function EndpointActions({ endpoint, action, onClose }: ActionsProps) {
       {action === 'rotate' && <Rotate endpoint={endpoint} onMade={setSecret} onClose={onClose} />}
       {action === 'delete' && <Delete endpoint={endpoint} onClose={onClose} />}
       {secret !== undefined && (
-        <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
+        <SigningSecret secret={secret} onClose={() => setSecret(undefined)} />
       )}
     </>
   );

@@ -1,12 +1,10 @@
 /** The form for an endpoint's address and events. */
+import { DialogForm } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import { type EventKind, eventKinds } from '../../../model/event.ts';
-import { useSubmission } from '../../client/use-form.ts';
-import { Button } from '../../parts/button.tsx';
+import { useForm } from '../../client/use-form.ts';
 import { CheckField, TextField } from '../../parts/field.tsx';
 import { eventLabels } from '../../parts/event-text.tsx';
-import { Form } from '../../parts/form.tsx';
-import { ProblemNotice } from '../../parts/notice.tsx';
 import type { Endpoint } from './webhook-labels.ts';
 
 interface EndpointBody {
@@ -24,58 +22,48 @@ interface FormProps {
 }
 
 const batchMax = 100;
-const shownPaths = ['url', 'description', 'maxBatch', 'events'];
 
 export function EndpointForm({ start, action, onSave, onCancel }: FormProps) {
-  const [url, setUrl] = useState(start?.url ?? '');
-  const [description, setDescription] = useState(start?.description ?? '');
-  const [maxBatch, setMaxBatch] = useState(String(start?.maxBatch ?? batchMax));
   const [events, setEvents] = useState<Endpoint['events']>(start?.events ?? ['*']);
-  const form = useSubmission();
+  const form = useForm({
+    url: start?.url ?? '',
+    description: start?.description ?? '',
+    maxBatch: String(start?.maxBatch ?? batchMax),
+  });
   const save = async (): Promise<void> => {
-    const more = description.trim() === '' ? {} : { description: description.trim() };
+    const { url, maxBatch } = form.texts;
+    const description = form.texts.description.trim();
+    const more = description === '' ? {} : { description };
     await onSave({ url: url.trim(), events, maxBatch: Number(maxBatch), ...more });
   };
-  const problem = form.otherProblem(shownPaths);
   return (
-    <Form class="dialog-form" onSubmit={() => form.submit(save)}>
+    <DialogForm
+      form={form}
+      action={action}
+      disabled={events.length === 0}
+      onSubmit={save}
+      onClose={onCancel}
+    >
       <TextField
         label="Endpoint address"
         type="url"
-        value={url}
-        onInput={setUrl}
-        fault={form.faultOf('url')}
+        {...form.field('url')}
         placeholder="https://example.com/hooks/qr"
         hasFocus
       />
       <EventChoice events={events} onChange={setEvents} fault={form.faultOf('events')} />
       <div class="form-row">
-        <TextField
-          label="Description"
-          isOptional
-          value={description}
-          onInput={setDescription}
-          fault={form.faultOf('description')}
-        />
+        <TextField label="Description" isOptional {...form.field('description')} />
         <TextField
           label="Batch size"
           type="number"
           min={1}
           max={batchMax}
-          value={maxBatch}
-          onInput={setMaxBatch}
-          fault={form.faultOf('maxBatch')}
+          {...form.field('maxBatch')}
           hint="Scans per request, 1 to 100"
         />
       </div>
-      {problem && <ProblemNotice problem={problem} />}
-      <footer class="dialog-foot">
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" tone="accent" isBusy={form.isBusy} disabled={events.length === 0}>
-          {action}
-        </Button>
-      </footer>
-    </Form>
+    </DialogForm>
   );
 }
 

@@ -1,12 +1,12 @@
 /** Sends a signed sample event, and shows the receiver's answer. */
+import { Form } from '../../parts/form.tsx';
 import { useState } from 'preact/hooks';
 import { type EventKind, eventKinds } from '../../../model/event.ts';
 import { call } from '../../client/http.ts';
 import { invalidate } from '../../client/resource.ts';
-import { useSubmission } from '../../client/use-form.ts';
-import { Button } from '../../parts/button.tsx';
+import { useForm } from '../../client/use-form.ts';
 import { SelectField } from '../../parts/field.tsx';
-import { Notice, ProblemNotice } from '../../parts/notice.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
 import { type Attempt, attemptText } from './webhook-labels.ts';
 
@@ -20,7 +20,7 @@ const kinds = eventKinds.map((value) => ({ value, label: value }));
 export function TestCard({ endpointId }: { readonly endpointId: string }) {
   const [kind, setKind] = useState<EventKind>('qr.scanned');
   const [result, setResult] = useState<TestResult>();
-  const form = useSubmission();
+  const form = useForm({});
   const test = async (): Promise<void> => {
     setResult(undefined);
     const body = { event: kind };
@@ -29,20 +29,10 @@ export function TestCard({ endpointId }: { readonly endpointId: string }) {
   };
   return (
     <Card title="Test" lead="Sends a signed sample event now.">
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          form.submit(test);
-        }}
-      >
-        <SelectField label="Event" value={kind} options={kinds} onChange={setKind} />
-        <div class="form-foot">
-          <Button type="submit" isBusy={form.isBusy}>
-            Send test
-          </Button>
-        </div>
-        {form.problem && <ProblemNotice problem={form.problem} />}
+      <div class="form">
+        <Form form={form} action="Send test" tone="plain" onSubmit={test}>
+          <SelectField label="Event" value={kind} options={kinds} onChange={setKind} />
+        </Form>
         <div aria-live="polite">
           {result !== undefined && (
             <Notice
@@ -57,7 +47,7 @@ export function TestCard({ endpointId }: { readonly endpointId: string }) {
             </Notice>
           )}
         </div>
-      </form>
+      </div>
     </Card>
   );
 }

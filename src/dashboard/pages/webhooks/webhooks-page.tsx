@@ -12,7 +12,7 @@ import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 import { EndpointForm } from './endpoint-form.tsx';
-import { SecretDialog } from './secret-dialog.tsx';
+import { SigningSecret } from './secret-dialog.tsx';
 import {
   type Endpoint,
   eventsText,
@@ -66,7 +66,7 @@ export function WebhooksPage() {
         </Dialog>
       )}
       {made !== undefined && (
-        <SecretDialog secret={made.secret} onClose={() => setMade(undefined)} />
+        <SigningSecret secret={made.secret} onClose={() => setMade(undefined)} />
       )}
     </Page>
   );
