@@ -182,6 +182,13 @@ it('law 6, nothing left undone', () => {
   expect(checkTest(`it('a');`)).toContain(':1 an empty test; ');
 });
 
+it('law 6, nothing that is no longer there', () => {
+  expect(checkCode('/** See codes/b.ts and `*.worker.ts`. */\nb();')).toMatch(
+    /:1 there is no codes\/b.ts; /,
+  );
+  expect(check({ 'README.md': '`src/codes/b.ts`', 'src/codes/b.ts': 'b();\n' })).toBe('');
+});
+
 it('law 6, nothing of one machine', () => {
   for (const [path, text] of [
     ['src/codes/a.ts', `export const a = '${['', 'home', 'me', 'a'].join('/')}';`],

@@ -24,7 +24,7 @@ const warmUpMs = 1_000;
 const closeTimeoutMs = 5_000;
 
 export interface PoolOptions {
-  /** The worker file: `new URL('./x.worker.ts', import.meta.url)`. */
+  /** The worker file: `new URL('./*.worker.ts', import.meta.url)`. */
   readonly file: URL;
   /** Threads at most, ≥ 1. */
   readonly threads: number;

@@ -8,6 +8,7 @@ import { checkVocabulary } from './vocabulary.ts';
 import {
   checkComments,
   checkConstants,
+  checkFileNames,
   checkTests,
   checkTraces,
   checkTypes,
@@ -36,6 +37,7 @@ export function checkTree(
     ...checkTests(sources),
     ...checkWiring(sources),
     ...checkComments(sources),
+    ...checkFileNames(files, sources),
     ...checkTraces(files),
     ...checkVocabulary(files, sources),
   ];

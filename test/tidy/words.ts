@@ -132,6 +132,36 @@ export function checkComments(sources: readonly Source[]): Finding[] {
   );
 }
 
+const fileName = /(?<![\w/.*-])(?:\.{1,2}\/)*([\w./-]*\w\.(?:ts|tsx|mjs))\b/g;
+
+/** A comment or a document that names a file names one that exists. */
+export function checkFileNames(files: readonly File[], sources: readonly Source[]): Finding[] {
+  const known = files.map(({ path }) => `/${path}`);
+  const missing = (text: string): string[] =>
+    [...text.matchAll(fileName)]
+      .map(([, name = '']) => name)
+      .filter((name) => !known.some((path) => path.endsWith(`/${name}`)));
+  const texts = [
+    ...files
+      .filter(({ path }) => path.endsWith('.md'))
+      .map(({ path, text }) => ({ path, text, line: 1 })),
+    ...sources
+      .filter(({ path }) => !path.startsWith('test/tidy/'))
+      .flatMap((source) =>
+        source.comments.map(({ value, start }) => {
+          return { path: source.path, text: value, line: source.line(start) };
+        }),
+      ),
+  ];
+  return texts.flatMap(({ path, text, line }) =>
+    missing(text).map((name) => ({
+      path,
+      line,
+      message: `there is no ${name}; name what there is`,
+    })),
+  );
+}
+
 /** Traces of the machine that the text was written on. */
 const traces: ReadonlyArray<{ pattern: RegExp; instead: string }> = [
   {

@@ -38,7 +38,7 @@ export function guidePages(options: GuideOptions): Array<[path: string, page: Re
       source.replace(/\{\{(\w+)\}\}/g, (_, field) => known[field] ?? ''),
     );
     const body = `<div class="shell">
-<nav aria-label="Contents">${navigation(guide)}</nav>
+<nav class="short" aria-label="Contents">${navigation(guide)}</nav>
 <main class="guide">
 ${guide.html}
 </main>

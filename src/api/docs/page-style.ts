@@ -62,5 +62,5 @@ details{margin:.9rem 0}
 summary{cursor:pointer;font-size:.92rem;color:var(--accent)}
 @media (max-width:52rem){.shell{display:block}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
 .shell nav ul{columns:2}main{padding-top:1rem}}
-@media (max-width:30rem){.shell nav ul{columns:1}}
+@media (max-width:30rem){.shell nav ul{columns:1}.shell nav.short ul{columns:2}.short li a{font-size:.85rem}}
 `.trim();
