@@ -8,6 +8,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { openAdministration } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -123,7 +124,7 @@ class CrowdStage {
       stage.#workspaces.push({ key, codeId });
       const first = workspace * endpointsPerWorkspace;
       const count = Math.min(endpointsPerWorkspace, endpoints - first);
-      await inParallel(count, async (at) => {
+      await concurrently(count, async (at) => {
         const url = `http://127.0.0.1:${port}/${first + at}`;
         await stage.#call(key, 'POST', '/webhooks', { url, events: ['qr.updated'] });
       });
@@ -135,7 +136,7 @@ class CrowdStage {
   async cause(): Promise<void> {
     this.#causes += 1;
     const body = { target: `https://example.com/${this.#causes}` };
-    await inParallel(this.#workspaces.length, async (at) => {
+    await concurrently(this.#workspaces.length, async (at) => {
       const { key, codeId } = this.#workspaces[at]!;
       await this.#call(key, 'PATCH', `/qr-codes/${codeId}`, body);
     });
@@ -214,12 +215,9 @@ async function makeKeys(dataDir: string, count: number): Promise<string[]> {
 }
 
 /** `work` for 0 to `count` - 1, a few at once. */
-async function inParallel(count: number, work: (at: number) => Promise<void>): Promise<void> {
-  let nextAt = 0;
-  const worker = async (): Promise<void> => {
-    while (nextAt < count) await work(nextAt++);
-  };
-  await Promise.all(Array.from({ length: callsMax }, worker));
+async function concurrently(count: number, work: (at: number) => Promise<void>): Promise<void> {
+  const limit = pLimit(callsMax);
+  await Promise.all(Array.from({ length: count }, (_, at) => limit(() => work(at))));
 }
 
 export async function measureCrowd(arena: Arena, bounds: CrowdBounds): Promise<Crowd> {

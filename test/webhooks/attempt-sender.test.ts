@@ -36,7 +36,7 @@ it('reports each attempt once, whatever the others of its task do', async () => 
   const healthy = await openReceiver();
   const hanging = await openReceiver({ kind: 'hang' });
   onTestFinished(async () => void (await Promise.all([healthy.close(), hanging.close()])));
-  const sender = openSender(3_000, 2);
+  const sender = openSender(2_000, 2);
   const ends: Array<[number, AttemptRecord | undefined]> = [];
   const tasks = Array.from({ length: 90 }, (_, index) =>
     taskTo((index % 9 === 0 ? hanging : healthy).url('/hook'), index + 1),

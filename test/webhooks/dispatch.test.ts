@@ -1,9 +1,14 @@
 /** From the outbox to a receiver: each committed event, to each endpoint that listens, in time, until it is delivered. */
 import { expect, it } from 'vitest';
 import { eventually } from './eventually.ts';
-import { delaysMs, openHarness } from './webhooks-harness.ts';
+import { delaysMs, type Harness, openHarness } from './webhooks-harness.ts';
 
 const list = { limit: 100 };
+
+/** As the API does. */
+const replay = async ({ webhooks: { deliveries } }: Harness, id: string): Promise<void> => {
+  await deliveries.deadLetters.replay(deliveries.get(1, id));
+};
 
 it('sends each event to each endpoint that listens, with the bytes of the outbox', async () => {
   const harness = openHarness();
@@ -61,7 +66,7 @@ it('tries 8 times at the specified delays, from the end of each attempt, then ma
     new Set(harness.sender.sent.map((sent) => `${sent.eventId} ${sent.deliveryId} ${sent.text}`))
       .size,
   ).toBe(1);
-  const { data } = harness.webhooks.deliveries.deadLetters(1, list);
+  const { data } = harness.webhooks.deliveries.deadLetters.list(1, list);
   expect(data).toHaveLength(1);
   expect(data[0]).toMatchObject({ state: 'dead', deadReason: 'exhausted', eventIds: [eventId] });
   expect(data[0]?.attempts).toHaveLength(8);
@@ -78,13 +83,13 @@ it('replays a dead letter with its ids and bytes, and deletes it after 7 days', 
   await harness.emit(3);
   await harness.settle();
   await harness.pass(500);
-  const { data } = harness.webhooks.deliveries.deadLetters(1, list);
+  const { data } = harness.webhooks.deliveries.deadLetters.list(1, list);
   expect(data).toHaveLength(3);
   const [newest] = data;
   const id = newest?.id ?? '';
   harness.sender.answer = () => 200;
   const first = harness.sender.sent.find(({ deliveryId }) => deliveryId === id);
-  await harness.webhooks.deliveries.replay(1, id);
+  await replay(harness, id);
   await harness.settle();
   const last = harness.sender.sent.at(-1);
   expect(last).toMatchObject({
@@ -94,17 +99,17 @@ it('replays a dead letter with its ids and bytes, and deletes it after 7 days', 
     attempt: 3,
   });
   expect(harness.webhooks.deliveries.get(1, id).state).toBe('delivered');
-  await expect(harness.webhooks.deliveries.replay(1, id)).rejects.toMatchObject({
+  await expect(replay(harness, id)).rejects.toMatchObject({
     code: 'conflict',
   });
   expect(() => harness.webhooks.deliveries.get(2, id)).toThrow('no delivery');
-  expect(harness.webhooks.deliveries.deadLetterCount(1)).toBe(2);
+  expect(harness.webhooks.deliveries.deadLetters.count(1, {})).toBe(2);
   // The wall clock may say what it likes.
   harness.time.step(365 * 86_400_000);
   await harness.pass(7 * 86_400_000 - 60_000, 86_400_000);
-  expect(harness.webhooks.deliveries.deadLetterCount(1)).toBe(2);
+  expect(harness.webhooks.deliveries.deadLetters.count(1, {})).toBe(2);
   await harness.pass(120_000, 500);
-  expect(harness.webhooks.deliveries.deadLetterCount(1)).toBe(0);
+  expect(harness.webhooks.deliveries.deadLetters.count(1, {})).toBe(0);
   expect(harness.webhooks.deliveries.find(1, data[1]?.id ?? '')).toBeUndefined();
 });
 
@@ -113,28 +118,29 @@ it('replays a range in batches, each dead letter once, of enabled endpoints', as
   const on = await harness.endpoint();
   const off = await harness.endpoint({ url: 'https://off.example/' });
   harness.sender.answer = () => 500;
-  await harness.emit(700);
+  // More than one batch of 500 in all.
+  await harness.emit(300);
   await eventually(async () => {
     await harness.pass(100);
-    return harness.webhooks.deliveries.deadLetterCount(1) === 1_400;
+    return harness.webhooks.deliveries.deadLetters.count(1, {}) === 600;
   }, 'all are dead');
   await harness.webhooks.endpoints.change(1, off.id, { enabled: false });
   harness.sender.answer = () => 200;
   const sentBefore = harness.sender.sent.length;
   const range = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
-  expect(await harness.webhooks.deliveries.replayRange(1, range)).toBe(700);
-  expect(await harness.webhooks.deliveries.replayRange(2, range)).toBe(0);
+  expect(await harness.webhooks.deliveries.deadLetters.replayRange(1, range)).toBe(300);
+  expect(await harness.webhooks.deliveries.deadLetters.replayRange(2, range)).toBe(0);
   await eventually(async () => {
     await harness.pass(100);
     return harness.webhooks.deliveries.figures(on.no).waiting === 0;
   }, 'all are sent again');
-  expect(harness.sender.sent.length - sentBefore).toBe(700);
-  expect(harness.webhooks.deliveries.deadLetterCount(1)).toBe(700);
+  expect(harness.sender.sent.length - sentBefore).toBe(300);
+  expect(harness.webhooks.deliveries.deadLetters.count(1, {})).toBe(300);
   const filter = { endpointNo: off.no };
-  expect(harness.webhooks.deliveries.deadLetterCount(1, filter)).toBe(700);
-  await expect(harness.webhooks.deliveries.replayRange(1, { ...range, ...filter })).resolves.toBe(
-    0,
-  );
+  expect(harness.webhooks.deliveries.deadLetters.count(1, filter)).toBe(300);
+  await expect(
+    harness.webhooks.deliveries.deadLetters.replayRange(1, { ...range, ...filter }),
+  ).resolves.toBe(0);
 });
 
 it('redelivers as a new delivery of the same events and bytes', async () => {
@@ -189,19 +195,19 @@ it('disables an endpoint that answers 410, and makes dead letters of its queue',
   await eventually(() => harness.webhooks.endpoints.byNo(no)?.status === 'disabled', 'disabled');
   await eventually(() => harness.webhooks.deliveries.figures(no).waiting === 0, 'nothing waits');
   expect(harness.webhooks.endpoints.byNo(no)).toMatchObject({ disabledReason: 'gone' });
-  const { data } = harness.webhooks.deliveries.deadLetters(1, list);
+  const { data } = harness.webhooks.deliveries.deadLetters.list(1, list);
   expect(data.map(({ deadReason }) => deadReason).sort()).toEqual([
     'endpoint_disabled',
     'endpoint_disabled',
     'endpoint_disabled',
     'gone',
   ]);
-  await expect(harness.webhooks.deliveries.replay(1, data[0]?.id ?? '')).rejects.toMatchObject({
+  await expect(replay(harness, data[0]?.id ?? '')).rejects.toMatchObject({
     code: 'conflict',
   });
   await harness.webhooks.endpoints.change(1, id, { enabled: true });
   harness.sender.answer = () => 200;
-  await harness.webhooks.deliveries.replay(1, data[0]?.id ?? '');
+  await replay(harness, data[0]?.id ?? '');
   await harness.settle();
   expect(harness.webhooks.deliveries.get(1, data[0]?.id ?? '').state).toBe('delivered');
 });

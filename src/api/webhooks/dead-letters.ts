@@ -73,7 +73,8 @@ export function deadLetterRoutes(webhooks: Webhooks): Route[] {
 }
 
 function listRoute(webhooks: Webhooks): Route {
-  const { endpoints, deliveries } = webhooks;
+  const { endpoints } = webhooks;
+  const { deadLetters } = webhooks.deliveries;
   return getRoute({
     path: '/webhooks/dead-letters',
     operationId: 'listDeadLetters',
@@ -94,8 +95,8 @@ function listRoute(webhooks: Webhooks): Route {
       const filter = { endpointNo, fromMs: from, beforeMs: to };
       return deliveryPage(
         query,
-        deliveries.deadLetterCount(workspaceNo, filter),
-        (place) => deliveries.deadLetters(workspaceNo, { ...filter, ...place }),
+        deadLetters.count(workspaceNo, filter),
+        (place) => deadLetters.list(workspaceNo, { ...filter, ...place }),
         (one) => viewDeadLetter(webhooks, one),
       );
     },
@@ -115,7 +116,9 @@ function replayRoute({ deliveries }: Webhooks): Route {
     answer: { status: 202, schema: acceptedDelivery, what: 'It waits to be sent' },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id: deadId }) => {
-      const { id, state } = await deliveries.replay(actor.workspaceNo, deadId);
+      const { id, state } = await deliveries.deadLetters.replay(
+        deliveries.get(actor.workspaceNo, deadId),
+      );
       return jsonResult(202, { id, state });
     },
   });
@@ -136,7 +139,9 @@ function replayRangeRoute({ endpoints, deliveries }: Webhooks): Route {
       checkRange(from, to);
       const endpoint = filterId === undefined ? undefined : endpoints.get(workspaceNo, filterId);
       const range = { endpointNo: endpoint?.no, fromMs: from, beforeMs: to };
-      return jsonResult(202, { replayed: await deliveries.replayRange(workspaceNo, range) });
+      return jsonResult(202, {
+        replayed: await deliveries.deadLetters.replayRange(workspaceNo, range),
+      });
     },
   });
 }

@@ -6,6 +6,7 @@
  * A replay of a range goes in batches, each a transaction, and visits each dead letter once, so that one which
  * dies again at once is not replayed for ever. Dead letters of a disabled endpoint are skipped.
  */
+import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { type Delivery, type DeliveryTransaction, findDelivery } from './delivery-transaction.ts';
@@ -24,7 +25,7 @@ export interface DeadLetterFilter {
   readonly beforeMs?: number | undefined;
 }
 
-export interface DeadLetterPlace {
+export interface DeadLetterPage {
   /** `before` of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
@@ -36,19 +37,29 @@ export interface DeliveryPage {
   readonly before?: string;
 }
 
+export interface DeadLettersOptions {
+  readonly store: DeliveryStore;
+  readonly endpoints: Endpoints;
+  readonly clock: Clock;
+}
+
 type DeadKey = [workspaceNo: number, deadAtMs: number, deliveryNo: number];
 
 export class DeadLetters {
   readonly #store: DeliveryStore;
   readonly #endpoints: Endpoints;
+  readonly #clock: Clock;
 
-  constructor(store: DeliveryStore, endpoints: Endpoints) {
+  constructor({ store, endpoints, clock }: DeadLettersOptions) {
     this.#store = store;
     this.#endpoints = endpoints;
+    this.#clock = clock;
   }
 
-  list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPlace): DeliveryPage {
+  /** Newest first. */
+  list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPage): DeliveryPage {
     const { tables } = this.#store;
+    tables.environment.refresh();
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
     const [topMs, topNo] = parsePlace(before) ?? [beforeMs, 0];
     const data: Delivery[] = [];
@@ -101,9 +112,9 @@ export class DeadLetters {
   async replayRange(
     workspaceNo: number,
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
-    nowMs: number,
   ): Promise<number> {
     const { dead } = this.#store.tables;
+    const nowMs = this.#clock.now();
     let start: DeadKey | undefined;
     let replayed = 0;
     for (;;) {

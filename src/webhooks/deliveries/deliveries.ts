@@ -8,12 +8,7 @@ import { Failure } from '../../model/failure.ts';
 import { idTail, idTimeMs, parseId } from '../../model/ids.ts';
 import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/webhook.ts';
 import type { AttemptSender } from '../attempt/attempt-sender.ts';
-import {
-  type DeadLetterFilter,
-  type DeadLetterPlace,
-  DeadLetters,
-  type DeliveryPage,
-} from './dead-letters.ts';
+import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { type Delivery, findDelivery, stateCodes } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
@@ -58,12 +53,13 @@ export interface DeliveriesOptions {
 
 export class Deliveries {
   readonly #options: DeliveriesOptions;
-  readonly #dead: DeadLetters;
+  readonly deadLetters: DeadLetters;
   #samples = 0;
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
-    this.#dead = new DeadLetters(options.store, options.endpoints);
+    const { store, endpoints, clock } = options;
+    this.deadLetters = new DeadLetters({ store, endpoints, clock });
   }
 
   /** An endpoint's deliveries, newest first. */
@@ -131,31 +127,8 @@ export class Deliveries {
    */
   async redeliver(workspaceNo: number, id: string): Promise<Delivery> {
     const delivery = this.get(workspaceNo, id);
-    this.#dead.assertEnabled(delivery.endpointNo);
+    this.deadLetters.assertEnabled(delivery.endpointNo);
     return await this.#options.store.transaction((tx) => tx.create(delivery));
-  }
-
-  /** Newest first. */
-  deadLetters(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPlace): DeliveryPage {
-    this.#options.store.tables.environment.refresh();
-    return this.#dead.list(workspaceNo, filter);
-  }
-
-  deadLetterCount(workspaceNo: number, filter: DeadLetterFilter = {}): number {
-    return this.#dead.count(workspaceNo, filter);
-  }
-
-  /** @throws Failure not_found, conflict when it is not dead or its endpoint is disabled */
-  async replay(workspaceNo: number, id: string): Promise<Delivery> {
-    return await this.#dead.replay(this.get(workspaceNo, id));
-  }
-
-  /** @returns how many are replayed */
-  async replayRange(
-    workspaceNo: number,
-    range: DeadLetterFilter & { readonly fromMs: number; readonly beforeMs: number },
-  ): Promise<number> {
-    return await this.#dead.replayRange(workspaceNo, range, this.#options.clock.now());
   }
 
   /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
