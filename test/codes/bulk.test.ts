@@ -194,8 +194,8 @@ describe('the import of a file', () => {
 describe('the changes of another process', () => {
   /** A codes that shares the store and not the table, as a command beside the service has it. */
   const beside = (fixture: CodesFixture) => {
-    const other = openCodes({ store: fixture.temporary.store, links: 'remote' });
-    return other.codes;
+    const { temporary, outbox } = fixture;
+    return openCodes({ store: temporary.store, outbox, links: 'remote' }).codes;
   };
   const quiet = createLog('silent', process.stderr);
   const numbered = (fixture: CodesFixture): number[] => [
