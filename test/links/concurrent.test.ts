@@ -17,8 +17,9 @@ const runMs = 800;
 async function startReaders(mode: ReaderTask['mode'], memory: LinkTableMemory, keys: number) {
   const finished = new SharedArrayBuffer(keys * 4);
   const stop = new SharedArrayBuffer(4);
+  const seen = new SharedArrayBuffer(readersMax * 8);
   const workers = Array.from({ length: readersMax }, (_, readerIndex) => {
-    const workerData: ReaderTask = { mode, memory, readerIndex, finished, stop };
+    const workerData: ReaderTask = { mode, memory, readerIndex, finished, stop, seen };
     return new Worker(new URL('./reader.worker.ts', import.meta.url), { workerData });
   });
   await Promise.all(workers.map((worker) => once(worker, 'message')));
@@ -30,6 +31,8 @@ async function startReaders(mode: ReaderTask['mode'], memory: LinkTableMemory, k
   );
   return {
     finished: new Int32Array(finished),
+    hasSeenEnough: (): boolean =>
+      new Int32Array(seen).every((count, at) => count > (at % 2 === 0 ? 1_000 : 10)),
     async end(): Promise<ReaderReport[]> {
       Atomics.store(new Int32Array(stop), 0, 1);
       const result = await reports;
@@ -64,7 +67,7 @@ describe('LinkReader beside LinkWriter', () => {
     const end = performance.now() + runMs;
     let known = 1;
     let changes = 0;
-    while (performance.now() < end) {
+    while (performance.now() < end || !readers.hasSeenEnough()) {
       for (let i = 0; i < 20; i += 1) {
         const isNew = known < keys && random(20) === 0;
         // Mostly a few hot keys, so that memory comes round quickly.

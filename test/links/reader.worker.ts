@@ -16,6 +16,8 @@ export interface ReaderTask {
   readonly finished: SharedArrayBuffer;
   /** Word 0: stop. */
   readonly stop: SharedArrayBuffer;
+  /** By reader: live and deleted codes it has found, so that the writer goes on until there are enough. */
+  readonly seen: SharedArrayBuffer;
 }
 
 export interface ReaderReport {
@@ -38,6 +40,7 @@ const task: ReaderTask = workerData;
 const reader = new LinkReader(task.memory, task.readerIndex);
 const finished = new Int32Array(task.finished);
 const stop = new Int32Array(task.stop);
+const seen = new Int32Array(task.seen);
 const paths = Array.from({ length: finished.length }, (_, key) => `/${keyText(key).toLowerCase()}`);
 const counts = { found: 0, deleted: 0, unknown: 0, cycles: 0 };
 let state = 0x9e3779b9 ^ (task.readerIndex + 1);
@@ -94,6 +97,8 @@ function cycle(lookUps: number): void {
   }
   reader.leave();
   counts.cycles += 1;
+  Atomics.store(seen, task.readerIndex * 2, counts.found);
+  Atomics.store(seen, task.readerIndex * 2 + 1, counts.deleted);
 }
 
 function verify(): void {
