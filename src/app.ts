@@ -54,7 +54,6 @@ import {
   thisMachine,
 } from './modules.ts';
 import { openScanQueries, type ScanQueries } from './scans/query/queries.ts';
-import { namesPerDayMax } from './scans/summaries.ts';
 import { loadGeoFiles } from './scans/visitor/geo.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import { checkHealth } from './telemetry/health.ts';
@@ -164,10 +163,7 @@ async function openEngine(base: Base, closers: Closers): Promise<Engine> {
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory);
-  const queries = openScanQueries(scans, {
-    namesPerDayMax,
-    codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
-  });
+  const queries = openScanQueries(scans, (codeNo) => codes.findByNo(codeNo)?.id);
   const codes = openCodeModule(base, {
     links,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),

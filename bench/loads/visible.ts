@@ -16,10 +16,7 @@ export async function measureVisibleDelay(scans: number): Promise<number[]> {
   try {
     const { server, dataDir } = await arena.service({ codes });
     const store = openScanStore(openDataFolder(dataDir).scansFile);
-    const { analytics } = openScanQueries(store, {
-      namesPerDayMax: 100,
-      codeIdOf: () => undefined,
-    });
+    const { analytics } = openScanQueries(store, () => undefined);
     const delays: number[] = [];
     for (let scan = 0; scan < scans; scan++) {
       const codeNo = 1 + (scan % codes);

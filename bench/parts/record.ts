@@ -1,7 +1,7 @@
 /**
  * What does it cost to write a scan down, and to read it back?
  *
- * Writing is on the path of every redirect: encoding into the turn's batch, then the checksum of the
+ * Writing is on the path of every redirect: encoding into the cycle's batch, then the checksum of the
  * whole frame. Reading is a shard's: every shard reads every record, and decodes its own.
  */
 import { crc32 } from 'node:zlib';
@@ -59,14 +59,14 @@ function check(frame: Buffer): void {
 /** The median of the runs, per scan. */
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
   fill();
-  const frame = Buffer.from(batch.seal(1));
+  const frame = Buffer.from(batch.finish(1));
   check(frame);
   const payload = frame.subarray(32);
   const bench = new Bench(options.quick ? { time: 20, warmupTime: 5 } : { time: 1_000 });
   let sink = 0;
   bench.add('encode and seal', () => {
     fill();
-    sink += batch.seal(1).length;
+    sink += batch.finish(1).length;
   });
   bench.add('of this, checksum', () => void (sink += crc32(payload)));
   bench.add('check and decode all', () => void (sink += readFrame(frame, 1)));

@@ -67,7 +67,8 @@ function build(store: ScanStore, days: number, scansPerDay: number): void {
     countDay(day, scansPerDay);
     store.environment.transactionSync(() => {
       if (index < days - 1) summaries.closeDay(codeNo, day);
-      else summaries.putHead(codeNo, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
+      else
+        summaries.putSummary(codeNo, { total: days * scansPerDay, newestBlock: 0, newestDay: day });
     });
   }
 }
@@ -78,10 +79,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openScanStore(join(folder, 'scans.mdb'));
   build(store, days, scansPerDay);
-  const { analytics } = openScanQueries(store, {
-    namesPerDayMax: namesMax,
-    codeIdOf: () => 'qr_1',
-  });
+  const { analytics } = openScanQueries(store, () => 'qr_1');
   const subject = { code: codeNo };
   const last = firstDay + days - 1;
   const all = { fromDay: firstDay, toDay: last };

@@ -53,7 +53,7 @@ function check(data: GeoData, geo: Geo): void {
   const { country, city } = geo.lookup(parseAddress('8.8.8.8'), 0);
   if (country !== 'US' || city !== 'Mountain View') throw new Error(`8.8.8.8 is in ${city}`);
   const { os, platform } = classifyUserAgent(fixtures[0]![1]);
-  if (os !== 1 || platform !== 1) throw new Error('an iPhone is none');
+  if (os !== 1 || platform !== 1) throw new Error('an iPhone is not iOS');
 }
 
 function addAgents(bench: Bench): void {
@@ -66,10 +66,10 @@ function addAgents(bench: Bench): void {
     for (const bytes of records) characters += bytes.toString('latin1').length;
     if (characters === 0) throw new Error('unreachable, keeps the strings alive');
   });
-  bench.add('class of an agent seen lately, with decoding', () => {
+  bench.add('class of an agent seen recently, with decoding', () => {
     for (const bytes of records) classes.get(bytes.toString('latin1'));
   });
-  bench.add('bot reason of an agent seen lately, with decoding', () => {
+  bench.add('bot reason of an agent seen recently, with decoding', () => {
     for (const bytes of records) reasons.get(bytes.toString('latin1'));
   });
   bench.add('class of a new agent', () => {
@@ -86,7 +86,7 @@ function addAgents(bench: Bench): void {
 function addPlaces(bench: Bench, data: GeoData, count: number): void {
   const warm = openGeo(data);
   const few = addresses(batch);
-  bench.add('place of an address seen lately', () => {
+  bench.add('place of an address seen recently', () => {
     for (let at = 0; at < few.length; at += 16) warm.lookup(few, at);
   });
   const many = addresses(count);
@@ -124,7 +124,7 @@ function addWhole(bench: Bench, data: GeoData): void {
   const each = Array.from({ length: batch }, (_, index) =>
     few.subarray(index * 16, index * 16 + 16),
   );
-  bench.add('all together, seen lately, with decoding', () => {
+  bench.add('all together, seen recently, with decoding', () => {
     for (let index = 0; index < batch; index++)
       visitor.read(each[index]!, records[index]!.toString('latin1'));
   });

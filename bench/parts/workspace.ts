@@ -75,10 +75,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     const clock = systemClock;
     const ids = createIdSource(clock, getRandomValues);
     const outbox = new Outbox(management, ids, clock);
-    const queries = openScanQueries(scans, {
-      namesPerDayMax: namesMax,
-      codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
-    });
+    const queries = openScanQueries(scans, (codeNo) => codes.findByNo(codeNo)?.id);
     const parts: CodesOptions = {
       store: management,
       ids,

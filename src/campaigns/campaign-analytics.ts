@@ -57,7 +57,7 @@ export class CampaignAnalytics {
     return { codes: this.#membersOf(campaign).map(({ codeNo }) => codeNo) };
   }
 
-  /** The part of a span that is in the schedule; backwards when there is none. */
+  /** The part of a span that is in the schedule; backwards when no day is. */
   range({ startDay, endDay }: CampaignRecord, { fromDay, toDay }: CampaignSpan): DayRange {
     return {
       fromDay: Math.max(startDay, fromDay ?? startDay),

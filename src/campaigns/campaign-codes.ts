@@ -1,4 +1,4 @@
-/** What a campaign needs of codes, without the room behind it: who they are, and who is in. */
+/** What campaigns need of codes, so that a test can hand in its own: the code of an id, and memberships. */
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';

@@ -1,7 +1,7 @@
 /**
  * Lists of campaigns, newest first. The status of each follows from its dates and the clock, so a filter
- * looks at the schedules that stand beside the list's keys; a workspace has a bounded number of them.
- * A cursor is the last campaign of a page: what is made or deleted meanwhile shifts nothing.
+ * reads the schedules that stand beside the list's keys; a workspace has a bounded number of them.
+ * A cursor is the last campaign of a page: campaigns created or deleted meanwhile shift nothing.
  */
 import { type CampaignRecord, type CampaignStatus, campaignStatusAt } from '../model/campaign.ts';
 import type { Clock } from '../model/clock.ts';
@@ -71,7 +71,7 @@ export class CampaignList {
   }
 }
 
-function statusOf([startDay, endDay, isTold]: PackedSchedule, nowMs: number): CampaignStatus {
-  if (isTold === 1) return 'ended';
+function statusOf([startDay, endDay, isEnded]: PackedSchedule, nowMs: number): CampaignStatus {
+  if (isEnded === 1) return 'ended';
   return campaignStatusAt({ startDay, ...(endDay < 0 ? {} : { endDay }) }, nowMs);
 }

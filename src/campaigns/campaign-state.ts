@@ -5,7 +5,7 @@
  *       ^_____________________|  reschedule_asked moves the dates, and with them the borders
  *
  * From its end on its schedule and its codes stay as they were: they are what its totals are about.
- * `…_asked` comes from a person and may be refused with words; `totals_counted` is the end clock's.
+ * `…_asked` comes from a person and may be refused with a reason; `totals_counted` comes from the campaign scheduler.
  */
 import type { CampaignState } from '../model/campaign.ts';
 import { Failure } from '../model/failure.ts';
@@ -20,8 +20,8 @@ export const campaignEvents = [
 export type CampaignEvent = (typeof campaignEvents)[number];
 
 /**
- * `change` writes what was asked; `remove` deletes it; `end_then_remove` tells the end first, which is
- * due; `end` writes the totals and tells `campaign.ended`; `stays` does nothing.
+ * `change` writes what was asked; `remove` deletes it; `end_then_remove` ends it first, which is due;
+ * `end` writes the totals and emits `campaign.ended`; `stays` does nothing.
  */
 export type CampaignEffect = 'change' | 'remove' | 'end_then_remove' | 'end' | 'stays';
 

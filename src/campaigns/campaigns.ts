@@ -1,11 +1,11 @@
 /**
- * The campaign book: campaigns are created, changed, ended and deleted here.
+ * Campaigns are created, changed, ended and deleted here.
  *
  *   check -> one transaction: record, list, timer entry, memberships, event, kept answer -> commit
  *
- * The record says when a campaign ends; the timer entry is only how the end clock finds it. An end is
- * told once whatever happens: the event and the mark that it is told commit together, and whoever moves
- * the dates, ends or deletes it looks at the record in the same transaction first.
+ * The record says when a campaign ends; the timer entry is only how the scheduler finds it. An end is
+ * emitted once whatever happens: the event and the record's `end` commit together, and every change of
+ * the dates, end or deletion reads the record in the same transaction first.
  * Every transaction checks before its first write: lmdb does not undo a batch member that throws.
  */
 import {
@@ -25,9 +25,9 @@ import type { Management } from '../store/management/management.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { effectOf } from './campaign-state.ts';
 
-/** Campaigns a workspace has at most: a filtered list looks at the schedule of each, 1 µs. */
+/** Campaigns a workspace has at most: a filtered list reads the schedule of each, 1 µs. */
 const campaignsMax = 10_000;
-/** Tries to delete a campaign that comes to its end meanwhile. */
+/** Tries to delete a campaign that ends meanwhile. */
 const deleteTriesMax = 4;
 
 export interface CampaignDraft {
@@ -77,7 +77,7 @@ export class Campaigns {
     const { workspaceNo, userId } = actor;
     return await store.environment.transaction(() => {
       const members = this.#checked(actor, undefined, draft);
-      this.#checkRoom(workspaceNo);
+      this.#checkCount(workspaceNo);
       const nowMs = clock.now();
       const made = { createdBy: userId, createdAtMs: nowMs, updatedAtMs: nowMs };
       const campaign: CampaignRecord = {
@@ -147,7 +147,7 @@ export class Campaigns {
     const { store, clock, codes } = this.#options;
     for (let tries = 0; tries < deleteTriesMax; tries++) {
       const due = this.#mustFind(actor, id);
-      if (this.#asksForEnd(due)) await this.end(due.no);
+      if (this.#mustEndFirst(due)) await this.end(due.no);
       const deleted = await store.environment.transaction(() => {
         const current = this.#mustFind(actor, id);
         const state = campaignStateAt(current, clock.now());
@@ -164,10 +164,10 @@ export class Campaigns {
       });
       if (deleted !== undefined) return deleted;
     }
-    throw new Failure('overloaded', 'The campaign is coming to its end', { retryAfterSeconds: 1 });
+    throw new Failure('overloaded', 'The campaign is ending', { retryAfterSeconds: 1 });
   }
 
-  /** Campaigns that came to their end at `untilMs` or before and have not told it, oldest first. */
+  /** Campaigns that ended at `untilMs` or before and have not emitted it, oldest first. */
   due(untilMs: number, limit: number): CampaignRecord[] {
     const { campaignDue, campaigns } = this.#options.store.campaigns;
     const found: CampaignRecord[] = [];
@@ -179,8 +179,8 @@ export class Campaigns {
   }
 
   /**
-   * Ends a campaign with what is counted by now, and tells it.
-   * @returns whether it did: false when it is over already, or its end has been moved meanwhile
+   * Ends a campaign with what is counted by now, and emits `campaign.ended`.
+   * @returns whether it did: false when it has ended already, or its end has been moved meanwhile
    * @throws Failure overloaded, storage_full
    */
   async end(campaignNo: number): Promise<boolean> {
@@ -191,7 +191,7 @@ export class Campaigns {
     return await store.environment.transaction(() => {
       const current = store.campaigns.campaigns.get(campaignNo);
       if (current === undefined || !this.#isToEnd(current)) return false;
-      // A clock that was set back for a while let somebody move it: these are not its totals.
+      // The dates were moved while the clock was set back: these are not its totals.
       if (current.startDay !== seen.startDay || current.endDay !== seen.endDay) return false;
       this.#put(current, { ...current, end: { ...totals, atMs: clock.now() } });
       const { totalScans, uniqueScanners, conversionRate } = totals;
@@ -201,7 +201,7 @@ export class Campaigns {
     });
   }
 
-  #checkRoom(workspaceNo: number): void {
+  #checkCount(workspaceNo: number): void {
     const range = { start: [workspaceNo, 0], end: [workspaceNo + 1, 0] } satisfies ListRange;
     const { workspaceCampaigns } = this.#options.store.campaigns;
     if (workspaceCampaigns.count(range) < campaignsMax) return;
@@ -213,12 +213,12 @@ export class Campaigns {
     return effectOf(state, 'totals_counted') === 'end';
   }
 
-  #asksForEnd(campaign: CampaignRecord): boolean {
+  #mustEndFirst(campaign: CampaignRecord): boolean {
     const state = campaignStateAt(campaign, this.#options.clock.now());
     return effectOf(state, 'delete_asked') === 'end_then_remove';
   }
 
-  /** Writes the record, its line in the list and its timer entry. */
+  /** Writes the record, its entry in the list and its timer entry. */
   #put(before: CampaignRecord | undefined, after: CampaignRecord): void {
     const { campaigns, workspaceCampaigns, campaignDue } = this.#options.store.campaigns;
     const { no, workspaceNo, startDay, endDay, end } = after;
@@ -285,7 +285,7 @@ function changed(current: CampaignRecord, change: CampaignChange): CampaignRecor
   return { ...rest, name, startDay, ...(endDay === undefined ? {} : { endDay }) };
 }
 
-/** Whether a list that is asked for is the present one; one that is not asked for is. */
+/** Whether the list asked for is the present one; no list asked for leaves it so. */
 function isSameList(asked: readonly string[] | undefined, present: () => string[]): boolean {
   if (asked === undefined) return true;
   const now = present();

@@ -1,8 +1,8 @@
 /**
- * Conversions: what a scan led to, told by whoever sells. They are counted per code and UTC day, so those
- * of a campaign are a sum over its days, and the store grows by days, not by conversions.
+ * Conversions: what a scan led to, as the seller reports it. They are counted per code and UTC day, so
+ * those of a campaign are a sum over its days, and the store grows by days, not by conversions.
  *
- * A conversion may name itself (`externalId`): the same name again within 90 days is not counted again,
+ * A conversion may have a name (`externalId`): the same name again within 90 days is not counted again,
  * and is answered with the first. Name, count and kept answer commit together.
  */
 import type { Clock } from '../model/clock.ts';

@@ -4,7 +4,7 @@ import {
   journalFolder,
   listJournals,
   recoverJournal,
-  trimJournal,
+  pruneJournal,
 } from '../scans/journal/segments.ts';
 import { JournalTails } from '../scans/journal/tails.ts';
 import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
@@ -43,7 +43,7 @@ export class Journals {
   /** Deletes the segments that end below `position`. */
   deleteBelow(journal: number, position: number): void {
     try {
-      trimJournal(this.folder(journal), position);
+      pruneJournal(this.folder(journal), position);
     } catch (err) {
       this.#log.error({ err, journal }, 'deleting journal segments failed, retrying');
     }

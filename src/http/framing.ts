@@ -4,7 +4,7 @@
  * Two lengths, or a transfer coding uWS does not know, may hide a second request that a proxy in front
  * never saw. uWS cuts a connection that brings another request while an answer is pending, and goes on
  * after one that is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for
- * the next turn and close. The answer to a scan always waits so; only the other answers come by here.
+ * the next cycle of the event loop and close. The answer to a scan always waits so; only the other answers come by here.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 

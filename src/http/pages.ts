@@ -1,6 +1,6 @@
 /**
- * The pages that a scan may meet instead of a redirect. Whoever sees one stands before a poster with a
- * phone in the hand and did nothing wrong: a friendly sentence, what may help, no brand, no link.
+ * The pages that a scan may meet instead of a redirect. Their reader stands before a poster with a phone
+ * in the hand and did nothing wrong: a friendly sentence, what may help, no brand, no link.
  *
  * Made once at start, under 2 KB each, nothing to load: no script, no font, no image from anywhere.
  * Their policy allows one style sheet, by its hash, and nothing else. Colours are at least 7:1 (WCAG
@@ -38,7 +38,7 @@ const words: Record<ErrorPageKind, Words> = {
     code: 'gone',
     title: 'This code has ended',
     text: 'It was in use for a while and has since been switched off. Your phone read it correctly.',
-    help: 'Whoever put it up can tell you where to go instead.',
+    help: 'The people who put it up can tell you where to go instead.',
   },
   throttled: {
     status: 429,

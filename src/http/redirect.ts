@@ -2,13 +2,13 @@
  * The redirect: from a request for a short code to its 302. This is the hot path, on one screen.
  *
  *   resolve   the link table in shared memory, no lock, no allocation
- *   record    the scan, into the turn's batch
- *   journal   at the end of the event-loop turn, one write for all of them
- *   answer    then all replies of the turn
+ *   record    the scan, into the cycle's batch
+ *   journal   at the end of the event-loop cycle, one write for all of them
+ *   answer    then all replies of the cycle
  *
  * So an answered scan is a journaled scan, and the write costs each request its share of one system call.
- * `relaxed` answers first; `power` waits for the disk, on another thread, while further turns go on.
- * Nothing here awaits, logs, or parses a schema; what is not a redirect leaves by `Refusals`.
+ * `relaxed` answers first; `power` waits for the disk, on another thread, while further cycles go on.
+ * Nothing here awaits, logs, or parses a schema; what is not a redirect is answered by `Refusals`.
  */
 import type { Histogram } from 'hdr-histogram-js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
@@ -33,23 +33,23 @@ export interface RedirectOptions {
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;
   readonly clock: Clock;
-  /** Microseconds from the turn's first request to its last answer, once per redirect. */
+  /** Microseconds from the cycle's first request to its last answer, once per redirect. */
   readonly latency: Histogram;
 }
 
 const unlimited = -1;
-/** Turns kept for use again under `power`: one sync answers about so many, what a stall made goes. */
-const spareTurnsMax = 64;
+/** Reply batches kept for reuse under `power`: one sync answers about so many; after a stall the rest is freed. */
+const spareRepliesMax = 64;
 const microseconds = 1_000;
 
 export class Redirect {
   readonly #options: RedirectOptions;
   readonly #batch = new ScanBatch();
-  readonly #spareTurns: ReplyBatch[] = [];
-  #turn: ReplyBatch;
-  #isTurnOpen = false;
-  #turnTimeMs = 0;
-  #turnStartMs = 0;
+  readonly #spareReplies: ReplyBatch[] = [];
+  #replies: ReplyBatch;
+  #isCycleOpen = false;
+  #cycleTimeMs = 0;
+  #cycleStartMs = 0;
   /** Answers close their connections: the thread is about to stop. */
   isDraining = false;
   /** Redirects answered. */
@@ -57,7 +57,7 @@ export class Redirect {
 
   constructor(options: RedirectOptions) {
     this.#options = options;
-    this.#turn = new ReplyBatch(options.links);
+    this.#replies = new ReplyBatch(options.links);
   }
 
   attach(app: TemplatedApp): void {
@@ -72,10 +72,10 @@ export class Redirect {
   }
 
   readonly #get = (response: HttpResponse, request: HttpRequest): void => {
-    if (!this.#isTurnOpen) this.#beginTurn();
+    if (!this.#isCycleOpen) this.#beginCycle();
     const { links, addresses, refusals } = this.#options;
     const link = links.find(request.getUrl(), 1);
-    if (link === 0) return refusals.unknown(response, request, this.#turnTimeMs, this.isDraining);
+    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
     if (this.#isOver(link)) return refusals.gone(response, request, this.isDraining);
     const agent = request.getHeader('user-agent');
     const flags = isPrefetch(request) ? flagPrefetch : 0;
@@ -92,19 +92,19 @@ export class Redirect {
       agent,
       request.getHeader('referer'),
     );
-    this.#turn.add(response, link);
-    if (this.#turn.isFull || this.#batch.isFull) this.#flush();
+    this.#replies.add(response, link);
+    if (this.#replies.isFull || this.#batch.isFull) this.#flush();
   };
 
   readonly #head = (response: HttpResponse, request: HttpRequest): void => {
-    if (!this.#isTurnOpen) this.#beginTurn();
+    if (!this.#isCycleOpen) this.#beginCycle();
     const { links, refusals } = this.#options;
     const link = links.find(request.getUrl(), 1);
-    if (link === 0) return refusals.unknown(response, request, this.#turnTimeMs, this.isDraining);
+    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
     if (this.#isOver(link) || links.scansLeft(link) === 0) {
       return refusals.gone(response, request, this.isDraining);
     }
-    // A copy: an answer that waits for the next turn outlives the table's entry.
+    // A copy: an answer that waits for the next cycle outlives the table's entry.
     const location = links.location(link).slice();
     sendFramed(response, request, this.isDraining ? 'close' : 'keep', (connection) => {
       response.writeStatus('302 Found');
@@ -114,48 +114,48 @@ export class Redirect {
     });
   };
 
-  #beginTurn(): void {
+  #beginCycle(): void {
     const { links, clock } = this.#options;
-    this.#isTurnOpen = true;
-    this.#turnTimeMs = clock.now();
-    this.#turnStartMs = clock.monotonicMs();
+    this.#isCycleOpen = true;
+    this.#cycleTimeMs = clock.now();
+    this.#cycleStartMs = clock.monotonicMs();
     links.enter();
-    setImmediate(this.#endTurn);
+    setImmediate(this.#endCycle);
   }
 
-  readonly #endTurn = (): void => {
-    if (this.#turn.count > 0) this.#flush();
+  readonly #endCycle = (): void => {
+    if (this.#replies.count > 0) this.#flush();
     this.#options.links.leave();
-    this.#isTurnOpen = false;
+    this.#isCycleOpen = false;
   };
 
-  /** Journals the turn so far and answers it, in the order that the durability asks for. */
+  /** Journals the cycle so far and answers it, in the order that the durability asks for. */
   #flush(): void {
     const { journal, durability } = this.#options;
-    const turn = this.#turn;
+    const replies = this.#replies;
     const scans = this.#batch.scans;
-    const frame = this.#batch.seal(this.#turnTimeMs);
+    const frame = this.#batch.finish(this.#cycleTimeMs);
     if (durability === 'power') {
-      const startMs = this.#turnStartMs;
-      turn.keepLocations();
-      this.#turn = this.#spareTurns.pop() ?? new ReplyBatch(this.#options.links);
+      const startMs = this.#cycleStartMs;
+      replies.keepLocations();
+      this.#replies = this.#spareReplies.pop() ?? new ReplyBatch(this.#options.links);
       journal.append(frame, scans);
       const answer = (): void => {
-        this.#answer(turn, startMs);
-        if (this.#spareTurns.length < spareTurnsMax) this.#spareTurns.push(turn);
+        this.#answer(replies, startMs);
+        if (this.#spareReplies.length < spareRepliesMax) this.#spareReplies.push(replies);
       };
       journal.sync().then(answer, answer);
       return;
     }
     if (durability === 'process') journal.append(frame, scans);
-    this.#answer(turn, this.#turnStartMs);
+    this.#answer(replies, this.#cycleStartMs);
     if (durability === 'relaxed') journal.append(frame, scans);
   }
 
-  #answer(turn: ReplyBatch, startMs: number): void {
+  #answer(replies: ReplyBatch, startMs: number): void {
     const { clock, latency } = this.#options;
-    const count = turn.count;
-    turn.answer(this.isDraining);
+    const count = replies.count;
+    replies.answer(this.isDraining);
     this.redirects += count;
     const spent = Math.round((clock.monotonicMs() - startMs) * microseconds);
     latency.recordValueWithCount(Math.min(spent, latency.highestTrackableValue), count);
@@ -165,7 +165,7 @@ export class Redirect {
     const { links } = this.#options;
     if (links.state(link) === 'deleted') return true;
     const expiresAtMs = links.expiresAtMs(link);
-    return expiresAtMs !== 0 && expiresAtMs <= this.#turnTimeMs;
+    return expiresAtMs !== 0 && expiresAtMs <= this.#cycleTimeMs;
   }
 
   /** Bots follow a limited link while it lasts and use none of its scans. */

@@ -1,9 +1,9 @@
 /**
  * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens.
  * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections); the
- * control thread has made sure that nobody else does.
+ * control thread has made sure that no other process does.
  *
- * Drain: stop listening, answer what still comes with `Connection: close`, stop when nobody is left or
+ * Drain: stop listening, answer what still comes with `Connection: close`, stop when no client is left or
  * after `drainMsMax`; then the journal is on the disk before the thread ends.
  */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
@@ -86,7 +86,7 @@ const app = secure
   : uWS.App();
 redirect.attach(app);
 // Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
-// them open, and the kernel would go on dealing connections to a listener that nobody serves.
+// them open, and the kernel would go on giving connections to a listener that no thread serves.
 process.on('exit', () => app.close());
 
 let listenSocket: uWS.us_listen_socket | undefined;

@@ -1,22 +1,22 @@
 /**
- * The answers of one event-loop turn, waiting for the turn's journal write.
+ * The answers of one event-loop cycle, waiting for the cycle's journal write.
  * A client that leaves before its answer is marked by a handler made once per place, so that a request
  * costs no closure.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../links/reader.ts';
 
-/** Redirects in one turn; one more ends the turn early. epoll hands out at most 1,024 events. */
-const turnMax = 1_024;
+/** Redirects in one batch; a full one is answered early. epoll hands out at most 1,024 events. */
+const repliesMax = 1_024;
 
 export class ReplyBatch {
   readonly #links: LinkReader;
   readonly #responses: HttpResponse[] = [];
   readonly #entries: number[] = [];
-  /** Copies of the locations, where the answers outlive the event-loop turn. */
+  /** Copies of the locations, where the answers outlive the event-loop cycle. */
   #locations: Uint8Array[] | undefined;
-  readonly #aborted = new Uint8Array(turnMax);
-  /** Made when a place is first used: while a disk stalls under `power`, many small turns wait at once. */
+  readonly #aborted = new Uint8Array(repliesMax);
+  /** Made when a place is first used: while a disk stalls under `power`, many small batches wait at once. */
   readonly #abortHandlers: (() => void)[] = [];
   #count = 0;
   #current = 0;
@@ -37,10 +37,10 @@ export class ReplyBatch {
     return this.#count;
   }
   get isFull(): boolean {
-    return this.#count === turnMax;
+    return this.#count === repliesMax;
   }
 
-  /** @param entry of the link table, valid until the event-loop turn ends */
+  /** @param entry of the link table, valid until the event-loop cycle ends */
   add(response: HttpResponse, entry: number): void {
     const place = this.#count++;
     this.#responses[place] = response;
@@ -49,14 +49,14 @@ export class ReplyBatch {
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
 
-  /** The answers leave after the event-loop turn: the table may reuse the entries, so copy. */
+  /** The answers leave after the event-loop cycle: the table may reuse the entries, so copy. */
   keepLocations(): void {
     this.#locations = this.#entries
       .slice(0, this.#count)
       .map((entry) => this.#links.location(entry).slice());
   }
 
-  /** Sends all answers and empties the turn. */
+  /** Sends all answers and empties the batch. */
   answer(closes: boolean): void {
     this.#closes = closes;
     for (let place = 0; place < this.#count; place++) {

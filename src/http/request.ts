@@ -1,9 +1,9 @@
 /**
- * A request as the rooms above see it: plain values copied out of uWebSockets.js while its `HttpRequest`
- * is still valid (it dies when the handler returns), and a body that may still be arriving.
+ * A request as handlers see it: plain values copied out of uWebSockets.js while its `HttpRequest` is
+ * still valid (it dies when the handler returns), and a body that may still be arriving.
  *
- * Headers are kept by name from a fixed list: nothing above can depend on a header that is not read
- * here, and a client cannot make us hold more than uWS's own 4 KB / 100 headers.
+ * Headers are kept by name from a fixed list: no handler can depend on a header that is not read here,
+ * and a client cannot make the server hold more than uWS's own 4 KB / 100 headers.
  */
 import type { Failure } from '../model/failure.ts';
 
@@ -14,11 +14,11 @@ export interface Request {
   readonly method: string;
   /** As sent, percent-encoding included, without the query. */
   readonly path: string;
-  /** As sent, without `?`; empty when there is none. */
+  /** As sent, without `?`; empty without a query. */
   readonly query: string;
   /** A kept header by its lower-case name, or undefined. */
   header(name: KeptHeader): string | undefined;
-  /** The client: the peer, or whom a trusted proxy names. */
+  /** The client: the peer, or the address that a trusted proxy names. */
   readonly clientAddress: string;
   /** The other end of the socket. */
   readonly peerAddress: string;
@@ -33,11 +33,11 @@ export interface Request {
    * @throws Failure body_too_large, request_timeout
    */
   chunks(): AsyncIterable<Uint8Array>;
-  /** True once the client has gone: an answer would reach nobody. */
+  /** True once the client has disconnected: an answer would not arrive. */
   readonly aborted: boolean;
 }
 
-/** Every header that anything in the service looks at. */
+/** Every header that the service reads. */
 export const keptHeaders = [
   'accept',
   'accept-encoding',
@@ -60,7 +60,7 @@ export const keptHeaders = [
 ] as const;
 export type KeptHeader = (typeof keptHeaders)[number];
 
-/** What answers requests. Neither may throw; `refuse` answers what is turned away at the door. */
+/** Answers requests. Neither method may throw; `refuse` answers requests that are not handled. */
 export interface Handler {
   handle(request: Request): Promise<Reply>;
   refuse(request: Request, failure: Failure): Reply;

@@ -1,13 +1,13 @@
 /**
- * The one door to uWebSockets.js for everything but redirects: each request becomes a `Request`, each
- * `Reply` is written in one corked turn.
+ * The server on uWebSockets.js for everything but redirects: each request becomes a `Request`, each
+ * `Reply` is written in one corked call.
  *
- *   uWS any('/*') -> framing check -> in-flight cap -> Handler.handle -> rest of the body -> cork + send
+ *   uWS any('/*') -> framing check -> cap of requests in flight -> Handler.handle -> rest of the body -> cork + send
  *
  * Invariants: onAborted and onData are registered before the handler returns (uWS ends the process
  * otherwise); nothing is written to an aborted response; nothing thrown escapes.
  *
- * What is refused for its framing is answered one turn later. While a response is pending, uWS cuts a
+ * What is refused for its framing is answered one event-loop cycle later. While a response is pending, uWS cuts a
  * connection that brings another request; answered at once, it would go on and serve what the rest of
  * the bytes look like, `Connection: close` or not (measured). So a smuggled request is never parsed out
  * of a refused one, and the price is that pipelining clients are cut off when an answer takes its time.
@@ -59,7 +59,7 @@ export interface HttpServerOptions {
   readonly addresses: ClientAddresses;
   readonly newRequestId: () => string;
   readonly handler: Handler;
-  /** Told of what was thrown where nothing may throw. */
+  /** Called with what was thrown where nothing may throw. */
   readonly onDefect: (error: unknown, requestId: string) => void;
 }
 

@@ -4,19 +4,19 @@
  *   headers -> ( next piece -> res.write -> [ full: wait until writable ] )* -> end
  *
  * Memory is one piece and what uWS could not hand to the kernel of it, for at most `stallMsMax`: uWS
- * itself waits for ever for a client that does not read (measured). A client that goes ends the source
+ * itself waits for ever for a client that does not read (measured). A client that leaves ends the source
  * (`return`), so that what it holds is released; a source that throws cuts the connection, for the
  * status line has gone out as a success and a silent end would look like a whole answer.
  */
 import type * as uWS from 'uWebSockets.js';
 
 export interface StreamOptions {
-  /** A client that takes nothing for so long is cut off; what it has missed, it can ask for again. */
+  /** A client that reads nothing for so long is cut off; it can ask again for what it missed. */
   readonly stallMsMax: number;
   readonly source: AsyncIterable<Uint8Array>;
   readonly connection: 'keep' | 'close';
   readonly isAborted: () => boolean;
-  /** Calls back once when the client has gone. */
+  /** Calls back once when the client has left. */
   readonly onGone: (callback: () => void) => void;
 }
 
@@ -29,7 +29,7 @@ export async function sendStream(res: uWS.HttpResponse, options: StreamOptions):
   const iterator = options.source[Symbol.asyncIterator]();
   options.onGone(() => {
     gate.open();
-    // A source that waits for news must not wait for it to hear that nobody listens.
+    // A source that waits for events must not wait for one to notice that its client has left.
     iterator.return?.().catch(() => undefined);
   });
   res.onWritable(() => {
@@ -58,7 +58,7 @@ export async function sendStream(res: uWS.HttpResponse, options: StreamOptions):
   if (!options.isAborted()) res.cork(() => res.end(undefined, options.connection === 'close'));
 }
 
-/** Shut before a write, opened by whoever may go on. */
+/** Shut before a write; opened when the response is writable again, or the client has left. */
 class Gate {
   #isOpen = true;
   #waiting: (() => void) | undefined;

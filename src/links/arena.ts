@@ -98,7 +98,7 @@ export class Arena {
     );
   }
 
-  /** Takes a block back. Nobody may read it any more. */
+  /** Takes a block back that no reader can see any more. */
   release(block: number, units: number): void {
     this.chunkOf(block)[(block & chunkUnitMask) << 1] = this.#heads[units]!;
     this.#heads[units] = block;

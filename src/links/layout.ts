@@ -131,7 +131,7 @@ const slotBytesMost = 2 ** 30 * slotBytes;
 const generationBitsMax = 29;
 /** A generation this full gets a successor; fuller, a missing key costs its second cache line. */
 export const slotLoadGrow = 0.75;
-/** Without room for a successor it fills this far; then `storage_full`. Searches need empty slots. */
+/** Without memory for a successor it fills this far; then `storage_full`. Searches need empty slots. */
 export const slotLoadMax = 0.875;
 
 /** Words of an entry's target begin here. */

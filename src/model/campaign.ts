@@ -18,7 +18,7 @@ export type CampaignStatus = (typeof campaignStatuses)[number];
 
 /** What a campaign came to: the data of its `campaign.ended`. */
 export interface CampaignEnd {
-  /** When it was told. */
+  /** When it was emitted. */
   readonly atMs: number;
   readonly totalScans: number;
   readonly uniqueScanners: number;

@@ -10,7 +10,7 @@ export class Signal {
     for (const listener of this.#listeners) listener();
   }
 
-  /** @returns ends it */
+  /** @returns stops listening */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

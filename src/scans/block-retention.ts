@@ -1,6 +1,6 @@
 /**
- * How long raw scans are kept: the oldest blocks go, a few at a time, inside a checkpoint's transaction.
- * A block goes whole, once all its scans are old enough and nobody needs it any more.
+ * How long raw scans are kept: the oldest blocks expire, a few at a time, inside a checkpoint's
+ * transaction; each whole, once all its scans are old enough, counted and delivered.
  */
 import { dayMs } from '../model/day.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
@@ -13,14 +13,14 @@ export interface BlockRetention {
   readonly nowMs: number;
   /** 0 = only as long as events need them. */
   readonly rawRetentionDays: number;
-  /** Sequence of the newest block that nobody needs any more, but for its raw scans. */
+  /** Sequence of the newest block that is counted and delivered: only its raw scans still matter. */
   readonly doneTo: number;
-  /** Blocks looked at. */
+  /** Blocks read. */
   readonly limit: number;
 }
 
 /** Inside a transaction. */
-export function trimBlocks(
+export function expireBlocks(
   { blocks }: ScanStore,
   { nowMs, rawRetentionDays, doneTo, limit }: BlockRetention,
 ): void {

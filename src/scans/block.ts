@@ -14,7 +14,7 @@
  *       strings: length u16 | UTF-8, number 0 is the empty one and is not stored
  *
  * `previous` is the sequence of the block that holds the code's scans before these: a chain from the
- * code's head back through time, which saves an index entry per code and window.
+ * code's summary back through time, which saves an index entry per code and window.
  * A city is stored with its country, "Chicago, US", as rollups name it.
  */
 import { dayOf } from '../model/day.ts';
@@ -190,7 +190,7 @@ export class ScanBlock {
   }
 }
 
-/** Host of a referer without `www.`; the empty name when it is none. At most 100 characters. */
+/** Host of a referer without `www.`; the empty name without a valid one. At most 100 characters. */
 export function refererHost(referer: string): string {
   if (!URL.canParse(referer)) return '';
   const url = new URL(referer);

@@ -1,7 +1,7 @@
 /**
  * The actor of one code: the only place where its numbers change.
  *
- * It lives on the shard that owns its partition, is loaded from its head on its first scan, takes its
+ * It lives on the shard that owns its partition, is loaded from its summary on its first scan, takes its
  * scans from committed blocks, and is put to rest when it has been idle and is saved. Between two
  * checkpoints it holds the difference in memory; a crash costs nothing, for the blocks since the last
  * checkpoint are applied again.
@@ -14,7 +14,7 @@ import type { Day, Summaries } from './summaries.ts';
 export class CodeActor {
   readonly codeNo: number;
   readonly #summaries: Summaries;
-  /** Ascending; the last is the head's day, earlier ones are late or about to be closed. */
+  /** Ascending; the last is the summary's day, earlier ones are late or about to be closed. */
   #days: Day[];
   #total: number;
   #newestBlock: number;
@@ -23,12 +23,12 @@ export class CodeActor {
   lastWindow = 0;
 
   constructor(codeNo: number, summaries: Summaries) {
-    const head = summaries.head(codeNo);
+    const summary = summaries.summary(codeNo);
     this.codeNo = codeNo;
     this.#summaries = summaries;
-    this.#days = head === undefined ? [] : [head.newestDay];
-    this.#total = head?.total ?? 0;
-    this.#newestBlock = head?.newestBlock ?? 0;
+    this.#days = summary === undefined ? [] : [summary.newestDay];
+    this.#total = summary?.total ?? 0;
+    this.#newestBlock = summary?.newestBlock ?? 0;
   }
 
   get isDirty(): boolean {
@@ -60,7 +60,7 @@ export class CodeActor {
     for (const day of this.#days) {
       if (day !== newest) this.#summaries.closeDay(this.codeNo, day);
     }
-    this.#summaries.putHead(this.codeNo, {
+    this.#summaries.putSummary(this.codeNo, {
       total: this.#total,
       newestBlock: this.#newestBlock,
       newestDay: newest,

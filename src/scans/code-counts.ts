@@ -1,6 +1,6 @@
 /**
  * Scans by code of a workspace: how often each code was scanned on a day and in a month, so that a list
- * of the top codes reads neither the idle ones nor 100,000 heads.
+ * of the top codes reads neither the idle ones nor 100,000 summaries.
  *
  *   key     workspaceNo u32 | chunk u32 (codeNo >> 12) | span u16 (day, or 0xf000 + month)
  *   value   n x (codeNo low 12 bits and scans, as integers), ascending

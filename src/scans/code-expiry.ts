@@ -75,7 +75,7 @@ export class CodeExpiry {
 
   /** @returns what it cost in keys, `limit` or more when something may be left */
   #remove(codeNo: number, workspaceNo: number, limit: number): number {
-    const { chunks, days, months, heads } = this.#store;
+    const { chunks, days, months, summaries } = this.#store;
     const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };
     const pieces = { start: chunkKey(codeNo, 0, 0), end: chunkKey(codeNo, spanEnd, 0) };
     const uncount = (span: number): void => removeCount(this.#store, workspaceNo, codeNo, span);
@@ -94,7 +94,7 @@ export class CodeExpiry {
     if (newest === undefined) return cost;
     uncount(newest.day);
     uncount(monthSpan(monthOf(newest.day)));
-    heads.remove(codeNo);
+    summaries.remove(codeNo);
     return cost + spanKeys;
   }
 }

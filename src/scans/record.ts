@@ -1,12 +1,12 @@
 /**
  * The scan record: what a redirect thread writes down before it answers.
  *
- * All scans of one event-loop turn form one frame; a frame is the unit of writing, of checking and of
- * tearing. The time stands once per frame: the scans of a turn are answered together. Little endian.
+ * All scans of one event-loop cycle form one frame; a frame is the unit of writing, of checking and of
+ * tearing. The time stands once per frame: the scans of a cycle are answered together. Little endian.
  *
  *   frame   0  magic         u32  "QZJ1"
  *           4  payloadBytes  u32
- *           8  timeMs        f64  wall clock of the turn
+ *           8  timeMs        f64  wall clock of the cycle
  *          16  scans         u32
  *          20  payloadCrc    u32  CRC-32 of the payload
  *          24  headerCrc     u32  CRC-32 of bytes 0..24: a good header is trusted to skip a bad payload
@@ -42,13 +42,13 @@ const recordHeaderBytes = 16;
 /** Longer user agents and referers are cut: 512 holds all real ones and bounds a record. */
 export const textBytesMax = 512;
 const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
-/** A turn's batch never exceeds this; a reader refuses a larger frame as damaged. */
+/** A cycle's batch never exceeds this; a reader refuses a larger frame as damaged. */
 export const frameBytesMax = 1_048_576;
 
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
 
-/** Collects the scans of one turn into one frame, in place, without allocating. */
+/** Collects the scans of one cycle into one frame, in place, without allocating. */
 export class ScanBatch {
   readonly #bytes = Buffer.alloc(frameBytesMax);
   readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, frameBytesMax);
@@ -97,8 +97,8 @@ export class ScanBatch {
     this.#scans++;
   }
 
-  /** Seals the frame and starts the next; the returned bytes are valid until the next `add`. */
-  seal(timeMs: number): Buffer {
+  /** Finishes the frame and starts the next; the returned bytes are valid until the next `add`. */
+  finish(timeMs: number): Buffer {
     const bytes = this.#bytes;
     const view = this.#view;
     const end = this.#end;
@@ -161,9 +161,9 @@ export class RecordCursor {
   #at = 0;
   #next = 0;
   #end = 0;
-  /** Wall clock of the turn that answered these scans. */
+  /** Wall clock of the cycle that answered these scans. */
   timeMs = 0;
-  /** Records passed over since the cursor was made: sealed by their frame, and no scan. */
+  /** Records passed over since the cursor was made: their frame is sound, they are not. */
   malformed = 0;
 
   open(bytes: Buffer, frameAt: number): void {

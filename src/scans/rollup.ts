@@ -32,7 +32,7 @@ const otherName = 'other';
 /** A month unites up to 31 days' names; four times a day's bound keeps all but wild ones. */
 export const monthNamesFactor = 4;
 
-/** Values a small dimension has room for; countries and names are open and live in maps. */
+/** Values a small dimension can hold; countries and names are open and live in maps. */
 const sizes: Readonly<Partial<Record<Dimension, number>>> = {
   [Dimension.platform]: 4,
   [Dimension.device]: 4,

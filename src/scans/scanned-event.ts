@@ -1,5 +1,5 @@
 /**
- * A counted scan as the outside sees it: the `qr.scanned` envelope for events and webhooks, and the row
+ * A counted scan as clients see it: the `qr.scanned` envelope for events and webhooks, and the row
  * of the raw scans. Both are made from a block's entry alone, so the same entry gives the same bytes
  * whenever it is read, and neither shows more of a visitor than what is named here.
  */
@@ -24,7 +24,7 @@ export interface RawScan {
   readonly os: string;
   readonly browser: string;
   readonly referer: string | null;
-  /** Why it is none of the scans; null = it is one. */
+  /** Why it is not counted as a scan; null = it is counted. */
   readonly bot: string | null;
 }
 

@@ -3,11 +3,11 @@
  *
  *   window      journals --> records --> visitor --> window --> block + watermarks, ONE transaction
  *   apply       block --> actors (memory)
- *   checkpoint  every few seconds: changed actors --> heads, days, months + checkpoint, ONE transaction
+ *   checkpoint  every few seconds: changed actors --> summaries, days, months + checkpoint, ONE transaction
  *
  * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
  * every journaled scan is counted exactly once. The read side adds the blocks since the checkpoint to
- * what the heads say, so numbers are visible one window after the scan.
+ * what the summaries say, so numbers are visible one window after the scan.
  * A commit that fails (disk full) is tried again with the same block; nothing is read meanwhile, so the
  * backlog stays in the journals.
  */
@@ -21,14 +21,14 @@ import {
   type ScanStore,
 } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
-import { trimBlocks } from './block-retention.ts';
+import { expireBlocks } from './block-retention.ts';
 import { CodeActor } from './code-actor.ts';
 import { CodeExpiry } from './code-expiry.ts';
 import { JournalReader } from './journal/reader.ts';
 import { journalFolder, listJournals } from './journal/segments.ts';
 import type { JournalTails } from './journal/tails.ts';
 import { RecordCursor } from './record.ts';
-import { Summaries } from './summaries.ts';
+import { namesPerDayMax, Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 import { WorkspaceSums } from './workspace-sums.ts';
@@ -38,9 +38,9 @@ import { WorkspaceSums } from './workspace-sums.ts';
  * them again, but a checkpoint costs a page of the store for each code that changed.
  */
 const checkpointWindows = 32;
-/** Blocks deleted at one checkpoint, in blocks written between two: retention keeps up, and never holds up. */
-const trimFactor = 2;
-/** Share of `actorsMax` that stays when the bound is passed: one sweep then serves many windows. */
+/** Blocks that may expire at one checkpoint, by blocks written between two: retention keeps up, and never delays a window. */
+const expireFactor = 2;
+/** Share of `actorsMax` that stays when the bound is passed: freeing the rest serves many windows. */
 const actorsKeptShare = 0.75;
 
 export interface ShardOptions {
@@ -53,19 +53,18 @@ export interface ShardOptions {
   readonly clock: Clock;
   readonly windowBytesMax: number;
   readonly actorsMax: number;
-  readonly namesPerDayMax: number;
   readonly rawRetentionDays: number;
   /** Blocks after this sequence still have deliveries to be made of them: they are kept. */
   readonly deliveredBlock: number;
 }
 
-interface Inbox {
+interface PartitionConsumer {
   readonly journal: number;
   readonly reader: JournalReader;
   position: number;
   /** Position below which every scan is committed: while a commit waits, `position` is ahead of it. */
   committed: number;
-  /** The journal's end when the turn began: what came since is for the next window. */
+  /** The journal's end when the cycle began: what came since is for the next window. */
   seen: number;
   /** Position below which a partition's scans are in blocks; only while catching up they differ. */
   readonly watermarks: Float64Array;
@@ -88,7 +87,7 @@ export interface ShardFigures {
 export class Shard {
   readonly #options: ShardOptions;
   readonly #summaries: Summaries;
-  readonly #inboxes: Inbox[] = [];
+  readonly #consumers: PartitionConsumer[] = [];
   readonly #actors = new Map<number, CodeActor>();
   readonly #window = new Window();
   readonly #cursor = new RecordCursor();
@@ -103,7 +102,7 @@ export class Shard {
   #deliveredBlock: number;
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
-  #idleTurns = 0;
+  #idleCycles = 0;
   #readTimeMs = 0;
   readonly #figures = { scans: 0, bots: 0, lagMs: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
@@ -127,12 +126,12 @@ export class Shard {
   constructor(options: ShardOptions) {
     this.#options = options;
     this.#deliveredBlock = options.deliveredBlock;
-    this.#summaries = new Summaries(options.store, options.namesPerDayMax);
+    this.#summaries = new Summaries(options.store, namesPerDayMax);
     this.expiry = new CodeExpiry(options.store, this.#summaries);
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
-    for (const journal of listJournals(options.journalRoot)) this.#openInbox(journal);
+    for (const journal of listJournals(options.journalRoot)) this.#openConsumer(journal);
     this.#applyBlocksSinceCheckpoint();
     this.#workspaces = new WorkspaceSums({ ...options, partitions: this.#partitions });
   }
@@ -141,11 +140,11 @@ export class Shard {
    * One window: read, commit, apply, and now and then a checkpoint.
    * @returns whether more waits than one window holds; scans that came meanwhile are not more
    */
-  turn(): boolean {
+  cycle(): boolean {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
     store.environment.refresh();
-    for (const inbox of this.#inboxes) inbox.seen = this.#tail(inbox);
+    for (const consumer of this.#consumers) consumer.seen = this.#tail(consumer);
     if (this.#waitingBlock === undefined) this.#readJournals();
     const hadWindow = this.#waitingBlock !== undefined;
     if (this.#waitingBlock !== undefined) {
@@ -160,7 +159,7 @@ export class Shard {
       this.checkpoint();
     }
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
-    return this.#inboxes.some((inbox) => inbox.position < inbox.seen);
+    return this.#consumers.some((consumer) => consumer.position < consumer.seen);
   }
 
   /** Scans in committed blocks since the start, bots included. */
@@ -168,7 +167,7 @@ export class Shard {
     return this.#committedScans;
   }
 
-  /** Deliveries were made of the blocks up to here: they may be trimmed. */
+  /** Deliveries were made of the blocks up to here: they may expire. */
   delivered(block: number): void {
     this.#deliveredBlock = block;
   }
@@ -185,19 +184,22 @@ export class Shard {
       this.#workspaces.save();
       this.#checkpoint = newestSequence(store);
       putCheckpoints(store, this.#partitions, this.#checkpoint);
-      if (this.#options.shard === 0) this.#trimBlocks();
+      if (this.#options.shard === 0) this.#expireBlocks();
     });
     for (const actor of dirty) actor.settle();
     this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
-    this.#restIdleActors();
+    this.#freeIdleActors();
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
   }
 
   /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
   async consumed(): Promise<ReadonlyArray<{ journal: number; position: number }>> {
-    const marks = this.#inboxes.map(({ journal, committed }) => ({ journal, position: committed }));
+    const marks = this.#consumers.map(({ journal, committed }) => ({
+      journal,
+      position: committed,
+    }));
     await this.#options.store.environment.flush();
     return marks;
   }
@@ -206,10 +208,10 @@ export class Shard {
     let lagBytes = 0;
     let damagedScans = this.#cursor.malformed;
     let damagedBytes = 0;
-    for (const inbox of this.#inboxes) {
-      lagBytes += Math.max(0, this.#tail(inbox) - inbox.position);
-      damagedScans += inbox.reader.damagedScans;
-      damagedBytes += inbox.reader.damagedBytes;
+    for (const consumer of this.#consumers) {
+      lagBytes += Math.max(0, this.#tail(consumer) - consumer.position);
+      damagedScans += consumer.reader.damagedScans;
+      damagedBytes += consumer.reader.damagedBytes;
     }
     return {
       ...this.#figures,
@@ -223,21 +225,21 @@ export class Shard {
 
   close(): void {
     if (this.#sinceCheckpoint > 0) this.checkpoint();
-    for (const inbox of this.#inboxes) inbox.reader.close();
+    for (const consumer of this.#consumers) consumer.reader.close();
   }
 
   /** Without scans of its own a shard still moves its checkpoint: readers go back to the oldest one. */
   #isLeftBehind(): boolean {
-    this.#idleTurns = (this.#idleTurns + 1) % checkpointWindows;
-    if (this.#idleTurns !== 0) return false;
+    this.#idleCycles = (this.#idleCycles + 1) % checkpointWindows;
+    if (this.#idleCycles !== 0) return false;
     return newestSequence(this.#options.store) - this.#checkpoint >= checkpointWindows;
   }
 
-  #tail(inbox: Inbox): number {
-    return this.#options.tails.position(inbox.journal);
+  #tail(consumer: PartitionConsumer): number {
+    return this.#options.tails.position(consumer.journal);
   }
 
-  #openInbox(journal: number): void {
+  #openConsumer(journal: number): void {
     const { store, journalRoot, windowBytesMax } = this.#options;
     const watermarks = new Float64Array(partitionCount).fill(Number.MAX_SAFE_INTEGER);
     let position = Number.MAX_SAFE_INTEGER;
@@ -247,7 +249,7 @@ export class Shard {
       position = Math.min(position, mark);
     }
     const reader = new JournalReader(journalFolder(journalRoot, journal), windowBytesMax);
-    this.#inboxes.push({
+    this.#consumers.push({
       journal,
       reader,
       position,
@@ -260,12 +262,12 @@ export class Shard {
   /** Fills the window; leaves it as a block to commit unless there was nothing. */
   #readJournals(): void {
     let moved = false;
-    for (const inbox of this.#inboxes) {
-      const to = inbox.reader.read(inbox.position, inbox.seen, (bytes, frameAt, base) =>
-        this.#readFrame(inbox, bytes, frameAt, base),
+    for (const consumer of this.#consumers) {
+      const to = consumer.reader.read(consumer.position, consumer.seen, (bytes, frameAt, base) =>
+        this.#readFrame(consumer, bytes, frameAt, base),
       );
-      if (to === inbox.position) continue;
-      inbox.position = to;
+      if (to === consumer.position) continue;
+      consumer.position = to;
       moved = true;
     }
     if (!moved) {
@@ -280,18 +282,18 @@ export class Shard {
     );
   }
 
-  #readFrame(inbox: Inbox, bytes: Buffer, frameAt: number, base: number): void {
+  #readFrame(consumer: PartitionConsumer, bytes: Buffer, frameAt: number, base: number): void {
     const { shard, shards, visitor } = this.#options;
     const cursor = this.#cursor;
     const scan = this.#scan;
     cursor.open(bytes, frameAt);
     this.#readTimeMs = cursor.timeMs;
     scan.timeMs = cursor.timeMs;
-    scan.journal = inbox.journal;
+    scan.journal = consumer.journal;
     while (cursor.next()) {
       const partition = cursor.partition;
       const position = base + cursor.offset;
-      if (partition % shards !== shard || position < inbox.watermarks[partition]!) continue;
+      if (partition % shards !== shard || position < consumer.watermarks[partition]!) continue;
       cursor.copyAddress(this.#address);
       visitor.read(this.#address, cursor.agent);
       scan.codeNo = cursor.codeNo;
@@ -320,10 +322,10 @@ export class Shard {
     const { store } = this.#options;
     const isEmpty = this.#window.scans === 0;
     store.environment.transactionSync(() => {
-      for (const inbox of this.#inboxes) {
+      for (const consumer of this.#consumers) {
         for (const partition of this.#partitions) {
-          const mark = Math.max(inbox.position, inbox.watermarks[partition]!);
-          store.watermarks.put(inbox.journal * partitionCount + partition, mark);
+          const mark = Math.max(consumer.position, consumer.watermarks[partition]!);
+          store.watermarks.put(consumer.journal * partitionCount + partition, mark);
         }
       }
       if (isEmpty) return;
@@ -333,7 +335,7 @@ export class Shard {
       store.meta.put('sequence', next);
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
-    for (const inbox of this.#inboxes) inbox.committed = inbox.position;
+    for (const consumer of this.#consumers) consumer.committed = consumer.position;
     this.#committedScans += this.#window.scans;
     this.#window.clear();
     if (!isEmpty) this.#apply(new ScanBlock(bytes));
@@ -356,7 +358,7 @@ export class Shard {
     return actor;
   }
 
-  /** Recovery: blocks that were committed but whose numbers were not yet in heads and days. */
+  /** Recovery: blocks that were committed but whose numbers were not yet in summaries and days. */
   #applyBlocksSinceCheckpoint(): void {
     const { store, shard, shards } = this.#options;
     const checkpoints = readCheckpoints(store);
@@ -375,16 +377,16 @@ export class Shard {
     }
   }
 
-  #trimBlocks(): void {
+  #expireBlocks(): void {
     const { store, clock, shards, rawRetentionDays } = this.#options;
     const counted = [...readCheckpoints(store), ...readCheckpoints(store, 'workspaces')];
     const doneTo = Math.min(this.#deliveredBlock, ...counted);
-    const limit = trimFactor * checkpointWindows * shards;
-    trimBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
+    const limit = expireFactor * checkpointWindows * shards;
+    expireBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
   }
 
   /** Actors beyond the bound leave memory, those idle longest first; dirty ones stay until saved. */
-  #restIdleActors(): void {
+  #freeIdleActors(): void {
     const { actorsMax } = this.#options;
     if (this.#actors.size <= actorsMax) return;
     const ages = [...this.#actors.values()].map((actor) => actor.lastWindow).sort((a, b) => a - b);

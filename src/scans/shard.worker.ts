@@ -9,7 +9,6 @@ import { openThreadChannel } from '../workers/thread-setup.ts';
 import { JournalTails } from './journal/tails.ts';
 import { Shard } from './shard.ts';
 import type { ShardCommand, ShardMessage, ShardSetup } from './shard-thread.ts';
-import { namesPerDayMax } from './summaries.ts';
 import { openVisitor } from './visitor/visitor.ts';
 
 /** Between two tries of a commit that the disk refused. */
@@ -23,7 +22,6 @@ const store = openScanStore(setup.storeFile);
 const shard = new Shard({
   ...setup,
   store,
-  namesPerDayMax,
   tails: new JournalTails(setup.tails),
   visitor: openVisitor(setup.visitor),
   clock: systemClock,
@@ -35,11 +33,11 @@ let timer: NodeJS.Timeout | undefined;
 let fault: string | undefined;
 let announcedScans = 0;
 
-function turn(): void {
+function cycle(): void {
   let waitMs = setup.windowMs;
   try {
     const startedMs = systemClock.monotonicMs();
-    const hasMore = shard.turn();
+    const hasMore = shard.cycle();
     fault = undefined;
     if (shard.committedScans !== announcedScans) {
       announcedScans = shard.committedScans;
@@ -56,7 +54,7 @@ function turn(): void {
     fault = error.message;
     waitMs = retryMs;
   }
-  timer = setTimeout(turn, waitMs);
+  timer = setTimeout(cycle, waitMs);
 }
 
 function stop(): void {
@@ -95,7 +93,7 @@ channel.onCommand((command) => {
   }
   isStopping = true;
   clearTimeout(timer);
-  turn();
+  cycle();
 });
 setInterval(sendFigures, figuresMs).unref();
-turn();
+cycle();

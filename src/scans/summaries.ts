@@ -1,7 +1,7 @@
 /**
- * Summaries: what is known of a code, a day and a month, between memory and the store.
+ * Summaries of a code, a day and a month, between memory and the store.
  *
- *   head    total, newest block, its newest day with rollup and sketch: one value holds all that a
+ *   summary total, newest block, its newest day with rollup and sketch: one value holds all that a
  *           quiet code changes, so a checkpoint costs it one put
  *   day     a closed day: rollup and sketch
  *   month   mask of the days in it, their sum and union: a year is read as 12 months and two edges
@@ -25,7 +25,7 @@ export interface Day {
   readonly sketch: Sketch;
 }
 
-export interface Head {
+export interface CodeSummary {
   readonly total: number;
   /** Sequence of the newest block with scans of this code; 0 = none. */
   readonly newestBlock: number;
@@ -49,7 +49,7 @@ const dayOfMonth = (day: number): number => new Date(day * dayMs).getUTCDate() -
 export const firstDayOf = (month: number): number =>
   Date.UTC(1970 + Math.floor(month / 12), month % 12, 1) / dayMs;
 
-/** Undefined = nobody asks who scanned, only how often. */
+/** Undefined = only how often is asked, not who scanned. */
 type MaybeSketch = Sketch | undefined;
 
 /** Cities, and referer hosts, counted by name per code and day; the rest is `other`. */
@@ -68,8 +68,8 @@ export class Summaries {
     return { day, rollup: new Rollup(this.namesMax), sketch: Sketch.empty() };
   }
 
-  head(codeNo: number): Head | undefined {
-    const bytes = this.#store.heads.get(codeNo);
+  summary(codeNo: number): CodeSummary | undefined {
+    const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
     const total = reader.integer();
@@ -78,9 +78,9 @@ export class Summaries {
     return { total, newestBlock, newestDay: this.#readDay(reader, codeNo, day) };
   }
 
-  /** The lifetime total alone: the first number of the head. */
+  /** The lifetime total alone: the first number of the summary. */
   total(codeNo: number): number {
-    const bytes = this.#store.heads.get(codeNo);
+    const bytes = this.#store.summaries.get(codeNo);
     return bytes === undefined ? 0 : open(bytes).integer();
   }
 
@@ -103,33 +103,39 @@ export class Summaries {
     return { mask, rollup, sketch: this.#readSketch(reader, codeNo, monthSpan(month)) };
   }
 
-  /** Sequence of the newest block that the head knows of; 0 = none. */
+  /** Sequence of the newest block that the summary knows of; 0 = none. */
   newestBlock(codeNo: number): number {
-    const bytes = this.#store.heads.get(codeNo);
+    const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return 0;
     const reader = open(bytes);
     reader.integer();
     return reader.integer();
   }
 
-  /** The head's day without its names and its sketch; undefined when the code has no head. */
+  /** The summary's day without its names and its sketch; undefined when the code has no summary. */
   newestDayCounts(codeNo: number): { day: number; rollup: Rollup } | undefined {
-    const bytes = this.#store.heads.get(codeNo);
+    const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
-    const day = dayOfHead(reader);
+    const day = dayOfSummary(reader);
     return { day, rollup: Rollup.readCounts(reader, this.namesMax) };
   }
 
   /**
-   * Adds the head's day to what is gathered for a range, if it is one of its days.
-   * @returns whether the code has a head: without one it has no days and no months either
+   * Adds the summary's day to what is gathered for a range, if it is one of its days.
+   * @returns whether the code has a summary: without one it has no days and no months either
    */
-  addHead(codeNo: number, from: number, to: number, rollup: Rollup, sketch: MaybeSketch): boolean {
-    const bytes = this.#store.heads.get(codeNo);
+  addSummary(
+    codeNo: number,
+    from: number,
+    to: number,
+    rollup: Rollup,
+    sketch: MaybeSketch,
+  ): boolean {
+    const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return false;
     const reader = open(bytes);
-    const day = dayOfHead(reader);
+    const day = dayOfSummary(reader);
     if (day >= from && day <= to) this.#add(reader, codeNo, day, rollup, sketch);
     return true;
   }
@@ -165,13 +171,13 @@ export class Summaries {
     return reader.integer();
   }
 
-  putHead(codeNo: number, head: Head): void {
+  putSummary(codeNo: number, summary: CodeSummary): void {
     writer.begin(format);
-    writer.integer(head.total);
-    writer.integer(head.newestBlock);
-    writer.integer(head.newestDay.day);
-    this.#writeDay(codeNo, head.newestDay);
-    this.#store.heads.put(codeNo, writer.take());
+    writer.integer(summary.total);
+    writer.integer(summary.newestBlock);
+    writer.integer(summary.newestDay.day);
+    this.#writeDay(codeNo, summary.newestDay);
+    this.#store.summaries.put(codeNo, writer.take());
   }
 
   /** Writes a day that is no longer the newest, and brings its month up to date. */
@@ -247,7 +253,7 @@ export class Summaries {
 }
 
 /** Behind total and newest block. */
-function dayOfHead(reader: ByteReader): number {
+function dayOfSummary(reader: ByteReader): number {
   reader.integer();
   reader.integer();
   return reader.integer();

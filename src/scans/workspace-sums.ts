@@ -2,12 +2,12 @@
  * Sums of whole workspaces, kept by the engine so that a summary costs the same over ten codes and over
  * 100,000: a union over the codes took 20 µs for each day of each code that has scans, seconds in all.
  *
- *   blocks of all shards, in order --> workspace actor --> head, days, months under `workspaceCounter`
+ *   blocks of all shards, in order --> workspace actor --> summary, days, months under `workspaceCounter`
  *                                  --> scans by code and day (code-counts.ts)
  *
  * Each workspace belongs to a partition, as a code does; the shard that owns it follows the blocks of
- * ALL shards, a few each turn, and saves with its checkpoint the sequence that it has come to. So the sums
- * are applied from the blocks as the codes' heads are, exactly once, and the read side adds the blocks
+ * ALL shards, a few each cycle, and saves with its checkpoint the sequence that it has come to. So the sums
+ * are applied from the blocks as the codes' summaries are, exactly once, and the read side adds the blocks
  * since. They keep the scans of codes that were deleted since: a union cannot be taken back.
  */
 import { partitionOf } from '../model/code.ts';
@@ -23,10 +23,10 @@ import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';
 import { Summaries } from './summaries.ts';
 
-/** Cities and referer hosts of a workspace and day: ten codes' worth. A head of 40 KB at most. */
+/** Cities and referer hosts of a workspace and day: ten codes' worth. A summary of 40 KB at most. */
 const namesMax = 1_000;
-/** Blocks applied in one turn; more only wait when catching up. */
-const blocksPerTurn = 64;
+/** Blocks applied in one cycle; more only wait when catching up. */
+const blocksPerCycle = 64;
 /** Workspaces kept in memory; beyond it those that are saved leave. */
 const actorsMax = 10_000;
 
@@ -69,7 +69,7 @@ export class WorkspaceSums {
     let looked = 0;
     for (const { key, value } of store.blocks.range({
       start: this.#applied + 1,
-      limit: blocksPerTurn,
+      limit: blocksPerCycle,
     })) {
       this.#take(new ScanBlock(value), key);
       this.#applied = key;

@@ -19,23 +19,23 @@ const clock: Clock = { now: () => noonMs, monotonicMs: () => performance.now() }
 const today = dayOf(noonMs);
 const names = new Map<number, string>();
 
-let rig: EngineHarness;
+let engine: EngineHarness;
 let service: TestApp;
 let client: Client;
 let first: { id: string; no: number };
 let second: { id: string; no: number };
 
 beforeAll(async () => {
-  rig = new EngineHarness({
+  engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 90,
     codeIdOf: (codeNo) => names.get(codeNo),
   });
-  rig.nowMs = noonMs;
-  rig.startShards(1);
-  service = await startTestApi({ scans: rig.queries, clock });
+  engine.nowMs = noonMs;
+  engine.startShards(1);
+  service = await startTestApi({ scans: engine.queries, clock });
   client = new Client(service.url, service.apiKey);
   first = await create('https://example.com/first');
   second = await create('https://example.com/second');
@@ -43,12 +43,12 @@ beforeAll(async () => {
   scan(first, today, 5, '=HYPERLINK("https://bad.example/")');
   scan(first, today, 2, 'https://www.example.org/a,b', crawler);
   scan(second, today - 1, 3, 'https://a.example/"quoted"');
-  rig.settle();
+  engine.settle();
 });
 afterAll(async () => {
   await client.close();
   await service.close();
-  await rig.close();
+  await engine.close();
 });
 
 async function create(target: string): Promise<{ id: string; no: number }> {
@@ -64,7 +64,7 @@ function scan({ no }: { no: number }, day: number, scans: number, referer = '', 
   for (let index = 0; index < scans; index++) {
     const address = Uint8Array.of(192, 0, 2, index);
     const input = { codeNo: no, workspaceNo: 1, agent, referer, address, isPrefetch: false };
-    rig.scan(0, day * dayMs + index * 600_000, [input]);
+    engine.scan(0, day * dayMs + index * 600_000, [input]);
   }
 }
 
@@ -116,7 +116,7 @@ describe('the workspace', () => {
   test('a deleted code leaves the list of the top, its scans stay in the sums', async () => {
     const third = await create('https://example.com/third');
     scan(third, today, 9);
-    rig.settle();
+    engine.settle();
     const [before] = JSON.parse((await get('/analytics/summary')).text).topCodes;
     expect(before).toMatchObject({ id: third.id, scans: 9 });
     await client.call('DELETE', `/v1/qr-codes/${third.id}`);
@@ -215,7 +215,7 @@ describe('raw scans', () => {
       query = `?from=${from}&limit=2&cursor=${word(json.nextCursor)}`;
       if (pages === 0) {
         scan(first, today, 3);
-        rig.settle();
+        engine.settle();
       }
     }
     expect(ids).toEqual(all.items.map(({ id }) => word(id)));
@@ -245,7 +245,7 @@ describe('raw scans', () => {
     const busy = await create('https://example.com/busy');
     for (let round = 0; round < 30; round++) {
       scan(busy, today, 60);
-      rig.settle();
+      engine.settle();
     }
     const path = `/qr-codes/${busy.id}/scans`;
     const answer = await fetch(`${service.url}/v1${path}`, {

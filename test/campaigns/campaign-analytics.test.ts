@@ -21,7 +21,7 @@ const agents = [
 const first = Math.floor(Date.UTC(2026, 2, 4) / dayMs);
 
 interface Setup {
-  readonly desk: CodesFixture;
+  readonly fixture: CodesFixture;
   readonly engine: EngineHarness;
   readonly services: CampaignServices;
   /** Scans of a code on days from `from` to `to`, by visitors that codes share. */
@@ -29,17 +29,17 @@ interface Setup {
 }
 
 function openSetup(): Setup {
-  const desk = openCodes();
+  const fixture = openCodes();
   const engine = new EngineHarness({
     journals: 2,
     segmentBytesMax: 10_000,
     actorsMax: 100,
     rawRetentionDays: 40_000,
-    codeIdOf: (no) => desk.codes.findByNo(no)?.id,
+    codeIdOf: (no) => fixture.codes.findByNo(no)?.id,
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);
-  const { clock, outbox, codes, temporary } = desk;
+  const { clock, outbox, codes, temporary } = fixture;
   const ids = createIdSource(clock, getRandomValues);
   const parts = { store: temporary.store, outbox, ids, clock, codes };
   const services = openCampaigns({ ...parts, scans: engine.queries.analytics });
@@ -56,14 +56,14 @@ function openSetup(): Setup {
       engine.scan(day % 2, day * dayMs + codeNo * 1_000, inputs);
     }
   };
-  return { desk, engine, services, visit };
+  return { fixture, engine, services, visit };
 }
 
 test('equal a plain count over its codes and days, in any range', async () => {
-  const { desk, engine, services, visit } = openSetup();
+  const { fixture, engine, services, visit } = openSetup();
   const codes = [];
   for (let at = 0; at < 6; at++) {
-    codes.push(await desk.codes.create(actor, { target: 'https://example.com/' }));
+    codes.push(await fixture.codes.create(actor, { target: 'https://example.com/' }));
   }
   const inside = codes.slice(0, 4);
   const span = { startDay: first + 5, endDay: first + 50 };
@@ -73,8 +73,8 @@ test('equal a plain count over its codes and days, in any range', async () => {
   engine.settle();
   engine.startShards(3);
   engine.settle();
-  desk.clock.set((first + 40) * dayMs);
-  await desk.codes.delete(actor, inside[3]!.id);
+  fixture.clock.set((first + 40) * dayMs);
+  await fixture.codes.delete(actor, inside[3]!.id);
   const numbers = new Set(inside.map(({ no }) => no));
   const within = (from: number, to: number): ScanFact[] =>
     engine.facts.filter(({ codeNo, timeMs }) => {
@@ -112,13 +112,13 @@ test('equal a plain count over its codes and days, in any range', async () => {
 });
 
 test('at the end have every scan that was answered before it', async () => {
-  const { desk, engine, services, visit } = openSetup();
-  const code = await desk.codes.create(actor, { target: 'https://example.com/' });
+  const { fixture, engine, services, visit } = openSetup();
+  const code = await fixture.codes.create(actor, { target: 'https://example.com/' });
   const span = { startDay: first, endDay: first };
   const draft = { name: 'c', ...span, qrCodeIds: [code.id] };
   const { id } = await services.campaigns.create(actor, draft);
   const log = createLog('debug', { write: () => undefined });
-  const { clock } = desk;
+  const { clock } = fixture;
   const counting = engine.counting();
   const { campaigns } = services;
   const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
@@ -128,7 +128,7 @@ test('at the end have every scan that was answered before it', async () => {
   expect(counting.isPast(empty)).toBe(false);
   clock.move(10_000);
   expect(await scheduler.tick()).toBe(0);
-  engine.turn(0);
+  engine.cycle(0);
   engine.settle();
   expect(counting.isPast(empty)).toBe(true);
   expect(await scheduler.tick()).toBe(1);

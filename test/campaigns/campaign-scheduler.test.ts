@@ -1,4 +1,5 @@
 /** The end of campaigns: once, in time, with final totals, whatever the clock and the process do. */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { CampaignRecord } from '../../src/model/campaign.ts';
@@ -15,13 +16,13 @@ const yearMs = 365 * dayMs;
 describe('totals', () => {
   test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
     const fixture = openCampaignsFixture();
-    const { clock } = fixture.desk;
+    const { clock } = fixture.codesFixture;
     clock.set(first * dayMs);
     const [a = '', b = '', other = ''] = await fixture.codes(3);
     const { campaigns, conversions } = fixture.services;
     const span = { startDay: first, endDay: first + 1 };
     const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => fixture.desk.codes.find(1, id)?.no ?? 0;
+    const no = (id: string): number => fixture.codesFixture.codes.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
         fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });
@@ -51,12 +52,12 @@ describe('totals', () => {
   test('without scans the rate is 0', async () => {
     const fixture = openCampaignsFixture();
     const [a = ''] = await fixture.codes(1);
-    const today = Math.floor(fixture.desk.clock.now() / dayMs);
+    const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
     const { campaigns, conversions } = fixture.services;
     const span = { startDay: 0, endDay: today };
     await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
     await conversions.record(actor, { qrId: a, value: 1, externalId: undefined });
-    fixture.desk.clock.move(2 * dayMs);
+    fixture.codesFixture.clock.move(2 * dayMs);
     await fixture.scheduler.tick();
     expect(fixture.emitted('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
   });
@@ -64,7 +65,7 @@ describe('totals', () => {
   test('wait for what is journaled, a minute at most', async () => {
     const fixture = openCampaignsFixture();
     const { counting } = fixture;
-    const { clock } = fixture.desk;
+    const { clock } = fixture.codesFixture;
     counting.isPrompt = false;
     const { campaigns } = fixture.services;
     await campaigns.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
@@ -86,7 +87,7 @@ describe('totals', () => {
 
 test('a move and the end at the same time: one of them, and the event only with the end', async () => {
   const fixture = openCampaignsFixture();
-  const { clock } = fixture.desk;
+  const { clock } = fixture.codesFixture;
   const { campaigns } = fixture.services;
   const made: CampaignRecord[] = [];
   for (let at = 0; at < 20; at++) {
@@ -97,7 +98,7 @@ test('a move and the end at the same time: one of them, and the event only with 
   clock.set((first + 1) * dayMs - 1);
   const over = Promise.withResolvers<void>();
   const moves = made.map(async ({ id }, at) => {
-    for (let turn = 0; turn < at * 3; turn++) await new Promise((go) => setImmediate(go));
+    for (let cycle = 0; cycle < at * 3; cycle++) await yieldToEventLoop();
     if (at === 19) await over.promise;
     return await campaigns.change(actor, id, { endDay: first + 1 }).then(
       () => 'moved',
@@ -114,7 +115,7 @@ test('a move and the end at the same time: one of them, and the event only with 
   expect(new Set(outcome)).toEqual(new Set(['moved', 'conflict']));
 });
 
-test('whoever else asks at the same moment, it is told once', async () => {
+test('however many ask at the same moment, the end is emitted once', async () => {
   const fixture = openCampaignsFixture();
   const { campaigns } = fixture.services;
   const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
@@ -126,8 +127,8 @@ test('whoever else asks at the same moment, it is told once', async () => {
   ]);
   expect(ended.filter((did) => did === true).length).toBeLessThanOrEqual(1);
   await Promise.all([campaigns.delete(actor, two.id), campaigns.end(two.no)]);
-  const told = fixture.emitted('campaign.ended').map(({ id }) => id);
-  expect([told.length, new Set(told)]).toEqual([2, new Set([one.id, two.id])]);
+  const emitted = fixture.emitted('campaign.ended').map(({ id }) => id);
+  expect([emitted.length, new Set(emitted)]).toEqual([2, new Set([one.id, two.id])]);
 });
 
 test('a disk that is full delays the end, says so once, and takes none with it', async () => {
@@ -136,7 +137,7 @@ test('a disk that is full delays the end, says so once, and takes none with it',
   for (const name of ['a', 'b']) {
     await campaigns.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
   }
-  const disk = vi.spyOn(fixture.desk.temporary.store.environment, 'transaction');
+  const disk = vi.spyOn(fixture.codesFixture.temporary.store.environment, 'transaction');
   disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
   fixture.scheduler.start();
   await vi.waitFor(() => expect(fixture.logLines.length).toBe(1), soon);
@@ -153,7 +154,7 @@ interface Watched {
   /** Wall time of its end as it was last set; undefined = none. */
   endMs: number | undefined;
   isDeleted: boolean;
-  isTold: boolean;
+  isEmitted: boolean;
   /** Ticks of a minute in a row at which it was past its end. */
   ticksOver: number;
 }
@@ -179,22 +180,22 @@ test('ended exactly once and within 5 minutes, over moves, restarts and steps of
       fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 2 })), { minLength: 5, maxLength: 25 }),
       async (script) => {
         const fixture = openCampaignsFixture();
-        fixture.desk.clock.set(first * dayMs);
+        fixture.codesFixture.clock.set(first * dayMs);
         const watched: Watched[] = [];
         for (const [at, endDay] of [first, first + 1, undefined].entries()) {
           const draft = { name: String(at), startDay: first - 5, endDay, qrCodeIds: [] };
           const { id, no } = await fixture.services.campaigns.create(actor, draft);
           const endMs = endDay === undefined ? undefined : (endDay + 1) * dayMs;
-          watched.push({ id, no, endMs, isDeleted: false, isTold: false, ticksOver: 0 });
+          watched.push({ id, no, endMs, isDeleted: false, isEmitted: false, ticksOver: 0 });
         }
         for (const [[kind, by], which] of script) {
           await play(fixture, watched[which]!, kind, by);
           // Time stands still for a script's step, and the clock ticks each minute of what follows.
           for (let minute = 0; minute < (kind === 'wait' ? by * 60 : 6); minute += 1) {
-            fixture.desk.clock.move(60_000);
+            fixture.codesFixture.clock.move(60_000);
             // Only the last ticks of a long wait can show anything new.
             const isSkipped = kind === 'wait' && minute > 5 && minute < by * 60 - 6;
-            if (!isSkipped) await look(fixture, watched);
+            if (!isSkipped) await tickAndCheck(fixture, watched);
           }
         }
       },
@@ -209,7 +210,7 @@ async function play(
   kind: string,
   by: number,
 ): Promise<void> {
-  const { clock } = fixture.desk;
+  const { clock } = fixture.codesFixture;
   const { campaigns } = fixture.services;
   if (kind === 'restart') await fixture.restart();
   if (kind === 'step') clock.move(by);
@@ -235,19 +236,19 @@ async function play(
 }
 
 /** One tick, and what must hold after it. */
-async function look(fixture: CampaignsFixture, watched: readonly Watched[]): Promise<void> {
+async function tickAndCheck(fixture: CampaignsFixture, watched: readonly Watched[]): Promise<void> {
   await fixture.scheduler.tick();
-  const told = fixture.emitted('campaign.ended').map(({ id }) => id);
-  expect(new Set(told).size).toBe(told.length);
+  const emitted = fixture.emitted('campaign.ended').map(({ id }) => id);
+  expect(new Set(emitted).size).toBe(emitted.length);
   for (const one of watched) {
-    const isTold = told.includes(one.id);
+    const isEmitted = emitted.includes(one.id);
     const record = fixture.services.campaigns.find(1, one.id);
-    if (!one.isDeleted) expect(record?.end !== undefined).toBe(isTold);
-    const isOver = (one.endMs ?? Infinity) <= fixture.desk.clock.now();
+    if (!one.isDeleted) expect(record?.end !== undefined).toBe(isEmitted);
+    const isOver = (one.endMs ?? Infinity) <= fixture.codesFixture.clock.now();
     one.ticksOver = isOver && !one.isDeleted ? one.ticksOver + 1 : 0;
     // Ticks are a minute apart here; the real ones are a second.
-    if (one.ticksOver >= 5) expect(isTold).toBe(true);
-    if (isTold && !one.isTold && !one.isDeleted) expect(isOver).toBe(true);
-    one.isTold = isTold;
+    if (one.ticksOver >= 5) expect(isEmitted).toBe(true);
+    if (isEmitted && !one.isEmitted && !one.isDeleted) expect(isOver).toBe(true);
+    one.isEmitted = isEmitted;
   }
 }

@@ -69,7 +69,7 @@ export class HandCounting implements Counting {
 }
 
 export interface CampaignsFixture {
-  readonly desk: CodesFixture;
+  readonly codesFixture: CodesFixture;
   readonly scans: PlainScans;
   readonly counting: HandCounting;
   readonly logLines: string[];
@@ -83,37 +83,37 @@ export interface CampaignsFixture {
 }
 
 export function openCampaignsFixture(): CampaignsFixture {
-  const desk = openCodes();
+  const codesFixture = openCodes();
   const scans = new PlainScans();
   const counting = new HandCounting();
   const logLines: string[] = [];
   const log = createLog('debug', { write: (line) => void logLines.push(line) });
   const open = (): Pick<CampaignsFixture, 'services' | 'scheduler'> => {
-    const { clock, outbox, codes } = desk;
+    const { clock, outbox, codes } = codesFixture;
     const ids = createIdSource(clock, getRandomValues);
-    const store = desk.temporary.store;
+    const store = codesFixture.temporary.store;
     const services = openCampaigns({ store, outbox, ids, clock, codes, scans });
     const { campaigns } = services;
     return { services, scheduler: new CampaignScheduler({ campaigns, counting, clock, log }) };
   };
   const fixture: CampaignsFixture = {
-    desk,
+    codesFixture,
     scans,
     counting,
     logLines,
     ...open(),
     emitted: (kind) =>
-      desk.outbox
+      codesFixture.outbox
         .after(0, 10_000)
         .filter((event) => event.kind === kind)
         .map(({ body }) => dataOf(body)),
     async codes(count) {
       const drafts = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-      const made = await desk.codes.createMany(actor, drafts);
+      const made = await codesFixture.codes.createMany(actor, drafts);
       return made.map((code) => ('id' in code ? code.id : ''));
     },
     async restart() {
-      await desk.restart();
+      await codesFixture.restart();
       Object.assign(fixture, open());
     },
   };

@@ -14,7 +14,7 @@ const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
     (error: Failure) => [error.code, ...error.faults.map(({ path, code }) => `${path} ${code}`)],
   );
 const listed = async (fixture: CampaignsFixture, campaignId: string): Promise<string[]> => {
-  const page = await fixture.desk.codes.list(1, { filter: { campaignId }, limit: 100 });
+  const page = await fixture.codesFixture.codes.list(1, { filter: { campaignId }, limit: 100 });
   expect(page.total).toBe(page.data.length);
   return page.data.map(({ id }) => id).sort();
 };
@@ -68,9 +68,11 @@ describe('create', () => {
   test('says all that is wrong at once, and leaves nothing behind', async () => {
     const fixture = openCampaignsFixture();
     const [own = '', gone = ''] = await fixture.codes(2);
-    await fixture.desk.codes.delete(actor, gone);
-    const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
-    const qrCodeIds = [own, foreign.id, gone, own, 'qr_00000000000000000000'];
+    await fixture.codesFixture.codes.delete(actor, gone);
+    const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+      target: 'https://example.com/',
+    });
+    const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
     const backwards = { startDay: march.endDay, endDay: march.startDay };
     const { campaigns, list } = fixture.services;
     expect(await faultsOf(campaigns.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual(
@@ -91,7 +93,7 @@ describe('create', () => {
 describe('membership', () => {
   test('a code’s campaignId and a campaign’s list are the same thing', async () => {
     const fixture = openCampaignsFixture();
-    const { codes } = fixture.desk;
+    const { codes } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const [a = '', b = ''] = await fixture.codes(2);
     const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
@@ -112,13 +114,13 @@ describe('membership', () => {
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
     await campaigns.delete(actor, one.id);
     expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
-    const { campaignCodes, codeCampaigns } = fixture.desk.temporary.store.campaigns;
+    const { campaignCodes, codeCampaigns } = fixture.codesFixture.temporary.store.campaigns;
     expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
   });
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
     const fixture = openCampaignsFixture();
-    const { codes } = fixture.desk;
+    const { codes } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
     const target = 'https://example.com/';
@@ -151,13 +153,13 @@ describe('membership', () => {
     const [a = '', b = ''] = await fixture.codes(2);
     const { campaigns, analytics } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => fixture.desk.codes.find(1, id)?.no ?? 0);
+    const [one, two] = [a, b].map((id) => fixture.codesFixture.codes.find(1, id)?.no ?? 0);
     fixture.scans.list.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
     );
-    await fixture.desk.codes.delete(actor, b);
+    await fixture.codesFixture.codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
     const found = await analytics.totals(made, {});
@@ -175,7 +177,7 @@ describe('membership', () => {
 describe('change', () => {
   test('what is the same changes nothing; from the end on only the name can', async () => {
     const fixture = openCampaignsFixture();
-    const { clock } = fixture.desk;
+    const { clock } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const [a = '', b = ''] = await fixture.codes(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
@@ -202,12 +204,12 @@ describe('change', () => {
       name: 'done',
     });
     const late = { target: 'https://example.com/', campaignId: made.id };
-    expect(await faultsOf(fixture.desk.codes.create(actor, late))).toEqual(['conflict']);
-    expect(await faultsOf(fixture.desk.codes.change(actor, b, { campaignId: made.id }))).toEqual([
-      'conflict',
-    ]);
-    await fixture.desk.codes.change(actor, a, { campaignId: made.id });
-    await fixture.desk.codes.change(actor, a, { campaignId: null });
+    expect(await faultsOf(fixture.codesFixture.codes.create(actor, late))).toEqual(['conflict']);
+    expect(
+      await faultsOf(fixture.codesFixture.codes.change(actor, b, { campaignId: made.id })),
+    ).toEqual(['conflict']);
+    await fixture.codesFixture.codes.change(actor, a, { campaignId: made.id });
+    await fixture.codesFixture.codes.change(actor, a, { campaignId: null });
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 
@@ -221,17 +223,17 @@ describe('change', () => {
     await campaigns.delete(actor, over.id);
     await campaigns.delete(actor, open.id);
     expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
-    fixture.desk.clock.set((march.endDay + 2) * dayMs);
+    fixture.codesFixture.clock.set((march.endDay + 2) * dayMs);
     expect(await fixture.scheduler.tick()).toBe(0);
     expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
-    expect(fixture.desk.temporary.store.campaigns.campaignDue.count({})).toBe(0);
+    expect(fixture.codesFixture.temporary.store.campaigns.campaignDue.count({})).toBe(0);
   });
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {
   const fixture = openCampaignsFixture();
   const { campaigns, list } = fixture.services;
-  const today = Math.floor(fixture.desk.clock.now() / dayMs);
+  const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
   const ids: string[] = [];
   for (let at = 0; at < 9; at++) {
     const startDay = today + (at % 3) - 1;

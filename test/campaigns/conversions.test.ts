@@ -1,4 +1,4 @@
-/** Conversions: counted per code and day, once per name, forgotten in time. */
+/** Conversions: counted per code and day, once per name, removed in time. */
 import { expect, test } from 'vitest';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
@@ -9,7 +9,7 @@ test('sums per code and day, values to the cent', async () => {
   const fixture = openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
   const { conversions } = fixture.services;
-  const { clock, codes } = fixture.desk;
+  const { clock, codes } = fixture.codesFixture;
   const today = dayOf(clock.now());
   const record = async (qrId: string, value: number | null) =>
     await conversions.record(actor, { qrId, value, externalId: undefined });
@@ -30,9 +30,11 @@ test('sums per code and day, values to the cent', async () => {
 test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
   const fixture = openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
-  const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
+  const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+    target: 'https://example.com/',
+  });
   const { conversions } = fixture.services;
-  const { clock } = fixture.desk;
+  const { clock } = fixture.codesFixture;
   const order = { qrId: a, value: 1.5, externalId: 'order-1' };
   const all = await Promise.all(
     Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
@@ -52,7 +54,7 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
     const failure = conversions.record(actor, other).catch(({ code }: Failure) => code);
     expect(await failure).toBe('conflict');
   }
-  const { isRepeated } = await conversions.record(stranger, { ...order, qrId: foreign.id });
+  const { isRepeated } = await conversions.record(stranger, { ...order, qrId: strangersCode.id });
   expect(isRepeated).toBe(false);
   clock.move(dayMs + 1);
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: false });
@@ -60,21 +62,23 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
   clock.move(90 * dayMs + 1);
   while ((await conversions.expire()) > 0);
-  const { conversionKeys, conversionExpiry } = fixture.desk.temporary.store.campaigns;
+  const { conversionKeys, conversionExpiry } = fixture.codesFixture.temporary.store.campaigns;
   expect([conversionKeys.count({}), conversionExpiry.count({})]).toEqual([0, 0]);
 });
 
-test('an unknown, foreign or deleted code is named, and nothing is remembered', async () => {
+test('an unknown, strangersCode or deleted code is named, and nothing is remembered', async () => {
   const fixture = openCampaignsFixture();
   const [gone = ''] = await fixture.codes(1);
-  await fixture.desk.codes.delete(actor, gone);
-  const foreign = await fixture.desk.codes.create(stranger, { target: 'https://example.com/' });
+  await fixture.codesFixture.codes.delete(actor, gone);
+  const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+    target: 'https://example.com/',
+  });
   const { conversions } = fixture.services;
-  for (const qrId of ['qr_00000000000000000000', gone, foreign.id]) {
+  for (const qrId of ['qr_00000000000000000000', gone, strangersCode.id]) {
     const failure = conversions
       .record(actor, { qrId, value: 1, externalId: 'x' })
       .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
     expect(await failure).toEqual(['validation_failed', 'qrId', 'unknown_code']);
   }
-  expect(fixture.desk.temporary.store.campaigns.conversionKeys.count({})).toBe(0);
+  expect(fixture.codesFixture.temporary.store.campaigns.conversionKeys.count({})).toBe(0);
 });

@@ -61,10 +61,7 @@ export async function compare(
   const scans = openScanStore(folder.scansFile);
   try {
     const codes = readCodes(management);
-    const queries = openScanQueries(scans, {
-      namesPerDayMax: Number.MAX_SAFE_INTEGER,
-      codeIdOf: (codeNo) => codes.byNo.get(codeNo)?.id,
-    });
+    const queries = openScanQueries(scans, (codeNo) => codes.byNo.get(codeNo)?.id);
     const writesLost = compareWrites(ledger, codes.bySlug, management);
     const numbers = await compareNumbers(ledger, codes.bySlug, queries, days);
     const events = compareScans(ledger, codes, queries);

@@ -129,7 +129,7 @@ it(
         return [
           ...kept,
           campaigns.conversionDays.count({}),
-          scans.heads.has(1),
+          scans.summaries.has(1),
           scans.codeCounts.count({}),
         ];
       };

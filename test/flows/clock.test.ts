@@ -49,7 +49,7 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     });
     const store = openScanStore(join(dataDir, 'scans.mdb'));
     const shardOptions = { shard: 0, shards: 1, windowBytesMax: 65_536, actorsMax: 100 };
-    const limits = { namesPerDayMax: 10, rawRetentionDays: 3_650, deliveredBlock: 0 };
+    const limits = { rawRetentionDays: 3_650, deliveredBlock: 0 };
     const visitor = openVisitor({ key: Buffer.alloc(16, 1), geo: noGeo });
     const shard = new Shard({
       ...shardOptions,
@@ -70,16 +70,13 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
         expect((await links.call('GET', '/clock', { headers })).status).toBe(302);
       }
       days.set(dayOf(nowMs), (days.get(dayOf(nowMs)) ?? 0) + scansPerStep);
-      shard.turn();
+      shard.cycle();
     }
     await links.close();
     app.close();
-    while (shard.turn());
+    while (shard.cycle());
     shard.close();
-    const { analytics, events } = openScanQueries(store, {
-      namesPerDayMax: 10,
-      codeIdOf: () => 'qr_clock',
-    });
+    const { analytics, events } = openScanQueries(store, () => 'qr_clock');
     expect(analytics.lifetimeScans(1)).toBe(steps.length * scansPerStep);
     for (const [day, scans] of days) {
       const found = await analytics.totals({ code: 1 }, { fromDay: day, toDay: day });

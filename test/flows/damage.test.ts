@@ -94,7 +94,7 @@ async function writeFrames(dataDir: string): Promise<number[]> {
       const address = Uint8Array.of(198, 51, 100, frame);
       batch.add(partitionOf(codeNo), codeNo, 1, 0, address, agent, '');
     }
-    writer.append(batch.seal(Date.now()), scansPerFrame);
+    writer.append(batch.finish(Date.now()), scansPerFrame);
   }
   await writer.close();
   return starts;

@@ -1,4 +1,4 @@
-/** The bound of unknown codes: exact per bucket and minute, whoever counts. */
+/** The bound of unknown codes: exact per bucket and minute, whichever thread counts. */
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';

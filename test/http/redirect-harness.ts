@@ -56,7 +56,7 @@ export interface RedirectHarness {
 
 type Supervisor = SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
 
-/** What is the same for all threads of a rig. */
+/** What is the same for all threads of a harness. */
 const settings = (options: RedirectHarnessOptions) => ({
   host: '127.0.0.1',
   tlsCertFile: '',

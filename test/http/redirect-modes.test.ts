@@ -12,13 +12,13 @@ import {
 
 const phone =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/122.0.0.0 Mobile Safari/537.36';
-let rig: RedirectHarness | undefined;
-afterEach(async () => rig?.close());
+let harness: RedirectHarness | undefined;
+afterEach(async () => harness?.close());
 
 async function start(options: RedirectHarnessOptions): Promise<RedirectHarness> {
-  rig = await startRedirects(options);
-  rig.links.put(linkOf('ABCD2345', { codeNo: 11 }));
-  return rig;
+  harness = await startRedirects(options);
+  harness.links.put(linkOf('ABCD2345', { codeNo: 11 }));
+  return harness;
 }
 
 const get = (headers = '', path = '/ABCD2345'): string =>
@@ -77,28 +77,30 @@ describe('scan limits', () => {
   });
 });
 
-/** The throttle counts by the clock's minute: with little of it left, the next one is waited for. */
-async function earlyInMinute(): Promise<void> {
-  const leftMs = 60_000 - (Date.now() % 60_000);
-  if (leftMs < 12_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
-}
-
 describe('throttle', () => {
   it('refuses unknown codes beyond the bound across threads, and no code that exists', async () => {
-    const { port } = await start({ threads: 2, unknownPerMinuteMax: 20 });
-    await earlyInMinute();
-    const agent = new Agent({ maxSockets: 4 });
-    const answers: number[] = [];
-    for (let i = 0; i < 40; i++) answers.push((await visit(port, agent, `/NOSUCH${i}`)).status);
-    expect(answers).toEqual(Array.from({ length: 40 }, (_, at) => (at < 20 ? 404 : 429)));
-    expect((await visit(port, agent, '/ABCD2345')).status).toBe(302);
-    expect((await visit(port, agent, '/favicon.ico')).status).toBe(404);
-    const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);
-    expect(text).toMatch(/^HTTP\/1\.1 429 /);
-    expect(text).toMatch(/Retry-After: ([1-9]|[1-5]\d|60)\r\n/);
-    agent.destroy();
+    // It counts by the clock's minute: a run that sees two of them is repeated.
+    for (let minute = -1; minute !== minuteNow();) {
+      await harness?.close();
+      minute = minuteNow();
+      const { port } = await start({ threads: 2, unknownPerMinuteMax: 20 });
+      const agent = new Agent({ maxSockets: 4 });
+      const answers: number[] = [];
+      for (let i = 0; i < 40; i++) answers.push((await visit(port, agent, `/NOSUCH${i}`)).status);
+      const known = await visit(port, agent, '/ABCD2345');
+      const icon = await visit(port, agent, '/favicon.ico');
+      const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);
+      agent.destroy();
+      if (minute !== minuteNow()) continue;
+      expect(answers).toEqual(Array.from({ length: 40 }, (_, at) => (at < 20 ? 404 : 429)));
+      expect([known.status, icon.status]).toEqual([302, 404]);
+      expect(text).toMatch(/^HTTP\/1\.1 429 /);
+      expect(text).toMatch(/Retry-After: ([1-9]|[1-5]\d|60)\r\n/);
+    }
   });
 });
+
+const minuteNow = (): number => Math.floor(Date.now() / 60_000);
 
 describe('trusted proxies', () => {
   const mapped = (hex: string): string => `00000000000000000000ffff${hex}`;
@@ -118,29 +120,26 @@ describe('trusted proxies', () => {
   };
   const ipv6 = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9];
 
-  it.each([
-    ['203.0.113.9', mapped('cb007109')],
-    ['6.6.6.6, 203.0.113.9', mapped('cb007109')],
-    ['6.6.6.6, 203.0.113.9, 127.0.0.2', mapped('cb007109')],
-    ['2001:db8::9', '20010db8000000000000000000000009'],
-    ['[2001:db8::9]:443', '20010db8000000000000000000000009'],
-    ['::ffff:203.0.113.9', mapped('cb007109')],
-    ['nonsense', mapped('7f000001')],
-    ['', mapped('7f000001')],
-  ])('name the client in X-Forwarded-For: %s', async (forwarded, address) => {
+  it('name the client in X-Forwarded-For and in the PROXY protocol', async () => {
+    const forwarded: Readonly<Record<string, string>> = {
+      '203.0.113.9': mapped('cb007109'),
+      '6.6.6.6, 203.0.113.9': mapped('cb007109'),
+      '6.6.6.6, 203.0.113.9, 127.0.0.2': mapped('cb007109'),
+      '2001:db8::9': '20010db8000000000000000000000009',
+      '[2001:db8::9]:443': '20010db8000000000000000000000009',
+      '::ffff:203.0.113.9': mapped('cb007109'),
+      nonsense: mapped('7f000001'),
+      '': mapped('7f000001'),
+    };
     const { port, scans } = await start({ trustedProxies: ['127.0.0.0/8'] });
-    await sendRaw(port, [get(`X-Forwarded-For: ${forwarded}\r\n`)]);
-    expect(scans().map((scan) => scan.address)).toEqual([address]);
-  });
-
-  it('name the client in the PROXY protocol', async () => {
-    const { port, scans } = await start({ trustedProxies: ['127.0.0.1'] });
+    for (const list of Object.keys(forwarded)) {
+      await sendRaw(port, [get(`X-Forwarded-For: ${list}\r\n`)]);
+    }
     await sendRaw(port, [Buffer.concat([proxyV2([203, 0, 113, 9]), Buffer.from(get())])]);
     await sendRaw(port, [Buffer.concat([proxyV2(ipv6), Buffer.from(get())])]);
-    expect(scans().map((scan) => scan.address)).toEqual([
-      mapped('cb007109'),
-      '20010db8000000000000000000000009',
-    ]);
+    const found = scans().map((scan) => scan.address);
+    const proxied = [mapped('cb007109'), '20010db8000000000000000000000009'];
+    expect(found).toEqual([...Object.values(forwarded), ...proxied]);
   });
 
   it('are read only in the header that is named', async () => {

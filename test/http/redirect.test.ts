@@ -13,28 +13,28 @@ const phone =
 const request = (path: string, headers = '', method = 'GET'): string =>
   `${method} ${path} HTTP/1.1\r\nHost: s.example\r\n${headers}\r\n`;
 
-let rig: RedirectHarness;
+let harness: RedirectHarness;
 beforeAll(async () => {
-  rig = await startRedirects();
-  rig.links.put(linkOf('ABCD2345', { codeNo: 11, target }));
-  rig.links.put(linkOf('1B0D2345', { codeNo: 12 }));
-  rig.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
-  rig.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
-  rig.links.put(linkOf('DELETED1', { codeNo: 15 }));
-  rig.links.delete('DELETED1');
+  harness = await startRedirects();
+  harness.links.put(linkOf('ABCD2345', { codeNo: 11, target }));
+  harness.links.put(linkOf('1B0D2345', { codeNo: 12 }));
+  harness.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
+  harness.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
+  harness.links.put(linkOf('DELETED1', { codeNo: 15 }));
+  harness.links.delete('DELETED1');
 });
-afterAll(() => rig.close());
+afterAll(() => harness.close());
 
 async function ask(path: string, headers = '', method = 'GET') {
-  const before = rig.scans().length;
+  const before = harness.scans().length;
   const text = request(path, `${headers}Connection: close\r\n`, method);
-  const answer = await sendRaw(rig.port, [text]);
+  const answer = await sendRaw(harness.port, [text]);
   const [head = '', body = ''] = answer.text.split('\r\n\r\n');
   const [status = '', ...lines] = head.split('\r\n');
   const fields = new Map(
     lines.map((line) => [line.split(': ')[0]!.toLowerCase(), line.slice(line.indexOf(': ') + 2)]),
   );
-  return { status: status.slice(9), fields, body, scans: rig.scans().slice(before) };
+  return { status: status.slice(9), fields, body, scans: harness.scans().slice(before) };
 }
 
 describe('a redirect', () => {
@@ -149,7 +149,7 @@ describe('a refusal', () => {
 
 describe('hostile clients', () => {
   it('never make two answers of one request, and never take the thread down', async () => {
-    const before = rig.scans().length;
+    const before = harness.scans().length;
     const good = request('/ABCD2345');
     const texts = [
       `POST /ABCD2345 HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${good}`,
@@ -160,13 +160,13 @@ describe('hostile clients', () => {
       'GET /ABCD2345 HTTP/9.9\r\n\r\n',
     ];
     for (const text of texts) {
-      const { statuses } = await sendRaw(rig.port, [text], 300);
+      const { statuses } = await sendRaw(harness.port, [text], 300);
       expect(statuses.length, text.slice(0, 60)).toBeLessThanOrEqual(1);
       expect(statuses, text.slice(0, 60)).not.toContain(302);
     }
-    expect(rig.scans().length).toBe(before);
+    expect(harness.scans().length).toBe(before);
     expect((await ask('/ABCD2345')).status).toBe('302 Found');
-    expect(rig.deaths).toEqual([]);
+    expect(harness.deaths).toEqual([]);
   });
 
   const one = request('/NOSUCH12');
@@ -179,32 +179,32 @@ describe('hostile clients', () => {
     for (const path of ['/ABCD2345', '/NOSUCH12', '/DELETED1']) {
       for (const method of ['GET', 'HEAD', 'POST']) {
         const text = request(path, framing, method) + rest;
-        const { statuses } = await sendRaw(rig.port, [text], 150);
+        const { statuses } = await sendRaw(harness.port, [text], 150);
         expect(statuses.length, `${method} ${path}`).toBeLessThanOrEqual(1);
       }
     }
     expect((await ask('/ABCD2345', 'Content-Length: 0\r\n', 'HEAD')).fields.get('location')).toBe(
       target,
     );
-    expect(rig.deaths).toEqual([]);
+    expect(harness.deaths).toEqual([]);
   });
 
   it('write agents in UTF-8 or not at all: a record is never longer than its text', async () => {
     const { scans } = await ask('/ABCD2345', 'User-Agent: caf\xc3\xa9\r\n');
     expect(scans.length).toBe(1);
-    const broken = await sendRaw(rig.port, [
+    const broken = await sendRaw(harness.port, [
       Buffer.from(request('/ABCD2345', 'User-Agent: a\xff\xfe\r\n'), 'latin1'),
     ]);
     expect(broken.statuses).toEqual([302]);
   });
 
   it('that leave right after asking cost nothing: counted at most once each', async () => {
-    const before = rig.scans().length;
+    const before = harness.scans().length;
     const sent = 200;
     await Promise.all(
       Array.from({ length: sent }, async (_, index) => {
         await new Promise<void>((resolve) => {
-          const socket = connect(rig.port, '127.0.0.1', () => {
+          const socket = connect(harness.port, '127.0.0.1', () => {
             socket.write(request('/ABCD2345').slice(0, index % 2 === 0 ? undefined : 20));
             if (index % 3 === 0) socket.resetAndDestroy();
             else socket.destroy();
@@ -215,24 +215,24 @@ describe('hostile clients', () => {
       }),
     );
     await expect.poll(async () => (await ask('/ABCD2345')).status, soon).toBe('302 Found');
-    const scans = rig.scans().slice(before);
+    const scans = harness.scans().slice(before);
     expect(scans.length).toBeLessThanOrEqual(sent / 2 + 10);
     // A reset socket has no peer: an address of no bytes would shift the rest of its record.
     for (const { address, agent, codeNo } of scans) {
       expect(['00000000000000000000ffff7f000001', '0'.repeat(32)]).toContain(address);
       expect([agent, codeNo]).toEqual(['', 11]);
     }
-    expect(rig.deaths).toEqual([]);
+    expect(harness.deaths).toEqual([]);
   });
 
   it('that pipeline are cut off unanswered, and the next connection is served', async () => {
-    // uWS takes no second request on a connection whose first answer waits for the turn's journal write.
-    const before = rig.scans().length;
-    const { statuses, closed } = await sendRaw(rig.port, [request('/ABCD2345').repeat(3)]);
+    // uWS takes no second request on a connection whose first answer waits for the cycle's journal write.
+    const before = harness.scans().length;
+    const { statuses, closed } = await sendRaw(harness.port, [request('/ABCD2345').repeat(3)]);
     expect([statuses, closed]).toEqual([[], true]);
-    expect(rig.scans().length - before).toBeLessThanOrEqual(1);
-    const socket = connect(rig.port, '127.0.0.1');
-    for (let turn = 0; turn < 3; turn++) {
+    expect(harness.scans().length - before).toBeLessThanOrEqual(1);
+    const socket = connect(harness.port, '127.0.0.1');
+    for (let sent = 0; sent < 3; sent++) {
       socket.write(request('/ABCD2345'));
       const [answer] = await once(socket, 'data');
       expect(String(answer)).toMatch(/^HTTP\/1\.1 302 /);

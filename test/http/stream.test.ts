@@ -107,12 +107,12 @@ describe('a streamed answer', () => {
     expect(defects).toEqual([]);
   });
 
-  test('a source that waits hears at once that its client has gone', async () => {
-    let told = 0;
+  test('a source that waits is ended at once when its client leaves', async () => {
+    let returned = 0;
     const waiting: AsyncIterator<Uint8Array> = {
       next: () => new Promise(() => undefined),
       return: async () => {
-        told += 1;
+        returned += 1;
         return { done: true, value: undefined };
       },
     };
@@ -121,7 +121,7 @@ describe('a streamed answer', () => {
     await vi.waitFor(() => expect(server.connections).toBe(1), soon);
     await pause(50);
     socket.destroy();
-    await vi.waitFor(() => expect(told).toBe(1), soon);
+    await vi.waitFor(() => expect(returned).toBe(1), soon);
   });
 
   test('is made no faster than the client reads, and ends with the client', async () => {

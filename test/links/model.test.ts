@@ -111,7 +111,7 @@ class Model {
         }
         break;
       case 'leave':
-        this.#endTurn();
+        this.#endCycle();
         break;
       case 'free':
         writer.free();
@@ -121,7 +121,7 @@ class Model {
 
   check(): void {
     const { writer, reader } = this.#table;
-    this.#endTurn();
+    this.#endCycle();
     let live = 0;
     for (const [key, { link, scansLeft }] of this.map) {
       const { codeNo, workspaceNo, target, expiresAtMs, state } = link;
@@ -182,7 +182,7 @@ class Model {
     return true;
   }
 
-  #endTurn(): void {
+  #endCycle(): void {
     for (const { bytes, text } of this.#held) expect(textOf(bytes)).toBe(text);
     this.#held = [];
     this.#table.reader.leave();

@@ -13,7 +13,7 @@ import {
   recoverJournal,
   segmentFile,
   listSegments,
-  trimJournal,
+  pruneJournal,
 } from '../../src/scans/journal/segments.ts';
 import { Counting } from '../../src/scans/counting.ts';
 import { JournalTails } from '../../src/scans/journal/tails.ts';
@@ -79,10 +79,7 @@ export class EngineHarness {
     const file = join(this.#root, 'scans.mdb');
     this.store = openScanStore(file);
     this.#readStore = openScanStore(file);
-    this.queries = openScanQueries(this.#readStore, {
-      namesPerDayMax: 100,
-      codeIdOf: options.codeIdOf,
-    });
+    this.queries = openScanQueries(this.#readStore, options.codeIdOf);
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
   }
@@ -123,7 +120,7 @@ export class EngineHarness {
       this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
     }
     const base = writer.position;
-    const frame = this.#batch.seal(timeMs);
+    const frame = this.#batch.finish(timeMs);
     const cursor = new RecordCursor();
     cursor.open(frame, 0);
     for (const input of inputs) {
@@ -141,10 +138,10 @@ export class EngineHarness {
     for (let shard = 0; shard < count; shard++) this.shards.push(this.#createShard(shard, count));
   }
 
-  /** One turn, as the worker runs it: an expected failure is kept for the next try. */
-  turn(shard: number): boolean {
+  /** One cycle, as the worker runs it: an expected failure is kept for the next try. */
+  cycle(shard: number): boolean {
     const it = this.shards[shard % this.shards.length]!;
-    const hasMore = this.#survive(() => it.turn()) ?? true;
+    const hasMore = this.#survive(() => it.cycle()) ?? true;
     this.#markCommitted();
     return hasMore;
   }
@@ -154,12 +151,12 @@ export class EngineHarness {
   }
 
   /** As the control thread does: deletes the segments that every shard says it has consumed. */
-  async trimJournals(): Promise<void> {
+  async pruneJournals(): Promise<void> {
     const consumed = await Promise.all(this.shards.map((shard) => shard.consumed()));
     for (let journal = 0; journal < this.#options.journals; journal++) {
       const marks = consumed.flatMap((marks) => marks.filter((mark) => mark.journal === journal));
       const position = Math.min(...marks.map((mark) => mark.position));
-      trimJournal(journalFolder(this.#journalRoot, journal), position);
+      pruneJournal(journalFolder(this.#journalRoot, journal), position);
     }
   }
 
@@ -167,9 +164,9 @@ export class EngineHarness {
   settle(): void {
     this.failAfter = Number.MAX_SAFE_INTEGER;
     for (let shard = 0; shard < this.shards.length; shard++) {
-      let turns = 0;
-      while (this.turn(shard)) {
-        if (++turns > 1_000) throw new Error('Cannot settle: a shard never catches up');
+      let cycles = 0;
+      while (this.cycle(shard)) {
+        if (++cycles > 1_000) throw new Error('Cannot settle: a shard never catches up');
       }
     }
   }
@@ -202,7 +199,6 @@ export class EngineHarness {
       clock: { now: () => this.nowMs, monotonicMs: () => 0 },
       windowBytesMax: 1,
       actorsMax: this.#options.actorsMax,
-      namesPerDayMax: 100,
       rawRetentionDays: this.#options.rawRetentionDays,
       deliveredBlock: Number.MAX_SAFE_INTEGER,
     });
@@ -232,7 +228,7 @@ export class EngineHarness {
     };
   }
 
-  /** One turn is one commit: what it brought below a watermark carries its number. */
+  /** One cycle is one commit: scans that it brings below a watermark carry its number. */
   #markCommitted(): void {
     this.store.environment.refresh();
     const commit = ++this.#commits;

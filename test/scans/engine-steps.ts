@@ -1,6 +1,6 @@
 /**
- * Random lives of the engine: scans on any day, turns, checkpoints, crashes, failing commits, torn tails,
- * trims. What a test compares after each step is its own.
+ * Random lives of the engine: scans on any day, cycles, checkpoints, crashes, failing commits, torn tails,
+ * prunings. What a test compares after each step is its own.
  */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
@@ -40,13 +40,13 @@ export type Step =
       ms: number;
       scans: Array<Omit<ScanInput, 'workspaceNo'>>;
     }
-  | { kind: 'turn'; shard: number }
+  | { kind: 'cycle'; shard: number }
   | { kind: 'checkpoint'; shard: number }
   | { kind: 'crash'; shards: number }
   | { kind: 'fail'; after: number; point: FailPoint }
   | { kind: 'heal' }
   | { kind: 'tear'; journal: number; garbage: Uint8Array }
-  | { kind: 'trim' };
+  | { kind: 'prune' };
 
 const address = fc.oneof(
   fc.integer({ min: 0, max: 3 }).map((last) => Uint8Array.of(192, 0, 2, last)),
@@ -79,7 +79,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       scans: fc.array(scan, { minLength: 1, maxLength: 6 }),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant('turn' as const), shard }) },
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('cycle' as const), shard }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('checkpoint' as const), shard }) },
   {
     weight: 2,
@@ -105,7 +105,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       garbage: fc.uint8Array({ minLength: 1, maxLength: 80 }),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('trim' as const) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('prune' as const) }) },
 );
 
 export async function run(engine: EngineHarness, step: Step): Promise<void> {
@@ -116,8 +116,8 @@ export async function run(engine: EngineHarness, step: Step): Promise<void> {
         step.day * dayMs + step.ms,
         step.scans.map((scan) => ({ ...scan, workspaceNo: workspaceOf(scan.codeNo) })),
       );
-    case 'turn':
-      return void engine.turn(step.shard);
+    case 'cycle':
+      return void engine.cycle(step.shard);
     case 'checkpoint':
       return engine.checkpoint(step.shard);
     case 'crash':
@@ -131,7 +131,7 @@ export async function run(engine: EngineHarness, step: Step): Promise<void> {
       return undefined;
     case 'tear':
       return engine.tearJournal(step.journal, step.garbage);
-    case 'trim':
-      return engine.trimJournals();
+    case 'prune':
+      return engine.pruneJournals();
   }
 }

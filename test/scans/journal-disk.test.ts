@@ -236,7 +236,7 @@ describe('sync', () => {
     expect(disk.descriptors.size).toBe(0);
   });
 
-  it('keeps retired segments for the next sync when one fails', async () => {
+  it('keeps rolled segments for the next sync when one fails', async () => {
     const writer = journal.open({ disk, segmentBytesMax: 1 });
     for (let i = 0; i < 3; i++) writer.append(frameOf(i, 1), 1);
     disk.syncError = new Error('EIO');

@@ -14,7 +14,7 @@ export function frameOf(firstCode: number, scans: number, agent = 'agent'): Buff
   for (let i = 0; i < scans; i++) {
     batch.add(1, firstCode + i, 1, 0, Uint8Array.of(192, 0, 2, 1), agent, '');
   }
-  return Buffer.from(batch.seal(1_000 + firstCode));
+  return Buffer.from(batch.finish(1_000 + firstCode));
 }
 
 /** The code numbers of all scans that a reader gives from `from` to `tail`, and where it ends. */

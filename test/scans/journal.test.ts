@@ -10,7 +10,7 @@ import {
   listSegments,
   recoverJournal,
   segmentFile,
-  trimJournal,
+  pruneJournal,
 } from '../../src/scans/journal/segments.ts';
 import { frameBytesMax, frameHeaderBytes } from '../../src/scans/record.ts';
 import {
@@ -244,14 +244,14 @@ describe('JournalReader', () => {
   });
 });
 
-describe('trimJournal', () => {
+describe('pruneJournal', () => {
   it('deletes what ends at or below the position, never more, never the newest', async () => {
     const frames = codesFrom(0, 6).map((index) => frameOf(index, 1));
     const end = await write(frames, 1);
     const starts = listSegments(journal.folder);
     expect(starts.length).toBe(6);
     for (let position = 0; position <= end + 10; position++) {
-      trimJournal(journal.folder, position);
+      pruneJournal(journal.folder, position);
       const kept = starts.filter((_, i) => (starts[i + 1] ?? Number.MAX_SAFE_INTEGER) > position);
       expect(listSegments(journal.folder)).toEqual(kept);
     }
@@ -262,7 +262,7 @@ describe('trimJournal', () => {
   it('leaves what is no segment alone', async () => {
     await write([frameOf(0, 1), frameOf(1, 1)], 1);
     writeFileSync(`${journal.folder}/notes.txt`, 'x');
-    trimJournal(journal.folder, 1e9);
+    pruneJournal(journal.folder, 1e9);
     expect(readdirSync(journal.folder).length).toBe(2);
   });
 });

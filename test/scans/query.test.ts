@@ -156,11 +156,11 @@ class Consumer {
   }
 }
 
-function checkFollower(follower: Consumer, facts: readonly ScanFact[], workspaceNo: number): void {
+function checkConsumer(consumer: Consumer, facts: readonly ScanFact[], workspaceNo: number): void {
   const wanted = ofWorkspace(facts, workspaceNo)
     .filter((fact) => isPerson(fact) && qrIdOf(fact.codeNo) !== undefined)
     .map((fact) => JSON.stringify(eventOf(fact, qrIdOf(fact.codeNo)!)));
-  check(follower.seen.toSorted(), wanted.toSorted());
+  check(consumer.seen.toSorted(), wanted.toSorted());
 }
 
 it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async () => {
@@ -178,13 +178,13 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
         codeIdOf: qrIdOf,
       });
       engine.nowMs = baseDay * dayMs;
-      const followers = [new Consumer(1), new Consumer(2)] as const;
+      const consumers = [new Consumer(1), new Consumer(2)] as const;
       try {
         engine.startShards(shards);
         for (const step of steps) {
           await run(engine, step);
           await checkWorkspaces(engine, engine.committed());
-          followers[0].follow(engine, limit);
+          consumers[0].follow(engine, limit);
         }
         checkRaw(engine, engine.committed(), limit);
         engine.settle();
@@ -195,9 +195,9 @@ it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async
         await checkWorkspaces(engine, engine.facts);
         await checkDetails(engine, engine.facts);
         checkRaw(engine, engine.facts, limit);
-        for (const [index, follower] of followers.entries()) {
-          follower.follow(engine, limit);
-          checkFollower(follower, engine.facts, index + 1);
+        for (const [index, consumer] of consumers.entries()) {
+          consumer.follow(engine, limit);
+          checkConsumer(consumer, engine.facts, index + 1);
         }
         expect(workspaceOf(1)).toBe(2);
       } finally {
@@ -230,7 +230,7 @@ it('counts once what a failed checkpoint had added', async () => {
     for (const failPoint of ['after', 'before'] as const) {
       engine.failAfter = Number.MAX_SAFE_INTEGER;
       engine.scan(0, baseDay * dayMs, [input, input, input]);
-      engine.turn(0);
+      engine.cycle(0);
       engine.failAfter = 0;
       engine.failPoint = failPoint;
       engine.checkpoint(0);
@@ -271,7 +271,7 @@ it('ends the chain of raw scans where retention has deleted it, and says that ev
     for (let day = baseDay; day < baseDay + 6; day++) {
       engine.nowMs = day * dayMs;
       engine.scan(0, engine.nowMs, [input, input]);
-      engine.turn(0);
+      engine.cycle(0);
       engine.checkpoint(0);
     }
     const filter = { codeNo: 1, fromDay: baseDay, toDay: baseDay + 9, bots: 'without' } as const;

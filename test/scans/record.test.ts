@@ -67,7 +67,7 @@ describe('ScanBatch and RecordCursor', () => {
     const property = fc.property(fc.array(record, { maxLength: 12 }), time, (records, timeMs) => {
       for (const made of records) add(made);
       expect(batch.scans).toBe(records.length);
-      const sealed = batch.seal(timeMs);
+      const sealed = batch.finish(timeMs);
       const shifted = Buffer.concat([Buffer.alloc(13, 1), sealed]);
       expect(isFrameHeader(shifted, 13) && isFramePayloadSound(shifted, 13)).toBe(true);
       expect(frameScans(shifted, 13)).toBe(records.length);
@@ -90,7 +90,7 @@ describe('ScanBatch and RecordCursor', () => {
     while (!batch.isFull) {
       batch.add(1, ++added, 2, 0, new Uint8Array(16), text, text);
     }
-    const frame = batch.seal(5);
+    const frame = batch.finish(5);
     expect(frame.length).toBeLessThanOrEqual(frameBytesMax);
     expect(frame.length).toBeGreaterThan(frameBytesMax - 2_200);
     expect(isSound(frame)).toBe(true);
@@ -101,7 +101,7 @@ describe('ScanBatch and RecordCursor', () => {
   it('keep the bytes of a record within its length when a text has characters beyond Latin-1', () => {
     batch.add(1, 7, 2, 0, new Uint8Array(4), 'смотри 🙂', 'https://пример/');
     batch.add(1, 8, 2, 0, new Uint8Array(4), 'next', '');
-    const { found } = readFrame(Buffer.from(batch.seal(1)), 0);
+    const { found } = readFrame(Buffer.from(batch.finish(1)), 0);
     expect(found.map(({ codeNo }) => codeNo)).toEqual([7, 8]);
     expect(found[1]?.agent).toBe('next');
   });
@@ -111,7 +111,7 @@ describe('a sealed frame', () => {
   it('is refused with any one bit flipped', () => {
     batch.add(3, 4, 5, flagPrefetch, new Uint8Array(16).fill(6), 'agent', 'https://r.example/');
     batch.add(3, 4, 5, 0, new Uint8Array(4).fill(6), '', '');
-    const frame = Buffer.from(batch.seal(1_700_000_000_000));
+    const frame = Buffer.from(batch.finish(1_700_000_000_000));
     expect(isSound(frame)).toBe(true);
     for (let bit = 0; bit < frame.length * 8; bit++) {
       const wrong = Buffer.from(frame);
@@ -126,7 +126,7 @@ describe('a sealed frame', () => {
       fc.array(record),
       (at, all) => {
         for (const made of all) add(made);
-        const frame = batch.seal(at);
+        const frame = batch.finish(at);
         expect(frame.readUInt32LE(24)).toBe(crc32(frame.subarray(0, 24)));
       },
     );
@@ -135,7 +135,7 @@ describe('a sealed frame', () => {
 
   it('is refused at every shorter length', () => {
     batch.add(3, 4, 5, 0, new Uint8Array(4), 'agent', '');
-    const frame = Buffer.from(batch.seal(9));
+    const frame = Buffer.from(batch.finish(9));
     for (let length = 0; length < frame.length; length++) {
       expect(isSound(frame.subarray(0, length))).toBe(false);
     }
@@ -155,7 +155,7 @@ describe('a record whose lengths contradict each other', () => {
   /** A frame of three records, the middle one changed at `offset` and sealed again. */
   function frameWith(offset: number, value: number): Buffer {
     for (const agent of ['first', 'second', 'third']) add(plain(agent));
-    const frame = Buffer.from(batch.seal(1));
+    const frame = Buffer.from(batch.finish(1));
     const second = 32 + 20 + 'first'.length;
     frame.writeUInt16LE(value, second + offset);
     frame.writeUInt32LE(crc32(frame.subarray(32)), 20);

@@ -2,6 +2,7 @@
  * The last of a deleted code, on real stores, shards and codes: after 90 days no table holds a
  * key of it, whatever dies on the way; its neighbours keep every number, and its short code stays taken.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { describe, expect, test, onTestFinished } from 'vitest';
 import { openCampaigns } from '../../src/campaigns/open-campaigns.ts';
 import { CodeRetention } from '../../src/codes/code-retention.ts';
@@ -21,46 +22,46 @@ const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
 
 interface Setup {
-  readonly desk: CodesFixture;
+  readonly fixture: CodesFixture;
   readonly engine: EngineHarness;
   readonly retention: CodeRetention;
   readonly asked: ExpiredCode[];
-  readonly gone: QrCodeRecord;
+  readonly deleted: QrCodeRecord;
   readonly kept: QrCodeRecord;
 }
 
 /** Two codes in a campaign with scans over three months, one of them busy; then one is deleted. */
 async function setUp(): Promise<Setup> {
-  const desk = openCodes();
-  const store = desk.temporary.store;
+  const fixture = openCodes();
+  const store = fixture.temporary.store;
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
     actorsMax: 100,
     rawRetentionDays: 30,
-    codeIdOf: (no) => desk.codes.findByNo(no)?.id,
+    codeIdOf: (no) => fixture.codes.findByNo(no)?.id,
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);
   // The first code has the number of the workspace and of the campaign: it would hide what is left.
-  await makeCode(desk);
-  const [gone, kept] = [await makeCode(desk), await makeCode(desk)];
-  await fillManagement(desk, engine, [gone, kept]);
-  const begin = Math.floor(desk.clock.now() / dayMs);
+  await makeCode(fixture);
+  const [doomed, kept] = [await makeCode(fixture), await makeCode(fixture)];
+  await fillManagement(fixture, engine, [doomed, kept]);
+  const begin = Math.floor(fixture.clock.now() / dayMs);
   for (let day = begin; day < begin + 60; day++) {
     engine.nowMs = day * dayMs;
-    engine.scan(0, engine.nowMs, visits(gone, day === begin + 3 ? 300 : 2, day));
+    engine.scan(0, engine.nowMs, visits(doomed, day === begin + 3 ? 300 : 2, day));
     engine.scan(0, engine.nowMs, visits(kept, 3, day));
     engine.settle();
   }
   for (const index of engine.shards.keys()) engine.checkpoint(index);
-  desk.clock.move(60 * dayMs);
-  const deleted = await desk.codes.delete(actor, gone.id);
+  fixture.clock.move(60 * dayMs);
+  const deleted = await fixture.codes.delete(actor, doomed.id);
   const asked: ExpiredCode[] = [];
   const retention = new CodeRetention({
     store,
-    memberships: desk.codes.memberships,
-    clock: desk.clock,
+    memberships: fixture.codes.memberships,
+    clock: fixture.clock,
     removeNumbers: (expired) => {
       asked.push(...expired);
       for (const [index, shard] of engine.shards.entries()) {
@@ -69,7 +70,7 @@ async function setUp(): Promise<Setup> {
     },
     log: createLog('debug', { write: () => undefined }),
   });
-  return { desk, engine, retention, asked, gone: deleted, kept };
+  return { fixture, engine, retention, asked, deleted, kept };
 }
 
 const totalsOf = async (engine: EngineHarness, { no }: QrCodeRecord) =>
@@ -78,16 +79,16 @@ const totalsOf = async (engine: EngineHarness, { no }: QrCodeRecord) =>
 const ownerOf = (engine: EngineHarness, codeNo: number): number =>
   partitionOf(codeNo) % engine.shards.length;
 
-async function makeCode(desk: CodesFixture): Promise<QrCodeRecord> {
-  return await desk.codes.create(actor, { target: 'https://example.com/', tags: ['t'] });
+async function makeCode(fixture: CodesFixture): Promise<QrCodeRecord> {
+  return await fixture.codes.create(actor, { target: 'https://example.com/', tags: ['t'] });
 }
 
 async function fillManagement(
-  desk: CodesFixture,
+  fixture: CodesFixture,
   engine: EngineHarness,
   made: readonly QrCodeRecord[],
 ): Promise<void> {
-  const { clock, outbox, codes, temporary } = desk;
+  const { clock, outbox, codes, temporary } = fixture;
   const ids = createIdSource(clock, getRandomValues);
   const scans = engine.queries.analytics;
   const parts = { store: temporary.store, outbox, ids, clock, codes, scans };
@@ -111,32 +112,32 @@ function visits({ no, workspaceNo }: QrCodeRecord, count: number, day: number): 
 }
 
 /** Cycles of all shards; what they report done is removed. */
-async function work({ engine, retention }: Setup, turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) {
+async function work({ engine, retention }: Setup, cycles: number): Promise<void> {
+  for (let cycle = 0; cycle < cycles; cycle++) {
     for (const [index, shard] of engine.shards.entries()) {
-      engine.turn(index);
+      engine.cycle(index);
       const done = shard.expiry.takeDone();
       if (done.length > 0) retention.numbersRemoved(done);
     }
-    await new Promise((go) => setImmediate(go));
+    await yieldToEventLoop();
   }
 }
 
 /** How many keys of a code each table of numbers has. */
 function numbersOf({ engine }: Setup, codeNo: number): Record<string, number> {
   engine.store.environment.refresh();
-  const { heads, days, months, chunks } = engine.store;
+  const { summaries, days, months, chunks } = engine.store;
   const isOwn = (key: Uint8Array): boolean => Buffer.from(key).readUInt32BE(0) === codeNo;
   const count = (table: Table<Uint8Array, Uint8Array>): number =>
     [...table.keys({})].filter(isOwn).length;
   const counts = { days: count(days), months: count(months), chunks: count(chunks) };
-  return { heads: heads.has(codeNo) ? 1 : 0, ...counts };
+  return { summaries: summaries.has(codeNo) ? 1 : 0, ...counts };
 }
 
 /** Every place of the management environment that names a code by number or id, by table. */
 function tracesOf(store: Management, { no, id }: QrCodeRecord): string[] {
   const found: string[] = [];
-  const look = (
+  const collect = (
     name: string,
     table:
       | Pick<Table<number, unknown>, 'range'>
@@ -150,12 +151,12 @@ function tracesOf(store: Management, { no, id }: QrCodeRecord): string[] {
     }
   };
   const { campaigns: c } = store;
-  look('codes', store.codes);
-  look('code_ids', store.codeIds);
-  look('deleted_codes', store.deletedCodes);
-  look('campaign_codes', c.campaignCodes);
-  look('code_campaigns', c.codeCampaigns);
-  look('conversion_days', c.conversionDays);
+  collect('codes', store.codes);
+  collect('code_ids', store.codeIds);
+  collect('deleted_codes', store.deletedCodes);
+  collect('campaign_codes', c.campaignCodes);
+  collect('code_campaigns', c.codeCampaigns);
+  collect('conversion_days', c.conversionDays);
   for (const key of store.codeTerms.keys({})) {
     if (Buffer.from(key).readUInt32BE(key.length - 4) === no) found.push('code_terms');
   }
@@ -165,85 +166,85 @@ function tracesOf(store: Management, { no, id }: QrCodeRecord): string[] {
 describe('retention', () => {
   test('nothing goes before 90 days, nothing is left after', async () => {
     const it = await setUp();
-    const { desk, engine, retention, gone, kept } = it;
-    const store = desk.temporary.store;
+    const { fixture, engine, retention, deleted, kept } = it;
+    const store = fixture.temporary.store;
     const before = await totalsOf(engine, kept);
-    const full = numbersOf(it, gone.no);
-    expect(full).toMatchObject({ heads: 1, months: 3 });
+    const full = numbersOf(it, deleted.no);
+    expect(full).toMatchObject({ summaries: 1, months: 3 });
     expect(full.days).toBe(59);
     expect(full.chunks).toBeGreaterThan(16);
-    desk.clock.move(90 * dayMs - 1);
+    fixture.clock.move(90 * dayMs - 1);
     retention.tick();
     expect(it.asked).toEqual([]);
-    expect(desk.codes.findKept(1, gone.id)).toBeDefined();
-    desk.clock.move(1);
-    expect(desk.codes.findKept(1, gone.id)).toBeUndefined();
-    engine.nowMs = desk.clock.now();
+    expect(fixture.codes.findKept(1, deleted.id)).toBeDefined();
+    fixture.clock.move(1);
+    expect(fixture.codes.findKept(1, deleted.id)).toBeUndefined();
+    engine.nowMs = fixture.clock.now();
     retention.tick();
     await work(it, 20);
     await retention.close();
-    expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
-    expect(tracesOf(store, gone)).toEqual([]);
-    expect((await totalsOf(engine, gone)).totalScans).toBe(0);
+    expect(numbersOf(it, deleted.no)).toEqual({ summaries: 0, days: 0, months: 0, chunks: 0 });
+    expect(tracesOf(store, deleted)).toEqual([]);
+    expect((await totalsOf(engine, deleted)).totalScans).toBe(0);
     expect(await totalsOf(engine, kept)).toEqual(before);
     expect(tracesOf(store, kept)).toContain('conversion_days');
     expect(countsBy(it)).toEqual([kept.no]);
-    const slug = gone.shortCode ?? '';
-    expect(store.shortCodes.get(slug)).toBe(gone.no);
-    const again = desk.codes.create(actor, { target: 'https://example.com/', slug });
+    const slug = deleted.shortCode ?? '';
+    expect(store.shortCodes.get(slug)).toBe(deleted.no);
+    const again = fixture.codes.create(actor, { target: 'https://example.com/', slug });
     expect(await again.catch(({ code }: Failure) => code)).toBe('slug_taken');
-    await desk.restart();
-    expect(desk.links.deleted.has(slug)).toBe(true);
+    await fixture.restart();
+    expect(fixture.links.deleted.has(slug)).toBe(true);
   });
 
   test('goes on where it was when shards, disk or process fail midway', async () => {
     const it = await setUp();
-    const { desk, engine, retention, gone, kept } = it;
+    const { fixture, engine, retention, deleted, kept } = it;
     const before = await totalsOf(engine, kept);
-    desk.clock.move(90 * dayMs);
-    engine.nowMs = desk.clock.now();
+    fixture.clock.move(90 * dayMs);
+    engine.nowMs = fixture.clock.now();
     retention.tick();
-    const owner = ownerOf(engine, gone.no);
+    const owner = ownerOf(engine, deleted.no);
     engine.failAfter = 0;
-    engine.turn(owner);
+    engine.cycle(owner);
     engine.failAfter = Number.MAX_SAFE_INTEGER;
-    expect(numbersOf(it, gone.no)).toMatchObject({ heads: 1, days: 59 });
-    engine.turn(owner);
-    const midway = numbersOf(it, gone.no);
-    expect(midway.heads).toBe(1);
+    expect(numbersOf(it, deleted.no)).toMatchObject({ summaries: 1, days: 59 });
+    engine.cycle(owner);
+    const midway = numbersOf(it, deleted.no);
+    expect(midway.summaries).toBe(1);
     expect(midway.days).toBeLessThan(59);
     // The shard dies with what it had to say; the next tick asks its successor.
     engine.startShards(3);
     await work(it, 3);
-    expect(desk.temporary.store.codes.has(gone.no)).toBe(true);
+    expect(fixture.temporary.store.codes.has(deleted.no)).toBe(true);
     retention.tick();
     await work(it, 10);
     await retention.close();
-    expect(numbersOf(it, gone.no)).toEqual({ heads: 0, days: 0, months: 0, chunks: 0 });
-    expect(tracesOf(desk.temporary.store, gone)).toEqual([]);
+    expect(numbersOf(it, deleted.no)).toEqual({ summaries: 0, days: 0, months: 0, chunks: 0 });
+    expect(tracesOf(fixture.temporary.store, deleted)).toEqual([]);
     expect(await totalsOf(engine, kept)).toEqual(before);
   });
 
   test('one step removes a bounded number of keys, and windows go on between', async () => {
     const it = await setUp();
-    const { engine, gone, kept } = it;
+    const { engine, deleted, kept } = it;
     const day = Math.floor(engine.nowMs / dayMs) + 1;
     // Five busy years more than any window may wait for.
     engine.store.environment.transactionSync(() => {
       for (let at = 0; at < 2_000; at++) {
         const key = Buffer.alloc(6);
-        key.writeUInt32BE(gone.no, 0);
+        key.writeUInt32BE(deleted.no, 0);
         key.writeUInt16BE(at, 4);
         engine.store.days.put(key, Buffer.alloc(8));
       }
     });
-    const owner = ownerOf(engine, gone.no);
-    engine.shards[owner]!.expiry.add([{ codeNo: gone.no, workspaceNo: 1 }]);
+    const owner = ownerOf(engine, deleted.no);
+    engine.shards[owner]!.expiry.add([{ codeNo: deleted.no, workspaceNo: 1 }]);
     const left: number[] = [];
-    for (let turn = 0; turn < 200 && !engine.shards[owner]!.expiry.isIdle; turn++) {
-      if (turn < 20) engine.scan(0, day * dayMs + turn, visits(kept, 1, day));
-      for (const index of engine.shards.keys()) engine.turn(index);
-      left.push(Object.values(numbersOf(it, gone.no)).reduce((sum, count) => sum + count, 0));
+    for (let cycle = 0; cycle < 200 && !engine.shards[owner]!.expiry.isIdle; cycle++) {
+      if (cycle < 20) engine.scan(0, day * dayMs + cycle, visits(kept, 1, day));
+      for (const index of engine.shards.keys()) engine.cycle(index);
+      left.push(Object.values(numbersOf(it, deleted.no)).reduce((sum, count) => sum + count, 0));
     }
     const steps = left.map((now, at) => (left[at - 1] ?? left[0]!) - now);
     expect(Math.max(...steps)).toBeLessThanOrEqual(500);
@@ -255,10 +256,10 @@ describe('retention', () => {
 });
 
 /** Codes that the workspaces' counts by code still name. */
-function countsBy({ engine, kept, gone }: Setup): number[] {
+function countsBy({ engine, kept, deleted }: Setup): number[] {
   const named = new Set<number>();
   for (const { value } of engine.store.codeCounts.range({})) {
-    for (const no of [kept.no, gone.no]) {
+    for (const no of [kept.no, deleted.no]) {
       // n | (low bits of the code, scans), small numbers are one byte each.
       if (hasCode(value, no)) named.add(no);
     }

@@ -32,10 +32,10 @@ it('does not call consumed what it could not commit', async () => {
   engine.startShards(1);
   for (let i = 0; i < 4; i++) engine.scan(0, engine.nowMs + i, [input]);
   engine.failAfter = 0;
-  engine.turn(0);
+  engine.cycle(0);
   expect(engine.failures).toBe(1);
   expect(await engine.shards[0]?.consumed()).toEqual([{ journal: 0, position: 0 }]);
-  await engine.trimJournals();
+  await engine.pruneJournals();
   engine.startShards(1);
   engine.settle();
   expect(engine.queries.analytics.lifetimeScans(5)).toBe(4);
@@ -74,7 +74,7 @@ it('lets idle actors go and counts on when their codes come back', () => {
   for (let round = 0; round < 2; round++) {
     for (let codeNo = 1; codeNo <= 150; codeNo++) {
       engine.scan(0, engine.nowMs, [{ ...input, codeNo }]);
-      engine.turn(0);
+      engine.cycle(0);
     }
     engine.settle();
     engine.checkpoint(0);

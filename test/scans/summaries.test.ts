@@ -110,7 +110,7 @@ describe('closeDay', () => {
   });
 });
 
-describe('putHead', () => {
+describe('putSummary', () => {
   it('gives back what was put, sketch chunks included', () => {
     const property = fc.property(
       fc.integer({ min: 0, max: 2 ** 52 }),
@@ -121,8 +121,8 @@ describe('putHead', () => {
         const newestDay = summaries.emptyDay(number);
         countVisits(newestDay, { day: number, first: 0, count });
         const head = { total, newestBlock, newestDay };
-        store.environment.transactionSync(() => summaries.putHead(total % 1_000, head));
-        const found = summaries.head(total % 1_000)!;
+        store.environment.transactionSync(() => summaries.putSummary(total % 1_000, head));
+        const found = summaries.summary(total % 1_000)!;
         expect([found.total, found.newestBlock, found.newestDay.day]).toEqual([
           total,
           newestBlock,
@@ -139,7 +139,7 @@ describe('putHead', () => {
   });
 
   it('knows nothing of a code that never was', () => {
-    expect(summaries.head(9)).toBeUndefined();
+    expect(summaries.summary(9)).toBeUndefined();
     expect(summaries.total(9)).toBe(0);
     expect(summaries.closedDay(9, 1)).toBeUndefined();
     expect(summaries.month(9, 1)).toBeUndefined();

@@ -60,7 +60,7 @@ async function openScans(): Promise<Scans> {
         }).flat(),
       );
       engine.scan(0, startMs, inputs);
-      while (engine.turn(0));
+      while (engine.cycle(0));
       committed.fire();
     },
   };
@@ -188,7 +188,7 @@ it('keeps blocks from being trimmed until their deliveries are created', () => {
   };
   for (let block = 0; block < 3; block++) {
     engine.scan(0, startMs, [input]);
-    while (engine.turn(0));
+    while (engine.cycle(0));
   }
   const sequences = (): number[] => [...engine.store.blocks.keys({})];
   engine.nowMs = startMs + 2 * dayMs;

@@ -90,7 +90,7 @@ function endOfLastSoundFrame(bytes: Buffer): number {
   return sound;
 }
 
-/** Offset of the next sound frame header at or after `from`; `bytes.length` when there is none. */
+/** Offset of the next sound frame header at or after `from`; else `bytes.length`. */
 export function findFrameHeader(bytes: Buffer, from: number): number {
   let at = bytes.indexOf('QZJ1', from, 'latin1');
   while (at !== -1) {
@@ -101,7 +101,7 @@ export function findFrameHeader(bytes: Buffer, from: number): number {
 }
 
 /** Deletes segments that end at or below `position`; returns how many. */
-export function trimJournal(folder: string, position: number): number {
+export function pruneJournal(folder: string, position: number): number {
   const starts = listSegments(folder);
   let deleted = 0;
   for (let i = 0; i + 1 < starts.length && starts[i + 1]! <= position; i++) {

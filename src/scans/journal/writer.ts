@@ -1,6 +1,6 @@
 /**
- * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop turn, before the
- * turn's answers leave: an answered scan is a journaled scan.
+ * The journal writer: one per redirect thread. `append` is one `pwrite` per event-loop cycle, before the
+ * cycle's answers leave: an answered scan is a journaled scan.
  *
  * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and go out
  * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
@@ -54,7 +54,7 @@ export class JournalWriter {
   #descriptor = -1;
   #segmentStart = 0;
   #position: number;
-  #retired: number[] = [];
+  #rolled: number[] = [];
   #waiting: WaitingFrame[] = [];
   #waitingBytes = 0;
   #syncedPosition: number;
@@ -127,26 +127,26 @@ export class JournalWriter {
     this.#descriptor = -1;
   }
 
-  /** One sync covers all that was written when it began; whoever came later waits for the next. */
+  /** One sync covers all that was written when it began; later callers wait for the next. */
   #syncNext(): void {
     const covered = this.#position;
-    const retired = this.#retired;
-    this.#retired = [];
-    this.#syncing = this.#syncCovering(covered, retired);
+    const rolled = this.#rolled;
+    this.#rolled = [];
+    this.#syncing = this.#syncCovering(covered, rolled);
   }
 
-  async #syncCovering(covered: number, retired: readonly number[]): Promise<void> {
+  async #syncCovering(covered: number, rolled: readonly number[]): Promise<void> {
     try {
-      await this.#syncAll([...retired, this.#descriptor]);
+      await this.#syncAll([...rolled, this.#descriptor]);
     } catch (error) {
-      this.#retired = [...retired, ...this.#retired];
+      this.#rolled = [...rolled, ...this.#rolled];
       const failed = this.#waiters;
       this.#waiters = [];
       this.#syncing = undefined;
       for (const waiter of failed) waiter.reject(asError(error));
       return;
     }
-    for (const descriptor of retired) this.#disk.close(descriptor);
+    for (const descriptor of rolled) this.#disk.close(descriptor);
     this.#syncedPosition = covered;
     const done = this.#waiters.filter((waiter) => waiter.position <= covered);
     this.#waiters = this.#waiters.filter((waiter) => waiter.position > covered);
@@ -185,7 +185,7 @@ export class JournalWriter {
 
   #roll(): void {
     const descriptor = this.#disk.open(segmentFile(this.#options.folder, this.#position));
-    if (this.#descriptor !== -1) this.#retired.push(this.#descriptor);
+    if (this.#descriptor !== -1) this.#rolled.push(this.#descriptor);
     this.#descriptor = descriptor;
     this.#segmentStart = this.#position;
   }

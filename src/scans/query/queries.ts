@@ -14,17 +14,12 @@ export interface ScanQueries {
   readonly events: Pick<ScanEvents, keyof ScanEvents>;
 }
 
-export interface ScanQueriesOptions {
-  readonly namesPerDayMax: number;
-  /** The public id of a code, undefined when it is removed. */
-  readonly codeIdOf: (codeNo: number) => string | undefined;
-}
-
+/** @param codeIdOf the public id of a code, undefined when it is removed */
 export function openScanQueries(
   store: ScanStore,
-  { namesPerDayMax, codeIdOf }: ScanQueriesOptions,
+  codeIdOf: (codeNo: number) => string | undefined,
 ): ScanQueries {
-  const ranges = new Ranges(store, namesPerDayMax);
+  const ranges = new Ranges(store);
   return {
     analytics: new ScanAnalytics(ranges),
     topCodes: new TopCodes(store, ranges),

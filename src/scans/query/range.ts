@@ -9,7 +9,7 @@ import { Sketch } from '../../model/sketch.ts';
 import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import { Rollup } from '../rollup.ts';
-import { firstDayOf, monthOf, Summaries } from '../summaries.ts';
+import { firstDayOf, monthOf, namesPerDayMax, Summaries } from '../summaries.ts';
 
 /** A range of days, and the whole months in it, of which the end is excluded. */
 export interface Spans extends DayRange {
@@ -22,7 +22,7 @@ export class Ranges {
   readonly summaries: Summaries;
   readonly recent: RecentBlocks;
 
-  constructor(store: ScanStore, namesPerDayMax: number) {
+  constructor(store: ScanStore) {
     this.#store = store;
     this.summaries = new Summaries(store, namesPerDayMax);
     this.recent = new RecentBlocks(store);
@@ -42,7 +42,7 @@ export class Ranges {
   add(counter: number, range: DayRange, rollup: Rollup, sketch: Sketch | undefined): number {
     const spans = spansOf(range);
     let records = 0;
-    if (this.summaries.addHead(counter, spans.fromDay, spans.toDay, rollup, sketch)) {
+    if (this.summaries.addSummary(counter, spans.fromDay, spans.toDay, rollup, sketch)) {
       records = 1;
       records += this.#eachMonth(counter, spans, (month, bytes) =>
         this.summaries.addMonth(counter, month, bytes, rollup, sketch),

@@ -1,5 +1,5 @@
 /**
- * The blocks since the last checkpoint: scans of the last seconds, which no head and no day has yet.
+ * The blocks since the last checkpoint: scans of the last seconds, which no summary and no day has yet.
  *
  * A block is immutable, so each is read once and kept until every partition's checkpoint has passed it,
  * that of the codes and that of the workspaces. A counter is a code or a workspace (store/scans/scans.ts).
@@ -37,7 +37,7 @@ export class RecentBlocks {
   #from = 0;
   #to = 0;
   /** Sequence up to which blocks were too many to keep. */
-  #droppedTo = 0;
+  #freedTo = 0;
   /** Sequence up to which codes were too many to know. */
   #crowdedTo = 0;
 
@@ -51,7 +51,7 @@ export class RecentBlocks {
     const workspaces = readCheckpoints(this.#store, 'workspaces');
     this.#checkpoints = { codes, workspaces };
     const from = Math.min(...codes, ...workspaces);
-    if (from > this.#from) this.#forget(from);
+    if (from > this.#from) this.#free(from);
     for (const { key, value } of this.#store.blocks.range({ start: this.#to + 1 })) {
       this.#take(key, new ScanBlock(value));
     }
@@ -59,7 +59,7 @@ export class RecentBlocks {
 
   /** All blocks from a sequence on, oldest first; those that are kept are not read again. */
   *from(sequence: number): Generator<readonly [sequence: number, block: ScanBlock]> {
-    if (sequence > this.#from && sequence > this.#droppedTo) {
+    if (sequence > this.#from && sequence > this.#freedTo) {
       for (const entry of this.#blocks) if (entry[0] >= sequence) yield entry;
       return;
     }
@@ -68,7 +68,7 @@ export class RecentBlocks {
     }
   }
 
-  /** Sequence of the newest block with scans of a code since its checkpoint; 0 = there is none. */
+  /** Sequence of the newest block with scans of a code since its checkpoint; 0 = no such block. */
   newestOf(codeNo: number): number {
     const newest = this.#newestOf.get(codeNo) ?? 0;
     const checkpoint = this.#checkpointOf(codeNo);
@@ -109,8 +109,8 @@ export class RecentBlocks {
   }
 
   #each(checkpoint: number, to: number, visit: (block: ScanBlock, sequence: number) => void): void {
-    if (this.#droppedTo > checkpoint) {
-      const range = { start: checkpoint + 1, end: Math.min(this.#droppedTo, to) + 1 };
+    if (this.#freedTo > checkpoint) {
+      const range = { start: checkpoint + 1, end: Math.min(this.#freedTo, to) + 1 };
       for (const { key, value } of this.#store.blocks.range(range))
         visit(new ScanBlock(value), key);
     }
@@ -138,13 +138,13 @@ export class RecentBlocks {
     if (this.#blocks.size <= keptMax) return;
     for (const oldest of this.#blocks.keys()) {
       this.#blocks.delete(oldest);
-      this.#droppedTo = oldest;
+      this.#freedTo = oldest;
       return;
     }
   }
 
   /** Every partition's numbers have what is in blocks up to `from`. */
-  #forget(from: number): void {
+  #free(from: number): void {
     for (const sequence of this.#blocks.keys()) {
       if (sequence <= from) this.#blocks.delete(sequence);
     }

@@ -96,8 +96,8 @@ export function botReasonOf(userAgent: string): BotReason {
 const agentsMax = 8_192;
 
 /**
- * Bot reasons of the agents seen lately, for the redirect threads, which need to know only whether a
- * request uses up one of a limited code's scans: 0.1 µs an agent seen lately, 5 µs a new one.
+ * Bot reasons of the agents seen recently, for the redirect threads, which need to know only whether a
+ * request uses up one of a limited code's scans: 0.1 µs an agent seen recently, 5 µs a new one.
  */
 export class BotReasons {
   readonly #reasons = new Recent<string, BotReason>(agentsMax);

@@ -80,7 +80,7 @@ const bowserDevices: ReadonlyMap<string, Device> = new Map<string, Device>([
 /** A Mac that is an iPad: Macs never say Mobile, and have no iOS edition of another browser. */
 const posingIpad =
   /^Mozilla\/5\.0 \(Macintosh;.*(?: Mobile\/| (?:CriOS|FxiOS|EdgiOS|OPiOS|OPT|GSA)\/)/;
-/** Screens in living rooms, whatever system they run. */
+/** TVs and consoles, whatever system they run. */
 const television =
   /smart-?tv|\bTV Safari\b|Google ?TV|Android TV|Apple ?TV|HbbTV|NetCast|Web0S|BRAVIA|\bAFT\w{1,6}\b|\bCrKey\b|\bRoku\b|PlayStation|\bXbox\b|Nintendo/i;
 /** A page shown by an iOS app: WebKit without the browser's own tokens. */
@@ -92,7 +92,7 @@ const platformOf = (os: Os): Platform => {
   return os === Os.Android ? Platform.android : Platform.other;
 };
 
-const nobody: VisitorClass = Object.freeze({
+const unknownVisitor: VisitorClass = Object.freeze({
   device: Device.other,
   platform: Platform.other,
   os: Os.other,
@@ -117,7 +117,7 @@ function deviceOf(userAgent: string, os: Os, read: () => string): Device {
 
 /** Reads a user agent in full. An empty one is a person with nothing known. */
 export function classifyUserAgent(userAgent: string): VisitorClass {
-  if (userAgent === '') return nobody;
+  if (userAgent === '') return unknownVisitor;
   const text = cutUserAgent(userAgent);
   const parser = getParser(text, true);
   const ipad = posingIpad.test(text);

@@ -1,7 +1,7 @@
 /**
- * A bounded memory of what was asked for lately, in two generations of half the entries each: when the
- * younger is full it becomes the older one, which is dropped whole; what is asked for again moves over.
- * Nothing is tracked per look-up, so a warm one costs what a Map's does; an entry in use is never lost.
+ * A bounded memory of recent keys, in two generations of half the entries each: when the younger is full
+ * it becomes the older one, which is freed whole; an entry that is asked for again moves over.
+ * Not lru-cache: nothing is tracked per look-up, so a warm one costs what a Map's does on the hot path.
  */
 export class Recent<Key, Value> {
   readonly #generationMax: number;

@@ -1,7 +1,7 @@
 /**
- * Classes of the user agents seen lately, and their keyed hashes, so that a scan costs one look-up.
+ * Classes of the user agents seen recently, and their keyed hashes, so that a scan costs one look-up.
  *
- * Bounds against agents that someone invents: memory by `Recent`; work by a budget: of any 4,096
+ * Bounds against invented agents: memory by `Recent`; work by a budget: of any 4,096
  * look-ups at most 1,024 are read in full, the others roughly and not kept.
  */
 import type { VisitorClass } from '../../model/scan.ts';
@@ -28,7 +28,6 @@ export class VisitorClasses {
   readonly #agents: Recent<string, Agent>;
   #lookups = 0;
   #readings = 0;
-  #rough = 0;
 
   /** @param hash keyed hash of an agent's text, in halves */
   constructor(
@@ -44,11 +43,6 @@ export class VisitorClasses {
     return this.#agents.size;
   }
 
-  /** Look-ups answered roughly so far, for metrics: more than none means a flood of new agents. */
-  get roughCount(): number {
-    return this.#rough;
-  }
-
   get(userAgent: string): Agent {
     if (++this.#lookups === budgetLookups) {
       this.#lookups = 0;
@@ -61,7 +55,6 @@ export class VisitorClasses {
   #read(userAgent: string): Agent {
     const [hashHi, hashLo] = this.#hash(userAgent);
     if (this.#readings === budgetReadings) {
-      this.#rough++;
       return { visitorClass: classifyRoughly(userAgent), hashHi, hashLo };
     }
     this.#readings++;

@@ -1,6 +1,6 @@
 /**
  * Who counts as one scanner: a keyed 64-bit hash of the client's address and its user agent. Addresses
- * leave the journal only in this form: without the key nobody can try addresses against it.
+ * leave the journal only in this form: without the key, addresses cannot be tried against it.
  *
  *     agent hash    SipHash(agent key, user agent bytes)            once per agent, kept with its class
  *     visitor hash  SipHash(visitor key, 8 address bytes ‖ agent hash)            once per scan

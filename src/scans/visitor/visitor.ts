@@ -1,6 +1,6 @@
 /**
- * Who scanned: from the 16 address bytes and the user agent of a scan record to class, place and keyed
- * hash. On the warm path (agent and address seen lately) nothing is allocated: the results stand in
+ * The visitor: from the 16 address bytes and the user agent of a scan record to class, place and keyed
+ * hash. On the warm path (agent and address seen recently) nothing is allocated: the results stand in
  * the fields until the next `read`. One instance belongs to one shard thread.
  */
 import type { BotReason, Browser, Device, Os, Platform, VisitorClass } from '../../model/scan.ts';
@@ -80,10 +80,5 @@ export class Visitor {
 
   get bot(): BotReason {
     return this.#class.bot;
-  }
-
-  /** Agents read roughly because too many new ones came at once, since the start. */
-  get roughCount(): number {
-    return this.#classes.roughCount;
   }
 }

@@ -18,8 +18,8 @@
 import type { CampaignRecord } from '../../model/campaign.ts';
 import type { StoreEnvironment } from '../environment.ts';
 
-/** What a list filters by, without decoding the record. `endDay`: -1 = none; `isTold`: its end. */
-export type PackedSchedule = readonly [startDay: number, endDay: number, isTold: 0 | 1];
+/** What a list filters by, without decoding the record. `endDay`: -1 = none; `isEnded`: its end was emitted. */
+export type PackedSchedule = readonly [startDay: number, endDay: number, isEnded: 0 | 1];
 
 /**
  * A code in a campaign: its place in the list, what its key in the list's index needs, its id, and

@@ -1,13 +1,13 @@
 /**
  * The `scans` environment: written by the shards, read by everyone.
  *
- *   heads        code u32                      lifetime total, newest block, today's rollup and sketch
+ *   heads        code u32                      the code's summary: total, newest block, newest day
  *   days         code u32 | day u16            a closed day: rollup and inline sketch
  *   months       code u32 | month u16          sum and union of a month's closed days
  *   chunks       code u32 | span u16 | i u8    a sketch's chunk; span = day, or 0xf000 + month
  *   blocks       sequence                      one window of one shard: raw scans, outbox of qr.scanned
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
- *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in heads
+ *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in summaries
  *   code_counts  workspace u32 | chunk u32 | span u16   scans by code of a day or month, 4,096 codes a chunk
  *   meta         name                          sequence, schemaVersion
  *
@@ -20,7 +20,7 @@ import { openEnvironment } from '../open-environment.ts';
 
 export interface ScanStore {
   readonly environment: StoreEnvironment;
-  readonly heads: Table<number, Uint8Array>;
+  readonly summaries: Table<number, Uint8Array>;
   readonly days: Table<Uint8Array, Uint8Array>;
   readonly months: Table<Uint8Array, Uint8Array>;
   readonly chunks: Table<Uint8Array, Uint8Array>;
@@ -41,7 +41,7 @@ export function openScanStore(path: string): ScanStore {
   const binary = { key: 'binary', value: 'binary' } as const;
   return {
     environment,
-    heads: environment.table('heads', { key: 'uint32', value: 'binary' }),
+    summaries: environment.table('heads', { key: 'uint32', value: 'binary' }),
     days: environment.table('days', binary),
     months: environment.table('months', binary),
     chunks: environment.table('chunks', binary),
@@ -98,7 +98,7 @@ export const workspaceOfCounter = (counter: number): number | undefined =>
 export type Counted = 'codes' | 'workspaces';
 const checkpointKeys: Readonly<Record<Counted, number>> = { codes: 0, workspaces: 1 };
 
-/** By partition: the sequence up to which its blocks are in heads, days and months. */
+/** By partition: the sequence up to which its blocks are in summaries, days and months. */
 export function readCheckpoints(store: ScanStore, of: Counted = 'codes'): Float64Array {
   const checkpoints = new Float64Array(partitionCount);
   const stored = store.checkpoints.get(checkpointKeys[of]);
