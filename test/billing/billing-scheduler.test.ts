@@ -11,7 +11,7 @@ it('makes a canceled plan Free, after a stop and while it runs', async () => {
   const cancelAndWait = async (): Promise<void> => {
     await fixture.subscribe('pro');
     await fixture.billing.cancel(fixture.actor.workspaceNo, undefined);
-    fixture.workspaces.clock.move(32 * dayMs);
+    fixture.app.clock.move(32 * dayMs);
   };
   await cancelAndWait();
   const scheduler = await openBillingScheduler(fixture.billing, createLog('silent'), 10);

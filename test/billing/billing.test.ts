@@ -50,10 +50,10 @@ describe('a checkout', () => {
     const fixture = await openBillingFixture();
     const { id, expiresAtMs, createdAtMs } = await fixture.open('pro');
     expect(expiresAtMs - createdAtMs).toBe(dayMs);
-    fixture.workspaces.clock.move(dayMs);
+    fixture.app.clock.move(dayMs);
     expect(fixture.billing.checkout(fixture.actor.workspaceNo, id).state).toBe('expired');
     await expect(confirm(fixture, id)).rejects.toThrow(/it expired at .*, expected an open one/);
-    fixture.workspaces.clock.move(31 * dayMs);
+    fixture.app.clock.move(31 * dayMs);
     await fixture.billing.tick();
     expect(() => fixture.billing.checkout(fixture.actor.workspaceNo, id)).toThrow(
       /no checkout with this id/,
@@ -105,11 +105,11 @@ describe('a change', () => {
     await fixture.billing.change(workspaceNo, { plan: 'business', interval: 'month' });
     expect(fixture.plan()).toBe('business');
     const before = fixture.billing.status(workspaceNo).subscription;
-    fixture.workspaces.clock.move(5 * dayMs);
+    fixture.app.clock.move(5 * dayMs);
     await fixture.billing.change(workspaceNo, { interval: 'year' });
     const after = fixture.billing.status(workspaceNo).subscription;
     expect(before?.periodEndMs).toBe(addMonths(before?.anchorMs ?? 0, 1));
-    expect(after?.periodStartMs).toBe(fixture.workspaces.clock.now());
+    expect(after?.periodStartMs).toBe(fixture.app.clock.now());
     expect(after?.price.amount).toBe(990);
     expect(fixture.emitted().slice(1)).toMatchObject([
       { data: { before: { plan: 'pro' }, after: { plan: 'business' } } },
@@ -142,7 +142,7 @@ describe('a cancellation', () => {
     await fixture.subscribe('pro');
     const { subscription } = await fixture.billing.cancel(workspaceNo, 'Moving');
     const effectiveAtMs = subscription?.effectiveAtMs ?? 0;
-    expect(effectiveAtMs).toBe(addMonths(fixture.workspaces.clock.now(), 1));
+    expect(effectiveAtMs).toBe(addMonths(fixture.app.clock.now(), 1));
     expect(fixture.emitted().at(-1)).toMatchObject({
       event: 'subscription.canceled',
       data: {
@@ -151,10 +151,10 @@ describe('a cancellation', () => {
         reason: 'Moving',
       },
     });
-    fixture.workspaces.clock.set(effectiveAtMs - 1);
+    fixture.app.clock.set(effectiveAtMs - 1);
     await fixture.billing.tick();
     expect(fixture.plan()).toBe('pro');
-    fixture.workspaces.clock.set(effectiveAtMs);
+    fixture.app.clock.set(effectiveAtMs);
     await fixture.billing.tick();
     expect([fixture.plan(), fixture.due()]).toEqual(['free', []]);
     await fixture.billing.tick();
@@ -168,16 +168,16 @@ describe('a cancellation', () => {
     const { subscription } = await fixture.billing.cancel(workspaceNo, undefined);
     const endMs = subscription?.effectiveAtMs ?? 0;
     for (const stepMs of [-yearMs, yearMs / 2, 3_600_000, -3_600_000]) {
-      fixture.workspaces.clock.move(stepMs);
+      fixture.app.clock.move(stepMs);
       await fixture.restart();
       await fixture.billing.tick();
       expect(fixture.plan()).toBe('pro');
     }
-    fixture.workspaces.clock.set(endMs + yearMs);
+    fixture.app.clock.set(endMs + yearMs);
     await fixture.restart();
     await Promise.all([fixture.billing.tick(), fixture.billing.tick(), fixture.billing.tick()]);
     expect(fixture.plan()).toBe('free');
-    fixture.workspaces.clock.move(-3 * yearMs);
+    fixture.app.clock.step(-3 * yearMs);
     await fixture.restart();
     await fixture.billing.tick();
     expect([fixture.plan(), fixture.emitted().length]).toEqual(['free', 2]);
@@ -195,7 +195,7 @@ describe('a cancellation', () => {
     expect(resumed.subscription).toMatchObject({ state: 'active' });
     expect(resumed.subscription).not.toHaveProperty('reason');
     await fixture.billing.cancel(workspaceNo, undefined);
-    fixture.workspaces.clock.move(32 * dayMs);
+    fixture.app.clock.move(32 * dayMs);
     await expect(fixture.billing.resume(workspaceNo, nothing)).rejects.toThrow(/no subscription/);
     expect(fixture.plan()).toBe('free');
     await fixture.subscribe('starter');
@@ -207,8 +207,8 @@ describe('a cancellation', () => {
     const { workspaceNo } = fixture.actor;
     await fixture.subscribe('pro');
     await fixture.billing.cancel(workspaceNo, undefined);
-    await fixture.workspaces.services.workspaces.setPlan(workspaceNo, 'enterprise');
-    fixture.workspaces.clock.move(32 * dayMs);
+    await fixture.app.workspaces.workspaces.setPlan(workspaceNo, 'enterprise');
+    fixture.app.clock.move(32 * dayMs);
     await fixture.billing.tick();
     expect(fixture.plan()).toBe('enterprise');
     expect(fixture.billing.status(workspaceNo).subscription?.state).toBe('none');
@@ -219,7 +219,7 @@ describe('time', () => {
   it('renews an active subscription by whole periods, also after years away', async () => {
     const fixture = await openBillingFixture();
     const { workspaceNo } = fixture.actor;
-    fixture.workspaces.clock.set(Date.UTC(2026, 0, 31, 12));
+    fixture.app.clock.set(Date.UTC(2026, 0, 31, 12));
     await fixture.subscribe('pro');
     const period = () => {
       const record = fixture.billing.status(workspaceNo).subscription;
@@ -227,10 +227,10 @@ describe('time', () => {
     };
     const at = (day: string): string => `${day}T12:00:00.000Z`;
     expect(period()).toEqual([at('2026-01-31'), at('2026-02-28')]);
-    fixture.workspaces.clock.set(Date.UTC(2026, 1, 28, 12));
+    fixture.app.clock.set(Date.UTC(2026, 1, 28, 12));
     await fixture.billing.tick();
     expect(period()).toEqual([at('2026-02-28'), at('2026-03-31')]);
-    fixture.workspaces.clock.set(Date.UTC(2029, 5, 1));
+    fixture.app.clock.set(Date.UTC(2029, 5, 1));
     await fixture.restart();
     await fixture.billing.tick();
     expect(period()).toEqual([at('2029-05-31'), at('2029-06-30')]);
@@ -242,13 +242,13 @@ describe('time', () => {
     const { workspaceNo } = fixture.actor;
     await fixture.subscribe('pro');
     const { subscription } = await fixture.billing.cancel(workspaceNo, undefined);
-    const { store } = fixture.workspaces.temporary;
-    const stray: [number, number] = [fixture.workspaces.clock.now(), workspaceNo];
+    const { store } = fixture.app;
+    const stray: [number, number] = [fixture.app.clock.now(), workspaceNo];
     await store.environment.transaction(() => {
       store.billing.subscriptionDue.put(stray, 1);
       store.billing.subscriptionDue.put([stray[0], 99], 1);
     });
-    fixture.workspaces.clock.set(subscription?.effectiveAtMs ?? 0);
+    fixture.app.clock.set(subscription?.effectiveAtMs ?? 0);
     await fixture.billing.tick();
     await fixture.subscribe('starter');
     const [[dueMs] = [0]] = fixture.due();
@@ -260,10 +260,10 @@ describe('time', () => {
   it('ends many that are due together in a few ticks', async () => {
     const fixture = await openBillingFixture();
     await fixture.subscribe('pro');
-    const { store } = fixture.workspaces.temporary;
+    const { store } = fixture.app;
     const record = store.billing.subscriptions.get(1);
     if (record === undefined) throw new Error('Cannot find the subscription');
-    const endMs = fixture.workspaces.clock.now() + dayMs;
+    const endMs = fixture.app.clock.now() + dayMs;
     const own = store.workspaces.get(1);
     await store.environment.transaction(() => {
       for (let no = 2; no <= 350; no += 1) {
@@ -273,7 +273,7 @@ describe('time', () => {
         store.billing.subscriptionDue.put([endMs, no], 1);
       }
     });
-    fixture.workspaces.clock.set(endMs);
+    fixture.app.clock.set(endMs);
     await fixture.billing.tick();
     const left = [...store.workspaces.range({})].filter(({ value }) => value.plan !== 'free');
     expect(left.map(({ key }) => key)).toEqual([1]);

@@ -28,7 +28,7 @@ async function openShop(): Promise<void> {
   providerLog = fake.logLines;
   fixture = await openBillingFixture(fake.provider);
   // One clock for both: what the fixture's says, Stripe's says.
-  clock.now = () => fixture.workspaces.clock.now();
+  clock.now = () => fixture.app.clock.now();
 }
 
 beforeEach(openShop);
@@ -94,7 +94,7 @@ describe('a checkout', () => {
     expect(fixture.billing.checkout(1, second.id).state).toBe('replaced');
     await send('checkout.session.completed', stripe.pay(second.sessionId ?? ''));
     expect([fixture.plan(), kinds()]).toEqual(['starter', ['created']]);
-    expect(fixture.logLines.join('')).toContain('a workspace pays two subscriptions');
+    expect(fixture.app.logLines.join('')).toContain('a workspace pays two subscriptions');
   });
 
   it('fails clearly while Stripe does not answer, and leaves nothing behind', async () => {
@@ -103,7 +103,7 @@ describe('a checkout', () => {
       code: 'overloaded',
       retryAfterSeconds: 30,
     });
-    expect([...fixture.workspaces.temporary.store.billing.checkouts.keys({})]).toEqual([]);
+    expect([...fixture.app.store.billing.checkouts.keys({})]).toEqual([]);
     expect((await fixture.open('pro')).state).toBe('open');
   });
 });
@@ -123,7 +123,7 @@ describe('events', () => {
       const order = fc.shuffledSubarray([0, 1, 2, 3, 4, 0, 2, 4], { minLength: 1 });
       await fc.assert(
         fc.asyncProperty(order, fc.boolean(), async (indexes, isParallel) => {
-          await openShop();
+          await fixture.enterNewWorkspace();
           const { sessionId } = await fixture.open('pro');
           const subscription = stripe.pay(sessionId ?? '');
           const events = types.map((type) => stripe.event(type, subscription));
@@ -172,9 +172,9 @@ describe('events', () => {
     await fixture.restart();
     await receive(event);
     expect(stripe.requests).toHaveLength(before);
-    fixture.workspaces.clock.move(31 * dayMs);
+    fixture.app.clock.move(31 * dayMs);
     await fixture.billing.tick();
-    expect(fixture.workspaces.temporary.store.billing.providerEvents.has(event.id)).toBe(false);
+    expect(fixture.app.store.billing.providerEvents.has(event.id)).toBe(false);
   });
 
   it('are refused when forged, too old, or signed with another secret', async () => {
@@ -184,7 +184,7 @@ describe('events', () => {
     const old = stripe.event(
       'customer.subscription.deleted',
       subscription,
-      fixture.workspaces.clock.now() - 301_000,
+      fixture.app.clock.now() - 301_000,
     );
     const forgeries = [
       { ...event, body: event.body.replace('deleted', 'updated') },
@@ -245,7 +245,7 @@ describe('a subscription', () => {
 
   it('canceled to a date of the portal’s own is over then, and can be resumed before', async () => {
     const subscription = await subscribed();
-    const endMs = fixture.workspaces.clock.now() + 10 * dayMs;
+    const endMs = fixture.app.clock.now() + 10 * dayMs;
     subscription.cancel_at = Math.floor(endMs / 1_000);
     await send('customer.subscription.updated', subscription);
     expect(record()).toMatchObject({ state: 'canceling', reason: 'unspecified' });
@@ -256,10 +256,10 @@ describe('a subscription', () => {
     await send('customer.subscription.updated', subscription);
     subscription.cancel_at += 86_400;
     await send('customer.subscription.updated', subscription);
-    fixture.workspaces.clock.set(endMs + 1_000);
+    fixture.app.clock.set(endMs + 1_000);
     await fixture.billing.tick();
     expect(fixture.plan()).toBe('pro');
-    fixture.workspaces.clock.set(endMs + dayMs);
+    fixture.app.clock.set(endMs + dayMs);
     await fixture.billing.tick();
     expect([fixture.plan(), kinds()]).toEqual([
       'free',
@@ -319,7 +319,7 @@ describe('a subscription', () => {
   it('ends at effectiveAt by our clock, whether Stripe says so or not, and not twice', async () => {
     const subscription = await subscribed();
     await fixture.billing.cancel(1, undefined);
-    fixture.workspaces.clock.set(record()?.effectiveAtMs ?? 0);
+    fixture.app.clock.set(record()?.effectiveAtMs ?? 0);
     await fixture.billing.tick();
     expect(fixture.plan()).toBe('free');
     await send('customer.subscription.updated', subscription);
@@ -332,7 +332,7 @@ describe('a subscription', () => {
     const subscription = await subscribed();
     const [item] = subscription.items.data;
     const endMs = (item?.current_period_end ?? 0) * 1_000;
-    fixture.workspaces.clock.set(endMs);
+    fixture.app.clock.set(endMs);
     stripe.faults.push(503);
     await fixture.billing.tick();
     await fixture.billing.refreshed();
@@ -345,12 +345,12 @@ describe('a subscription', () => {
       item.current_period_start = item.current_period_end;
       item.current_period_end += 30 * 86_400;
     }
-    fixture.workspaces.clock.move(3_600_000);
+    fixture.app.clock.move(3_600_000);
     await fixture.billing.tick();
     await fixture.billing.refreshed();
     expect([record()?.periodEndMs, fixture.plan()]).toEqual([endMs + 30 * dayMs, 'pro']);
     subscription.status = 'canceled';
-    fixture.workspaces.clock.move(31 * dayMs);
+    fixture.app.clock.move(31 * dayMs);
     await fixture.billing.tick();
     await fixture.billing.refreshed();
     expect([fixture.plan(), kinds()]).toEqual(['free', ['created', 'canceled']]);
@@ -362,7 +362,7 @@ describe('a subscription', () => {
     if (item !== undefined) item.price = { id: 'price_odd', currency: 'eur', unit_amount: 1 };
     await send('customer.subscription.updated', subscription);
     expect([fixture.plan(), kinds()]).toEqual(['pro', ['created']]);
-    expect(fixture.logLines.join('')).toContain('billing.stripe.prices');
+    expect(fixture.app.logLines.join('')).toContain('billing.stripe.prices');
   });
 });
 
@@ -372,7 +372,7 @@ it('never logs the key, the secret or a signature', async () => {
   await expect(fixture.billing.change(1, { plan: 'business' })).rejects.toThrow();
   const event = stripe.event('customer.subscription.updated', subscription);
   await expect(receive({ ...event, body: `${event.body} ` })).rejects.toThrow();
-  const text = [...fixture.logLines, ...providerLog].join('');
+  const text = [...fixture.app.logLines, ...providerLog].join('');
   expect(text).toContain('the payment provider refused a request');
   for (const secret of [secretKey, webhookSecret, event.signature]) {
     expect(text).not.toContain(secret);

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
-import { openWorkspacesFixture, type WorkspacesFixture } from './workspaces-fixture.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
 
 const revoker = new URL('revoke.ts', import.meta.url).pathname;
 
@@ -19,16 +19,16 @@ function decode(part: string | undefined): Json {
   return value;
 }
 
-function keyFile(fixture: WorkspacesFixture): KeyFile {
-  const path = join(fixture.temporary.folder, 'signing-keys.json');
+function keyFile(app: TestApp): KeyFile {
+  const path = join(app.dataDir, 'signing-keys.json');
   const value: KeyFile = JSON.parse(readFileSync(path, 'utf8'));
   return value;
 }
 
 /** A token signed with the installation's own secret, whatever it says. */
-function forge(fixture: WorkspacesFixture, claims: Json, header: Json = {}): string {
-  const { kid, secret } = keyFile(fixture).keys[0]!;
-  const [oldHeader, oldClaims] = fixture.first.apiKey
+function forge(app: TestApp, claims: Json, header: Json = {}): string {
+  const { kid, secret } = keyFile(app).keys[0]!;
+  const [oldHeader, oldClaims] = app.first.apiKey
     .split('.')
     .slice(0, 2)
     .map((part) => decode(part));
@@ -40,8 +40,8 @@ function forge(fixture: WorkspacesFixture, claims: Json, header: Json = {}): str
   return `${text}.${mac.digest('base64url')}`;
 }
 
-async function outcome(fixture: WorkspacesFixture, token: string): Promise<string> {
-  return await fixture.services.keys.verify(token).then(
+async function outcome(app: TestApp, token: string): Promise<string> {
+  return await app.workspaces.keys.verify(token).then(
     () => 'accepted',
     (error: unknown) => (error instanceof Failure ? error.code : JSON.stringify(error)),
   );
@@ -49,13 +49,13 @@ async function outcome(fixture: WorkspacesFixture, token: string): Promise<strin
 
 describe('the token', () => {
   test('is a JWT with the claims of the contract', async () => {
-    const fixture = await openWorkspacesFixture();
-    const { first, clock, services } = fixture;
+    const app = await openTestApp();
+    const { first, clock, workspaces: services } = app;
     const [header, claims, signature] = first.apiKey.split('.');
     expect(decode(header)).toEqual({
       alg: 'HS256',
       typ: 'JWT',
-      kid: keyFile(fixture).keys[0]!.kid,
+      kid: keyFile(app).keys[0]!.kid,
     });
     expect(decode(claims)).toEqual({
       iss: 'quietzone',
@@ -66,14 +66,14 @@ describe('the token', () => {
       iat: Math.floor(clock.now() / 1_000),
     });
     expect(signature).toMatch(/^[\w-]{43}$/);
-    expect(await outcome(fixture, forge(fixture, {}))).toBe('accepted');
+    expect(await outcome(app, forge(app, {}))).toBe('accepted');
   });
 
   test('is refused when anything in it is not ours', async () => {
-    const fixture = await openWorkspacesFixture();
-    const { first, clock } = fixture;
+    const app = await openTestApp();
+    const { first, clock } = app;
     const [header, claims, signature] = first.apiKey.split('.');
-    const other = await openWorkspacesFixture();
+    const other = await openTestApp();
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
     const rsaText = `${encode({ alg: 'RS256', typ: 'JWT' })}.${claims}`;
     const rsa = sign('sha256', Buffer.from(rsaText), privateKey).toString('base64url');
@@ -92,67 +92,65 @@ describe('the token', () => {
       'other signature': `${header}.${claims}.${'A'.repeat(43)}`,
       'changed claims': `${header}.${encode({ ...decode(claims), role: 'viewer' })}.${signature}`,
       'alg none': `${encode({ alg: 'none', typ: 'JWT' })}.${claims}.`,
-      'alg None, signed': forge(fixture, {}, { alg: 'None' }),
-      HS512: forge(fixture, {}, { alg: 'HS512' }),
+      'alg None, signed': forge(app, {}, { alg: 'None' }),
+      HS512: forge(app, {}, { alg: 'HS512' }),
       RS256: `${rsaText}.${rsa}`,
       'public key as secret': `${confusedText}.${confused}`,
-      'unknown kid': forge(fixture, {}, { kid: 'other' }),
-      'kid as path': forge(fixture, {}, { kid: '../../../../dev/null' }),
-      'kid as object': forge(fixture, {}, { kid: {} }),
-      'crit header': forge(fixture, {}, { crit: ['exp'], exp: 1 }),
+      'unknown kid': forge(app, {}, { kid: 'other' }),
+      'kid as path': forge(app, {}, { kid: '../../../../dev/null' }),
+      'kid as object': forge(app, {}, { kid: {} }),
+      'crit header': forge(app, {}, { crit: ['exp'], exp: 1 }),
       'another installation': other.first.apiKey,
-      'another issuer': forge(fixture, { iss: 'other' }),
-      expired: forge(fixture, { exp: nowSeconds }),
-      'not yet': forge(fixture, { nbf: nowSeconds + 60 }),
-      'exp as text': forge(fixture, { exp: 'never' }),
-      'unknown key': forge(fixture, { jti: 'key_00000000000000000000' }),
-      'no key': forge(fixture, { jti: undefined }),
-      'key as object': forge(fixture, { jti: { toString: 1 } }),
-      'another user': forge(fixture, { sub: 'usr_00000000000000000000' }),
-      'another workspace': forge(fixture, { ws: 'ws_00000000000000000000' }),
-      'no workspace': forge(fixture, { ws: undefined }),
-      'raised role': forge(fixture, { role: 'admin' }),
-      'role as object': forge(fixture, { role: {} }),
+      'another issuer': forge(app, { iss: 'other' }),
+      expired: forge(app, { exp: nowSeconds }),
+      'not yet': forge(app, { nbf: nowSeconds + 60 }),
+      'exp as text': forge(app, { exp: 'never' }),
+      'unknown key': forge(app, { jti: 'key_00000000000000000000' }),
+      'no key': forge(app, { jti: undefined }),
+      'key as object': forge(app, { jti: { toString: 1 } }),
+      'another user': forge(app, { sub: 'usr_00000000000000000000' }),
+      'another workspace': forge(app, { ws: 'ws_00000000000000000000' }),
+      'no workspace': forge(app, { ws: undefined }),
+      'raised role': forge(app, { role: 'admin' }),
+      'role as object': forge(app, { role: {} }),
     };
     for (const [name, token] of Object.entries(tokens)) {
-      expect(await outcome(fixture, token), name).toBe('unauthorized');
-      expect(await outcome(fixture, token), `${name}, again`).toBe('unauthorized');
+      expect(await outcome(app, token), name).toBe('unauthorized');
+      expect(await outcome(app, token), `${name}, again`).toBe('unauthorized');
     }
-    expect(await outcome(fixture, first.apiKey)).toBe('accepted');
+    expect(await outcome(app, first.apiKey)).toBe('accepted');
   });
 
   test('has one spelling: no other last character, no padding', async () => {
-    const fixture = await openWorkspacesFixture();
-    const token = fixture.first.apiKey;
+    const app = await openTestApp();
+    const token = app.first.apiKey;
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/';
     for (const last of alphabet) {
       const spelt = token.slice(0, -1) + last;
-      expect(await outcome(fixture, spelt), last).toBe(
-        spelt === token ? 'accepted' : 'unauthorized',
-      );
+      expect(await outcome(app, spelt), last).toBe(spelt === token ? 'accepted' : 'unauthorized');
     }
     for (const tail of ['=', '==', '.', ' ', '\n', 'A']) {
-      expect(await outcome(fixture, token + tail), JSON.stringify(tail)).toBe('unauthorized');
+      expect(await outcome(app, token + tail), JSON.stringify(tail)).toBe('unauthorized');
     }
   });
 
   test('expires to the millisecond, warm or not', async () => {
-    const fixture = await openWorkspacesFixture();
-    const { services, first, clock } = fixture;
+    const app = await openTestApp();
+    const { workspaces: services, first, clock } = app;
     const expiresAtMs = clock.now() + 10_500;
     const key = { workspaceNo: 1, userId: first.user.id, name: 'Short', role: 'viewer' } as const;
     const { token, record } = await services.keys.create({ ...key, expiresAtMs });
     expect(record.expiresAtMs).toBe(expiresAtMs);
     clock.move(10_499);
-    expect(await outcome(fixture, token)).toBe('accepted');
+    expect(await outcome(app, token)).toBe('accepted');
     clock.move(1);
-    expect(await outcome(fixture, token)).toBe('unauthorized');
+    expect(await outcome(app, token)).toBe('unauthorized');
   });
 });
 
 describe('create', () => {
   test('needs a member, and no role above his', async () => {
-    const { services } = await openWorkspacesFixture();
+    const { workspaces: services } = await openTestApp();
     const email = 'ed@example.com';
     const { id: userId } = await services.users.create(1, 'editor', { email, name: 'Ed' });
     const make = async (more: object): Promise<unknown> =>
@@ -166,43 +164,41 @@ describe('create', () => {
 
 describe('a revoked key', () => {
   test('is refused on the next request, other keys are not', async () => {
-    const fixture = await openWorkspacesFixture();
-    const { services, first } = fixture;
+    const app = await openTestApp();
+    const { workspaces: services, first } = app;
     const key = { workspaceNo: 1, userId: first.user.id, name: 'Second', role: 'admin' } as const;
     const { token, record } = await services.keys.create(key);
-    expect(await outcome(fixture, token)).toBe('accepted');
+    expect(await outcome(app, token)).toBe('accepted');
     await expect(services.keys.revoke(2, record.id)).rejects.toMatchObject({ code: 'not_found' });
     await services.keys.revoke(1, record.id);
-    expect(await outcome(fixture, token)).toBe('unauthorized');
-    expect(await outcome(fixture, first.apiKey)).toBe('accepted');
+    expect(await outcome(app, token)).toBe('unauthorized');
+    expect(await outcome(app, first.apiKey)).toBe('accepted');
     await expect(services.keys.revoke(1, record.id)).rejects.toMatchObject({ code: 'not_found' });
     expect(services.keys.list(1).map(({ name }) => name)).toEqual(['First key', 'Second']);
-    await fixture.restart();
-    expect(await outcome(fixture, token)).toBe('unauthorized');
+    expect(await outcome(await app.restart(), token)).toBe('unauthorized');
   });
 
   test('is refused on the next request too when another process revoked it', async () => {
-    const fixture = await openWorkspacesFixture();
-    for (let round = 0; round < 3; round++) {
+    const app = await openTestApp();
+    for (let round = 0; round < 2; round++) {
       const key = {
         workspaceNo: 1,
-        userId: fixture.first.user.id,
+        userId: app.first.user.id,
         name: 'K',
         role: 'admin',
       } as const;
-      const { token, record } = await fixture.services.keys.create(key);
-      expect(await outcome(fixture, token)).toBe('accepted');
+      const { token, record } = await app.workspaces.keys.create(key);
+      expect(await outcome(app, token)).toBe('accepted');
       // On this very thread, so that nothing turns the event loop before the next request.
-      execFileSync(process.execPath, [revoker, fixture.temporary.folder, record.id]);
-      expect(await outcome(fixture, token)).toBe('unauthorized');
+      execFileSync(process.execPath, [revoker, app.dataDir, record.id]);
+      expect(await outcome(app, token)).toBe('unauthorized');
     }
-    expect(await outcome(fixture, fixture.first.apiKey)).toBe('accepted');
+    expect(await outcome(app, app.first.apiKey)).toBe('accepted');
   });
 });
 
 test("a key acts with its user's present role when that is less", async () => {
-  const { services, temporary, first } = await openWorkspacesFixture();
-  const store = temporary.store;
+  const { workspaces: services, store, first } = await openTestApp();
   const { users, keys } = services;
   const { id: userId } = await users.create(1, 'admin', { email: 'ad@example.com', name: 'Ad' });
   const { token } = await keys.create({ workspaceNo: 1, userId, name: 'K', role: 'admin' });
@@ -226,7 +222,7 @@ test.each([
 ])(
   'a key %s that is rotated twice is replaced by keys with its own life',
   async (_what, lifeMs) => {
-    const { services, first, clock } = await openWorkspacesFixture();
+    const { workspaces: services, first, clock } = await openTestApp();
     const owner = { workspaceNo: 1, userId: first.user.id, role: 'owner' } as const;
     const made = await services.keys.create({
       ...owner,
@@ -244,30 +240,30 @@ test.each([
 );
 
 test('a rotated signing secret signs new keys and old ones stay good', async () => {
-  const fixture = await openWorkspacesFixture();
-  const path = join(fixture.temporary.folder, 'signing-keys.json');
+  const app = await openTestApp();
+  const path = join(app.dataDir, 'signing-keys.json');
   const fresh = { kid: 'new', secret: Buffer.alloc(32, 9).toString('base64url') };
-  writeFileSync(path, JSON.stringify({ keys: [fresh, ...keyFile(fixture).keys] }));
-  const forged = forge(fixture, {});
+  writeFileSync(path, JSON.stringify({ keys: [fresh, ...keyFile(app).keys] }));
+  const forged = forge(app, {});
   expect(decode(forged.split('.')[0])).toMatchObject({ kid: 'new' });
   // The file is read anew for an unknown kid: once a change of access, else once a second.
-  const known = keyFile(fixture);
+  const known = keyFile(app);
   writeFileSync(path, JSON.stringify({ keys: known.keys.slice(1) }));
-  expect(await outcome(fixture, forged)).toBe('unauthorized');
+  expect(await outcome(app, forged)).toBe('unauthorized');
   writeFileSync(path, JSON.stringify(known));
-  expect(await outcome(fixture, forged)).toBe('unauthorized');
-  fixture.clock.move(1_000);
-  expect(await outcome(fixture, forged)).toBe('accepted');
-  expect(await outcome(fixture, fixture.first.apiKey)).toBe('accepted');
+  expect(await outcome(app, forged)).toBe('unauthorized');
+  app.clock.move(1_000);
+  expect(await outcome(app, forged)).toBe('accepted');
+  expect(await outcome(app, app.first.apiKey)).toBe('accepted');
 });
 
 test('lastUsedAt is there at once and after a restart', async () => {
-  const fixture = await openWorkspacesFixture();
-  const [key] = fixture.services.keys.list(1);
-  expect(fixture.services.keys.lastUsedAtMs(key?.id ?? '')).toBeUndefined();
-  await fixture.services.keys.verify(fixture.first.apiKey);
-  const usedAtMs = fixture.clock.now();
-  expect(fixture.services.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
-  await fixture.restart();
-  expect(fixture.services.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
+  const app = await openTestApp();
+  const [key] = app.workspaces.keys.list(1);
+  expect(app.workspaces.keys.lastUsedAtMs(key?.id ?? '')).toBeUndefined();
+  await app.workspaces.keys.verify(app.first.apiKey);
+  const usedAtMs = app.clock.now();
+  expect(app.workspaces.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
+  const { workspaces } = await app.restart();
+  expect(workspaces.keys.lastUsedAtMs(key?.id ?? '')).toBe(usedAtMs);
 });

@@ -81,7 +81,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
         const clock = new HandClock(noon + offsetMs);
-        const quota = new IpQuota(clock);
+        const quota = new IpQuota(clock, 8);
         expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
         clock.move((quota.take('192.0.2.1').retryAfterSeconds ?? 0) * 1_000);
         expect(quota.take('192.0.2.1').allowed).toBe(true);
@@ -118,7 +118,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(steps, (moves) => {
         const clock = new HandClock(noon);
-        const quota = new IpQuota(clock);
+        const quota = new IpQuota(clock, 8);
         const accepted = new Map<number, number>();
         let visited: number[] = [];
         for (const byMs of moves) {
@@ -158,7 +158,7 @@ describe('Quota', () => {
 
 describe('IpQuota', () => {
   test('gives each address a bucket of the size of Free', () => {
-    const quota = new IpQuota(new HandClock(noon));
+    const quota = new IpQuota(new HandClock(noon), 8);
     expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
     expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);

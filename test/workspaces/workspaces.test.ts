@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { openWorkspacesFixture } from './workspaces-fixture.ts';
+import { openTestApp } from '../support/test-app.ts';
 
 describe('bootstrap', () => {
   test('makes workspace, owner and key, once', async () => {
-    const fixture = await openWorkspacesFixture('enterprise');
-    const { first, services } = fixture;
+    const app = await openTestApp({ plan: 'enterprise' });
+    const { first, workspaces: services } = app;
     expect(first.workspace).toMatchObject({ no: 1, plan: 'enterprise' });
     expect(first.password).toMatch(/^[A-Za-z0-9_-]{24}$/);
     const { actor, limits } = await services.keys.verify(first.apiKey);
@@ -22,18 +22,18 @@ describe('bootstrap', () => {
     expect(limits).toEqual({ perMinute: 600, perDay: undefined });
     const again = { email: 'other@example.com', password: 'x', plan: 'free' } as const;
     expect(await services.workspaces.bootstrap(again)).toBeUndefined();
-    await fixture.restart();
-    expect(await fixture.services.workspaces.bootstrap(again)).toBeUndefined();
-    expect(fixture.services.workspaces.findById(first.workspace.id)?.no).toBe(1);
-    expect([...fixture.services.workspaces.all()]).toHaveLength(1);
-    expect(fixture.services.users.firstOwner(1)?.id).toBe(first.user.id);
+    const { workspaces, users } = (await app.restart()).workspaces;
+    expect(await workspaces.bootstrap(again)).toBeUndefined();
+    expect(workspaces.findById(first.workspace.id)?.no).toBe(1);
+    expect([...workspaces.all()]).toHaveLength(1);
+    expect(users.firstOwner(1)?.id).toBe(first.user.id);
   });
 
   test('keeps neither the password nor the token', async () => {
-    const fixture = await openWorkspacesFixture();
-    const { password, apiKey } = fixture.first;
-    await fixture.restart();
-    const bytes = readFileSync(join(fixture.temporary.folder, 'management.mdb'));
+    const app = await openTestApp();
+    const { password, apiKey } = app.first;
+    await app.restart();
+    const bytes = readFileSync(join(app.dataDir, 'management.mdb'));
     expect(bytes.includes(password)).toBe(false);
     expect(bytes.includes(apiKey.split('.')[2] ?? '')).toBe(false);
   });
@@ -41,7 +41,9 @@ describe('bootstrap', () => {
 
 describe('users', () => {
   test('sign in by e-mail in any case and their own password', async () => {
-    const { services, first } = await openWorkspacesFixture();
+    const { workspaces: services, first } = await openTestApp({
+      environment: { QZ_BOOTSTRAP_EMAIL: 'Jane@Example.com' },
+    });
     const { users } = services;
     expect((await users.authenticate('jane@EXAMPLE.com', first.password))?.id).toBe(first.user.id);
     expect(await users.authenticate('jane@example.com', `${first.password}x`)).toBeUndefined();
@@ -49,7 +51,7 @@ describe('users', () => {
   });
 
   test('an e-mail belongs to one user, however it is written and raced for', async () => {
-    const { services } = await openWorkspacesFixture();
+    const { workspaces: services } = await openTestApp();
     const name = 'Zoë';
     const emails = ['zoe\u0308@example.com', 'ZO\u00cb@example.com', 'zo\u00eb@example.com'];
     const made = await Promise.allSettled(
@@ -62,7 +64,7 @@ describe('users', () => {
   });
 
   test('have bounded names, e-mails and passwords', async () => {
-    const { services, first } = await openWorkspacesFixture();
+    const { workspaces: services, first } = await openTestApp();
     const refused = { code: 'validation_failed' };
     const user = { email: 'a@b.example', name: 'A' };
     const long = 'x'.repeat(300);
@@ -74,18 +76,18 @@ describe('users', () => {
       const key = { workspaceNo: 1, userId: first.user.id, name, role: 'viewer' } as const;
       await expect(services.keys.create(key)).rejects.toMatchObject(refused);
     }
-    expect(await services.users.authenticate('jane@example.com', long)).toBeUndefined();
+    expect(await services.users.authenticate(first.user.email, long)).toBeUndefined();
   });
 
   test('need a workspace', async () => {
-    const { services } = await openWorkspacesFixture();
+    const { workspaces: services } = await openTestApp();
     const work = services.users.create(9, 'viewer', { email: 'a@b.example', name: 'A' });
     await expect(work).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
 test('setPlan holds from the next request, an override replaces the numbers', async () => {
-  const { services, first } = await openWorkspacesFixture('free');
+  const { workspaces: services, first } = await openTestApp({ plan: 'free' });
   const limits = async (): Promise<object> => (await services.keys.verify(first.apiKey)).limits;
   expect(await limits()).toEqual({ perMinute: 20, perDay: 1_000 });
   await services.workspaces.setPlan(1, 'pro');
