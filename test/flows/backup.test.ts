@@ -1,4 +1,4 @@
-/** A backup beside a loaded service, restored elsewhere: a prefix of what was answered, and it serves. */
+/** A backup beside a loaded service, restored otherFolder: a prefix of what was answered, and it serves. */
 import { liftQuota } from '../support/lift-quota.ts';
 import { appendFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,10 +58,10 @@ test(
       await Promise.all([client, links].map((open) => open.close()));
       await service.close();
 
-      const elsewhere = join(parent, 'elsewhere');
-      const back = await runCommand(['restore', target], { QZ_DATA_DIR: elsewhere });
+      const otherFolder = join(parent, 'other');
+      const back = await runCommand(['restore', target], { QZ_DATA_DIR: otherFolder });
       expect([back.code, back.stderr.includes('management.mdb')]).toEqual([0, true]);
-      const restored = await TestService.start({ dataDir: elsewhere });
+      const restored = await TestService.start({ dataDir: otherFolder });
       const scans = () => scansOf(restored, service.apiKey, id);
       await expect.poll(scans, soon).toBeGreaterThanOrEqual(before.answered);
       expect(await scans()).toBeLessThanOrEqual(after.answered + 1);

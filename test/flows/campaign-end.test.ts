@@ -88,7 +88,7 @@ it(
       const found = (await api.call('GET', path)).json;
       expect(found).toMatchObject({ status: 'ended', result: { ...totals, conversions: 1 } });
       expect((await api.call('PATCH', path, { body: { endDate: null } })).status).toBe(409);
-      // Another one that ends shows that the clock goes on; the first is not told again.
+      // Another one that ends shows that the clock goes on; the first is not emitted again.
       const past = { name: 'p', startDate: '2020-01-01', endDate: '2020-01-02', qrCodeIds: [] };
       await api.call('POST', '/campaigns', { body: past });
       await vi.waitFor(async () => expect((await endsOf(api)).length).toBe(2), patience);

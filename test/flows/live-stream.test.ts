@@ -1,5 +1,5 @@
 /**
- * A scan on its way to a screen, through the real service: the live stream hears of it, the summary counts
+ * A scan on its way to a screen, through the real service: the live stream has it, the summary counts
  * it, the raw scans list it; and a stop ends the stream with words.
  */
 import { expect, it } from 'vitest';
@@ -8,11 +8,11 @@ import { pause, withDataFolder } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
 
 /** A window of 120 ms and a commit, usually; on a busy machine seconds. */
-const heardMsMax = 30_000;
+const receivedMsMax = 30_000;
 const agent =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
 
-it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
+it('a scan is streamed, counted and listed', { timeout: 180_000 }, async () => {
   await withDataFolder(async (dataDir) => {
     const service = await TestService.start({ dataDir });
     const client = new Client(service.apiUrl, service.apiKey);
@@ -21,14 +21,15 @@ it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
     const response = await fetch(`${service.apiUrl}/v1/events/stream`, {
       headers: { authorization: `Bearer ${service.apiKey}` },
     });
-    let heard = '';
+    let received = '';
     const reading = (async () => {
-      for await (const piece of response.body ?? []) heard += Buffer.from(piece).toString();
+      for await (const piece of response.body ?? []) received += Buffer.from(piece).toString();
     })();
     const until = async (text: string): Promise<number> => {
       const startedMs = performance.now();
-      while (!heard.includes(text)) {
-        if (performance.now() - startedMs > heardMsMax) throw new Error(`No ${text} in: ${heard}`);
+      while (!received.includes(text)) {
+        if (performance.now() - startedMs > receivedMsMax)
+          throw new Error(`No ${text} in: ${received}`);
         await pause(1);
       }
       return performance.now() - startedMs;
@@ -36,13 +37,13 @@ it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
     await until('retry:');
     const waits: number[] = [];
     for (let scan = 0; scan < 5; scan++) {
-      heard = '';
+      received = '';
       const headers = { 'user-agent': agent };
       const answer = await fetch(word(json.shortUrl), { redirect: 'manual', headers });
       expect(answer.status).toBe(302);
       waits.push(await until(`"qrId":"${word(json.id)}"`));
     }
-    process.stdout.write(`heard after ${waits.map((ms) => ms.toFixed(0)).join(', ')} ms\n`);
+    process.stdout.write(`received after ${waits.map((ms) => ms.toFixed(0)).join(', ')} ms\n`);
     const summary = await client.call('GET', '/v1/analytics/summary');
     expect(summary.json).toMatchObject({
       totalScans: 5,
@@ -53,7 +54,7 @@ it('a scan is heard, counted and listed', { timeout: 180_000 }, async () => {
     expect(listed.items).toHaveLength(5);
     const closed = service.close();
     await reading;
-    expect(heard).toContain(': the service stops');
+    expect(received).toContain(': the service stops');
     await client.close();
     await closed;
   });

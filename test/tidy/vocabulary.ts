@@ -26,7 +26,13 @@ const inTests = /^(test|bench)\//;
 
 const retired: readonly Retired[] = [
   { instead: 'module, or capacity', parts: /^(rooms?|roomy)$/, phrases: /\b(rooms?|roomy)\b/i },
-  { instead: 'the plural noun, *Store or *Loader', parts: /^books?$/, phrases: /\bthe \w+ book\b/ },
+  {
+    instead: 'the plural noun, *Store or *Loader',
+    parts: /^books?$/,
+    phrases: /\bthe \w+ book\b/,
+    // A picture of a book.
+    within: /^(?!src\/dashboard\/parts\/icon)/,
+  },
   { instead: 'transaction', parts: /^pens?$/, phrases: /\b(the|a) pen\b/ },
   {
     instead: 'endpoint stats',
@@ -59,7 +65,7 @@ const retired: readonly Retired[] = [
     instead: 'in flight, committing, or return to queue',
     parts: /^(flying|flights?|landed|settling|undone)$/,
     phrases: /\bflying\b|(?<!\bin )\bflights?\b|\blanded\b|\bsettling\b/i,
-    but: /inFlight|InFlight/,
+    but: /in_?flight/i,
   },
   { instead: 'recent, recently', parts: /^lately$/, phrases: /\blately\b/i },
   {

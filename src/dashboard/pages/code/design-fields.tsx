@@ -15,9 +15,9 @@ const dotStyles = [
   { value: 'dots', label: 'Dots', picture: <Modules round={3} /> },
 ] as const;
 const eyeStyles = [
-  { value: 'square', label: 'Square', picture: <Eye round={0} /> },
-  { value: 'rounded', label: 'Rounded', picture: <Eye round={5} /> },
-  { value: 'circle', label: 'Circle', picture: <Eye round={9} /> },
+  { value: 'square', label: 'Square', picture: <FinderPicture round={0} /> },
+  { value: 'rounded', label: 'Rounded', picture: <FinderPicture round={5} /> },
+  { value: 'circle', label: 'Circle', picture: <FinderPicture round={9} /> },
 ] as const;
 const corrections = [
   { value: 'auto', label: 'Automatic' },
@@ -56,7 +56,7 @@ function Modules({ round }: { readonly round: number }) {
 }
 
 /** A sample finder pattern. */
-function Eye({ round }: { readonly round: number }) {
+function FinderPicture({ round }: { readonly round: number }) {
   return (
     <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
       <rect

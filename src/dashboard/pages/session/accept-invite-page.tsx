@@ -13,7 +13,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
-import { DoorHead } from './sign-in-layout.tsx';
+import { SignInHead } from './sign-in-layout.tsx';
 
 interface Joined {
   readonly workspaceId: string;
@@ -31,7 +31,7 @@ export function AcceptInvitePage() {
   if (token === '') {
     return (
       <>
-        <DoorHead title="Join the workspace" />
+        <SignInHead title="Join the workspace" />
         <Notice tone="warn" title="This link is incomplete">
           <p>Please open it from your invitation again.</p>
         </Notice>
@@ -40,7 +40,7 @@ export function AcceptInvitePage() {
   }
   return (
     <>
-      <DoorHead title="Join the workspace" />
+      <SignInHead title="Join the workspace" />
       {state.kind === 'in' ? (
         <JoinAsMe token={token} email={state.session.user.email} onJoined={setJoined} />
       ) : (
@@ -117,7 +117,7 @@ function Welcome({ joined }: { readonly joined: Joined }) {
   };
   return (
     <>
-      <DoorHead title="Welcome" />
+      <SignInHead title="Welcome" />
       <Notice tone="good" title={`You have joined as ${joined.role}`}>
         {!isIn && <p>You can sign in with your e-mail address and this password.</p>}
       </Notice>

@@ -1,7 +1,7 @@
 /** The head of pages outside the frame. */
 import { Logo } from '../../parts/icon.tsx';
 
-export function DoorHead({ title }: { readonly title: string }) {
+export function SignInHead({ title }: { readonly title: string }) {
   return (
     <header class="sign-in-head">
       <span class="brand">

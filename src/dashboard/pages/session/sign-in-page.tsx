@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { pathTo } from '../../paths.ts';
-import { DoorHead } from './sign-in-layout.tsx';
+import { SignInHead } from './sign-in-layout.tsx';
 
 export function SignInPage() {
   const [email, setEmail] = useState('');
@@ -30,7 +30,7 @@ export function SignInPage() {
   };
   return (
     <main class="sign-in">
-      <DoorHead title="Sign in" />
+      <SignInHead title="Sign in" />
       <form
         class="sign-in-form"
         onSubmit={(event) => {
