@@ -56,12 +56,6 @@ const schema = z.strictObject({
     port,
     /** Public address of the management API and dashboard, without `/v1`; empty = `localhost` with `api.port`. */
     publicUrl: url,
-    /** A request body above this is refused with 413 while it arrives. */
-    bodyBytesMax: count(1_024, 16_777_216),
-    /** A body that has not arrived by then is refused with 408. */
-    bodyTimeoutMs: count(100, 120_000),
-    /** Requests in flight; one more is answered 503. Bounds memory, with `bodyBytesMax`. */
-    inFlightMax: count(1, 100_000),
   }),
   redirect: z.strictObject({
     host: z.string().min(1).max(255),
@@ -189,6 +183,9 @@ export const processEnvironment: Environment = process.env;
 
 /** Settings of earlier versions: the fault of a start that still sets one says so. */
 const removedSettings = [
+  'api.bodyBytesMax',
+  'api.bodyTimeoutMs',
+  'api.inFlightMax',
   'redirect.drainMsMax',
   'links.arenaBytesMax',
   'links.slotBytesMax',

@@ -18,7 +18,7 @@ import { type Config, threadCounts } from './config.ts';
 import type { DataFolder } from './engine/data-folder.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';
-import { HttpServer } from './http/server.ts';
+import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import type { ImagesOptions } from './images/image-service.ts';
 import type { InviteMailer } from './mail/invite-letter.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
@@ -176,10 +176,11 @@ export async function openMailModule(
   return { invites: new InviteMailer(mailer), close: () => mailer.close() };
 }
 
-interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+/** Where a server listens; its limits, where they are not the standard ones. */
+type Listener = Pick<
+  HttpServerOptions,
+  'host' | 'port' | 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightMax'
+>;
 
 type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>;
 
@@ -187,23 +188,21 @@ type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>
 export async function openApiServer(
   base: Base,
   parts: ApiParts,
-  address: Address = base.config.api,
+  listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox } = base;
   const api = createApi({ config, clock, ids, log, outbox, ...parts });
-  return await openServer(base, address, api);
+  return await openServer(base, listener, api);
 }
 
-/** A listener with the limits of the API. @throws ListenError */
+/** @throws ListenError */
 export async function openServer(
   { config, ids, log }: Base,
-  { host, port }: Address,
+  listener: Listener,
   handler: Handler,
 ): Promise<HttpServer> {
   return await HttpServer.open({
-    ...config.api,
-    host,
-    port,
+    ...listener,
     addresses: new ClientAddresses(config.trustedProxies),
     newRequestId: () => ids.newId('req'),
     handler,

@@ -64,6 +64,8 @@ it('law 1, imports go down, and never in a circle', () => {
   expect(check({ 'src/codes/a.ts': importing('../model/code.ts') })).toBe('');
   const type = `import type { A } from '../codes/codes.ts';\nexport const b = (a: A) => a;\n`;
   expect(check({ 'src/links/a.ts': type })).toMatch(/:1 links may not/);
+  expect(check({ 'src/cli/a.ts': importing('../api/a.ts') })).toMatch(/:1 cli may not import api/);
+  expect(check({ 'src/engine/a.ts': importing('../app.ts') })).toMatch(/app.ts, which is above/);
   const dynamic = `export const a = () => import('../codes/codes.ts');\n`;
   expect(check({ 'src/store/a.ts': dynamic })).toMatch(/:1 store may not/);
   expect(check({ 'src/codes/a.ts': importing('../../test/a.ts') })).toMatch(/:1 src imports test/);

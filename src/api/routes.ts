@@ -34,10 +34,9 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     campaignIdsOf: (no) => codes.memberships.campaignIdsOf(no),
   });
   const ownHosts = [new URL(shortUrlBase).host];
-  const { bodyBytesMax } = config.api;
   return [
-    ...qrCodeRoutes({ codes, view, ownHosts, bodyBytesMax }),
-    ...previewRoutes({ ...services, shortUrlBase, ownHosts, bodyBytesMax }),
+    ...qrCodeRoutes({ codes, view, ownHosts }),
+    ...previewRoutes({ ...services, shortUrlBase, ownHosts }),
     ...logoRoutes(services.logos),
     ...bulkRoutes({ codes, view, ownHosts, idempotency: workspaces.idempotency, clock }),
     ...codeAnalyticsRoutes({ codes, scans, clock }),

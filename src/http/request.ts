@@ -60,13 +60,16 @@ export const keptHeaders = [
 ] as const;
 export type KeptHeader = (typeof keptHeaders)[number];
 
+/** Bytes of a request body; a longer one is refused with 413 while it arrives. */
+export const standardBodyBytesMax = 65_536;
+
 /** Answers requests. Neither method may throw; `refuse` answers requests that are not handled. */
 export interface Handler {
   handle(request: Request): Promise<Reply>;
   refuse(request: Request, failure: Failure): Reply;
   /** Answers to plain GETs that are known from the address alone: the rest is then not read. */
   readonly ready?: ReadyAnswers;
-  /** Bytes a body may have here when not the server's `bodyBytesMax`; asked before it is read. */
+  /** Bytes a body may have here when not `standardBodyBytesMax`; asked before it is read. */
   bodyBytesMax?(method: string, path: string): number | undefined;
 }
 

@@ -22,7 +22,7 @@ import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import { readyAnswer } from './ready.ts';
-import type { Handler, Reply, Request } from './request.ts';
+import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
 import { sendStream } from './stream.ts';
 
 declare module 'uWebSockets.js' {
@@ -44,6 +44,9 @@ const lingerMs = 500;
 const quietMs = 500;
 /** Long enough for a phone in a tunnel. */
 const standardStallMs = 60_000;
+/** Requests in flight: 128 MiB of bodies at most. */
+const standardInFlightMax = 2_048;
+const standardBodyTimeoutMs = 10_000;
 /** How often a drain looks. */
 const drainPollMs = 20;
 
@@ -51,9 +54,12 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  readonly bodyBytesMax: number;
-  readonly bodyTimeoutMs: number;
-  readonly inFlightMax: number;
+  /** Default: `standardBodyBytesMax`. */
+  readonly bodyBytesMax?: number;
+  /** A body that has not arrived by then is refused with 408; default: 10 s. */
+  readonly bodyTimeoutMs?: number;
+  /** One more is answered 503; default: 2,048. */
+  readonly inFlightMax?: number;
   /** A client of a streamed answer that takes nothing for so long is cut off; default: a minute. */
   readonly stallMsMax?: number;
   readonly addresses: ClientAddresses;
@@ -149,7 +155,7 @@ export class HttpServer {
     if (this.#sendReady(res, req)) return;
     const headers = new Headers();
     req.forEach((name, value) => headers.add(name, value));
-    const { bodyBytesMax, handler } = this.#options;
+    const { bodyBytesMax = standardBodyBytesMax, handler } = this.#options;
     const here = handler.bodyBytesMax?.(req.getMethod().toUpperCase(), req.getUrl());
     const body = new Body(here ?? bodyBytesMax, headers.bodyBytes, {
       pause: () => res.pause(),
@@ -183,7 +189,7 @@ export class HttpServer {
 
   #request(res: uWS.HttpResponse, req: uWS.HttpRequest, headers: Headers, body: Body): Request {
     const peer = addressText(res.getRemoteAddressAsText());
-    const { addresses, bodyTimeoutMs, newRequestId } = this.#options;
+    const { addresses, bodyTimeoutMs = standardBodyTimeoutMs, newRequestId } = this.#options;
     return {
       id: newRequestId(),
       method: req.getMethod().toUpperCase(),
@@ -205,7 +211,7 @@ export class HttpServer {
   }
 
   #overload(): Failure | undefined {
-    if (this.#inFlight < this.#options.inFlightMax) return undefined;
+    if (this.#inFlight < (this.#options.inFlightMax ?? standardInFlightMax)) return undefined;
     return new Failure('overloaded', 'The service has too many requests in flight', {
       retryAfterSeconds: 1,
     });

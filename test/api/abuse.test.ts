@@ -190,7 +190,7 @@ describe('too much at once', () => {
   test('above inFlightMax: 503 overloaded with Retry-After and every header, then serving again', async () => {
     const held: Array<() => void> = [];
     const own = await startTestApi({
-      environment: { QZ_API_IN_FLIGHT_MAX: '1' },
+      limits: { inFlightMax: 1 },
       images: {
         render: async () => {
           await new Promise<void>((resolve) => held.push(resolve));
@@ -214,7 +214,7 @@ describe('too much at once', () => {
   });
 
   test('a body that drips is 408 after bodyTimeoutMs, whatever drips', async () => {
-    const own = await startTestApi({ environment: { QZ_API_BODY_TIMEOUT_MS: '120' } });
+    const own = await startTestApi({ limits: { bodyTimeoutMs: 120 } });
     const head =
       `POST /v1/qr-codes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.apiKey}\r\n` +
       'Content-Type: application/json\r\nContent-Length: 500\r\n\r\n';

@@ -27,7 +27,7 @@ import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
 import { localTasks } from '../../src/images/tasks.ts';
@@ -88,8 +88,8 @@ export interface TestAppOptions {
   readonly dataDir?: string;
   /** `QZ_…` variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What no variable sets. */
-  readonly amend?: (config: Config) => Config;
+  /** Limits of the API's server that are not the standard ones. */
+  readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax'>;
   readonly links?: CodesOptions['links'];
   readonly scans?: ScanQueries;
   /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */
@@ -164,12 +164,11 @@ export class TestApp {
     const { plan = 'enterprise' } = options;
     const clock = options.clock ?? new TestClock();
     const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quietzone-test-'));
-    const loaded = loadConfig(undefined, {
+    const config = loadConfig(undefined, {
       QZ_DATA_DIR: dataDir,
       QZ_BOOTSTRAP_PLAN: plan === 'none' ? 'free' : plan,
       ...options.environment,
     });
-    const config = options.amend?.(loaded) ?? loaded;
     const logLines: string[] = [];
     const log = createLog('debug', { write: (line) => void logLines.push(line) });
     const base = openBase(config, openDataFolder(dataDir), log, {
@@ -307,7 +306,7 @@ export class TestApp {
         health: () => this.health,
         metrics: this.metrics,
       },
-      { host: '127.0.0.1', port: 0 },
+      { host: '127.0.0.1', port: 0, ...options.limits },
     );
     this.#closers.push(() => this.#server?.close());
   }

@@ -48,9 +48,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'app.ts': ['*'],
   cli: [
     'app.ts',
-    'api',
-    'store',
     'engine',
+    'store',
     'codes',
     'workspaces',
     'http',

@@ -29,17 +29,15 @@ export interface QrCodesOptions {
   /** `host[:port]` of the short links: no target may point back at them. */
   readonly ownHosts: readonly string[];
   /** Of a body without a logo. */
-  readonly bodyBytesMax: number;
 }
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
-  const withLogo = (route: Route): Route => withLogoBodyLimit(route, options.bodyBytesMax);
   return [
-    withLogo(createOne(options)),
+    withLogoBodyLimit(createOne(options)),
     listMany(options),
     getOne(options),
-    withLogo(patchOne(options)),
-    withLogo(putOne(options)),
+    withLogoBodyLimit(patchOne(options)),
+    withLogoBodyLimit(putOne(options)),
     deleteOne(options),
   ];
 }

@@ -4,17 +4,18 @@
 import { Failure } from '../../model/failure.ts';
 import { designBodyBytesMax } from './image-schemas.ts';
 import { parseJson } from '../../model/json.ts';
+import { standardBodyBytesMax } from '../../http/request.ts';
 import type { Route } from '../route.ts';
 
-/** @param bodyBytesMax of a body without a logo */
-export function withLogoBodyLimit(route: Route, bodyBytesMax: number): Route {
+export function withLogoBodyLimit(route: Route): Route {
   return {
     ...route,
-    bodyBytesMax: bodyBytesMax + designBodyBytesMax,
+    bodyBytesMax: standardBodyBytesMax + designBodyBytesMax,
     run: async (call) => {
+      const limit = standardBodyBytesMax;
       const bytes = await call.body();
-      if (bytes.length > bodyBytesMax && bytes.length - logoLength(bytes) > bodyBytesMax) {
-        const detail = `Cannot read the body: without its logo it is larger than ${bodyBytesMax} bytes`;
+      if (bytes.length > limit && bytes.length - logoLength(bytes) > limit) {
+        const detail = `Cannot read the body: without its logo it is larger than ${limit} bytes`;
         throw new Failure('body_too_large', detail);
       }
       return await route.run(call);

@@ -26,11 +26,10 @@ export type PreviewsOptions = Pick<ApiServices, 'designs' | 'images'> & {
   readonly shortUrlBase: string;
   readonly ownHosts: readonly string[];
   /** Of a body without a logo. */
-  readonly bodyBytesMax: number;
 };
 
 export function previewRoutes(options: PreviewsOptions): Route[] {
-  return [withLogoBodyLimit(previewOne(options), options.bodyBytesMax), archiveMany(options)];
+  return [withLogoBodyLimit(previewOne(options)), archiveMany(options)];
 }
 
 function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
