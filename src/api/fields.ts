@@ -68,12 +68,8 @@ export const pageQuery = {
     .meta({ description: '`nextCursor` of the page before: walks long lists at constant cost' }),
 };
 
-/** A route without query parameters. */
-export const noQuery = z.object({});
 /** A POST that says everything by its address: no body, or `{}`. */
 export const emptyBody = z.strictObject({}).optional();
-/** A route without a body. */
-export const noBody = z.undefined();
 
 /** @throws Failure validation_failed when the range runs backwards */
 export function checkOrder(from: number | undefined, to: number | undefined): void {

@@ -7,11 +7,12 @@
 import { z } from 'zod';
 import { invalidCursor } from '../model/cursor.ts';
 import type { Actor } from '../model/workspace.ts';
-import { count, type noQuery, pageQuery } from './fields.ts';
+import { count, pageQuery } from './fields.ts';
 import {
   type Call,
   createRoute,
   jsonResult,
+  type noQuery,
   type Result,
   type Route,
   type RouteDescription,

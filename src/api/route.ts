@@ -2,15 +2,19 @@
  * A route: one line of the API's table. `createRoute` closes over the types of its query and body, so
  * that handlers are typed and the table is not: reading, checking and handling are one `run`.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { KeptHeader } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
-import { noBody, noQuery } from './fields.ts';
 import { parseJson } from '../model/json.ts';
 import type { OperationId } from './roles.ts';
 import type { Session } from '../workspaces/sessions.ts';
+
+/** A route without query parameters. */
+export const noQuery = z.object({});
+/** A route without a body. */
+const noBody = z.undefined();
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 

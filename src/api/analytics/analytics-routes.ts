@@ -9,7 +9,7 @@ import type { Subject } from '../../scans/query/analytics.ts';
 import { type Analytics, breakdowns, type Interval, intervals } from '../../scans/query/answers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { csvFormat, csvResult, formatOf, formatTypes } from '../csv.ts';
-import { count, queryDay, noBody, time } from '../fields.ts';
+import { count, queryDay, time } from '../fields.ts';
 import type { OperationId } from '../roles.ts';
 import { type Call, createRoute, jsonResult, type Route, type StreamedResult } from '../route.ts';
 
@@ -118,7 +118,6 @@ function totalsRoute<Of extends Scope, Found>(resource: AnalyticsResource<Of, Fo
     method: 'GET',
     tag,
     query: z.object({ ...range, format: csvFormat }),
-    body: noBody,
     answer: { status: 200, schema, what: 'The numbers', mediaTypes },
     failures,
     handle: async (call) => {
@@ -144,7 +143,6 @@ function seriesRoute<Of extends Scope, Found>(
       interval: z.enum(intervals).default('day'),
       format: csvFormat,
     }),
-    body: noBody,
     answer: { status: 200, schema: timeseries, what: 'The points, oldest first', mediaTypes },
     failures,
     handle: async (call) => {
@@ -172,7 +170,6 @@ function breakdownRoute<Of extends Scope, Found>(
     tag,
     description: breakdownDescription,
     query: z.object({ ...range, by: z.enum(breakdowns), format: csvFormat }),
-    body: noBody,
     answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', mediaTypes },
     failures,
     handle: async (call) => {

@@ -16,7 +16,7 @@ import { codeRange } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, formatOf, formatTypes, streamFormat } from '../csv.ts';
-import { noBody, queryDay, queryInteger, time } from '../fields.ts';
+import { queryDay, queryInteger, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
@@ -80,7 +80,6 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       'Every scan that is still kept (90 days unless configured otherwise), newest first. As ' +
       '`text/csv` or `application/x-ndjson` all of the range in one answer, of any size.',
     query,
-    body: noBody,
     answer: {
       status: 200,
       schema: rawScanPage,

@@ -11,7 +11,7 @@ import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
-import { checkOrder, noBody, noQuery } from '../fields.ts';
+import { checkOrder } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
@@ -53,7 +53,6 @@ function createOne(options: CampaignsOptions): Route {
     description:
       'Codes and a schedule of whole UTC days, both ends included. Emits `campaign.created` now and ' +
       '`campaign.ended` within 5 minutes of the end, once.',
-    query: noQuery,
     body: campaignCreateBody,
     answer: { status: 201, schema: campaign, what: 'The campaign; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
@@ -77,7 +76,6 @@ function listMany(options: CampaignsOptions): Route {
     summary: 'List campaigns',
     description: 'Newest first. A page past the end is empty.',
     query: campaignListQuery,
-    body: noBody,
     answer: { status: 200, schema: campaignPage, what: 'A page of campaigns' },
     failures: [],
     handle: async ({ actor, query }) => {
@@ -108,8 +106,6 @@ function getOne(options: CampaignsOptions): Route {
     tag,
     summary: 'Get a campaign',
     description: 'With its codes, its status by the clock, and what it came to once it has ended.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: campaign, what: 'The campaign' },
     failures: ['not_found'],
     handle: ({ actor, params }) =>
@@ -127,7 +123,6 @@ function patchOne(options: CampaignsOptions): Route {
     description:
       'JSON merge patch. A moved `endDate` moves the end, `null` takes it away; from the end on ' +
       'schedule and codes stay as they are (409), only the name can change.',
-    query: noQuery,
     body: campaignPatchBody,
     answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },
     failures: ['not_found', 'conflict', 'storage_full'],
@@ -147,8 +142,6 @@ function deleteOne({ campaigns }: CampaignsOptions): Route {
     tag,
     summary: 'Delete a campaign',
     description: 'For good. Its codes stay; an end that is due is told before, one to come never.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: campaignDeleted, what: 'It is deleted' },
     failures: ['not_found', 'storage_full'],
     handle: async ({ actor, params }) => {

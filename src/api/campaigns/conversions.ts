@@ -10,7 +10,7 @@ import {
   conversion,
   conversionBody,
 } from './campaign-schemas.ts';
-import { checkOrder, noBody, noQuery } from '../fields.ts';
+import { checkOrder } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const tag = 'Campaigns';
@@ -36,7 +36,6 @@ function createOne({ conversions }: ConversionsOptions): Route {
       'Counts for the code and the present UTC day, and so for every campaign that has both. With an ' +
       '`externalId` known for 90 days nothing is counted: 200 with the first, or 409 when the code or ' +
       'the value differs.',
-    query: noQuery,
     body: conversionBody,
     answer: {
       status: 201,
@@ -65,7 +64,6 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     summary: 'Conversions of a code',
     description: 'By UTC day, over a range of days, both ends included.',
     query: z.object(campaignRangeShape),
-    body: noBody,
     answer: { status: 200, schema: codeConversions, what: 'The sums' },
     failures: ['not_found'],
     handle: ({ actor, params, query }) => {

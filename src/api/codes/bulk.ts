@@ -26,7 +26,7 @@ import { newCodeBody, rowDraft } from './code-bodies.ts';
 import { createBody, qrCode } from './code-schemas.ts';
 import type { CodeView } from './code-view.ts';
 import { formatOf } from '../csv.ts';
-import { count, noQuery } from '../fields.ts';
+import { count } from '../fields.ts';
 import { LineQueue } from './line-queue.ts';
 import { problemKinds } from '../problem.ts';
 import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../route.ts';
@@ -89,7 +89,6 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         'nothing. With `Accept: application/x-ndjson` each result comes as a line when it is ' +
         'committed, and `{created, failed}` as the last. Sent again under its Idempotency-Key, a ' +
         'request that was cut off goes on where it stopped. Emits `qr.created` for each code.',
-      query: noQuery,
       body: z.array(createBody).max(rowsMax),
       bodyMedia: [ndjsonType, 'text/csv'],
       answer: {

@@ -5,7 +5,7 @@
 import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { csvFormat, formatOf } from '../csv.ts';
-import { checkOrder, noBody, noQuery } from '../fields.ts';
+import { checkOrder } from '../fields.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
@@ -53,7 +53,6 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     description:
       'Makes a code; a dynamic one gets a short URL that works before this answer arrives. ' +
       'Emits `qr.created`.',
-    query: noQuery,
     body: createBody,
     answer: { status: 201, schema: qrCode, what: 'The code; Location names it' },
     failures: ['slug_taken', 'unscannable', 'idempotency_conflict', 'storage_full'],
@@ -78,7 +77,6 @@ function listMany({ codes, view }: QrCodesOptions): Route {
       'The workspace’s codes, newest first. A page past the end is empty. As CSV: every code of the ' +
       'filter at once, whatever the page.',
     query: listQuery.extend({ format: csvFormat }),
-    body: noBody,
     answer: {
       status: 200,
       schema: qrCodePage,
@@ -118,8 +116,6 @@ function getOne({ codes, view }: QrCodesOptions): Route {
     tag,
     summary: 'Get a QR code',
     description: 'The whole resource with its lifetime scans.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: qrCode, what: 'The code' },
     failures: ['not_found'],
     handle: ({ actor, params }) =>
@@ -138,7 +134,6 @@ function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     description:
       'JSON merge patch. A new `target` is what the printed code leads to before this answer ' +
       'arrives. Emits `qr.updated` when something changed.',
-    query: noQuery,
     body: patchBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
@@ -159,7 +154,6 @@ function putOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     tag,
     summary: 'Replace a QR code',
     description: 'Sets every changeable field; absent ones are reset. Otherwise like PATCH.',
-    query: noQuery,
     body: putBody,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
@@ -181,8 +175,6 @@ function deleteOne({ codes }: QrCodesOptions): Route {
     description:
       'For good: its redirect stops before this answer arrives, its short code is never given ' +
       'out again, its analytics answer for 90 days. Emits `qr.deleted`.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: deleted, what: 'It is deleted' },
     failures: ['not_found', 'storage_full'],
     handle: async ({ actor, params }) => {

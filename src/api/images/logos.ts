@@ -7,7 +7,6 @@ import type { Logo, Logos } from '../../images/logo/logos.ts';
 import { type LogoMediaType, logoMediaTypes } from '../../images/logo/logo.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { noBody, noQuery } from '../fields.ts';
 import { check, validationFailure } from '../faults.ts';
 import { designBodyBytesMax, logo, logoBody, logoBodyMedia, logoList } from './image-schemas.ts';
 import { parseJson } from '../../model/json.ts';
@@ -29,7 +28,6 @@ function addOne(logos: Logos): Route {
     description:
       'PNG, JPEG or SVG of at most 256 KB. What is kept is a PNG of at most 1,024 pixels on an edge, ' +
       'drawn anew; an SVG that refers to anything outside itself is refused.',
-    query: noQuery,
     body: logoBody,
     bodyMedia: logoBodyMedia,
     bodyBytesMax: designBodyBytesMax,
@@ -59,8 +57,6 @@ function listAll(logos: Logos): Route {
     tag,
     summary: 'List logos',
     description: 'All of the workspace, newest first; there are 200 at most.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: logoList, what: 'The logos' },
     failures: [],
     handle: ({ actor }) => {
@@ -78,8 +74,6 @@ function getOne(logos: Logos): Route {
     tag,
     summary: 'Get a logo',
     description: 'What is known of it; its picture is in the images of codes.',
-    query: noQuery,
-    body: noBody,
     answer: { status: 200, schema: logo, what: 'The logo' },
     failures: ['not_found'],
     handle: ({ actor, params }) => {

@@ -11,7 +11,6 @@ import { styleOf } from '../../images/design/style.ts';
 import type { CodeType } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import { BulkGate } from '../codes/bulk-gate.ts';
-import { noQuery } from '../fields.ts';
 import { archiveBody, previewBody } from './image-schemas.ts';
 import { withLogoBodyLimit } from './logo-body-limit.ts';
 import { createRoute, type Route, type StreamedResult } from '../route.ts';
@@ -42,7 +41,6 @@ function previewOne({ codes, designs, ownHosts }: PreviewsOptions): Route {
     description:
       'Draws a code in a design and reads it back, as before it is stored, and stores nothing. The ' +
       'answer is the image, or 422 `unscannable` with what to change.',
-    query: noQuery,
     body: previewBody,
     isRepeatable: true,
     answer: {
@@ -75,7 +73,6 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
       'The images of up to 1,000 codes as one ZIP, drawn while it is sent, each named by its code’s ' +
       'name and short code. One that cannot be drawn at this size is named in `NOT-DRAWN.txt`. ' +
       'Costs one request.',
-    query: noQuery,
     body: archiveBody,
     isRepeatable: true,
     answer: { status: 200, schema: z.string(), what: 'The ZIP', mediaTypes: ['application/zip'] },
