@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * The `quietzone` command. Any Node from 20 on may start it; the service itself runs on the Node 22
- * that came as a dependency, or on the one at hand where that is new enough and no binary came along.
+ * The `quietzone` command. Node 20 or later may start it; the service runs on the Node 22 that is
+ * installed as a dependency, or on the Node that started it where that is new enough and no binary is installed.
  *
- * Plain JavaScript: this file runs before there is a Node that reads TypeScript. Started by the right
- * Node already, it becomes the service; else it stays as the parent: standard streams are shared,
- * signals are passed on, the exit code comes back.
+ * Plain JavaScript, because an older Node runs it. Started by the right Node already, it becomes the
+ * service; otherwise it stays as the parent: it shares its standard streams, passes signals on, and
+ * ends with the exit code of the service.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';

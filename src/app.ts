@@ -230,7 +230,7 @@ async function openManagement(
   const retention = startSchedules(base, engine, campaigns, closers);
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
-  const dashboard = DashboardFiles.open(log);
+  const dashboard = new DashboardFiles(log);
   closers.push(() => dashboard.close());
   if (config.metrics.port > 0) {
     const server = await openServer(base, config.metrics, createMetricsHandler(metrics));

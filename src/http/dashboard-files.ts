@@ -66,14 +66,10 @@ export class DashboardFiles {
   readonly #timer: NodeJS.Timeout;
   #files: Promise<ReadonlyMap<string, File>> | undefined;
 
-  private constructor(log: Logger) {
+  constructor(log: Logger) {
     this.#log = log;
     this.#timer = setTimeout(() => void this.#ready(), idleMs);
     this.#timer.unref();
-  }
-
-  static open(log: Logger): DashboardFiles {
-    return new DashboardFiles(log);
   }
 
   close(): void {

@@ -53,12 +53,7 @@ export class Metrics {
 
   /** A count of events of this thread. @param name ends in `_total` */
   counter(name: string, help: string, labelNames: readonly string[] = []): CounterHandle {
-    const counter = new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.#registry],
-    });
+    const counter = new Counter(this.#describe(name, help, labelNames));
     return { add: (amount, labels = {}) => counter.inc(labels, amount) };
   }
 
@@ -69,47 +64,26 @@ export class Metrics {
     buckets: readonly number[],
     labelNames: readonly string[] = [],
   ): HistogramHandle {
-    const histogram = new Histogram({
-      name,
-      help,
-      buckets: [...buckets],
-      labelNames: [...labelNames],
-      registers: [this.#registry],
-    });
+    const described = this.#describe(name, help, labelNames);
+    const histogram = new Histogram({ ...described, buckets: [...buckets] });
     return { observe: (value, labels = {}) => histogram.observe(labels, value) };
   }
 
   /** A value that goes up and down, read at each scrape. */
   gauge(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
-    this.#collected(name, collect, (run) => {
-      const gauge = new Gauge({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers: [this.#registry],
-        collect: () =>
-          run(
-            () => gauge.reset(),
-            (sample) => gauge.set(sample.labels ?? {}, sample.value),
-          ),
-      });
+    const gauge: Gauge = new Gauge({
+      ...this.#describe(name, help, labelNames),
+      collect: () =>
+        this.#collect(name, collect, gauge, (labels, value) => gauge.set(labels, value)),
     });
   }
 
   /** A count that exists already and only grows, read at each scrape. @param name ends in `_total` */
   total(name: string, help: string, labelNames: readonly string[], collect: Collect): void {
-    this.#collected(name, collect, (run) => {
-      const counter = new Counter({
-        name,
-        help,
-        labelNames: [...labelNames],
-        registers: [this.#registry],
-        collect: () =>
-          run(
-            () => counter.reset(),
-            (sample) => counter.inc(sample.labels ?? {}, sample.value),
-          ),
-      });
+    const counter: Counter = new Counter({
+      ...this.#describe(name, help, labelNames),
+      collect: () =>
+        this.#collect(name, collect, counter, (labels, value) => counter.inc(labels, value)),
     });
   }
 
@@ -139,20 +113,23 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  #collected(
+  #describe(name: string, help: string, labelNames: readonly string[]) {
+    return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
+  }
+
+  #collect(
     name: string,
     collect: Collect,
-    register: (run: (reset: () => void, set: (sample: Sample) => void) => void) => void,
+    metric: { reset(): void },
+    set: (labels: Labels, value: number) => void,
   ): void {
-    register((reset, set) => {
-      reset();
-      try {
-        const values = collect();
-        if (typeof values === 'number') set({ value: values });
-        else for (const sample of values) set(sample);
-      } catch (error) {
-        this.#onFault(name, error);
-      }
-    });
+    metric.reset();
+    try {
+      const values = collect();
+      if (typeof values === 'number') set({}, values);
+      else for (const { labels = {}, value } of values) set(labels, value);
+    } catch (error) {
+      this.#onFault(name, error);
+    }
   }
 }

@@ -11,7 +11,7 @@ const log = createLog('info', { write: (line) => void logLines.push(line) });
 let files: DashboardFiles;
 
 beforeAll(async () => {
-  files = DashboardFiles.open(log);
+  files = new DashboardFiles(log);
   await get('/');
 }, buildMsMax);
 afterAll(() => files.close());
