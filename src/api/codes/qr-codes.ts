@@ -2,12 +2,21 @@
  * /qr-codes: create, list, read, change, replace, delete. Shapes in, records out; the rules are those of
  * codes/. The answer of a create is kept for its Idempotency-Key in the create's transaction.
  */
+import type { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
+import type { Actor } from '../../model/workspace.ts';
 import { csvFormat, formatOf } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { createRoute, jsonResult, type Route } from '../route.ts';
+import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
+import {
+  createRoute,
+  jsonResult,
+  type noQuery,
+  type Route,
+  type RouteDescription,
+} from '../route.ts';
 import { changeBodies, fieldsOf, newCodeBody } from './code-bodies.ts';
 import {
   createBody,
@@ -28,7 +37,6 @@ export interface QrCodesOptions {
   readonly view: CodeView;
   /** `host[:port]` of the short links: no target may point back at them. */
   readonly ownHosts: readonly string[];
-  /** Of a body without a logo. */
 }
 
 export function qrCodeRoutes(options: QrCodesOptions): Route[] {
@@ -58,10 +66,11 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
     failures: ['slug_taken', 'unscannable', 'idempotency_conflict', 'storage_full'],
     bodyFor: () => checkedBody,
     handle: async ({ actor, body, keep }) => {
-      const created = (code: QrCodeRecord) =>
-        jsonResult(201, view.whole(code), { Location: `/v1/qr-codes/${code.id}` });
-      const code = await codes.create(actor, fieldsOf(body), (made) => keep(created(made)));
-      return created(code);
+      return await keptResult(
+        keep,
+        (code: QrCodeRecord) => created('/qr-codes', view.whole(code)),
+        async (kept) => await codes.create(actor, fieldsOf(body), kept),
+      );
     },
   });
 }
@@ -109,65 +118,67 @@ function listMany({ codes, view }: QrCodesOptions): Route {
 }
 
 function getOne({ codes, view }: QrCodesOptions): Route {
-  return createRoute({
-    method: 'GET',
+  return getRoute({
     path: '/qr-codes/:id',
     operationId: 'getQrCode',
     tag,
     summary: 'Get a QR code',
     description: 'The whole resource with its lifetime scans.',
-    answer: { status: 200, schema: qrCode, what: 'The code' },
-    failures: ['not_found'],
-    handle: ({ actor, params }) =>
-      jsonResult(200, view.whole(codes.get(actor.workspaceNo, params.id ?? ''))),
+    schema: qrCode,
+    what: 'The code',
+    read: ({ actor, id }) => view.whole(codes.get(actor.workspaceNo, id)),
   });
 }
 
-function patchOne({ codes, view, ownHosts }: QrCodesOptions): Route {
-  const bodies = changeBodies(patchBody, ownHosts);
-  return createRoute({
+function patchOne(options: QrCodesOptions): Route {
+  return changeRoute(options, {
     method: 'PATCH',
-    path: '/qr-codes/:id',
     operationId: 'updateQrCode',
-    tag,
     summary: 'Update a QR code',
     description:
       'JSON merge patch. A new `target` is what the printed code leads to before this answer ' +
       'arrives. Emits `qr.updated` when something changed.',
     body: patchBody,
-    answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
-    failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
-    bodyFor: (actor, id) => bodies.get(codes.find(actor.workspaceNo, id)?.type),
-    handle: async ({ actor, params, body }) => {
-      const code = await codes.change(actor, params.id ?? '', fieldsOf(body));
-      return jsonResult(200, view.whole(code));
-    },
+    change: async (actor, id, body) => await options.codes.change(actor, id, fieldsOf(body)),
   });
 }
 
-function putOne({ codes, view, ownHosts }: QrCodesOptions): Route {
-  const bodies = changeBodies(putBody, ownHosts);
-  return createRoute({
+function putOne(options: QrCodesOptions): Route {
+  return changeRoute(options, {
     method: 'PUT',
-    path: '/qr-codes/:id',
     operationId: 'replaceQrCode',
-    tag,
     summary: 'Replace a QR code',
     description: 'Sets every changeable field; absent ones are reset. Otherwise like PATCH.',
     body: putBody,
+    change: async (actor, id, body) => await options.codes.replace(actor, id, fieldsOf(body)),
+  });
+}
+
+function changeRoute<B extends z.ZodType>(
+  { codes, view, ownHosts }: QrCodesOptions,
+  {
+    change,
+    ...described
+  }: Pick<RouteDescription, 'method' | 'operationId' | 'summary' | 'description'> & {
+    readonly body: B;
+    readonly change: (actor: Actor, id: string, body: z.output<B>) => Promise<QrCodeRecord>;
+  },
+): Route {
+  const bodies = changeBodies(described.body, ownHosts);
+  return createRoute<typeof noQuery, B>({
+    path: '/qr-codes/:id',
+    tag,
     answer: { status: 200, schema: qrCode, what: 'The code as it is now' },
     failures: ['not_found', 'static_code', 'unscannable', 'storage_full'],
+    ...described,
     bodyFor: (actor, id) => bodies.get(codes.find(actor.workspaceNo, id)?.type),
-    handle: async ({ actor, params, body }) => {
-      const code = await codes.replace(actor, params.id ?? '', fieldsOf(body));
-      return jsonResult(200, view.whole(code));
-    },
+    handle: async ({ actor, id, body }) =>
+      jsonResult(200, view.whole(await change(actor, id, body))),
   });
 }
 
 function deleteOne({ codes }: QrCodesOptions): Route {
-  return createRoute({
-    method: 'DELETE',
+  return deleteRoute({
     path: '/qr-codes/:id',
     operationId: 'deleteQrCode',
     tag,
@@ -175,11 +186,8 @@ function deleteOne({ codes }: QrCodesOptions): Route {
     description:
       'For good: its redirect stops before this answer arrives, its short code is never given ' +
       'out again, its analytics answer for 90 days. Emits `qr.deleted`.',
-    answer: { status: 200, schema: deleted, what: 'It is deleted' },
-    failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const code = await codes.delete(actor, params.id ?? '');
-      return jsonResult(200, { deleted: true, id: code.id });
-    },
+    schema: deleted,
+    what: 'It is deleted',
+    remove: async (actor, id) => await codes.delete(actor, id),
   });
 }

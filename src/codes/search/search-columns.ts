@@ -18,7 +18,7 @@ import { LRUCache } from 'lru-cache';
 import { packedField as field } from '../../store/management/code-codec.ts';
 import { endOf, type ListPosition, positionOf, termKey } from '../../store/management/code-keys.ts';
 import type { Management } from '../../store/management/management.ts';
-import { findEdit } from '../code-edits.ts';
+import { findEdit } from './code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';
 import { allCodes, termCount } from './terms.ts';
 

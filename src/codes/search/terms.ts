@@ -13,7 +13,7 @@ import {
   termKey,
   type Term,
 } from '../../store/management/code-keys.ts';
-import { noteEdit } from '../code-edits.ts';
+import { noteEdit } from './code-edits.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */

@@ -21,7 +21,7 @@
  *   short_codes          folded short code                                    -> codeNo, kept for ever
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
- *   code_edits           a number, modulo the ring's size (codes/code-edits.ts) -> StoredEdit
+ *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
  *   events               sequence                                             -> StoredEvent
  *   workspace_events     [workspaceNo, sequence]                              -> 1
  *   idempotency          [workspaceNo, key]                                   -> kept answer

@@ -6,8 +6,8 @@
  * A ring: entry n stands at n modulo its size, so nothing has to be removed. A copy that is further behind
  * is made anew, which costs no more than reading the whole ring.
  */
-import type { ListPosition } from '../store/management/code-keys.ts';
-import type { Management } from '../store/management/management.ts';
+import type { ListPosition } from '../../store/management/code-keys.ts';
+import type { Management } from '../../store/management/management.ts';
 
 /** Entries kept, of all workspaces together: about 2 MB of the file. */
 const ringSize = 65_536;
