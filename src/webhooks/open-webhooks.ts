@@ -36,8 +36,9 @@ import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 
 /** Bytes of all bodies in flight: with the number of attempts, the bound of memory. */
 const bytesInFlightMax = 67_108_864;
-/** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
+/** Attempts in flight to one endpoint. */
 const perEndpointInFlightMax = 16;
+/** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
 const stopMsMax = 3_000;
 /** Beyond this the delay is a problem for an operator. */
 const behindMsMax = 30_000;
@@ -48,8 +49,6 @@ export interface WebhookSettings {
   readonly threads: number;
   readonly retryDelaysMs: readonly number[];
   readonly inFlightMax: number;
-  /** Attempts in flight to one endpoint; 16 by default. */
-  readonly perEndpointInFlightMax?: number;
   /** Delivered ones stored per endpoint. */
   readonly deliveriesKept: number;
   readonly deadLetterDays: number;
@@ -203,7 +202,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     log,
     random: options.random,
     limits: {
-      endpointMax: settings.perEndpointInFlightMax ?? perEndpointInFlightMax,
+      endpointMax: perEndpointInFlightMax,
       inFlightMax: settings.inFlightMax,
       bytesMax: bytesInFlightMax,
     },

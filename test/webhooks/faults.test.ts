@@ -12,15 +12,16 @@ const eventIdsOf = (harness: Harness): string[] =>
   harness.sender.sent.map(({ eventId }) => eventId);
 
 it('continues after a crash with what was in flight, what was queued, and each retry at its time', async () => {
-  const harness = openHarness({ perEndpointInFlightMax: 2 });
+  const harness = await openHarness();
   await harness.endpoint();
   harness.sender.answer = () => 500;
   const [failed] = await harness.emit();
   await harness.settle();
   harness.sender.answer = () => 'hang';
-  const waiting = await harness.emit(5);
+  // Two more than may be in flight to one endpoint.
+  const waiting = await harness.emit(18);
   await harness.settle();
-  expect(harness.sender.hanging).toBe(2);
+  expect(harness.sender.hanging).toBe(16);
   await harness.pass(1_000, 500);
   await harness.crash();
   // The wall clock steps while the service is down.
@@ -28,15 +29,15 @@ it('continues after a crash with what was in flight, what was queued, and each r
   await harness.pass(100);
   expect(eventIdsOf(harness).sort()).toEqual([...waiting].sort());
   await harness.pass(4_100, 4_100);
-  expect(harness.sender.sent).toHaveLength(5);
+  expect(harness.sender.sent).toHaveLength(18);
   await harness.pass(300, 100);
   expect(harness.sender.sent.at(-1)).toMatchObject({ eventId: failed, attempt: 2 });
-  expect(harness.sender.sent).toHaveLength(6);
+  expect(harness.sender.sent).toHaveLength(19);
 });
 
 it('neither loses, doubles nor hastens a retry when the wall clock steps', async () => {
   for (const stepMs of [-hour, hour, -365 * 24 * hour, 365 * 24 * hour]) {
-    const harness = openHarness();
+    const harness = await openHarness();
     await harness.endpoint();
     harness.sender.answer = () => 500;
     await harness.emit();
@@ -53,7 +54,7 @@ it('neither loses, doubles nor hastens a retry when the wall clock steps', async
 });
 
 it('limits what a long stop has left by the concurrency of each endpoint', async () => {
-  const harness = openHarness({ inFlightMax: 1_000 });
+  const harness = await openHarness({ inFlightMax: 1_000 });
   await harness.endpoint({ url: 'https://one.example/' });
   await harness.endpoint({ url: 'https://two.example/' });
   harness.sender.answer = () => 500;
@@ -73,7 +74,7 @@ it('limits what a long stop has left by the concurrency of each endpoint', async
 });
 
 it('sends again at once what a dead thread had, and stops repeating what kills threads', async () => {
-  const harness = openHarness();
+  const harness = await openHarness();
   const { no } = await harness.endpoint();
   let deaths = 1;
   harness.sender.answer = () => (deaths-- > 0 ? 'unknown' : 200);
@@ -90,7 +91,7 @@ it('sends again at once what a dead thread had, and stops repeating what kills t
 });
 
 it('does not let an endpoint that hangs delay another', async () => {
-  const harness = openHarness({ inFlightMax: 64 });
+  const harness = await openHarness({ inFlightMax: 64 });
   const hanging = await Promise.all(
     Array.from({ length: 4 }, (_, index) =>
       harness.endpoint({ url: `https://hangs${index}.example/` }),
@@ -111,7 +112,7 @@ it('does not let an endpoint that hangs delay another', async () => {
 });
 
 it('pauses on a full disk, reports it, and loses and doubles nothing when there is space again', async () => {
-  const harness = openHarness();
+  const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
   const before = await harness.emit(3);
@@ -133,7 +134,7 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   expect(eventIdsOf(harness)).toEqual([...before, ...after]);
   expect(harness.webhooks.problem).toBeUndefined();
   expect(
-    harness.logLines.filter((line) => line.includes('storing webhook results failed')),
+    harness.app.logLines.filter((line) => line.includes('storing webhook results failed')),
   ).toHaveLength(1);
 });
 
@@ -161,7 +162,7 @@ function fillDisk(): { release(): void } {
 }
 
 it('recovers after a crash what was answered and not committed', async () => {
-  const harness = openHarness();
+  const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
   const ids = await harness.emit(4);
@@ -184,7 +185,7 @@ it('recovers after a crash what was answered and not committed', async () => {
 });
 
 it('sends again what was answered when the store takes no writes after the crash either', async () => {
-  const harness = openHarness();
+  const harness = await openHarness();
   const { no } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
   const ids = await harness.emit(3);
@@ -200,13 +201,13 @@ it('sends again what was answered when the store takes no writes after the crash
 });
 
 it('shows in metrics what is pending, what is in flight and the results of endpoints', async () => {
-  const harness = openHarness();
+  const harness = await openHarness();
   const { id } = await harness.endpoint();
   harness.sender.answer = ({ attempt }) => (attempt === 1 ? 500 : 'hang');
   await harness.emit(2);
   await harness.settle();
   await harness.pass(6_000, 500);
-  const text = await harness.metrics.text();
+  const text = await harness.app.metrics.text();
   expect(text).toContain('quietzone_webhook_deliveries{state="pending"} 2');
   expect(text).toContain('quietzone_webhook_in_flight 2');
   expect(text).toContain(`quietzone_webhook_attempts_total{endpoint="${id}",result="status"} 2`);

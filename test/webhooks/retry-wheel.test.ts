@@ -10,7 +10,7 @@ import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { startMs, TestTime } from './webhooks-harness.ts';
+import { startMs, TestClock } from '../support/test-clock.ts';
 
 type Step =
   | { kind: 'queue'; endpointNo: number; inMs: number }
@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** A store whose endpoints send all that is due whenever they are awake: what a healthy receiver sees. */
 class Sending {
-  readonly time = new TestTime();
+  readonly time = new TestClock();
   readonly sentAt = new Map<number, number>();
   readonly dueAt = new Map<number, number>();
   readonly #path = join(temporaryFolder(), 'delivery.mdb');
@@ -193,7 +193,7 @@ it('activates each endpoint at its time, never early, across restarts, reboots a
 }, 60_000);
 
 it('has a clock that no step of the wall clock moves', () => {
-  const time = new TestTime();
+  const time = new TestClock();
   const clock = new WheelClock(time, time, undefined);
   expect(clock.now()).toBe(startMs);
   time.step(-365 * 24 * hour);

@@ -5,7 +5,8 @@ import { Signal } from '../../src/model/signal.ts';
 import type { ScanInput } from '../scans/engine-harness.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
-import { openHarness, type Harness, startMs } from './webhooks-harness.ts';
+import { startMs } from '../support/test-clock.ts';
+import { type Harness, openHarness } from './webhooks-harness.ts';
 
 const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
@@ -44,7 +45,7 @@ async function openScans(): Promise<Scans> {
   const onDelivered = (block: number): void => {
     scans.delivered = block;
   };
-  const harness = openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
+  const harness = await openHarness({}, { scanned: { store, codeIdOf, committed, onDelivered } });
   const scans: Scans = {
     harness,
     engine,

@@ -1,60 +1,17 @@
 /**
- * Webhooks on a real store with a fake clock and a scripted sender: a test sees what is sent, chooses what comes back,
- * moves the time, and restarts with one call.
+ * Webhooks of a test application with a fake clock and a scripted sender: a test sees what is sent, chooses what comes
+ * back, moves the time, and restarts with one call.
  */
-import { getRandomValues } from 'node:crypto';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Clock, SteadyClock } from '../../src/model/clock.ts';
-import { createIdSource, type IdSource } from '../../src/model/ids.ts';
 import type { AttemptRecord, AttemptTask, EndpointRecord } from '../../src/model/webhook.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
-import type { OnResult, AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
+import type { AttemptSender, OnResult } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
-import {
-  openWebhooks,
-  type Webhooks,
-  type WebhooksOptions,
-} from '../../src/webhooks/open-webhooks.ts';
-import { temporaryManagement, type TemporaryManagement } from '../store/temporary-management.ts';
+import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
+import { openTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { TestClock } from '../support/test-clock.ts';
 
 export const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
-export const startMs = Date.UTC(2026, 2, 4, 5, 6, 7, 8);
 const workspaceNo = 1;
-
-/** Wall, monotonic and boot time; the wall can step, the others only go on. */
-export class TestTime implements Clock, SteadyClock {
-  bootId = 'boot-1';
-  #wallMs = startMs;
-  #steadyMs = 1_000;
-
-  now(): number {
-    return this.#wallMs;
-  }
-  monotonicMs(): number {
-    return this.#steadyMs;
-  }
-  sinceBootMs(): number {
-    return this.#steadyMs;
-  }
-  /** Time passes. */
-  move(ms: number): void {
-    this.#wallMs += ms;
-    this.#steadyMs += ms;
-  }
-  /** The wall clock is set. */
-  step(ms: number): void {
-    this.#wallMs += ms;
-  }
-  /** The machine starts again after `offMs`. */
-  reboot(offMs: number): void {
-    this.bootId += '+';
-    this.#wallMs += offMs;
-    this.#steadyMs = 10;
-  }
-}
 
 export interface Sent extends AttemptTask {
   /** When it was handed over, by the time since the start of the test. */
@@ -68,14 +25,14 @@ export type Answer = number | Partial<AttemptRecord> | 'hang' | 'unknown';
 class ScriptedSender implements AttemptSender {
   readonly sent: Sent[] = [];
   answer: (task: Sent) => Answer = () => 200;
-  readonly #time: TestTime;
+  readonly #time: TestClock;
   readonly #hanging = new Map<number, OnResult>();
   #answering = 0;
   /** Most at once, by URL. */
   readonly widest = new Map<string, number>();
   readonly #inFlight = new Map<string, number>();
 
-  constructor(time: TestTime) {
+  constructor(time: TestClock) {
     this.#time = time;
   }
 
@@ -139,22 +96,23 @@ class ScriptedSender implements AttemptSender {
   }
 }
 
-export type HarnessSettings = Partial<WebhooksOptions['settings']>;
+export interface HarnessSettings {
+  readonly retryDelaysMs?: readonly number[];
+  readonly inFlightMax?: number;
+  readonly deliveriesKept?: number;
+}
 
 export class Harness {
-  readonly time = new TestTime();
-  readonly temporary: TemporaryManagement = temporaryManagement();
-  readonly ids: IdSource = createIdSource(this.time, getRandomValues);
-  readonly outbox = new Outbox(this.temporary.store, this.ids, this.time);
-  readonly logLines: string[] = [];
-  readonly #open: (harness: Harness) => Webhooks;
-  metrics = createMetrics();
-  sender = new ScriptedSender(this.time);
+  readonly time: TestClock;
+  app: TestApp;
+  sender: ScriptedSender;
   webhooks: Webhooks;
 
-  constructor(settings: HarnessSettings, more: Partial<WebhooksOptions>) {
-    this.#open = (harness) => openWebhooks({ ...partsOf(harness, settings), ...more });
-    this.webhooks = this.#open(this);
+  constructor(app: TestApp, time: TestClock, sender: ScriptedSender) {
+    this.app = app;
+    this.time = time;
+    this.sender = sender;
+    this.webhooks = app.webhooks;
   }
 
   async endpoint(created: Partial<NewEndpoint> = {}): Promise<EndpointRecord> {
@@ -166,17 +124,17 @@ export class Harness {
 
   /** Commits events as their causes would. */
   async emit(count = 1): Promise<string[]> {
-    return await this.temporary.store.environment.transaction(() =>
+    return await this.app.store.environment.transaction(() =>
       Array.from({ length: count }, (_, index) => {
         const data = { id: `qr_${index}`, deletedBy: 'usr_1' };
-        return this.outbox.append('qr.deleted', workspaceNo, data, this.time.now()).id;
+        return this.app.outbox.append('qr.deleted', workspaceNo, data, this.time.now()).id;
       }),
     );
   }
 
   /** Ticks, and waits until everything that follows has happened. */
   async settle(): Promise<void> {
-    // Followers are ready by the tick of the second.
+    // Consumers are woken once a second, every tenth tick.
     for (let round = 0; round < 11; round++) await this.webhooks.tick();
     await this.#quiet();
     await this.webhooks.tick();
@@ -195,21 +153,22 @@ export class Harness {
 
   /**
    * A new process on what is committed; the results of what was in flight are lost.
-   * @param between called after the old one has ended
+   * @param between called after the old one has ended, before webhooks are opened
    */
   async crash(between: () => void = () => undefined): Promise<void> {
-    await this.close();
-    between();
+    await this.stop();
     this.sender = new ScriptedSender(this.time);
-    this.metrics = createMetrics();
-    this.webhooks = this.#open(this);
+    this.app = await this.app.restart({ sender: this.sender });
+    between();
+    this.webhooks = this.app.webhooks;
+    stopsWithTest(this);
   }
 
-  async close(): Promise<void> {
+  /** Stops as the process does; attempts that hang have an unknown result. */
+  async stop(): Promise<void> {
     const stopped = this.webhooks.stop();
     this.sender.end('unknown');
     await stopped;
-    await this.webhooks.close();
   }
 
   async #quiet(): Promise<void> {
@@ -220,47 +179,24 @@ export class Harness {
   }
 }
 
+/** Before the application is closed, which waits for what hangs. */
+const stopsWithTest = (harness: Harness): void => onTestFinished(async () => await harness.stop());
+
 /** Ends with the test. */
-export function openHarness(
+export async function openHarness(
   settings: HarnessSettings = {},
-  more: Partial<WebhooksOptions> = {},
-): Harness {
-  const harness = new Harness(settings, more);
-  onTestFinished(async () => await harness.close());
-  return harness;
-}
-
-const createMetrics = (): Metrics =>
-  new Metrics((metric, error) => {
-    throw new Error(metric, { cause: error });
-  });
-
-function partsOf(harness: Harness, settings: HarnessSettings): WebhooksOptions {
-  const { time, ids, temporary, outbox, sender, metrics, logLines } = harness;
-  return {
-    file: join(temporary.folder, 'delivery.mdb'),
-    management: temporary.store,
-    outbox,
-    ids,
-    clock: time,
-    steady: time,
-    randomBytes: getRandomValues,
-    random: () => 0.5,
-    cipher: { encrypt: (text) => text, decrypt: (text) => text },
-    settings: {
-      threads: 1,
-      retryDelaysMs: delaysMs,
-      inFlightMax: 64,
-      perEndpointInFlightMax: 16,
-      deliveriesKept: 1_000,
-      deadLetterDays: 7,
-      timeoutMs: 15_000,
-      allowNetworks: ['127.0.0.0/8'],
-      docsUrl: 'http://localhost/docs',
-      ...settings,
-    },
-    log: createLog('debug', { write: (line) => void logLines.push(line) }),
-    metrics,
-    sender,
+  more: Pick<TestAppOptions, 'scanned'> = {},
+): Promise<Harness> {
+  const clock = new TestClock();
+  const sender = new ScriptedSender(clock);
+  const { retryDelaysMs = delaysMs, inFlightMax = 64, deliveriesKept = 1_000 } = settings;
+  const environment = {
+    QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs.join(','),
+    QZ_WEBHOOKS_IN_FLIGHT_MAX: String(inFlightMax),
+    QZ_WEBHOOKS_DELIVERIES_KEPT: String(deliveriesKept),
   };
+  const app = await openTestApp({ clock, sender, environment, ...more });
+  const harness = new Harness(app, clock, sender);
+  stopsWithTest(harness);
+  return harness;
 }
