@@ -39,7 +39,7 @@ async function createCode(page: Page, target: string, name: string): Promise<str
 }
 
 test(
-  'a first code is made from the welcome, scanned, and counted before one’s eyes',
+  'a first code is created from the welcome page, scanned, and counted live',
   async () => {
     const page = await harness.openSignedIn('/');
     await page.getByLabel('Web address').fill('example.com/menu');
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'a code is sent elsewhere after a confirmation, and remembers it',
+  'a code gets another destination after a confirmation, and its history shows it',
   async () => {
     const page = await harness.openSignedIn('/');
     const id = await createCode(page, 'https://example.com/before', 'Table 7');
@@ -121,7 +121,7 @@ test(
 );
 
 test(
-  'somebody is invited, joins by the link, and is in the team',
+  'an invited person joins by the link and is in the team',
   async () => {
     const page = await harness.openSignedIn('/team');
     await button(page, 'Invite').click();
@@ -252,7 +252,7 @@ test(
 );
 
 test(
-  'a plan is bought, cancelled and gone on with',
+  'a plan is bought, cancelled and resumed',
   async () => {
     const page = await harness.openSignedIn('/settings/workspace');
     await page.getByLabel('Workspace name').fill('Second shop');
@@ -293,7 +293,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
 const tabsMax = 60;
 
 test(
-  'by the keys alone: in, a code, sent elsewhere, its scan seen, and out; the focus is never lost',
+  'keyboard only: sign in, create a code, change its destination, see its scan, sign out; the focus is never lost',
   async () => {
     const page = await harness.open();
     const { keyboard } = page;

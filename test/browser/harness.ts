@@ -27,16 +27,16 @@ export interface Harness {
   readonly browser: Browser;
   /** With the owner's API key. */
   readonly api: Client;
-  /** A page nobody is signed in on. @param look what differs from a light, wide screen */
-  open(look?: Style): Promise<Page>;
+  /** A page nobody is signed in on. @param options what differs from a light, wide screen */
+  open(options?: PageOptions): Promise<Page>;
   /** A page on which the owner is signed in, at `path`. */
-  openSignedIn(path: string, look?: Style): Promise<Page>;
+  openSignedIn(path: string, options?: PageOptions): Promise<Page>;
   /** What the browser complained of: errors of scripts and refusals of the policy. */
   readonly complaints: string[];
   close(): Promise<void>;
 }
 
-export interface Style {
+export interface PageOptions {
   readonly width?: number;
   readonly scheme?: 'light' | 'dark';
 }
@@ -66,7 +66,7 @@ export async function openHarness(
   const api = new Client(service.apiUrl, service.apiKey);
   const complaints: string[] = [];
   let contexts = 0;
-  const open = async ({ width = 1_440, scheme = 'light' }: Style = {}): Promise<Page> => {
+  const open = async ({ width = 1_440, scheme = 'light' }: PageOptions = {}): Promise<Page> => {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
@@ -93,8 +93,8 @@ export async function openHarness(
     api,
     open,
     complaints,
-    openSignedIn: async (path, look) => {
-      const page = await open(look);
+    openSignedIn: async (path, options) => {
+      const page = await open(options);
       await signIn(page, path);
       return page;
     },

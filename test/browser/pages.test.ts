@@ -47,7 +47,7 @@ async function overflowOf(page: Page): Promise<unknown> {
   return await page.evaluate('document.documentElement.scrollWidth - innerWidth');
 }
 
-async function judge(page: Page, name: string): Promise<string[]> {
+async function faultsOn(page: Page, name: string): Promise<string[]> {
   const faults = (await faultsOf(page)).map((fault) => `${name}: ${fault}`);
   const overflow = await overflowOf(page);
   return typeof overflow === 'number' && overflow > 0
@@ -60,22 +60,22 @@ test.each([
   { scheme: 'dark', width: 390 },
 ] as const)(
   'the pages in $scheme, $width pixels wide',
-  async (look) => {
-    const page = await harness.open(look);
+  async (options) => {
+    const page = await harness.open(options);
     const faults: string[] = [];
     for (const path of ['/sign-in', '/accept-invite?token=x']) {
       await page.goto(path);
       await page.getByLabel('Password').waitFor();
-      faults.push(...(await judge(page, path)));
+      faults.push(...(await faultsOn(page, path)));
     }
     await page.context().close();
-    const inside = await harness.openSignedIn('/settings/data', look);
+    const inside = await harness.openSignedIn('/settings/data', options);
     for (const { name, path, heading, shows } of addresses(seeded)) {
       await inside.goto(path);
       await inside.getByRole('heading', { level: 1, name: heading }).waitFor();
       await inside.getByText(shows).first().waitFor({ state: 'attached' });
       await inside.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
-      faults.push(...(await judge(inside, name)));
+      faults.push(...(await faultsOn(inside, name)));
     }
     await inside.context().close();
     expect(faults).toEqual([]);
@@ -84,7 +84,7 @@ test.each([
 );
 
 test(
-  'dialogs and menus keep the rules too, and Esc closes them',
+  'dialogs and menus are accessible too, and Esc closes them',
   async () => {
     const page = await harness.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
     const faults: string[] = [];
@@ -92,17 +92,17 @@ test(
     for (const action of actions) {
       await page.getByRole('button', { name: action }).click();
       await page.getByRole('dialog').waitFor();
-      faults.push(...(await judge(page, action)));
+      faults.push(...(await faultsOn(page, action)));
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
     await page.getByRole('button', { name: 'Download' }).click();
     await page.getByRole('link', { name: 'SVG vector' }).waitFor();
-    faults.push(...(await judge(page, 'download')));
+    faults.push(...(await faultsOn(page, 'download')));
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
-    faults.push(...(await judge(page, 'keyboard')));
+    faults.push(...(await faultsOn(page, 'keyboard')));
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
@@ -142,7 +142,7 @@ test(
       await page.goto(path);
       await page.getByText(shows).first().waitFor();
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
-      faults.push(...(await judge(page, path)));
+      faults.push(...(await faultsOn(page, path)));
     }
     await page.context().close();
     expect(faults).toEqual([]);
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  'what is slow or fails keeps the rules, says why, and offers to try again',
+  'slow and failed requests stay accessible, say why, and offer a retry',
   async () => {
     const page = await harness.openSignedIn('/settings/data');
     const faults: string[] = [];
@@ -171,10 +171,10 @@ test(
     });
     await page.goto('/codes');
     await page.locator('.skeleton-row').first().waitFor();
-    faults.push(...(await judge(page, 'loading')));
+    faults.push(...(await faultsOn(page, 'loading')));
     held.resolve();
     await page.getByRole('alert').getByText('Too many requests are waiting.').waitFor();
-    faults.push(...(await judge(page, 'failed')));
+    faults.push(...(await faultsOn(page, 'failed')));
     isAnswered = true;
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('link', { name: 'Table 12' }).waitFor();
@@ -202,6 +202,6 @@ test('the first page weighs little, and comes with a policy that allows only thi
   await page.context().close();
 });
 
-test('the browser had nothing to complain of', () => {
+test('the browser reported no errors', () => {
   expect(harness.complaints).toEqual([]);
 });

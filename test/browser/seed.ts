@@ -1,4 +1,4 @@
-/** A workspace with something in it: codes, scans from some countries, a campaign, people, endpoints. */
+/** A sample workspace: codes, scans from several countries, a campaign, members, endpoints. */
 import { type Client, type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
 import type { Harness } from './harness.ts';
@@ -13,7 +13,7 @@ const android =
 const desktop =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36';
 
-/** Addresses of a few countries; who they are does not matter. */
+/** Addresses in several countries. */
 const visitors: ReadonlyArray<readonly [address: string, agent: string]> = [
   ['193.99.144.80', iphone],
   ['194.25.0.60', android],
@@ -31,7 +31,7 @@ export interface Seeded {
   readonly wifiId: string;
   readonly campaignId: string;
   readonly endpointId: string;
-  /** One that has died, where the receiver refuses. */
+  /** A dead delivery: the receiver refuses everything. */
   readonly deliveryId: string;
 }
 
@@ -97,7 +97,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
   };
 }
 
-/** The first delivery that no attempt could bring. */
+/** The first dead letter. */
 async function deadDelivery(api: Client): Promise<string> {
   const deadlineMs = performance.now() + deadMsMax;
   while (performance.now() < deadlineMs) {

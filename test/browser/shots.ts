@@ -12,7 +12,7 @@ import { type Seeded, seed } from './seed.ts';
 
 const folder = process.argv[2] ?? 'test/browser/shots';
 const only = process.argv[3];
-/** Charts and pictures that come after the text. */
+/** Charts and images appear after the text. */
 const settleMs = 700;
 
 async function show(page: Page, name: string): Promise<void> {
@@ -20,7 +20,7 @@ async function show(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
-/** What stands over a page. */
+/** Dialogs and menus. */
 async function showDialogs(page: Page, { codeId }: Seeded, suffix: string): Promise<void> {
   if (only !== undefined && !/dialog/.test(only)) return;
   const over: ReadonlyArray<readonly [path: string, button: string]> = [
@@ -52,14 +52,14 @@ try {
   const seeded = await seed(harness, `http://127.0.0.1:${port}`);
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [390, 1_440]) {
-      const door = await harness.open({ scheme, width });
-      await door.goto('/sign-in');
-      await door.getByLabel('Password').waitFor();
-      await show(door, `door-${scheme}-${width}`);
-      await door.goto('/accept-invite?token=x');
-      await door.getByLabel('Password').waitFor();
-      await show(door, `invite-${scheme}-${width}`);
-      await door.context().close();
+      const signIn = await harness.open({ scheme, width });
+      await signIn.goto('/sign-in');
+      await signIn.getByLabel('Password').waitFor();
+      await show(signIn, `sign-in-${scheme}-${width}`);
+      await signIn.goto('/accept-invite?token=x');
+      await signIn.getByLabel('Password').waitFor();
+      await show(signIn, `invite-${scheme}-${width}`);
+      await signIn.context().close();
       const page = await harness.openSignedIn('/settings/data', { scheme, width });
       for (const { name, path, shows } of addresses(seeded)) {
         if (only !== undefined && !new RegExp(only).test(name)) continue;

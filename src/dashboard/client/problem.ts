@@ -45,7 +45,7 @@ export class Problem extends Error {
 export const unreachable = (): Problem =>
   new Problem(0, {
     code: 'unreachable',
-    detail: 'The service cannot be reached. Check your connection; nothing is lost.',
+    detail: 'The service cannot be reached. Check your connection and try again.',
   });
 
 /** Any thrown value as a problem. */

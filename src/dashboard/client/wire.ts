@@ -1,4 +1,5 @@
 /** The fields of the API's answers that the pages read. The OpenAPI document has all of them. */
+import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
 
@@ -41,25 +42,6 @@ export interface QrCodeItem {
   readonly shortUrl?: string;
   readonly imageUrl: string;
   readonly tags: readonly string[];
-}
-
-export interface Gradient {
-  readonly from: string;
-  readonly to: string;
-  readonly type: 'linear' | 'radial';
-}
-
-export interface Design {
-  readonly foreground?: string;
-  readonly background?: string;
-  readonly errorCorrection?: 'L' | 'M' | 'Q' | 'H';
-  readonly margin?: number;
-  readonly dotStyle?: 'square' | 'rounded' | 'dots';
-  readonly eyeStyle?: 'square' | 'rounded' | 'circle';
-  readonly eyeColor?: string;
-  readonly gradient?: Gradient;
-  readonly logo?: string;
-  readonly logoScale?: number;
 }
 
 export interface QrCode extends QrCodeItem {

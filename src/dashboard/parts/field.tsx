@@ -167,6 +167,33 @@ export function SelectField<T extends string>(props: SelectProps<T>) {
   );
 }
 
+interface SliderProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly min: number;
+  readonly max: number;
+  readonly value: number;
+  readonly onInput: (value: number) => void;
+}
+
+export function SliderField({ label, hint, min, max, value, onInput }: SliderProps) {
+  const id = useId();
+  return (
+    <Frame id={id} label={label} hint={hint}>
+      <input
+        id={id}
+        class="slider"
+        type="range"
+        min={min}
+        max={max}
+        value={value}
+        aria-describedby={describedBy(id, { label, hint })}
+        onInput={(event) => onInput(Number(event.currentTarget.value))}
+      />
+    </Frame>
+  );
+}
+
 interface CheckProps {
   readonly label: ComponentChildren;
   readonly hint?: string;

@@ -1,8 +1,12 @@
 /** A table with column heads. */
 import type { ComponentChildren } from 'preact';
 
-/** A column head; `wide` = hidden on narrow screens, `unseen` = for screen readers only. */
-export type Column = string | { readonly wide: string } | { readonly unseen: string };
+/** A column head; `wide` = hidden on narrow screens, `unseen` = for screen readers only, `end` = numbers. */
+export type Column =
+  | string
+  | { readonly wide: string }
+  | { readonly unseen: string }
+  | { readonly end: string };
 
 export const actionsColumn: Column = { unseen: 'Actions' };
 
@@ -33,16 +37,15 @@ export function Table({ caption, columns, children }: TableProps) {
 }
 
 function Head({ of }: { readonly of: Column }) {
-  const isWide = typeof of !== 'string' && 'wide' in of;
-  const isUnseen = typeof of !== 'string' && 'unseen' in of;
+  if (typeof of === 'string') return <th scope="col">{of}</th>;
+  const isUnseen = 'unseen' in of;
   return (
-    <th scope="col" {...(isWide ? { class: 'hide-narrow' } : {})}>
-      {isUnseen ? <span class="unseen">{nameOf(of)}</span> : nameOf(of)}
+    <th scope="col" {...(isUnseen ? {} : { class: 'wide' in of ? 'hide-narrow' : 'end' })}>
+      {isUnseen ? <span class="unseen">{of.unseen}</span> : nameOf(of)}
     </th>
   );
 }
 
 function nameOf(column: Column): string {
-  if (typeof column === 'string') return column;
-  return 'wide' in column ? column.wide : column.unseen;
+  return typeof column === 'string' ? column : (Object.values(column)[0] ?? '');
 }

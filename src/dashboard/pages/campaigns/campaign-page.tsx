@@ -14,6 +14,7 @@ import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
@@ -158,29 +159,15 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
     <Card class="card-flush" title="Codes">
       {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}
       {rows.length > 0 && (
-        <table class="table">
-          <caption class="unseen">Scans by code</caption>
-          <thead>
-            <tr>
-              <th scope="col">Code</th>
-              <th scope="col" class="end">
-                Scans
-              </th>
-              <th scope="col" class="end">
-                Conversions
-              </th>
+        <Table caption="Scans by code" columns={['Code', { end: 'Scans' }, { end: 'Conversions' }]}>
+          {rows.map(({ qrId, deleted, totalScans, conversions }) => (
+            <tr key={qrId}>
+              <td>{deleted ? <span class="soft">Deleted</span> : <CodeLink id={qrId} />}</td>
+              <td class="number">{formatNumber(totalScans)}</td>
+              <td class="number">{formatNumber(conversions)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ qrId, deleted, totalScans, conversions }) => (
-              <tr key={qrId}>
-                <td>{deleted ? <span class="soft">Deleted</span> : <CodeLink id={qrId} />}</td>
-                <td class="number">{formatNumber(totalScans)}</td>
-                <td class="number">{formatNumber(conversions)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </Card>
   );

@@ -8,6 +8,7 @@ import { ButtonLink } from '../../parts/button.tsx';
 import { Badge, Pager, Tabs } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
+import { Table } from '../../parts/table.tsx';
 import { pathTo } from '../../paths.ts';
 import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-labels.ts';
 import { Schedule } from './schedule.tsx';
@@ -86,38 +87,26 @@ function NoCampaigns({ isFiltered }: { readonly isFiltered: boolean }) {
 
 function CampaignTable({ campaigns }: { readonly campaigns: readonly Campaign[] }) {
   return (
-    <div class="card card-flush table-wrap">
-      <table class="table">
-        <caption class="unseen">Campaigns</caption>
-        <thead>
-          <tr>
-            <th scope="col">Campaign</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="hide-narrow">
-              Schedule, UTC
-            </th>
-            <th scope="col" class="hide-narrow">
-              Codes
-            </th>
+    <div class="card card-flush">
+      <Table
+        caption="Campaigns"
+        columns={['Campaign', 'Status', { wide: 'Schedule, UTC' }, { wide: 'Codes' }]}
+      >
+        {campaigns.map((campaign) => (
+          <tr key={campaign.id}>
+            <td>
+              <a class="row-title" dir="auto" href={pathTo('campaign', { id: campaign.id })}>
+                {campaign.name}
+              </a>
+            </td>
+            <td class="tight">
+              <Badge tone={statusTones[campaign.status]}>{statusLabels[campaign.status]}</Badge>
+            </td>
+            <td class="hide-narrow nowrap">{scheduleText(campaign)}</td>
+            <td class="hide-narrow nowrap">{plural(campaign.qrCodeIds.length, 'code')}</td>
           </tr>
-        </thead>
-        <tbody>
-          {campaigns.map((campaign) => (
-            <tr key={campaign.id}>
-              <td>
-                <a class="row-title" dir="auto" href={pathTo('campaign', { id: campaign.id })}>
-                  {campaign.name}
-                </a>
-              </td>
-              <td class="tight">
-                <Badge tone={statusTones[campaign.status]}>{statusLabels[campaign.status]}</Badge>
-              </td>
-              <td class="hide-narrow nowrap">{scheduleText(campaign)}</td>
-              <td class="hide-narrow nowrap">{plural(campaign.qrCodeIds.length, 'code')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </div>
   );
 }

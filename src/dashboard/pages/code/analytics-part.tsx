@@ -1,16 +1,13 @@
 /** A code's analytics over a range of days. Each breakdown is loaded when it is shown. */
-import { useState } from 'preact/hooks';
 import { formatNumber, formatPercent } from '../../client/format.ts';
 import { useResource } from '../../client/resource.ts';
 import type { Analytics, QrCode, Timeseries } from '../../client/wire.ts';
 import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { intervalOf, RangePicker, rangeQuery, useRange } from '../../parts/date-range.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
-import { Button } from '../../parts/button.tsx';
 import { Card, Ready, Skeleton } from '../../parts/page.tsx';
-import { sayProblem } from '../../parts/toast.tsx';
-import { downloadAnswer } from '../../client/download.ts';
 
 export function AnalyticsPart({ code }: { readonly code: QrCode }) {
   const { range } = useRange();
@@ -28,7 +25,13 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
       <Card
         title="Scans over time"
         lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in your time zone'}
-        actions={<ExportButton path={`${base}/timeseries?${span}&interval=${interval}`} />}
+        actions={
+          <ExportButton
+            path={`${base}/timeseries?${span}&interval=${interval}`}
+            fileName="scans-over-time.csv"
+            label="CSV"
+          />
+        }
       >
         <Ready of={series} skeleton={<Skeleton height={chartHeight} />}>
           {({ data, interval: shown }) => (
@@ -67,20 +70,6 @@ function Totals({ data }: { readonly data: Analytics }) {
       <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
       <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
     </Figures>
-  );
-}
-
-function ExportButton({ path }: { readonly path: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    await downloadAnswer(path, 'text/csv', 'scans-over-time.csv').catch(sayProblem);
-    setBusy(false);
-  };
-  return (
-    <Button size="small" icon="download" isBusy={isBusy} onClick={() => void save()}>
-      CSV
-    </Button>
   );
 }
 

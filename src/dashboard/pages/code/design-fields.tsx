@@ -1,7 +1,8 @@
 /** The fields of a design. Default values are left out of the design. */
 import { useId, useState } from 'preact/hooks';
-import type { Design, Gradient } from '../../client/wire.ts';
-import { CheckField, ChoiceField, SelectField } from '../../parts/field.tsx';
+import type { Design, Gradient } from '../../../model/design.ts';
+import { plural } from '../../client/format.ts';
+import { CheckField, ChoiceField, SelectField, SliderField } from '../../parts/field.tsx';
 import { LogoField } from './logo-field.tsx';
 
 interface FieldsProps {
@@ -44,7 +45,7 @@ const moduleCorners = [
   [12, 12],
 ] as const;
 
-/** Sample modules with corners rounded by `radius` of 18 units. */
+/** Sample modules; `round` is their corner radius in a square of 18 units. */
 function Modules({ round }: { readonly round: number }) {
   return (
     <svg width="18" height="18" viewBox="0 0 18 18" fill="currentColor" aria-hidden="true">
@@ -83,6 +84,7 @@ function withField<K extends keyof Design>(design: Design, key: K, value: Design
 export function DesignFields({ design, onChange }: FieldsProps) {
   const set = <K extends keyof Design>(key: K, value: Design[K]): void =>
     onChange(withField(design, key, value));
+  const { margin = standard.margin } = design;
   return (
     <>
       <ChoiceField
@@ -107,9 +109,13 @@ export function DesignFields({ design, onChange }: FieldsProps) {
           hint="How much damage a print survives"
           onChange={(value) => set('errorCorrection', value === 'auto' ? undefined : value)}
         />
-        <MarginField
-          value={design.margin ?? standard.margin}
-          onChange={(value) => set('margin', value === standard.margin ? undefined : value)}
+        <SliderField
+          label={`Quiet zone: ${plural(margin, 'module')}`}
+          hint="4 modules are recommended"
+          min={0}
+          max={marginMax}
+          value={margin}
+          onInput={(value) => set('margin', value === standard.margin ? undefined : value)}
         />
       </div>
     </>
@@ -237,32 +243,6 @@ function ColourField({ label, value, onChange }: ColourProps) {
           }}
         />
       </div>
-    </div>
-  );
-}
-
-interface MarginProps {
-  readonly value: number;
-  readonly onChange: (value: number) => void;
-}
-
-function MarginField({ value, onChange }: MarginProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label class="field-label" for={id}>
-        Quiet zone: {value} {value === 1 ? 'module' : 'modules'}
-      </label>
-      <input
-        id={id}
-        class="slider"
-        type="range"
-        min={0}
-        max={marginMax}
-        value={value}
-        onInput={(event) => onChange(Number(event.currentTarget.value))}
-      />
-      <p class="field-hint">4 modules are recommended</p>
     </div>
   );
 }

@@ -1,7 +1,8 @@
 /** The logo: a file of at most 256 KB, stored by the service with the design. */
 import { useId, useState } from 'preact/hooks';
-import type { Design } from '../../client/wire.ts';
+import type { Design } from '../../../model/design.ts';
 import { Button } from '../../parts/button.tsx';
+import { SliderField } from '../../parts/field.tsx';
 
 interface LogoProps {
   readonly design: Design;
@@ -15,7 +16,8 @@ const types = ['image/png', 'image/jpeg', 'image/svg+xml'];
 export function LogoField({ design, onChange }: LogoProps) {
   const id = useId();
   const [fault, setFault] = useState<string>();
-  const { logo, logoScale, ...rest } = design;
+  const { logo, logoScale = standardScale, ...rest } = design;
+  const percent = Math.round(logoScale * 100);
   const take = async (file: File | undefined): Promise<void> => {
     setFault(undefined);
     if (file === undefined) return;
@@ -43,19 +45,12 @@ export function LogoField({ design, onChange }: LogoProps) {
       </div>
       {logo !== undefined && (
         <div class="field">
-          <label class="field-label" for={`${id}-scale`}>
-            Logo size: {Math.round((logoScale ?? standardScale) * 100)} %
-          </label>
-          <input
-            id={`${id}-scale`}
-            class="slider"
-            type="range"
+          <SliderField
+            label={`Logo size: ${percent} %`}
             min={5}
             max={25}
-            value={Math.round((logoScale ?? standardScale) * 100)}
-            onInput={(event) =>
-              onChange({ ...design, logoScale: Number(event.currentTarget.value) / 100 })
-            }
+            value={percent}
+            onInput={(value) => onChange({ ...design, logoScale: value / 100 })}
           />
           <Button size="small" icon="trash" onClick={() => onChange(rest)}>
             Remove logo

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isScarce, send } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
-import type { Design, QrCode } from '../../client/wire.ts';
+import type { Design } from '../../../model/design.ts';
+import type { QrCode } from '../../client/wire.ts';
 import { ownImage } from '../../parts/code-image.tsx';
 
 export interface Preview {

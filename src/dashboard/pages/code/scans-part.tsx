@@ -1,16 +1,15 @@
 /** A code's single scans, newest first, and an export of all. */
 import { useEffect, useState } from 'preact/hooks';
-import { downloadAnswer } from '../../client/download.ts';
 import { capitalize, countryName } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Time } from '../../parts/time.tsx';
-import { sayProblem } from '../../parts/toast.tsx';
 
 interface Scan {
   readonly id: string;
@@ -53,7 +52,7 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
       <Button size="small" icon="refresh" isBusy={isBusy} onClick={() => void read(undefined)}>
         Refresh
       </Button>
-      <ExportAll codeId={code.id} />
+      <ExportButton path={`/qr-codes/${code.id}/scans`} fileName="scans.csv" label="Export CSV" />
     </>
   );
   return (
@@ -75,20 +74,6 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
         </div>
       )}
     </Card>
-  );
-}
-
-function ExportAll({ codeId }: { readonly codeId: string }) {
-  const [isBusy, setBusy] = useState(false);
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    await downloadAnswer(`/qr-codes/${codeId}/scans`, 'text/csv', 'scans.csv').catch(sayProblem);
-    setBusy(false);
-  };
-  return (
-    <Button size="small" icon="download" isBusy={isBusy} onClick={() => void save()}>
-      Export CSV
-    </Button>
   );
 }
 

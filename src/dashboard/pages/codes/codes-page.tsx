@@ -1,15 +1,13 @@
 /** All codes: search, filters and pages, all kept in the address, so that it can be shared. */
-import { useState } from 'preact/hooks';
-import { downloadAnswer } from '../../client/download.ts';
 import { useResource } from '../../client/resource.ts';
 import { currentQuery } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
 import type { Page as PageOf, QrCodeItem } from '../../client/wire.ts';
-import { Button, ButtonLink } from '../../parts/button.tsx';
+import { ButtonLink } from '../../parts/button.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { Pager } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
 import { Page, Ready, Skeleton } from '../../parts/page.tsx';
-import { sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { CodeFilters } from './code-filters.tsx';
 import { CodesTable } from './codes-table.tsx';
@@ -47,21 +45,14 @@ export function CodesPage() {
 }
 
 function Actions({ filters }: { readonly filters: URLSearchParams }) {
-  const [isBusy, setBusy] = useState(false);
-  const exportAll = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await downloadAnswer(`/qr-codes?${filters}`, 'text/csv', 'codes.csv');
-    } catch (error) {
-      sayProblem(error);
-    }
-    setBusy(false);
-  };
   return (
     <>
-      <Button icon="download" isBusy={isBusy} onClick={() => void exportAll()}>
-        Export
-      </Button>
+      <ExportButton
+        path={`/qr-codes?${filters}`}
+        fileName="codes.csv"
+        label="Export"
+        size="medium"
+      />
       {may('editor') && (
         <>
           <ButtonLink icon="upload" href={pathTo('importCodes')}>

@@ -10,6 +10,13 @@ import { typeLabel } from './code-types.ts';
 
 const pictureSize = 44;
 const tagsShown = 3;
+const columns = [
+  ['Code', 'col-code'],
+  ['Destination', 'col-target hide-narrow'],
+  ['Tags', 'col-tags hide-narrow'],
+  ['Scans', 'col-scans end'],
+  ['Created', 'col-date hide-narrow'],
+] as const;
 
 export function CodesTable({ codes }: { readonly codes: readonly QrCodeItem[] }) {
   return (
@@ -18,21 +25,11 @@ export function CodesTable({ codes }: { readonly codes: readonly QrCodeItem[] })
         <caption class="unseen">Codes</caption>
         <thead>
           <tr>
-            <th class="col-code" scope="col">
-              Code
-            </th>
-            <th class="col-target hide-narrow" scope="col">
-              Destination
-            </th>
-            <th class="col-tags hide-narrow" scope="col">
-              Tags
-            </th>
-            <th class="col-scans end" scope="col">
-              Scans
-            </th>
-            <th class="col-date hide-narrow" scope="col">
-              Created
-            </th>
+            {columns.map(([label, className]) => (
+              <th key={label} class={className} scope="col">
+                {label}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>

@@ -43,7 +43,7 @@ export function ImportPage() {
       });
     }
     if (file.size > bytesMax) {
-      const fault = `The file has ${formatBytes(file.size)}, expected at most ${formatBytes(bytesMax)}. Larger ones go through the command line.`;
+      const fault = `The file has ${formatBytes(file.size)}, expected at most ${formatBytes(bytesMax)}. Import larger files from the command line.`;
       return setStage({ kind: 'choose', fault });
     }
     setProgress({ created: 0, failed: 0, errors: [] });
@@ -135,7 +135,7 @@ function Work({ stage: { name, rows }, progress: { created, failed } }: WorkProp
           {rows === undefined ? '' : ` of about ${formatNumber(rows)}`} rows
           {failed > 0 && `, ${formatNumber(failed)} failed`}
         </p>
-        <p class="soft">You can go on working on other pages meanwhile.</p>
+        <p class="soft">You can keep working on other pages.</p>
       </div>
     </Card>
   );
@@ -208,15 +208,15 @@ function Format() {
     >
       <div class="prose">
         <p>
-          A CSV with a line of column names, up to 10,000 rows: <code>target</code> is needed;{' '}
-          <code>type</code>, <code>dynamic</code>, <code>name</code>, <code>slug</code>,{' '}
-          <code>tags</code> (with <code>;</code> between), <code>campaignId</code>,{' '}
+          A CSV file with a header row and up to 10,000 rows. <code>target</code> is required;
+          optional are <code>type</code>, <code>dynamic</code>, <code>name</code>, <code>slug</code>
+          , <code>tags</code> (separated by <code>;</code>), <code>campaignId</code>,{' '}
           <code>expiresAt</code>, <code>scanLimit</code>, <code>externalId</code> and{' '}
-          <code>metadata.…</code> may be there. JSON lists and NDJSON work too.
+          <code>metadata.…</code>. JSON lists and NDJSON work too.
         </p>
         <p class="soft">
-          A bad row does not stop the others. Millions of rows, and exports of Bitly, Dub, Shlink,
-          Kutt and YOURLS, go in by <code>quietzone import</code> on the machine.
+          A bad row does not stop the others. For millions of rows, and for exports from Bitly, Dub,
+          Shlink, Kutt and YOURLS, run <code>quietzone import</code> on the server.
         </p>
       </div>
     </Card>

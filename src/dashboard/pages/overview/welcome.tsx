@@ -76,8 +76,8 @@ function Next() {
         </li>
         <li>
           <span>
-            <b>Connect it.</b> An <a href={pathTo('apiKeys')}>API key</a> for your own programs, a{' '}
-            <a href={pathTo('webhooks')}>webhook</a> for what they should know at once.
+            <b>Connect it.</b> Use an <a href={pathTo('apiKeys')}>API key</a> in your own programs,
+            and a <a href={pathTo('webhooks')}>webhook</a> to notify them at once.
           </span>
         </li>
       </ol>

@@ -93,7 +93,7 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
       foot={<SubmitButton form={form} action="Join" />}
     >
       <p class="soft">
-        Choose a name and a password. If you have an account already, its password is enough.
+        Choose a name and a password. If you already have an account, just enter its password.
       </p>
       <TextField label="Name" autocomplete="name" {...form.field('name')} lengthMax={120} />
       <TextField

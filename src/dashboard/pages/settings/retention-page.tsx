@@ -2,13 +2,13 @@
 import { Card, Page } from '../../parts/page.tsx';
 import { Table } from '../../parts/table.tsx';
 
-interface Kept {
+interface Retention {
   readonly what: string;
   readonly howLong: string;
   readonly note: string;
 }
 
-const kept: readonly Kept[] = [
+const retention: readonly Retention[] = [
   {
     what: 'Codes and their settings',
     howLong: 'Until you delete them',
@@ -17,7 +17,7 @@ const kept: readonly Kept[] = [
   {
     what: 'Counts: scans, scanners, countries, devices, hours',
     howLong: 'As long as the code, then 90 days',
-    note: 'After that every trace of the code’s numbers is removed.',
+    note: 'Then all numbers of the code are deleted.',
   },
   {
     what: 'Single scans',
@@ -25,8 +25,8 @@ const kept: readonly Kept[] = [
     note: 'Time, country, city, device, system and referrer. Never an IP address, never a user agent.',
   },
   {
-    what: 'Who scanned',
-    howLong: 'Not kept',
+    what: 'Identity of scanners',
+    howLong: 'Not stored',
     note: 'Unique scanners are counted with a keyed hash; nobody can be identified from it.',
   },
   {
@@ -40,12 +40,12 @@ const kept: readonly Kept[] = [
     note: 'They can be sent again until then.',
   },
   {
-    what: 'Answers kept for an Idempotency-Key',
+    what: 'Answers to requests with an Idempotency-Key',
     howLong: '24 hours',
-    note: 'Sealed: not even the operator reads them in the store.',
+    note: 'Encrypted: not even the operator can read them.',
   },
   {
-    what: 'Invites that are over',
+    what: 'Ended invites',
     howLong: 'A month',
     note: 'Their links end after 7 days, or at once when withdrawn.',
   },
@@ -53,10 +53,10 @@ const kept: readonly Kept[] = [
 
 export function RetentionPage() {
   return (
-    <Page title="Data" lead="What is kept, and for how long">
+    <Page title="Data" lead="What is stored, and for how long">
       <Card class="card-flush">
-        <Table caption="What is kept for how long" columns={['What', 'How long']}>
-          {kept.map(({ what, howLong, note }) => (
+        <Table caption="What is stored, and for how long" columns={['What', 'How long']}>
+          {retention.map(({ what, howLong, note }) => (
             <tr key={what}>
               <td>
                 <span class="row-title">{what}</span>

@@ -87,8 +87,8 @@ function Rotate({
       onClose={onClose}
     >
       <p>
-        Until the old one ends, deliveries are signed with both, so that your program can change
-        over.
+        Until the old secret expires, deliveries are signed with both, so that your program can
+        switch.
       </p>
       <SelectField
         label="Keep the old secret valid for"
@@ -110,7 +110,7 @@ function Delete({ endpoint: { id, url }, onClose }: ActionProps) {
   return (
     <Confirm title="Delete this endpoint?" action="Delete" onConfirm={remove} onClose={onClose}>
       <p>
-        <b class="break">{url}</b> receives nothing any more, and what is waiting for it is dropped.
+        <b class="break">{url}</b> receives no more events, and waiting deliveries are discarded.
       </p>
     </Confirm>
   );

@@ -102,7 +102,7 @@ export function attemptText({ status, failure }: Attempt): string {
 
 export const disabledReasons: Readonly<Record<NonNullable<Endpoint['disabledReason']>, string>> = {
   by_hand: 'It was turned off by a team member.',
-  gone: 'It answered 410 Gone, so nothing is sent to it any more.',
+  gone: 'It answered 410 Gone, so it gets no more events.',
   failing: 'It failed for five days and was turned off.',
 };
 
