@@ -165,22 +165,28 @@ it('redelivers as a new delivery of the same events and bytes', async () => {
 });
 
 it('clamps Retry-After of 429 and 503 to [scheduled, 2 x scheduled], and of no other status', async () => {
-  for (const [status, retryAfterMs, wantedMs] of [
+  const harness = await openHarness();
+  const cases = [
     [429, 1, 5_250],
     [503, 7_000, 7_000],
     [503, 1e12, 10_000],
     [500, 9_000, 5_250],
-  ] as const) {
-    const harness = await openHarness();
-    const { no } = await harness.endpoint();
-    harness.sender.answer = () => ({ status, failure: 'status', retryAfterMs });
-    await harness.emit();
-    await harness.settle();
-    const [delivery] = harness.webhooks.deliveries.list(no, list).data;
-    const nextMs =
-      delivery === undefined ? 0 : harness.webhooks.deliveries.nextAttemptAtMs(delivery);
-    expect((nextMs ?? 0) - harness.time.now()).toBe(wantedMs + 1);
-  }
+  ] as const;
+  const endpoints = await Promise.all(
+    cases.map((_, index) => harness.endpoint({ url: `https://receiver.example/${index}` })),
+  );
+  harness.sender.answer = ({ url }) => {
+    const [status, retryAfterMs] = cases[Number(url.at(-1))]!;
+    return { status, failure: 'status', retryAfterMs };
+  };
+  await harness.emit();
+  await harness.settle();
+  const { deliveries } = harness.webhooks;
+  const waitsMs = endpoints.map(({ no }) => {
+    const [delivery] = deliveries.list(no, list).data;
+    return deliveries.nextAttemptAtMs(delivery!)! - harness.time.now();
+  });
+  expect(waitsMs).toEqual(cases.map(([, , expectedMs]) => expectedMs + 1));
 });
 
 it('disables an endpoint that answers 410, and makes dead letters of its queue', async () => {

@@ -36,20 +36,22 @@ it('continues after a crash with what was in flight, what was queued, and each r
 });
 
 it('neither loses, doubles nor hastens a retry when the wall clock steps', async () => {
+  const harness = await openHarness();
+  await harness.endpoint();
   for (const stepMs of [-hour, hour, -365 * 24 * hour, 365 * 24 * hour]) {
-    const harness = await openHarness();
-    await harness.endpoint();
+    const before = harness.sender.sent.length;
+    const sent = (): number => harness.sender.sent.length - before;
     harness.sender.answer = () => 500;
     await harness.emit();
     await harness.settle();
     harness.time.step(stepMs);
     await harness.pass(4_900, 700);
-    expect(harness.sender.sent).toHaveLength(1);
+    expect(sent()).toBe(1);
     harness.sender.answer = () => 200;
     await harness.pass(700, 100);
-    expect(harness.sender.sent).toHaveLength(2);
+    expect(sent()).toBe(2);
     await harness.pass(24 * hour, 6 * hour);
-    expect(harness.sender.sent).toHaveLength(2);
+    expect(sent()).toBe(2);
   }
 });
 
