@@ -6,7 +6,7 @@
  *   base: store, ids, outbox -> workspaces -> codes -> images, campaigns, billing, webhooks -> API
  */
 import { randomFillSync, randomInt } from 'node:crypto';
-import { createApi } from './api/api.ts';
+import { ApiServer } from './api/api.ts';
 import type { ApiServices } from './api/services.ts';
 import { Billing } from './billing/billing.ts';
 import type { PaymentProvider } from './billing/provider.ts';
@@ -191,7 +191,7 @@ export async function openApiServer(
   listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox } = base;
-  const api = createApi({ config, clock, ids, log, outbox, ...parts });
+  const api = new ApiServer({ config, clock, ids, log, outbox, ...parts });
   return await openServer(base, listener, api);
 }
 

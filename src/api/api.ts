@@ -266,10 +266,6 @@ export class ApiServer implements Handler {
   }
 }
 
-export function createApi(services: ApiServices): ApiServer {
-  return new ApiServer(services);
-}
-
 function accessOf(match: Match, isOpenApi: boolean): Access {
   if (isOpenApi) return operationAccess.getOpenApi;
   return match.kind === 'route' ? operationAccess[match.route.operationId] : 'viewer';

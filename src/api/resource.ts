@@ -111,9 +111,7 @@ function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => s
   return at === -1 ? items.length : at;
 }
 
-export const deleted = z
-  .object({ deleted: z.literal(true), id: z.string() })
-  .meta({ id: 'DeletedOne' });
+const deleted = z.object({ deleted: z.literal(true), id: z.string() }).meta({ id: 'DeletedOne' });
 
 /** @param remove @throws Failure not_found, also the second time */
 export function deleteRoute({

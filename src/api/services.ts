@@ -12,9 +12,10 @@ import type { ImageRequest } from '../images/draw/drawing.ts';
 import type { ImageCache } from '../images/image-cache.ts';
 import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';
+import type { InviteMailer } from '../mail/invite-letter.ts';
 import type { Clock } from '../model/clock.ts';
-import type { Signal } from '../model/signal.ts';
 import type { IdSource } from '../model/ids.ts';
+import type { Signal } from '../model/signal.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { ScanQueries } from '../scans/query/queries.ts';
 import type { HealthReport } from '../telemetry/health.ts';
@@ -36,7 +37,7 @@ export interface ApiServices {
   readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
-  readonly mail: InviteMail | undefined;
+  readonly mail: Pick<InviteMailer, 'send'> | undefined;
   readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
@@ -60,20 +61,6 @@ export interface DashboardPages {
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly deliveries: Deliveries;
-}
-
-export interface InviteMail {
-  /** Takes it over: sends and retries in the background. False when too many wait. */
-  send(mail: {
-    readonly to: string;
-    readonly workspaceName: string;
-    readonly invitedBy: string;
-    readonly role: string;
-    readonly acceptUrl: string;
-    readonly expiresAtMs: number;
-    /** Called once when the last try has failed. */
-    readonly onFailed: () => Promise<void>;
-  }): boolean;
 }
 
 export interface ImageDrawing {

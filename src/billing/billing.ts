@@ -253,11 +253,6 @@ export class Billing {
     await this.#checkouts.expire();
   }
 
-  /** Resolves when no request of a tick to the provider is under way. */
-  async refreshed(): Promise<void> {
-    await this.#events.refreshed();
-  }
-
   /** Stores nothing more of the provider. Before the management environment is closed. */
   close(): void {
     this.#events.close();

@@ -32,7 +32,7 @@ export class ProviderEvents {
   /** One per subscription that is being worked on. */
   readonly #locks = new Map<string, LimitFunction>();
   readonly #toRefresh = new Set<string>();
-  #refreshing: Promise<void> | undefined;
+  #isRefreshing = false;
   #isClosed = false;
 
   constructor(options: ProviderEventsOptions) {
@@ -84,12 +84,7 @@ export class ProviderEvents {
    */
   refresh(subscriptionIds: readonly string[]): void {
     for (const id of subscriptionIds) this.#toRefresh.add(id);
-    if (this.#toRefresh.size > 0) this.#refreshing ??= this.#refreshAll();
-  }
-
-  /** Resolves when nothing is asked any more. */
-  async refreshed(): Promise<void> {
-    await this.#refreshing;
+    if (this.#toRefresh.size > 0 && !this.#isRefreshing) void this.#refreshAll();
   }
 
   /** From now on nothing is stored: the provider sends again what is not answered. */
@@ -99,6 +94,7 @@ export class ProviderEvents {
   }
 
   async #refreshAll(): Promise<void> {
+    this.#isRefreshing = true;
     const { provider, log } = this.#options;
     for (const id of this.#toRefresh) {
       this.#toRefresh.delete(id);
@@ -113,7 +109,7 @@ export class ProviderEvents {
         );
       }
     }
-    this.#refreshing = undefined;
+    this.#isRefreshing = false;
   }
 
   /** Ends a replaced checkout at the provider; where this fails it expires by itself. */

@@ -1,6 +1,6 @@
 /**
- * The letter that invites somebody: text and HTML with the same words and the same link. Names come from
- * people: they are escaped, and hold no line breaks where they reach the subject.
+ * The mail of an invite: text and HTML with the same sentences and the same link. Names come from people:
+ * they are escaped, and have no line breaks in the subject.
  */
 import { isoTime } from '../model/day.ts';
 import type { Letter, Mailer } from './mailer.ts';
@@ -12,6 +12,7 @@ export interface Invitation {
   readonly role: string;
   readonly acceptUrl: string;
   readonly expiresAtMs: number;
+  /** Called once when the last try has failed. */
   readonly onFailed: () => Promise<void>;
 }
 
@@ -22,7 +23,7 @@ export class InviteMailer {
     this.#mailer = mailer;
   }
 
-  /** @returns false when too many letters wait */
+  /** Sends and retries in the background. @returns false when too many mails wait */
   send(invitation: Invitation): boolean {
     return this.#mailer.send(inviteLetter(invitation));
   }

@@ -24,17 +24,11 @@ export class DelayedWrite {
     this.#timer.unref();
   }
 
-  /** Writes now. */
-  async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#running;
-    await this.#write();
-  }
-
   /** Writes a last time; marks are ignored from now on. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.flush();
+    clearTimeout(this.#timer);
+    await this.#running;
+    await this.#write();
   }
 }

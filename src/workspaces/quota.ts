@@ -54,10 +54,6 @@ export class Quota {
     };
   }
 
-  async flush(): Promise<void> {
-    await this.#write.flush();
-  }
-
   async close(): Promise<void> {
     await this.#write.close();
   }

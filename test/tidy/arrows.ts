@@ -42,6 +42,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'http',
     'config.ts',
     'system-clock.ts',
+    'mail/invite-letter.ts',
   ],
   engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts'],
   'modules.ts': ['*'],

@@ -10,7 +10,7 @@ import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { time } from '../fields.ts';
 import { created, deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
-import type { InviteMail } from '../services.ts';
+import type { ApiServices } from '../services.ts';
 import { emailLengthMax, givenPassword, name, role, userId, workspaceId } from './people.ts';
 
 /** The dashboard's page that an invite's link opens. */
@@ -72,7 +72,7 @@ const tag = 'Team';
 
 export interface InvitesOptions {
   readonly workspaces: WorkspaceServices;
-  readonly mail: InviteMail | undefined;
+  readonly mail: ApiServices['mail'];
   /** The dashboard's address. */
   readonly publicUrl: string;
 }
@@ -137,7 +137,7 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
 
 async function sendMail(
   { invites, users, workspaces }: WorkspaceServices,
-  mail: InviteMail,
+  mail: NonNullable<ApiServices['mail']>,
   actor: Actor,
   { id, email: to, role: granted, expiresAtMs }: InviteRecord,
   acceptUrl: string,
