@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { roundLogo, roundLogoUrl } from '../images/sample-designs.ts';
 import { readPng, scanBoth } from '../images/read-image.ts';
 import { Client, type Json, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const target = 'https://example.com/menu';

@@ -5,7 +5,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 let service: TestApp;

@@ -6,7 +6,7 @@ import { dayOf, formatDay } from '../../src/model/day.ts';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { positionId } from '../../src/model/ids.ts';
 import { Client, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();

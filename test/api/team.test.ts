@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Browser } from '../support/browser.ts';
 import { type Answer, Client, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
-import { startMailServer } from '../support/mail-server.ts';
+import { startMailServer } from '../support/fakes/mail-server.ts';
 import { soon } from '../support/soon.ts';
 
 const clock = new OffsetClock();

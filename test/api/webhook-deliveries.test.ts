@@ -1,8 +1,13 @@
 /** Deliveries and dead letters through HTTP: events of real changes, a real receiver, retries in milliseconds. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
+import {
+  healthy,
+  openReceiver,
+  type ReceivedRequest,
+  type Receiver,
+} from '../support/fakes/receiver.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const broken = { kind: 'answer', status: 500, body: 'broken' } as const;

@@ -6,8 +6,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventKinds } from '../../src/model/event.ts';
 import { endpointsMax } from '../../src/webhooks/endpoints/endpoints.ts';
 import { Client, type Answer, type Json, word } from '../support/client.ts';
-import { OffsetClock } from '../support/offset-clock.ts';
-import { healthy, openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { OffsetClock } from '../support/fakes/offset-clock.ts';
+import {
+  healthy,
+  openReceiver,
+  type ReceivedRequest,
+  type Receiver,
+} from '../support/fakes/receiver.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 const clock = new OffsetClock();

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAny, scanBoth } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
-import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { openHarness, owner, type Harness, signIn, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
 

@@ -6,7 +6,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
-import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { addresses } from './addresses.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';

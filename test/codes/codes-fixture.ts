@@ -4,7 +4,7 @@ import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
 import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { RecordingLinks } from '../support/recording-links.ts';
+import { RecordingLinks } from '../support/fakes/recording-links.ts';
 import {
   HandClock,
   temporaryManagement,

@@ -3,7 +3,7 @@ import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { RecordingLinks } from '../support/recording-links.ts';
+import { RecordingLinks } from '../support/fakes/recording-links.ts';
 import { actor, openCodes } from './codes-fixture.ts';
 
 const target = 'https://example.com/';

@@ -6,7 +6,7 @@
 import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Client, word } from '../support/client.ts';
-import { clockAhead } from '../support/offset-clock.ts';
+import { clockAhead } from '../support/fakes/offset-clock.ts';
 import { freePorts, type Ports, runCommand, withDataFolder } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
 

@@ -8,7 +8,7 @@ import { dayMs } from '../../src/model/day.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { Client, type Json, word } from '../support/client.ts';
-import { clockAhead } from '../support/offset-clock.ts';
+import { clockAhead } from '../support/fakes/offset-clock.ts';
 import {
   freePorts,
   type Ports,

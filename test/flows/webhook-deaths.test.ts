@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { word } from '../support/client.ts';
 import { timeToLoad, withDataFolder } from '../support/process.ts';
-import { healthy, openReceiver, type Receiver } from '../support/receiver.ts';
+import { healthy, openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { eventually } from '../webhooks/eventually.ts';
 import {
   committedIds,

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import type { EventEnvelope } from '../../src/model/event.ts';
 import { type Json, word } from '../support/client.ts';
 import { pause, withDataFolder } from '../support/process.ts';
-import { openReceiver, type Receiver } from '../support/receiver.ts';
+import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import {
   createMany,
   deleteSome,

@@ -9,7 +9,7 @@ import { dayMs, formatDay, dayOf } from '../../src/model/day.ts';
 import { type EventEnvelope, eventKinds } from '../../src/model/event.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import { runCommand, withDataFolder } from '../support/process.ts';
-import { openReceiver, type ReceivedRequest, type Receiver } from '../support/receiver.ts';
+import { openReceiver, type ReceivedRequest, type Receiver } from '../support/fakes/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { eventually } from '../webhooks/eventually.ts';
 import { openReal, type RealService } from '../webhooks/real-service.ts';

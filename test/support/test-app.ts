@@ -59,11 +59,11 @@ import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts
 import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
-import { FakeScans } from './fake-scans.ts';
-import { LazySender } from './lazy-sender.ts';
+import { FakeScans } from './fakes/fake-scans.ts';
+import { LazySender } from './fakes/lazy-sender.ts';
 import { isListening, openFilesIn } from './leaks.ts';
-import { RecordingLinks } from './recording-links.ts';
-import { TestClock } from './test-clock.ts';
+import { RecordingLinks } from './fakes/recording-links.ts';
+import { TestClock } from './fakes/test-clock.ts';
 
 /** 2^4 rounds instead of 2^15: 0.1 ms a hash instead of 200. */
 const passwordCostLog2 = 4;
@@ -118,7 +118,7 @@ export async function startTestApi(options: TestAppOptions = {}): Promise<TestAp
 }
 
 /** Opened with the application: what every module stands on. */
-interface Ground {
+interface Foundation {
   readonly options: TestAppOptions;
   readonly clock: Clock;
   readonly base: Base;
@@ -130,7 +130,7 @@ interface Ground {
 }
 
 export class TestApp {
-  readonly #ground: Ground;
+  readonly #foundation: Foundation;
   readonly #closers: Array<() => Promise<void> | void> = [];
   /** A link table that remembers; unused where a test handed in its own. */
   readonly links = new RecordingLinks();
@@ -151,12 +151,12 @@ export class TestApp {
   #webhooks: Webhooks | undefined;
   #server: HttpServer | undefined;
 
-  private constructor(ground: Ground) {
-    this.#ground = ground;
+  private constructor(foundation: Foundation) {
+    this.#foundation = foundation;
     this.#closers.push(
-      () => ground.base.management.close(),
-      () => ground.workspaces.close(),
-      () => ground.mail?.close(),
+      () => foundation.base.management.close(),
+      () => foundation.workspaces.close(),
+      () => foundation.mail?.close(),
     );
   }
 
@@ -188,35 +188,35 @@ export class TestApp {
 
   /** @throws Error where the test handed in another clock */
   get clock(): TestClock {
-    const { clock } = this.#ground;
+    const { clock } = this.#foundation;
     if (!(clock instanceof TestClock)) throw new Error('Cannot tell of the clock: it is another');
     return clock;
   }
   get config(): Config {
-    return this.#ground.base.config;
+    return this.#foundation.base.config;
   }
   get dataDir(): string {
-    return this.#ground.base.folder.path;
+    return this.#foundation.base.folder.path;
   }
   get logLines(): readonly string[] {
-    return this.#ground.logLines;
+    return this.#foundation.logLines;
   }
   get base(): Base {
-    return this.#ground.base;
+    return this.#foundation.base;
   }
   get store(): Management {
-    return this.#ground.base.management;
+    return this.#foundation.base.management;
   }
   get outbox(): Outbox {
-    return this.#ground.base.outbox;
+    return this.#foundation.base.outbox;
   }
   get workspaces(): WorkspaceServices {
-    return this.#ground.workspaces;
+    return this.#foundation.workspaces;
   }
 
   /** What the first start printed. @throws Error where it was not the first, or `plan` is `none` */
   get first(): Bootstrapped {
-    const { first } = this.#ground;
+    const { first } = this.#foundation;
     if (first === undefined) throw new Error('Cannot tell of a first start: this was none');
     return first;
   }
@@ -236,7 +236,7 @@ export class TestApp {
   }
 
   get campaigns(): CampaignServices {
-    const { options, base } = this.#ground;
+    const { options, base } = this.#foundation;
     const { analytics: scans } = options.scans ?? this.scans;
     return (this.#campaigns ??= openCampaignModule(base, { codes: this.codes, scans }));
   }
@@ -284,7 +284,7 @@ export class TestApp {
 
   /** Opens everything that the API stands on, starts webhooks, and listens on a free port. */
   async listen(): Promise<void> {
-    const { options, base, workspaces, mail } = this.#ground;
+    const { options, base, workspaces, mail } = this.#foundation;
     this.webhooks.start();
     const committed = [base.management.environment.committed, this.windows];
     this.#server = await openApiServer(
@@ -314,14 +314,14 @@ export class TestApp {
   /** Closes everything and opens the folder again, with what differs now. The first start's secrets are lost. */
   async restart(changed: TestAppOptions = {}): Promise<TestApp> {
     await this.#closeModules();
-    const { options, clock } = this.#ground;
+    const { options, clock } = this.#foundation;
     return await openTestApp({ ...options, dataDir: this.dataDir, clock, ...changed });
   }
 
   /** Ends what was opened, newest first. @throws Error when something is left open */
   async close(): Promise<void> {
     await this.#closeModules();
-    const { options } = this.#ground;
+    const { options } = this.#foundation;
     if (options.dataDir === undefined) rmSync(this.dataDir, { recursive: true, force: true });
   }
 
@@ -335,7 +335,7 @@ export class TestApp {
   }
 
   #openCodes(): Codes {
-    const { options, base } = this.#ground;
+    const { options, base } = this.#foundation;
     const codes = openCodeModule(base, {
       links: options.links ?? this.links,
       scansOf: (codeNo) => (options.scans ?? this.scans).analytics.lifetimeScans(codeNo),
@@ -347,7 +347,7 @@ export class TestApp {
   }
 
   #openCampaignScheduler(): CampaignScheduler {
-    const { options, base } = this.#ground;
+    const { options, base } = this.#foundation;
     const { counting = counted } = options;
     const { campaigns } = this.campaigns;
     const scheduler = new CampaignScheduler({ ...base, campaigns, counting });
@@ -356,14 +356,14 @@ export class TestApp {
   }
 
   #openBilling(): Billing {
-    const { base, workspaces, provider } = this.#ground;
+    const { base, workspaces, provider } = this.#foundation;
     const billing = openBillingModule(base, { workspaces, provider });
     this.#closers.push(() => billing.close());
     return billing;
   }
 
   #openWebhooks(): Webhooks {
-    const { options, base, workspaces } = this.#ground;
+    const { options, base, workspaces } = this.#foundation;
     const { attemptTimeoutMs: timeoutMs, allowNetworks } = base.config.webhooks;
     const docsUrl = `${base.config.api.publicUrl}/docs/webhooks`;
     const channel = base.ids.newId('dlv');

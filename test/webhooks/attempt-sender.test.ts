@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord, AttemptTask } from '../../src/model/webhook.ts';
 import { PoolSender } from '../../src/webhooks/attempt/attempt-sender.ts';
-import { openReceiver } from '../support/receiver.ts';
+import { openReceiver } from '../support/fakes/receiver.ts';
 import { eventually } from './eventually.ts';
 
 function openSender(timeoutMs: number, threads = 1): PoolSender {

@@ -9,7 +9,7 @@ import {
   unpackResult,
 } from '../../src/webhooks/attempt/attempt-wire.ts';
 import { createPool } from '../../src/workers/pool.ts';
-import { healthy } from '../support/receiver.ts';
+import { healthy } from '../support/fakes/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { openTestReceiver, taskFor } from './sender.ts';
 

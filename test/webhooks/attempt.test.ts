@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import StripeClient from 'stripe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { type Behaviour, healthy, receiverCertificate } from '../support/receiver.ts';
+import { type Behaviour, healthy, receiverCertificate } from '../support/fakes/receiver.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { soon } from '../support/soon.ts';
 import { openSender, openTestReceiver, secret, taskFor } from './sender.ts';

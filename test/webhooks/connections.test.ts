@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { AddressGuard } from '../../src/webhooks/attempt/blocked-networks.ts';
 import { type Connection, Connections } from '../../src/webhooks/attempt/connections.ts';
 import { Egress, type Target } from '../../src/webhooks/attempt/egress.ts';
-import type { Receiver } from '../support/receiver.ts';
+import type { Receiver } from '../support/fakes/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { openTestReceiver } from './sender.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { FailureClass } from '../../src/model/webhook.ts';
-import { type Behaviour, openReceiver, type ReceiverOptions } from '../support/receiver.ts';
+import { type Behaviour, openReceiver, type ReceiverOptions } from '../support/fakes/receiver.ts';
 import { type CertificateName, ok, openWild, pour, type Wildness } from './wild-receiver.ts';
 
 interface Scripted {

@@ -10,7 +10,7 @@ import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { startMs, TestClock } from '../support/test-clock.ts';
+import { startMs, TestClock } from '../support/fakes/test-clock.ts';
 
 type Step =
   | { kind: 'queue'; endpointNo: number; inMs: number }

@@ -5,7 +5,7 @@ import { Signal } from '../../src/model/signal.ts';
 import type { ScanInput } from '../scans/engine-harness.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
-import { startMs } from '../support/test-clock.ts';
+import { startMs } from '../support/fakes/test-clock.ts';
 import { type Harness, openHarness } from './webhooks-harness.ts';
 
 const phone =

@@ -5,7 +5,7 @@ import type { Clock } from '../../src/model/clock.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
 import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
-import { openReceiver, type Receiver, type Script } from '../support/receiver.ts';
+import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
 
 export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 

@@ -8,7 +8,7 @@ import type { AttemptSender, OnResult } from '../../src/webhooks/attempt/attempt
 import type { NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
-import { TestClock } from '../support/test-clock.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 export const delaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 const workspaceNo = 1;

@@ -1,7 +1,7 @@
-import type { LinkTable } from '../../src/codes/links/link-table.ts';
-import { keepScansLeft, type Link } from '../../src/links/layout.ts';
-import type { StoredLinkBytes } from '../../src/links/writer.ts';
-import { loadedLink } from './loaded-link.ts';
+import type { LinkTable } from '../../../src/codes/links/link-table.ts';
+import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
+import type { StoredLinkBytes } from '../../../src/links/writer.ts';
+import { loadedLink } from '../loaded-link.ts';
 
 /** A link table that remembers the newest state of every link. */
 export class RecordingLinks implements LinkTable {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/model/clock.ts';
+import type { Clock } from '../../../src/model/clock.ts';
 
 /** The machine's clock, set ahead. */
 export const clockAhead = (aheadMs: number): Clock => ({

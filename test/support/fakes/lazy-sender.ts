@@ -1,9 +1,9 @@
-import type { AttemptSettings, AttemptTask } from '../../src/model/webhook.ts';
+import type { AttemptSettings, AttemptTask } from '../../../src/model/webhook.ts';
 import {
   type AttemptSender,
   type OnResult,
   PoolSender,
-} from '../../src/webhooks/attempt/attempt-sender.ts';
+} from '../../../src/webhooks/attempt/attempt-sender.ts';
 
 /** The pool with one thread, which is started by the first attempt: most tests send none. */
 export class LazySender implements AttemptSender {

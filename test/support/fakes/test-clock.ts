@@ -1,4 +1,4 @@
-import type { Clock, SteadyClock } from '../../src/model/clock.ts';
+import type { Clock, SteadyClock } from '../../../src/model/clock.ts';
 
 export const startMs = Date.UTC(2026, 2, 4, 5, 6, 7, 8);
 
