@@ -16,7 +16,7 @@ import {
   type RealService,
 } from '../webhooks/real-service.ts';
 
-const threads = new URL('../webhooks/end-pool-threads.ts', import.meta.url).pathname;
+const threads = new URL('../webhooks/attempt/end-pool-threads.ts', import.meta.url).pathname;
 /** The thread throws, exits, runs out of memory. */
 const deaths = ['SIGUSR2', 'SIGHUP', 'SIGWINCH'] as const;
 /** On a machine with cores to spare. */

@@ -3,10 +3,10 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import StripeClient from 'stripe';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { type Behaviour, healthy, receiverCertificate } from '../support/fakes/receiver.ts';
-import { collectGarbage } from '../support/garbage.ts';
-import { soon } from '../support/soon.ts';
+import type { AttemptRecord } from '../../../src/model/webhook.ts';
+import { type Behaviour, healthy, receiverCertificate } from '../../support/fakes/receiver.ts';
+import { collectGarbage } from '../../support/garbage.ts';
+import { soon } from '../../support/soon.ts';
 import { openSender, openTestReceiver, secret, taskFor } from './sender.ts';
 
 const answer = (status: number, headers = {}): Behaviour => ({ kind: 'answer', status, headers });

@@ -1,7 +1,7 @@
 /** Receivers that pour before they answer: an attempt is over when they have shown it, not at its deadline. */
 import { expect, it, onTestFinished } from 'vitest';
 import { openSender, taskFor } from './sender.ts';
-import { ok, openWild, pour, type WildReceiver } from './wild-receiver.ts';
+import { ok, openWild, pour, type WildReceiver } from '../wild-receiver.ts';
 
 const interim = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 

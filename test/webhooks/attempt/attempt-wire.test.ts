@@ -1,12 +1,12 @@
 /** Attempts and results come out of the wire's columns as they went in, through a real structured clone. */
 import { expect, it } from 'vitest';
-import type { AttemptResult, AttemptTask } from '../../src/model/webhook.ts';
+import type { AttemptResult, AttemptTask } from '../../../src/model/webhook.ts';
 import {
   packBatch,
   packResult,
   unpackResult,
   unpackTasks,
-} from '../../src/webhooks/attempt/attempt-wire.ts';
+} from '../../../src/webhooks/attempt/attempt-wire.ts';
 
 const settings = { timeoutMs: 1, allowNetworks: [], docsUrl: '' };
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AddressGuard } from '../../src/webhooks/attempt/blocked-networks.ts';
-import { Egress, urlFault } from '../../src/webhooks/attempt/egress.ts';
-import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
-import { parseAddress } from '../support/address.ts';
+import { AddressGuard } from '../../../src/webhooks/attempt/blocked-networks.ts';
+import { Egress, urlFault } from '../../../src/webhooks/attempt/egress.ts';
+import { openNameLookup } from '../../../src/webhooks/attempt/name-lookup.ts';
+import { parseAddress } from '../../support/address.ts';
 import { openNameServer } from './name-server.ts';
 
 const guard = new AddressGuard([]);

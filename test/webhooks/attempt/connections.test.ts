@@ -1,10 +1,10 @@
 /** Connections below the attempts: the last check before a byte is sent, and how many stay open. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AddressGuard } from '../../src/webhooks/attempt/blocked-networks.ts';
-import { type Connection, Connections } from '../../src/webhooks/attempt/connections.ts';
-import { Egress, type Target } from '../../src/webhooks/attempt/egress.ts';
-import type { Receiver } from '../support/fakes/receiver.ts';
-import { soon } from '../support/soon.ts';
+import { AddressGuard } from '../../../src/webhooks/attempt/blocked-networks.ts';
+import { type Connection, Connections } from '../../../src/webhooks/attempt/connections.ts';
+import { Egress, type Target } from '../../../src/webhooks/attempt/egress.ts';
+import type { Receiver } from '../../support/fakes/receiver.ts';
+import { soon } from '../../support/soon.ts';
 import { openTestReceiver } from './sender.ts';
 
 const open = new AddressGuard(['127.0.0.0/8']);

@@ -1,11 +1,11 @@
 /** The real sender of attempts in the test's own thread, and tasks for it. */
 import { onTestFinished } from 'vitest';
-import type { AttemptTask } from '../../src/model/webhook.ts';
-import type { Clock } from '../../src/model/clock.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { Attempts } from '../../src/webhooks/attempt/attempt.ts';
-import { openNameLookup } from '../../src/webhooks/attempt/name-lookup.ts';
-import { openReceiver, type Receiver, type Script } from '../support/fakes/receiver.ts';
+import type { AttemptTask } from '../../../src/model/webhook.ts';
+import type { Clock } from '../../../src/model/clock.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { Attempts } from '../../../src/webhooks/attempt/attempt.ts';
+import { openNameLookup } from '../../../src/webhooks/attempt/name-lookup.ts';
+import { openReceiver, type Receiver, type Script } from '../../support/fakes/receiver.ts';
 
 export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 

@@ -3,8 +3,8 @@
  * allowed, which must never see a connection, whatever a URL, a name server or a receiver says.
  */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Receiver } from '../support/fakes/receiver.ts';
-import { openReceiver } from '../support/fakes/receiver.ts';
+import type { Receiver } from '../../support/fakes/receiver.ts';
+import { openReceiver } from '../../support/fakes/receiver.ts';
 import { openNameServer } from './name-server.ts';
 import { openSender, openTestReceiver, taskFor, type SenderOptions } from './sender.ts';
 

@@ -1,19 +1,19 @@
 /** The worker in a real pool: results arrive over its channel one by one, whatever the other attempts do. */
 import { BroadcastChannel } from 'node:worker_threads';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptResult, AttemptTask } from '../../src/model/webhook.ts';
+import type { AttemptResult, AttemptTask } from '../../../src/model/webhook.ts';
 import {
   type AttemptBatch,
   type AttemptMessage,
   packBatch,
   unpackResult,
-} from '../../src/webhooks/attempt/attempt-wire.ts';
-import { createPool } from '../../src/workers/pool.ts';
-import { healthy } from '../support/fakes/receiver.ts';
-import { soon } from '../support/soon.ts';
+} from '../../../src/webhooks/attempt/attempt-wire.ts';
+import { createPool } from '../../../src/workers/pool.ts';
+import { healthy } from '../../support/fakes/receiver.ts';
+import { soon } from '../../support/soon.ts';
 import { openTestReceiver, taskFor } from './sender.ts';
 
-const file = new URL('../../src/webhooks/attempt/attempt.worker.ts', import.meta.url);
+const file = new URL('../../../src/webhooks/attempt/attempt.worker.ts', import.meta.url);
 const settings = {
   timeoutMs: 30_000,
   allowNetworks: ['127.0.0.0/8'],

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import StripeClient from 'stripe';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
+import { signHeaders } from '../../../src/webhooks/attempt/signature.ts';
 import { makeVectorFile, type SignatureVector } from './signature-vectors.ts';
 
-const file = '../fixtures/signature-vectors.json';
+const file = '../../fixtures/signature-vectors.json';
 const { vectors } = JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as {
   vectors: readonly SignatureVector[];
 };

@@ -1,9 +1,9 @@
 /** The pool behind the dispatcher: real threads, real sockets, one result for each attempt. */
 import { expect, it, onTestFinished } from 'vitest';
-import type { AttemptRecord, AttemptTask } from '../../src/model/webhook.ts';
-import { PoolSender } from '../../src/webhooks/attempt/attempt-sender.ts';
-import { openReceiver } from '../support/fakes/receiver.ts';
-import { eventually } from './eventually.ts';
+import type { AttemptRecord, AttemptTask } from '../../../src/model/webhook.ts';
+import { PoolSender } from '../../../src/webhooks/attempt/attempt-sender.ts';
+import { openReceiver } from '../../support/fakes/receiver.ts';
+import { eventually } from '../eventually.ts';
 
 function openSender(timeoutMs: number, threads = 1): PoolSender {
   const settings = { timeoutMs, allowNetworks: ['127.0.0.0/8'], docsUrl: 'http://localhost/docs' };
