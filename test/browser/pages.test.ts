@@ -12,7 +12,7 @@ import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const allPagesMs = 240_000;
-/** Compressed, the door and whatever it loads. */
+/** Compressed, the sign-in page and all that it loads. */
 const firstPageBytesMax = 150_000;
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
