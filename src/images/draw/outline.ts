@@ -1,24 +1,18 @@
 /**
  * The modules of a symbol as shapes.
  *
- * Squares and rounded shapes are the outlines of the dark areas: neighbouring dark modules are one shape,
- * so no renderer and no printer can leave a hairline between them, as it may between squares.
+ * Square and rounded modules are drawn as outlines of the dark areas: neighbouring dark modules are one shape,
+ * so no renderer and no printer can leave a hairline between them.
  *
  *   Outlines run clockwise around dark areas (dark on the right hand), counter-clockwise around holes:
  *
  *       +--->---+        edges of a dark module:  top  ->  right  v  bottom  <-  left  ^
- *       ^ dark  v        where two dark modules touch by a corner only, the walk turns right,
- *       +---<---+        so the areas stay apart
+ *       ^ dark  v        where two dark modules touch only at a corner, the outline turns right,
+ *       +---<---+        so that they stay separate areas
  */
 import type { DotStyle } from '../../model/design.ts';
+import type { Matrix } from './matrix.ts';
 import { Path } from './path.ts';
-
-/** Dark modules by row and column. */
-export interface Grid {
-  readonly side: number;
-  /** One byte a module, row by row: 1 = dark. */
-  readonly modules: Uint8Array;
-}
 
 const right = 0;
 const down = 1;
@@ -32,26 +26,26 @@ const outerRadius = 0.5;
 /** Of an inner corner: it darkens a light module's corner, so it stays small. */
 const innerRadius = 0.25;
 /**
- * Of a dot: a little more than half a module, so that neighbours just meet. Apart, some readers lose the
- * rows they count modules by: jsQR read 0 of 12 at 0.46 from 300 px on, 6 of 12 at 0.5, 12 of 12 at 0.54.
+ * Of a dot: a little more than half a module, so that neighbours just touch. With gaps, some readers cannot
+ * count modules: from 300 px on, jsQR read 0 of 12 codes at 0.46, 6 of 12 at 0.5, and 12 of 12 at 0.54.
  */
 const dotRadius = 0.54;
 
-/** Draws the dark modules of `grid` with their upper left corner at (`offset`, `offset`). */
-export function drawModules(grid: Grid, style: DotStyle, offset: number): Path {
+/** Draws the dark modules of `matrix` with their upper left corner at (`offset`, `offset`). */
+export function drawModules(matrix: Matrix, style: DotStyle, offset: number): Path {
   const path = new Path();
   if (style === 'dots') {
-    drawDots(grid, offset, path);
+    drawDots(matrix, offset, path);
     return path;
   }
-  for (const corners of outlines(grid)) {
+  for (const corners of outlines(matrix)) {
     if (style === 'rounded') drawRounded(corners, offset, path);
     else drawStraight(corners, offset, path);
   }
   return path;
 }
 
-function drawDots({ side, modules }: Grid, offset: number, path: Path): void {
+function drawDots({ side, modules }: Matrix, offset: number, path: Path): void {
   const inset = 0.5 - dotRadius;
   for (let y = 0; y < side; y += 1) {
     for (let x = 0; x < side; x += 1) {
@@ -85,7 +79,7 @@ function drawRounded(corners: readonly Corner[], offset: number, path: Path): vo
   path.close();
 }
 
-/** A corner of an outline, with the directions in which the outline comes and goes. */
+/** A corner of an outline, with the directions before and after it. */
 interface Corner {
   readonly x: number;
   readonly y: number;
@@ -94,17 +88,17 @@ interface Corner {
 }
 
 /** The corners of every outline, in reading order of their first. */
-function outlines({ side, modules }: Grid): Corner[][] {
+function outlines({ side, modules }: Matrix): Corner[][] {
   const dark = (x: number, y: number): boolean =>
     x >= 0 && y >= 0 && x < side && y < side && modules[y * side + x] === 1;
-  /** Is there an outline edge that leaves corner (x, y) in this direction, dark on its right? */
+  /** Whether an edge of an outline leaves corner (x, y) in this direction, with dark on its right. */
   const isEdge = (x: number, y: number, direction: number): boolean => {
     if (direction === right) return dark(x, y) && !dark(x, y - 1);
     if (direction === down) return dark(x - 1, y) && !dark(x, y);
     if (direction === left) return dark(x - 1, y - 1) && !dark(x - 1, y);
     return dark(x, y - 1) && !dark(x - 1, y - 1);
   };
-  // Every outline has an edge that runs right; those already walked are marked at their left corner.
+  // Every outline has an edge that runs right. Followed edges are marked at their left corner.
   const walked = new Uint8Array(side * (side + 1));
   const found: Corner[][] = [];
   for (let y = 0; y <= side; y += 1) {

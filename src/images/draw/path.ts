@@ -1,13 +1,12 @@
 /**
- * A path in modules, x to the right and y down, as every vector writer needs it: straight and curved
- * segments only (circles are four Bézier curves each, off by 0.03 % of their radius), wound clockwise
- * around what is filled and counter-clockwise around holes: for the non-zero rule, which is the default of
- * every format, and by which shapes may overlap.
+ * A path in modules, x to the right and y down, as every vector writer needs it: straight lines and Bézier
+ * curves only (a circle is four curves, off by 0.03 % of its radius). Filled areas run clockwise and holes
+ * counter-clockwise, for the non-zero fill rule: every format's default, under which shapes may overlap.
  */
 
 /** Distance of a Bézier curve's handles from the ends of a quarter circle, in radii. */
 const quarterHandle = 0.5522847498;
-/** Thousandths of a module: below what any printer resolves. */
+/** Thousandths of a module: finer than any printer. */
 const decimals = 3;
 
 export type Segment =
@@ -42,7 +41,7 @@ export class Path {
     this.segments.push({ kind: 'close' });
   }
 
-  /** A quarter of an ellipse from where the path is, round the corner (cornerX, cornerY), to (x, y). */
+  /** A quarter of an ellipse from the current point around the corner (cornerX, cornerY) to (x, y). */
   cornerTo(cornerX: number, cornerY: number, x: number, y: number): void {
     const last = this.segments.at(-1);
     if (last === undefined || last.kind === 'close') {
@@ -60,7 +59,7 @@ export class Path {
     });
   }
 
-  /** A square whose corners are rounded by `radius`; half its edge makes a circle. */
+  /** A square with corners rounded by `radius`; half its edge makes a circle. */
   square(x: number, y: number, edge: number, radius: number): void {
     const [right, bottom, r] = [x + edge, y + edge, radius];
     this.moveTo(x + r, y);
@@ -75,7 +74,7 @@ export class Path {
     this.close();
   }
 
-  /** The same the other way round: a hole in what surrounds it. */
+  /** The same counter-clockwise: a hole in the shape around it. */
   hole(x: number, y: number, edge: number, radius: number): void {
     const [right, bottom, r] = [x + edge, y + edge, radius];
     this.moveTo(x, y + r);
@@ -118,7 +117,7 @@ export function svgData(path: Path): string {
   return data;
 }
 
-/** A number in as few characters as its thousandths need. */
+/** A number rounded to thousandths, in as few characters as possible. */
 export function short(value: number): string {
   const text = String(round(value));
   return text.replace(/^(-?)0\./, '$1.');

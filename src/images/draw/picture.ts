@@ -16,7 +16,7 @@ import type { EyeStyle } from '../../model/design.ts';
 import type { Rgb } from '../design/colour.ts';
 import { type Style, type Paint, samePaint } from '../design/style.ts';
 import type { Matrix } from './matrix.ts';
-import { drawModules, type Grid } from './outline.ts';
+import { drawModules } from './outline.ts';
 import { Path } from './path.ts';
 
 /** A cleaned logo. */
@@ -94,7 +94,7 @@ const finderCorners = (side: number): ReadonlyArray<readonly [x: number, y: numb
   [0, side - finderSide],
 ];
 
-function clearFinders({ side, modules }: Grid): void {
+function clearFinders({ side, modules }: Matrix): void {
   for (const [x, y] of finderCorners(side)) {
     for (let row = y; row < y + finderSide; row += 1) {
       modules.fill(0, row * side + x, row * side + x + finderSide);
@@ -115,7 +115,7 @@ function drawFinders(side: number, style: EyeStyle, offset: number): Path {
 }
 
 /** Fits the logo into a square in the middle and clears the modules under it. */
-function placeLogo(grid: Grid, style: Style, logo: LogoImage): PlacedLogo {
+function placeLogo(grid: Matrix, style: Style, logo: LogoImage): PlacedLogo {
   const { side, modules } = grid;
   const edge = side * style.logoScale;
   const longer = Math.max(logo.width, logo.height);
