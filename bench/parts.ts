@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { formatTable } from './report.ts';
 
 export interface PartRow {
@@ -30,6 +30,12 @@ export const partNames: readonly string[] = readdirSync(folder)
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort();
+
+/** Runs a part in this process: what it measures is not its own alone. */
+export async function runPartHere(name: string): Promise<PartReport> {
+  const part: Part = await import(pathToFileURL(join(folder, `${name}.ts`)).href);
+  return { question: part.question, rows: await part.run({ quick: true }) };
+}
 
 export async function runPart(name: string, length: Length): Promise<PartReport> {
   const args = [join(folder, `${name}.ts`), ...(length === 'quick' ? ['--quick'] : [])];

@@ -45,6 +45,8 @@ export interface Stage {
   readonly service: Service;
   readonly receiver: Receiver;
   readonly bare: BarePost;
+  /** Makes an endpoint for a further kind. */
+  listen(kind: EventKind): Promise<void>;
   /** Puts events into the outbox. @returns the bytes of a body */
   feed(count: number): Promise<number>;
   close(): Promise<void>;
@@ -67,7 +69,8 @@ async function openStage(arena: Arena, listens: readonly EventKind[]): Promise<S
   const environment = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
   const service = await arena.service({ codes: hotCodes + coldCodes, environment });
   const key = await makeKey(service.dataDir);
-  for (const kind of listens) await makeEndpoint(service, key, receiver.port, kind);
+  const listen = (kind: EventKind) => makeEndpoint(service, key, receiver.port, kind);
+  for (const kind of listens) await listen(kind);
   const store = openManagement(openDataFolder(service.dataDir).managementFile);
   const ids = createIdSource(systemClock, (bytes) => randomFillSync(bytes));
   const outbox = new Outbox(store, ids, systemClock);
@@ -87,6 +90,7 @@ async function openStage(arena: Arena, listens: readonly EventKind[]): Promise<S
     service,
     receiver,
     bare,
+    listen,
     async feed(count) {
       let bytes = 0;
       for (let from = 0; from < count; from += eventsPerTransaction) {
@@ -243,7 +247,7 @@ export async function measureScanDelay(
   const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
   const load = { port: stage.service.server.port, requests, connections };
   const found = new Map<number, ScanDelay[]>(rates.map((rate) => [rate, []]));
-  await delaySample(stage, { ...load, rate: rates[0]!, seconds: 1 });
+  await delaySample(stage, { ...load, rate: rates[0]!, seconds: Math.min(1, seconds) });
   for (let round = 0; round < rounds; round++) {
     for (const [rate, done] of found) {
       done.push(await delaySample(stage, { ...load, rate, seconds }));
@@ -307,7 +311,7 @@ export async function measureFelt(
   };
   const idle: Felt[] = [];
   const saturated: Felt[] = [];
-  await pace({ ...load, seconds: 1 });
+  await pace({ ...load, seconds: Math.min(1, seconds) });
   for (let round = 0; round < rounds; round++) {
     idle.push(await felt());
     const backlog = backlogPerSecond * seconds;

@@ -199,14 +199,14 @@ export async function runCommand(
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
   const printed: string[] = [];
-  const told: string[] = [];
+  const reasons: string[] = [];
   const code = await run(args, {
     result: (text) => void printed.push(`${text}\n`),
-    progress: (text) => void told.push(`${text}\n`),
+    progress: (text) => void reasons.push(`${text}\n`),
     terminal: undefined,
     environment,
   });
-  return { code, signal: null, stdout: printed.join(''), stderr: told.join('') };
+  return { code, signal: null, stdout: printed.join(''), stderr: reasons.join('') };
 }
 
 /** Runs `quietzone <arguments>` as a process of its own, to its end. */

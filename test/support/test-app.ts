@@ -70,15 +70,6 @@ const passwordCostLog2 = 4;
 /** A letter that is refused is tried again after these, then given up. */
 const mailPausesMs = [20, 40];
 
-/** Of another workspace than the first. */
-export const stranger: Actor = {
-  userId: 'usr_00000000000000000002',
-  workspaceId: 'ws_00000000000000000002',
-  workspaceNo: 2,
-  role: 'owner',
-  keyId: 'key_00000000000000000001',
-};
-
 export interface TestAppOptions {
   /** Of the first workspace; `none` = an empty store, as before the first start. */
   readonly plan?: Plan | 'none';
