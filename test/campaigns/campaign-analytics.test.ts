@@ -28,8 +28,8 @@ interface Setup {
   readonly visit: (codeNo: number, from: number, to: number) => void;
 }
 
-function openSetup(): Setup {
-  const fixture = openCodes();
+async function openSetup(): Promise<Setup> {
+  const fixture = await openCodes();
   const engine = new EngineHarness({
     journals: 2,
     segmentBytesMax: 10_000,
@@ -39,9 +39,9 @@ function openSetup(): Setup {
   });
   onTestFinished(async () => await engine.close());
   engine.startShards(2);
-  const { clock, outbox, codes, temporary } = fixture;
+  const { clock, outbox, codes, store } = fixture;
   const ids = createIdSource(clock, getRandomValues);
-  const parts = { store: temporary.store, outbox, ids, clock, codes };
+  const parts = { store, outbox, ids, clock, codes };
   const services = openCampaigns({ ...parts, scans: engine.queries.analytics });
   const visit = (codeNo: number, from: number, to: number): void => {
     for (let day = from; day <= to; day++) {
@@ -60,7 +60,7 @@ function openSetup(): Setup {
 }
 
 test('equal a plain count over its codes and days, in any range', async () => {
-  const { fixture, engine, services, visit } = openSetup();
+  const { fixture, engine, services, visit } = await openSetup();
   const codes = [];
   for (let at = 0; at < 6; at++) {
     codes.push(await fixture.codes.create(actor, { target: 'https://example.com/' }));
@@ -112,7 +112,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
 });
 
 test('at the end have every scan that was answered before it', async () => {
-  const { fixture, engine, services, visit } = openSetup();
+  const { fixture, engine, services, visit } = await openSetup();
   const code = await fixture.codes.create(actor, { target: 'https://example.com/' });
   const span = { startDay: first, endDay: first };
   const draft = { name: 'c', ...span, qrCodeIds: [code.id] };

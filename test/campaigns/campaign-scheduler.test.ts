@@ -15,7 +15,7 @@ const yearMs = 365 * dayMs;
 
 describe('totals', () => {
   test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { clock } = fixture.codesFixture;
     clock.set(first * dayMs);
     const [a = '', b = '', other = ''] = await fixture.codes(3);
@@ -50,7 +50,7 @@ describe('totals', () => {
   });
 
   test('without scans the rate is 0', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const [a = ''] = await fixture.codes(1);
     const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
     const { campaigns, conversions } = fixture.services;
@@ -63,7 +63,7 @@ describe('totals', () => {
   });
 
   test('wait for what is journaled, a minute at most', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { counting } = fixture;
     const { clock } = fixture.codesFixture;
     counting.isPrompt = false;
@@ -86,7 +86,7 @@ describe('totals', () => {
 });
 
 test('a move and the end at the same time: one of them, and the event only with the end', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const { clock } = fixture.codesFixture;
   const { campaigns } = fixture.services;
   const made: CampaignRecord[] = [];
@@ -116,7 +116,7 @@ test('a move and the end at the same time: one of them, and the event only with 
 });
 
 test('however many ask at the same moment, the end is emitted once', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const { campaigns } = fixture.services;
   const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
   const [one, two] = [await campaigns.create(actor, draft), await campaigns.create(actor, draft)];
@@ -132,12 +132,12 @@ test('however many ask at the same moment, the end is emitted once', async () =>
 });
 
 test('a disk that is full delays the end, says so once, and takes none with it', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const { campaigns } = fixture.services;
   for (const name of ['a', 'b']) {
     await campaigns.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
   }
-  const disk = vi.spyOn(fixture.codesFixture.temporary.store.environment, 'transaction');
+  const disk = vi.spyOn(fixture.codesFixture.store.environment, 'transaction');
   disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
   fixture.scheduler.start();
   await vi.waitFor(() => expect(fixture.logLines.length).toBe(1), soon);
@@ -179,7 +179,7 @@ test('ended exactly once and within 5 minutes, over moves, restarts and steps of
     fc.asyncProperty(
       fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 2 })), { minLength: 5, maxLength: 25 }),
       async (script) => {
-        const fixture = openCampaignsFixture();
+        const fixture = await openCampaignsFixture();
         fixture.codesFixture.clock.set(first * dayMs);
         const watched: Watched[] = [];
         for (const [at, endDay] of [first, first + 1, undefined].entries()) {

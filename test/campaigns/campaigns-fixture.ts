@@ -82,8 +82,8 @@ export interface CampaignsFixture {
   restart(): Promise<void>;
 }
 
-export function openCampaignsFixture(): CampaignsFixture {
-  const codesFixture = openCodes();
+export async function openCampaignsFixture(): Promise<CampaignsFixture> {
+  const codesFixture = await openCodes();
   const scans = new PlainScans();
   const counting = new HandCounting();
   const logLines: string[] = [];
@@ -91,7 +91,7 @@ export function openCampaignsFixture(): CampaignsFixture {
   const open = (): Pick<CampaignsFixture, 'services' | 'scheduler'> => {
     const { clock, outbox, codes } = codesFixture;
     const ids = createIdSource(clock, getRandomValues);
-    const store = codesFixture.temporary.store;
+    const store = codesFixture.store;
     const services = openCampaigns({ store, outbox, ids, clock, codes, scans });
     const { campaigns } = services;
     return { services, scheduler: new CampaignScheduler({ campaigns, counting, clock, log }) };

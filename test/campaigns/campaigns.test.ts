@@ -46,7 +46,7 @@ describe('state', () => {
 
 describe('create', () => {
   test('tells campaign.created with its data, in the order given', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const [a = '', b = ''] = await fixture.codes(2);
     const { campaigns } = fixture.services;
     const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
@@ -66,7 +66,7 @@ describe('create', () => {
   });
 
   test('says all that is wrong at once, and leaves nothing behind', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const [own = '', gone = ''] = await fixture.codes(2);
     await fixture.codesFixture.codes.delete(actor, gone);
     const strangersCode = await fixture.codesFixture.codes.create(stranger, {
@@ -92,7 +92,7 @@ describe('create', () => {
 
 describe('membership', () => {
   test('a code’s campaignId and a campaign’s list are the same thing', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { codes } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const [a = '', b = ''] = await fixture.codes(2);
@@ -114,12 +114,12 @@ describe('membership', () => {
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
     await campaigns.delete(actor, one.id);
     expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
-    const { campaignCodes, codeCampaigns } = fixture.codesFixture.temporary.store.campaigns;
+    const { campaignCodes, codeCampaigns } = fixture.codesFixture.store.campaigns;
     expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
   });
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { codes } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
@@ -149,7 +149,7 @@ describe('membership', () => {
   });
 
   test('a deleted code is listed no more, and counts on', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const [a = '', b = ''] = await fixture.codes(2);
     const { campaigns, analytics } = fixture.services;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
@@ -176,7 +176,7 @@ describe('membership', () => {
 
 describe('change', () => {
   test('what is the same changes nothing; from the end on only the name can', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { clock } = fixture.codesFixture;
     const { campaigns } = fixture.services;
     const [a = '', b = ''] = await fixture.codes(2);
@@ -214,7 +214,7 @@ describe('change', () => {
   });
 
   test('deleting tells an end that is due, and none that is to come', async () => {
-    const fixture = openCampaignsFixture();
+    const fixture = await openCampaignsFixture();
     const { campaigns } = fixture.services;
     const [a = ''] = await fixture.codes(1);
     const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
@@ -226,12 +226,12 @@ describe('change', () => {
     fixture.codesFixture.clock.set((march.endDay + 2) * dayMs);
     expect(await fixture.scheduler.tick()).toBe(0);
     expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
-    expect(fixture.codesFixture.temporary.store.campaigns.campaignDue.count({})).toBe(0);
+    expect(fixture.codesFixture.store.campaigns.campaignDue.count({})).toBe(0);
   });
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const { campaigns, list } = fixture.services;
   const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
   const ids: string[] = [];

@@ -6,7 +6,7 @@ import { actor, stranger } from '../codes/codes-fixture.ts';
 import { openCampaignsFixture } from './campaigns-fixture.ts';
 
 test('sums per code and day, values to the cent', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
   const { conversions } = fixture.services;
   const { clock, codes } = fixture.codesFixture;
@@ -28,7 +28,7 @@ test('sums per code and day, values to the cent', async () => {
 });
 
 test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
   const strangersCode = await fixture.codesFixture.codes.create(stranger, {
     target: 'https://example.com/',
@@ -62,12 +62,12 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
   clock.move(90 * dayMs + 1);
   while ((await conversions.expire()) > 0);
-  const { conversionKeys, conversionExpiry } = fixture.codesFixture.temporary.store.campaigns;
+  const { conversionKeys, conversionExpiry } = fixture.codesFixture.store.campaigns;
   expect([conversionKeys.count({}), conversionExpiry.count({})]).toEqual([0, 0]);
 });
 
 test('an unknown, strangersCode or deleted code is named, and nothing is remembered', async () => {
-  const fixture = openCampaignsFixture();
+  const fixture = await openCampaignsFixture();
   const [gone = ''] = await fixture.codes(1);
   await fixture.codesFixture.codes.delete(actor, gone);
   const strangersCode = await fixture.codesFixture.codes.create(stranger, {
@@ -80,5 +80,5 @@ test('an unknown, strangersCode or deleted code is named, and nothing is remembe
       .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
     expect(await failure).toEqual(['validation_failed', 'qrId', 'unknown_code']);
   }
-  expect(fixture.codesFixture.temporary.store.campaigns.conversionKeys.count({})).toBe(0);
+  expect(fixture.codesFixture.store.campaigns.conversionKeys.count({})).toBe(0);
 });

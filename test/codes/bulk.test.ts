@@ -27,7 +27,7 @@ async function codeCount(fixture: CodesFixture): Promise<number> {
 
 describe('many in one transaction', () => {
   it('each is as if it came by itself: a fault or a taken slug stops no other', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     await fixture.codes.create(actor, { target: targetOf(0), slug: 'Taken' });
     const made = await fixture.codes.createMany(actor, [
       { target: targetOf(1), slug: 'first', tags: ['a'] },
@@ -54,7 +54,7 @@ describe('many in one transaction', () => {
   });
 
   it('batches at the same time leave every count right', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const batch = (from: number) => Array.from({ length: 30 }, (_, at) => draftOf(from + at));
     await Promise.all([0, 30, 60, 90].map((from) => fixture.codes.createMany(actor, batch(from))));
     expect([await codeCount(fixture), fixture.links.live.size, eventsOf(fixture).length]).toEqual([
@@ -67,7 +67,7 @@ describe('a bulk request', () => {
   const idempotency = { key: 'k', fingerprint: 'body' };
 
   it('makes every row once, however often it comes, and gives the same lines', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const first: string[] = [];
     const again: string[] = [];
     const sums = await fixture.codes.bulk.run(actor, requestOf(120, first, { idempotency }));
@@ -82,7 +82,7 @@ describe('a bulk request', () => {
   });
 
   it('goes on behind the rows that a crash has left', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const before: string[] = [];
     const cut = requestOf(230, before, {
       idempotency,
@@ -103,7 +103,7 @@ describe('a bulk request', () => {
   });
 
   it('another body under the key is a conflict, the key of another workspace is not', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     await fixture.codes.bulk.run(actor, requestOf(3, [], { idempotency }));
     const other = requestOf(3, [], { idempotency: { key: 'k', fingerprint: 'other' } });
     await expect(fixture.codes.bulk.run(actor, other)).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('a bulk request', () => {
   });
 
   it('expires after a day, with every line, and may be sent anew', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     await fixture.codes.bulk.run(actor, requestOf(120, [], { idempotency }));
     fixture.clock.move(dayMs);
     await fixture.codes.bulk.expire();
@@ -126,13 +126,13 @@ describe('a bulk request', () => {
     expect([...fixture.codes.bulk.linesOf(actor.workspaceNo, 'k')].flat()).toEqual(lines);
     fixture.clock.move(2 * dayMs);
     await fixture.codes.bulk.expire();
-    const { requests, answers, expiry } = fixture.temporary.store.bulk;
+    const { requests, answers, expiry } = fixture.store.bulk;
     const left = [...requests.keys({}), ...answers.keys({}), ...expiry.keys({})];
     expect(left).toEqual([]);
   });
 
   it('when the store takes no more, says which rows are left, and goes on with them later', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const createMany = fixture.codes.createMany.bind(fixture.codes);
     const lines: string[] = [];
     let batches = 0;
@@ -157,7 +157,7 @@ describe('a bulk request', () => {
 
 describe('the import of a file', () => {
   it('knows how far it has come, also after a restart, and tells its failures', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const told: Array<[number, string]> = [];
     const failed = (offset: number, { code }: Failure): void => void told.push([offset, code]);
     const one = fixture.codes.openImport(actor, 'file');
@@ -181,7 +181,7 @@ describe('the import of a file', () => {
   });
 
   it('of two runs at the same time one fails, and nothing is doubled', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const [one, two] = [0, 1].map(() => fixture.codes.openImport(actor, 'file'));
     await one?.batch([draftOf(0)], () => undefined);
     await expect(two?.batch([draftOf(0)], () => undefined)).rejects.toMatchObject({
@@ -194,18 +194,17 @@ describe('the import of a file', () => {
 describe('the changes of another process', () => {
   /** A codes that shares the store and not the table, as a command beside the service has it. */
   const beside = (fixture: CodesFixture) => {
-    const { temporary, outbox } = fixture;
-    return openCodes({ store: temporary.store, outbox, links: 'remote' }).codes;
+    return fixture.open({ links: 'remote' });
   };
   const quiet = createLog('silent', process.stderr);
   const numbered = (fixture: CodesFixture): number[] => [
-    ...fixture.temporary.store.bulk.linkChanges.keys({ start: 0 }),
+    ...fixture.store.bulk.linkChanges.keys({ start: 0 }),
   ];
 
   it('reach the link table: new links, new targets and deletions', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const other = beside(fixture);
-    const refresher = new LinkRefresher(fixture.temporary.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
     const [made] = await other.createMany(actor, [
       { target: targetOf(1), slug: 'one' },
       { target: targetOf(2), slug: 'two', scanLimit: 5 },
@@ -226,13 +225,13 @@ describe('the changes of another process', () => {
   });
 
   it('are followed by the thousand, and those from before the start are only removed', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const other = beside(fixture);
     await other.createMany(
       actor,
       Array.from({ length: 700 }, (_, at) => draftOf(at)),
     );
-    const refresher = new LinkRefresher(fixture.temporary.store, fixture.codes.links, quiet);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
     await other.createMany(
       actor,
       Array.from({ length: 1_300 }, (_, at) => draftOf(at)),
@@ -243,9 +242,9 @@ describe('the changes of another process', () => {
   });
 
   it('of the process that has the table are not numbered', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     await fixture.codes.createMany(actor, [draftOf(0)]);
     await fixture.codes.create(actor, draftOf(1));
-    expect([numbered(fixture), fixture.temporary.store.last('link')]).toEqual([[], 0]);
+    expect([numbered(fixture), fixture.store.last('link')]).toEqual([[], 0]);
   });
 });

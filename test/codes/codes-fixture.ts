@@ -1,15 +1,11 @@
-/** Codes on a real store, with a link table that remembers the newest state of every link. */
-import { getRandomValues } from 'node:crypto';
+/** The application with codes, made with what a test wants to differ. */
 import { Codes, type CodesOptions } from '../../src/codes/codes.ts';
-import { createIdSource } from '../../src/model/ids.ts';
 import type { Actor } from '../../src/model/workspace.ts';
-import { Outbox } from '../../src/outbox/outbox.ts';
-import { RecordingLinks } from '../support/fakes/recording-links.ts';
-import {
-  HandClock,
-  temporaryManagement,
-  type TemporaryManagement,
-} from '../store/temporary-management.ts';
+import type { Outbox } from '../../src/outbox/outbox.ts';
+import type { Management } from '../../src/store/management/management.ts';
+import type { RecordingLinks } from '../support/fakes/recording-links.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
+import type { TestClock } from '../support/fakes/test-clock.ts';
 
 export const actor: Actor = {
   userId: 'usr_00000000000000000001',
@@ -25,59 +21,55 @@ export const stranger: Actor = {
   workspaceNo: 2,
 };
 
-export interface CodesFixture {
-  readonly temporary: TemporaryManagement;
-  readonly clock: HandClock;
-  links: RecordingLinks;
-  outbox: Outbox;
+export class CodesFixture {
+  /** Another after `restart`, and so are store, links and outbox. */
+  app: TestApp;
   codes: Codes;
   /** Scans that count as counted, by code number. */
-  readonly scans: Map<number, number>;
-  restart(other?: Partial<CodesOptions>): Promise<void>;
+  readonly scans = new Map<number, number>();
+
+  constructor(app: TestApp, more: Partial<CodesOptions>) {
+    this.app = app;
+    this.codes = this.open(more);
+  }
+
+  get store(): Management {
+    return this.app.store;
+  }
+  get clock(): TestClock {
+    return this.app.clock;
+  }
+  get links(): RecordingLinks {
+    return this.app.links;
+  }
+  get outbox(): Outbox {
+    return this.app.outbox;
+  }
+
+  /** Codes on this store, as another process may have them. */
+  open(more: Partial<CodesOptions>): Codes {
+    const { config, ids, outbox, clock, management: store } = this.app.base;
+    const { shortUrlBase } = config;
+    const scansOf = (no: number): number => this.scans.get(no) ?? 0;
+    const { links } = this.app;
+    return new Codes({ store, outbox, ids, clock, links, shortUrlBase, scansOf, ...more });
+  }
+
+  async restart(more: Partial<CodesOptions> = {}): Promise<void> {
+    this.app = await this.app.restart();
+    this.codes = this.open(more);
+    this.codes.links.load();
+    this.codes.links.loadLimited();
+  }
 }
 
-export function openCodes(more: Partial<CodesOptions> = {}): CodesFixture {
-  const temporary = temporaryManagement();
-  const clock = new HandClock();
-  const scans = new Map<number, number>();
-  const open = (
-    other: Partial<CodesOptions> = more,
-  ): Pick<CodesFixture, 'links' | 'outbox' | 'codes'> => {
-    const { store } = temporary;
-    const ids = createIdSource(clock, getRandomValues);
-    const outbox = new Outbox(store, ids, clock);
-    const links = new RecordingLinks();
-    const codes = new Codes({
-      store,
-      outbox,
-      links,
-      ids,
-      clock,
-      randomBytes: getRandomValues,
-      shortUrlBase: 'http://localhost:8081',
-      scansOf: (no) => scans.get(no) ?? 0,
-      ...other,
-    });
-    return { links, outbox, codes };
-  };
-  const fixture: CodesFixture = {
-    temporary,
-    clock,
-    scans,
-    ...open(),
-    async restart(other) {
-      await temporary.reopen();
-      Object.assign(fixture, open(other));
-      fixture.codes.links.load();
-      fixture.codes.links.loadLimited();
-    },
-  };
-  return fixture;
+export async function openCodes(more: Partial<CodesOptions> = {}): Promise<CodesFixture> {
+  return new CodesFixture(await openTestApp({ plan: 'none' }), more);
 }
 
 /** A campaign of the actor's workspace that runs for ever. */
 export async function putCampaign(fixture: CodesFixture, id: string, no: number): Promise<void> {
-  const { environment, campaigns } = fixture.temporary.store;
+  const { environment, campaigns } = fixture.store;
   const record = { id, no, workspaceNo: actor.workspaceNo, name: 'C', startDay: 0 };
   const made = { createdBy: actor.userId, createdAtMs: 0, updatedAtMs: 0 };
   await environment.transaction(() => {

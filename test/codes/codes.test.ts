@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { idTimeMs } from '../../src/model/ids.ts';
-import { actor, openCodes, stranger } from './codes-fixture.ts';
+import { actor, type CodesFixture, openCodes, stranger } from './codes-fixture.ts';
 
 const target = 'https://example.com/';
 const day = 86_400_000;
@@ -16,12 +16,12 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   );
 }
 
-const bodies = (fixture: ReturnType<typeof openCodes>): unknown[] =>
+const bodies = (fixture: CodesFixture): unknown[] =>
   fixture.outbox.after(0, 1_000).map(({ body }) => JSON.parse(body) as unknown);
 
 describe('create', () => {
   test('a dynamic code has record, short code, link and event when the promise resolves', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, {
       target: 'https://EXAMPLE.com',
       tags: ['a', 'a', 'b'],
@@ -57,7 +57,7 @@ describe('create', () => {
   });
 
   test('keeps the short slugs that other tools gave', async () => {
-    const { codes, links } = openCodes();
+    const { codes, links } = await openCodes();
     for (const slug of ['7', 'a1']) {
       const code = await codes.create(actor, { target, slug });
       expect(code.shortCode).toBe(slug);
@@ -66,7 +66,7 @@ describe('create', () => {
   });
 
   test('a static code has no short code, no link, no shortUrl', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { type: 'text', target: 'Hello' });
     expect(code.dynamic).toBe(false);
     expect(code).not.toHaveProperty('shortCode');
@@ -76,7 +76,7 @@ describe('create', () => {
   });
 
   test('names every fault at once and writes nothing', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const work = fixture.codes.create(actor, {
       target: 'javascript:alert(1)',
       slug: 'API',
@@ -84,11 +84,11 @@ describe('create', () => {
     });
     expect(await failureOf(work)).toBe('validation_failed target slug metadata');
     expect(fixture.outbox.lastSequence).toBe(0);
-    expect(fixture.temporary.store.last('code')).toBe(0);
+    expect(fixture.store.last('code')).toBe(0);
   });
 
   test('static types refuse dynamic, static codes refuse what needs a short link', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     const dynamicText = codes.create(actor, { type: 'text', target: 'x', dynamic: true });
     expect(await failureOf(dynamicText)).toBe('validation_failed dynamic');
     const staticSlug = codes.create(actor, { target, dynamic: false, slug: 'abc', scanLimit: 1 });
@@ -96,7 +96,7 @@ describe('create', () => {
   });
 
   test('a slug keeps its case, is taken in every case, and for ever', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target, slug: 'Summer-24' });
     expect(code.shortCode).toBe('Summer-24');
     expect(fixture.links.live.has('SUMMER-24')).toBe(true);
@@ -110,7 +110,7 @@ describe('create', () => {
   });
 
   test('of many that want one slug at the same time one gets it', async () => {
-    const { codes, outbox } = openCodes();
+    const { codes, outbox } = await openCodes();
     const tries = Array.from({ length: 50 }, () =>
       failureOf(codes.create(actor, { target, slug: 'one' })),
     );
@@ -122,7 +122,7 @@ describe('create', () => {
 
   test('a generated code that is taken is drawn again', async () => {
     let draws = 0;
-    const { codes } = openCodes({
+    const { codes } = await openCodes({
       randomBytes: (bytes) => (draws++ < 3 ? bytes.fill(1) : getRandomValues(bytes)),
     });
     const first = await codes.create(actor, { target });
@@ -133,25 +133,24 @@ describe('create', () => {
   });
 
   test('randomness that is broken ends in an error, not in a loop', async () => {
-    const { codes, outbox } = openCodes({ randomBytes: (bytes) => bytes.fill(1) });
+    const { codes, outbox } = await openCodes({ randomBytes: (bytes) => bytes.fill(1) });
     await codes.create(actor, { target });
     await expect(codes.create(actor, { target })).rejects.toThrow('free short code');
     expect(outbox.lastSequence).toBe(1);
   });
 
   test('what runs inTransaction is in the same transaction', async () => {
-    const { codes, temporary } = openCodes();
+    const { codes, store } = await openCodes();
     const code = await codes.create(actor, { target }, (made) => {
-      expect(temporary.store.environment).toBeDefined();
-      temporary.store.meta.put('next:workspace', made.no + 41);
+      store.meta.put('next:workspace', made.no + 41);
     });
-    expect(temporary.store.last('workspace')).toBe(code.no + 40);
+    expect(store.last('workspace')).toBe(code.no + 40);
   });
 });
 
 describe('find', () => {
   test('another workspace finds nothing, by any id', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     const code = await codes.create(actor, { target });
     expect(codes.find(2, code.id)).toBeUndefined();
     expect(codes.findKept(2, code.id)).toBeUndefined();
@@ -165,7 +164,7 @@ describe('find', () => {
 
 describe('change', () => {
   test('moves the target, wakes the link, and emits only what changed', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target, name: 'Old', tags: ['a'] });
     fixture.clock.move(5);
     const changed = await fixture.codes.change(actor, code.id, {
@@ -195,7 +194,7 @@ describe('change', () => {
   });
 
   test('that changes nothing emits nothing and leaves updatedAt', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const metadata = { a: 1, b: { c: [1] } };
     const code = await fixture.codes.create(actor, { target, metadata, tags: ['x'] });
     fixture.clock.move(5);
@@ -210,7 +209,7 @@ describe('change', () => {
   });
 
   test('merges metadata at every depth, and checks the result', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     const code = await codes.create(actor, { target, metadata: { a: { b: 1, c: 2 }, d: [1] } });
     const metadata = { a: { b: null, e: 3 }, d: [2], f: { g: null } };
     const changed = await codes.change(actor, code.id, { metadata });
@@ -222,7 +221,7 @@ describe('change', () => {
   });
 
   test('a static code keeps its target and may change the rest', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target, dynamic: false });
     const moved = fixture.codes.change(actor, code.id, { target: 'https://example.org/' });
     expect(await failureOf(moved)).toBe('static_code');
@@ -234,7 +233,7 @@ describe('change', () => {
   });
 
   test('names target and other faults at once', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     const code = await codes.create(actor, { target });
     const metadata = { note: 'x'.repeat(4_096) };
     const work = codes.change(actor, code.id, { target: 'x', metadata });
@@ -242,7 +241,7 @@ describe('change', () => {
   });
 
   test('of many at the same time the last committed is what the link table has', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target });
     const targets = Array.from({ length: 200 }, (_, at) => `https://example.com/${at}`);
     await Promise.all(targets.map((to) => fixture.codes.change(actor, code.id, { target: to })));
@@ -260,7 +259,7 @@ describe('change', () => {
 
   test('a change and a deletion at the same time leave the link retired', async () => {
     for (let round = 0; round < 10; round++) {
-      const fixture = openCodes();
+      const fixture = await openCodes();
       const code = await fixture.codes.create(actor, { target });
       const change = (at: number): Promise<string> =>
         failureOf(fixture.codes.change(actor, code.id, { target: `https://example.com/${at}` }));
@@ -273,7 +272,7 @@ describe('change', () => {
 
 describe('replace', () => {
   test('sets what is absent to its default and keeps the identity', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, {
       target,
       slug: 'keep-me',
@@ -307,7 +306,7 @@ describe('replace', () => {
 
 describe('delete', () => {
   test('is once; the record answers for 90 days and no longer', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target });
     const deleted = await fixture.codes.delete(actor, code.id);
     expect(deleted.deletedAtMs).toBe(fixture.clock.now());
@@ -326,7 +325,7 @@ describe('delete', () => {
   });
 
   test('of many at the same time one succeeds', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     const code = await codes.create(actor, { target });
     const ends = await Promise.all(
       Array.from({ length: 20 }, () => failureOf(codes.delete(actor, code.id))),
@@ -337,7 +336,7 @@ describe('delete', () => {
 
 describe('the link table', () => {
   test('gets everything back after a restart, tombstones too', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const made: QrCodeRecord[] = [];
     for (let at = 0; at < 100; at++) {
       made.push(await fixture.codes.create(actor, { target: `https://example.com/${at}` }));
@@ -349,11 +348,11 @@ describe('the link table', () => {
     await fixture.restart();
     expect(fixture.links.live).toEqual(live);
     expect(fixture.links.deleted).toEqual(new Set([made[40]!.shortCode]));
-    expect(fixture.temporary.store.last('code')).toBe(101);
+    expect(fixture.store.last('code')).toBe(101);
   });
 
   test('a limited code has limit minus counted scans; a change that leaves the limit leaves the counter', async () => {
-    const fixture = openCodes();
+    const fixture = await openCodes();
     const code = await fixture.codes.create(actor, { target, scanLimit: 10 });
     const left = (): number | undefined => fixture.links.live.get(code.shortCode!)?.scansLeft;
     expect(left()).toBe(10);

@@ -35,7 +35,7 @@ function openTable() {
 
 test('what the codes has committed is what a reader of the real table sees', async () => {
   const { links, see } = openTable();
-  const fixture = openCodes({ links });
+  const fixture = await openCodes({ links });
   const code = await fixture.codes.create(actor, { target, slug: 'Real-Code' });
   expect(see('real-code')).toBe(target);
   await fixture.codes.change(actor, code.id, { target: 'https://example.org' });
@@ -47,7 +47,7 @@ test('what the codes has committed is what a reader of the real table sees', asy
 
 test('a limit is exact through re-targets, and starts anew when it changes', async () => {
   const { links, see } = openTable();
-  const fixture = openCodes({ links });
+  const fixture = await openCodes({ links });
   const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
   const short = code.shortCode ?? '';
   expect(see(short)).toBe(target);
@@ -65,13 +65,13 @@ test('a limit is exact through re-targets, and starts anew when it changes', asy
 });
 
 test('a start fills the real table, tombstones too', async () => {
-  const fixture = openCodes();
+  const fixture = await openCodes();
   const kept = await fixture.codes.create(actor, { target, slug: 'kept' });
   const deleted = await fixture.codes.create(actor, { target, slug: 'deleted' });
   await fixture.codes.delete(actor, deleted.id);
   const { links, see } = openTable();
   await fixture.restart({ links });
-  expect(fixture.temporary.store.last('code')).toBe(2);
+  expect(fixture.store.last('code')).toBe(2);
   expect([see('kept'), see('deleted')]).toEqual([target, 'gone']);
   await fixture.codes.change(actor, kept.id, { target: 'https://example.org/' });
   expect(see('kept')).toBe('https://example.org/');
@@ -80,7 +80,7 @@ test('a start fills the real table, tombstones too', async () => {
 test('a link that does not fit is put in later', async () => {
   const links = new RecordingLinks();
   let full = true;
-  const fixture = openCodes({
+  const fixture = await openCodes({
     links: {
       bulkLoad: (link) => links.bulkLoad(link),
       put(link) {

@@ -20,7 +20,7 @@ const drafts = [
 async function filled(
   search: SearchLimits,
 ): Promise<{ fixture: CodesFixture; model: QrCodeRecord[] }> {
-  const fixture = openCodes({ search });
+  const fixture = await openCodes({ search });
   const model: QrCodeRecord[] = [];
   for (const [at, id] of campaigns.entries()) await putCampaign(fixture, id, at + 1);
   for (let made = 0; made < 50; made++) {
@@ -142,7 +142,7 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('a text that is no cursor is refused', async () => {
-    const { codes } = openCodes();
+    const { codes } = await openCodes();
     for (const cursor of ['', 'x', '!'.repeat(14), 'A'.repeat(15), 'é'.repeat(14)]) {
       await expect(codes.list(1, { filter: {}, limit: 1, cursor })).rejects.toMatchObject({
         code: 'validation_failed',
@@ -159,7 +159,8 @@ describe.each<[string, SearchLimits]>([
   });
 
   test('an empty workspace has an empty page', async () => {
-    expect(await openCodes().codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
+    const { codes } = await openCodes();
+    expect(await codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
       data: [],
       total: 0,
     });

@@ -71,7 +71,7 @@ const filters = fc.record({
 /** A process of its own with a code codes on the fixture's file. */
 async function openBeside(fixture: CodesFixture): Promise<(errand: Errand) => Promise<void>> {
   const script = join(import.meta.dirname, 'other-process.worker.ts');
-  const path = join(fixture.temporary.folder, 'management.mdb');
+  const path = fixture.app.base.folder.managementFile;
   const flags = ['--disable-warning=ExperimentalWarning'];
   const child: ChildProcess = fork(script, [path], { execArgv: flags });
   onTestFinished(async () => {
@@ -87,8 +87,8 @@ async function openBeside(fixture: CodesFixture): Promise<(errand: Errand) => Pr
 
 /** Live codes of a workspace, by number. */
 function liveIds(fixture: CodesFixture, { workspaceNo }: Actor): string[] {
-  fixture.temporary.store.environment.refresh();
-  return [...fixture.temporary.store.codes.range({})]
+  fixture.store.environment.refresh();
+  return [...fixture.store.codes.range({})]
     .map(({ key, value }) => unpackCode(key, value))
     .filter((code) => code.workspaceNo === workspaceNo && code.deletedAtMs === undefined)
     .map(({ id }) => id);
@@ -134,7 +134,7 @@ async function pagesOf(
 }
 
 it('find what a walk finds after any changes, here and in another process', async () => {
-  const fixture = openCodes({ search });
+  const fixture = await openCodes({ search });
   const beside = await openBeside(fixture);
   let workspaceNo = 100;
   await fc.assert(
@@ -147,7 +147,7 @@ it('find what a walk finds after any changes, here and in another process', asyn
           await take(fixture, beside, who, step);
           const [id] = liveIds(fixture, who);
           const listing = { page: fixture.codes.list.bind(fixture.codes) };
-          const walked = new CodeListing(fixture.temporary.store);
+          const walked = new CodeListing(fixture.store);
           const fromDay = dayOf(fixture.clock.now());
           const all: CodeFilter[] = [filter, { ...filter, fromDay }, { search: filter.search }];
           if (id !== undefined) all.push({ search: id.slice(0, idLength).toUpperCase() });
@@ -166,8 +166,8 @@ const drafts = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ target: `https://example.com/${at}`, tags: ['a'] }));
 
 it('is the store of this moment even when codes change while it is built, slice by slice', async () => {
-  const fixture = openCodes({ search });
-  const { store } = fixture.temporary;
+  const fixture = await openCodes({ search });
+  const { store } = fixture;
   await fixture.codes.createMany(actor, drafts(1_200));
   const ids = liveIds(fixture, actor);
   const columns = new SearchColumns(store, search.bytesMax);
@@ -190,8 +190,8 @@ it('is the store of this moment even when codes change while it is built, slice 
 });
 
 it('memory is bounded: the least recently searched go, and what is too large alone is walked', async () => {
-  const fixture = openCodes();
-  const { store } = fixture.temporary;
+  const fixture = await openCodes();
+  const { store } = fixture;
   const third = { ...actor, workspaceNo: 3 };
   for (const who of [actor, stranger, third]) await fixture.codes.createMany(who, drafts(300));
   const { bytes = 0 } = (await new SearchColumns(store, search.bytesMax).find(1)) ?? {};
@@ -210,17 +210,17 @@ it('memory is bounded: the least recently searched go, and what is too large alo
 });
 
 it('takes what is made while the clock stands behind, and what another handle has just committed', async () => {
-  const fixture = openCodes();
-  const { store, folder } = fixture.temporary;
+  const fixture = await openCodes();
+  const { store } = fixture;
   const columns = new SearchColumns(store, search.bytesMax);
   await fixture.codes.createMany(actor, drafts(3));
   const column = await columns.find(1);
-  fixture.clock.move(-dayMs);
+  fixture.clock.set(fixture.clock.now() - dayMs);
   const [made] = await fixture.codes.createMany(actor, drafts(2));
   expect(await columns.find(1)).toBe(column);
   expect(column?.live).toBe(5);
   if (made === undefined || made instanceof Failure) throw new Error('not made');
-  const other = openManagement(join(folder, 'management.mdb'));
+  const other = openManagement(fixture.app.base.folder.managementFile);
   onTestFinished(async () => await other.close());
   // A snapshot is open when the other commits, and the event loop does not turn before the search.
   expect(store.codes.has(made.no)).toBe(true);
@@ -232,8 +232,8 @@ it('takes what is made while the clock stands behind, and what another handle ha
 });
 
 it('is made anew when more was edited since than is numbered', async () => {
-  const fixture = openCodes();
-  const { store } = fixture.temporary;
+  const fixture = await openCodes();
+  const { store } = fixture;
   const code = await fixture.codes.create(actor, { target: 'https://example.com/' });
   const columns = new SearchColumns(store, search.bytesMax);
   const column = await columns.find(1);

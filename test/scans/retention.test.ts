@@ -32,8 +32,8 @@ interface Setup {
 
 /** Two codes in a campaign with scans over three months, one of them busy; then one is deleted. */
 async function setUp(): Promise<Setup> {
-  const fixture = openCodes();
-  const store = fixture.temporary.store;
+  const fixture = await openCodes();
+  const store = fixture.store;
   const engine = new EngineHarness({
     journals: 1,
     segmentBytesMax: 1_000_000,
@@ -88,10 +88,10 @@ async function fillManagement(
   engine: EngineHarness,
   made: readonly QrCodeRecord[],
 ): Promise<void> {
-  const { clock, outbox, codes, temporary } = fixture;
+  const { clock, outbox, codes, store } = fixture;
   const ids = createIdSource(clock, getRandomValues);
   const scans = engine.queries.analytics;
-  const parts = { store: temporary.store, outbox, ids, clock, codes, scans };
+  const parts = { store, outbox, ids, clock, codes, scans };
   const campaigns = openCampaigns(parts);
   const qrCodeIds = made.map(({ id }) => id);
   await campaigns.campaigns.create(actor, { name: 'c', startDay: 0, qrCodeIds });
@@ -167,7 +167,7 @@ describe('retention', () => {
   test('nothing goes before 90 days, nothing is left after', async () => {
     const it = await setUp();
     const { fixture, engine, retention, deleted, kept } = it;
-    const store = fixture.temporary.store;
+    const store = fixture.store;
     const before = await totalsOf(engine, kept);
     const full = numbersOf(it, deleted.no);
     expect(full).toMatchObject({ summaries: 1, months: 3 });
@@ -216,12 +216,12 @@ describe('retention', () => {
     // The shard dies with what it had to say; the next tick asks its successor.
     engine.startShards(3);
     await work(it, 3);
-    expect(fixture.temporary.store.codes.has(deleted.no)).toBe(true);
+    expect(fixture.store.codes.has(deleted.no)).toBe(true);
     retention.tick();
     await work(it, 10);
     await retention.close();
     expect(numbersOf(it, deleted.no)).toEqual({ summaries: 0, days: 0, months: 0, chunks: 0 });
-    expect(tracesOf(fixture.temporary.store, deleted)).toEqual([]);
+    expect(tracesOf(fixture.store, deleted)).toEqual([]);
     expect(await totalsOf(engine, kept)).toEqual(before);
   });
 

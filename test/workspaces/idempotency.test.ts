@@ -145,9 +145,9 @@ describe('run', () => {
 });
 
 test('the answer commits with its effect: a death right after the commit makes no second code', async () => {
-  const fixture = openCodes();
+  const fixture = await openCodes();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
-    const keys = new Idempotency(fixture.temporary.store, fixture.clock, cipher);
+    const keys = new Idempotency(fixture.store, fixture.clock, cipher);
     const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
       const made = await fixture.codes.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
