@@ -84,7 +84,7 @@ function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']
 /** How long the most overdue delivery has been due: the first in the queue of each endpoint. */
 function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   const nowMs = wheelClock.now();
-  let oldestMs = nowMs;
+  let oldestMs: number = nowMs;
   for (const [, dueMs] of firstKeys(tables.queue)) oldestMs = Math.min(oldestMs, dueMs);
   return nowMs - oldestMs;
 }

@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
 import { type JournaledResult, ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import { temporaryFolder } from './temporary-management.ts';
+import { toWheelMs } from '../../src/model/wheel-time.ts';
 
 const succeeded: AttemptRecord = { atMs: 1_700_000_000_000, durationMs: 1.25, status: 200 };
 const failed: AttemptRecord = {
@@ -20,7 +21,7 @@ const failed: AttemptRecord = {
 const result = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
   deliveryNo,
   attemptNo,
-  wheelMs: 5_000 + deliveryNo,
+  wheelMs: toWheelMs(5_000 + deliveryNo),
   random: 0.25,
   attempt,
 });

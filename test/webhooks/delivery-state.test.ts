@@ -1,5 +1,6 @@
 /** The table of a delivery's life, and what an attempt means for it. */
 import { expect, it } from 'vitest';
+import { toWheelMs } from '../../src/model/wheel-time.ts';
 import type { AttemptRecord, DeliveryState } from '../../src/model/webhook.ts';
 import {
   deliveryEvents,
@@ -41,14 +42,16 @@ it('decides by the answer and by the number of attempts before', () => {
 });
 
 it('disables an endpoint after 20 failures and five days without a success, not before', () => {
-  let stats = statsAfter(fresh, failed, 0);
-  for (let count = 1; count < 19; count++) stats = statsAfter(stats, failed, count);
-  expect(shouldDisable(stats, 9 * day)).toBe(false);
-  stats = statsAfter(stats, failed, 5 * day - 1);
+  let stats = statsAfter(fresh, failed, toWheelMs(0));
+  for (let count = 1; count < 19; count++) stats = statsAfter(stats, failed, toWheelMs(count));
+  expect(shouldDisable(stats, toWheelMs(9 * day))).toBe(false);
+  stats = statsAfter(stats, failed, toWheelMs(5 * day - 1));
   expect(stats.failuresInRow).toBe(20);
-  expect(shouldDisable(stats, 5 * day - 1)).toBe(false);
-  expect(shouldDisable(stats, 5 * day)).toBe(true);
-  const after = statsAfter(stats, succeeded, 5 * day);
+  expect(shouldDisable(stats, toWheelMs(5 * day - 1))).toBe(false);
+  expect(shouldDisable(stats, toWheelMs(5 * day))).toBe(true);
+  const after = statsAfter(stats, succeeded, toWheelMs(5 * day));
   expect(after).toMatchObject({ failuresInRow: 0, lastSuccessAtMs: 1_020 });
-  expect(shouldDisable(statsAfter(after, failed, 6 * day), 12 * day)).toBe(false);
+  expect(shouldDisable(statsAfter(after, failed, toWheelMs(6 * day)), toWheelMs(12 * day))).toBe(
+    false,
+  );
 });

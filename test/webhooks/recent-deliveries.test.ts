@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
 import { RecentDeliveries } from '../../src/webhooks/dispatch/recent-deliveries.ts';
+import { toWheelMs } from '../../src/model/wheel-time.ts';
 
 const delivery = (no: number, dueMs: number, bytes = 10): Delivery => ({
   no,
@@ -12,13 +13,13 @@ const delivery = (no: number, dueMs: number, bytes = 10): Delivery => ({
   eventIds: ['evt_1'],
   state: 'pending',
   createdAtMs: 1,
-  dueMs,
+  dueMs: toWheelMs(dueMs),
   tries: 0,
   attemptsMade: 0,
   attempts: [],
   deadAtMs: 0,
   deadReason: '',
-  expiresMs: 0,
+  expiresMs: toWheelMs(0),
   body: new Uint8Array(bytes),
 });
 

@@ -6,6 +6,7 @@ import type { Delivery } from '../../src/webhooks/deliveries/delivery-transactio
 import { type EndedAttempt, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { eventually } from './eventually.ts';
+import { toWheelMs } from '../../src/model/wheel-time.ts';
 
 const delivery = (no: number): Delivery => ({
   no,
@@ -16,20 +17,20 @@ const delivery = (no: number): Delivery => ({
   eventIds: [`evt_${no}`],
   state: 'pending',
   createdAtMs: 0,
-  dueMs: 0,
+  dueMs: toWheelMs(0),
   tries: 0,
   attemptsMade: 0,
   attempts: [],
   deadAtMs: 0,
   deadReason: '',
-  expiresMs: 0,
+  expiresMs: toWheelMs(0),
   body: new Uint8Array(1),
 });
 
 const ended = (no: number): EndedAttempt => ({
   delivery: delivery(no),
   attempt: { atMs: 1, durationMs: 1, status: 200 },
-  wheelMs: no,
+  wheelMs: toWheelMs(no),
   random: 0,
 });
 

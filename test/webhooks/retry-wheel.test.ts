@@ -10,6 +10,7 @@ import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
 import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
+import { toWheelMs, type WheelMs } from '../../src/model/wheel-time.ts';
 import { startMs, TestClock } from '../support/fakes/test-clock.ts';
 
 type Step =
@@ -100,7 +101,7 @@ class Sending {
     const nowMs = store.wheelClock.now();
     await store.transaction((tx) => {
       const delivery = tx.create(created);
-      if (inMs > 0) tx.move(delivery, 'failed', { dueMs: nowMs + inMs });
+      if (inMs > 0) tx.move(delivery, 'failed', { dueMs: toWheelMs(nowMs + inMs) });
       this.dueAt.set(delivery.no, nowMs + inMs);
     });
   }
@@ -117,7 +118,7 @@ class Sending {
     for (const endpointNo of this.#active) await this.#send(endpointNo, nowMs);
   }
 
-  async #send(endpointNo: number, nowMs: number): Promise<void> {
+  async #send(endpointNo: number, nowMs: WheelMs): Promise<void> {
     const { store } = this;
     const isInactive = await store.transaction((tx) => {
       const due = store.tables.queue.keys({

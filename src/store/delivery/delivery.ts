@@ -24,6 +24,7 @@ import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/atte
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
 import { openEnvironment } from '../open-environment.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
 
 export interface StoredDelivery {
   readonly endpointNo: number;
@@ -33,7 +34,7 @@ export interface StoredDelivery {
   readonly state: DeliveryState;
   readonly createdAtMs: number;
   /** When it is to be sent, by the wheel's clock; unchanged after it left the queue. */
-  readonly dueMs: number;
+  readonly dueMs: WheelMs;
   /** Attempts since it was created or last replayed: the index into the retry delays. */
   readonly tries: number;
   /** All attempts ever; `attempts` holds only the newest. */
@@ -44,7 +45,7 @@ export interface StoredDelivery {
   readonly deadAtMs: number;
   readonly deadReason: DeadReason | '';
   /** Dead and canceled ones, by the wheel's clock. */
-  readonly expiresMs: number;
+  readonly expiresMs: WheelMs;
   readonly body: Uint8Array;
 }
 
@@ -56,13 +57,13 @@ export type PackedDelivery = readonly [
   eventIds: readonly string[],
   state: DeliveryState,
   createdAtMs: number,
-  dueMs: number,
+  dueMs: WheelMs,
   tries: number,
   attemptsMade: number,
   attempts: readonly PackedAttempt[],
   deadAtMs: number,
   deadReason: DeadReason | '',
-  expiresMs: number,
+  expiresMs: WheelMs,
   body: Uint8Array,
 ];
 
@@ -71,7 +72,7 @@ export interface EndpointStats {
   readonly counts: Readonly<Record<DeliveryState, number>>;
   readonly failuresInRow: number;
   /** Wheel time of the first failure since the last success. */
-  readonly failingSinceMs?: number;
+  readonly failingSinceMs?: WheelMs;
   readonly lastSuccessAtMs?: number;
   readonly lastFailureAtMs?: number;
 }

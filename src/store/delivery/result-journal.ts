@@ -26,6 +26,7 @@ import {
 import { crc32 } from 'node:zlib';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
 
 /** How an attempt ended, with everything that the retry decision depends on. */
 export interface JournaledResult {
@@ -33,7 +34,7 @@ export interface JournaledResult {
   /** Counts all attempts of the delivery, from 1. */
   readonly attemptNo: number;
   /** Wheel time at which the result arrived. */
-  readonly wheelMs: number;
+  readonly wheelMs: WheelMs;
   /** 0 to 1, drawn once: a commit that is repeated decides the same. */
   readonly random: number;
   readonly attempt: AttemptRecord;
@@ -43,7 +44,7 @@ export interface JournaledResult {
 type PackedResult = readonly [
   deliveryNo: number,
   attemptNo: number,
-  wheelMs: number,
+  wheelMs: WheelMs,
   random: number,
   attempt: PackedAttempt,
 ];

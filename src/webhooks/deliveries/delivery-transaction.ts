@@ -22,6 +22,7 @@ import {
 } from '../../store/delivery/delivery.ts';
 import { type DeliveryEvent, deliveryTransitions } from './delivery-state.ts';
 import type { RetryWheel } from './retry-wheel.ts';
+import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
 
 /** Newest attempts stored with a delivery: three rounds of the schedule, each with up to 4 KB of answer. */
 const attemptsKept = 24;
@@ -36,6 +37,7 @@ export const stateCodes: Readonly<Record<DeliveryState, number>> = {
   canceled: 4,
 };
 
+const noTime = toWheelMs(0);
 const emptyStats: EndpointStats = {
   counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
   failuresInRow: 0,
@@ -73,7 +75,7 @@ export interface DeliveryLimits {
 /** What a move changes besides the state. */
 export interface Move {
   /** Wheel time of the next attempt; for `failed` and `replayed`. */
-  readonly dueMs?: number;
+  readonly dueMs?: WheelMs;
   /** The attempt that ended. */
   readonly attempt?: AttemptRecord;
   readonly deadReason?: DeadReason;
@@ -82,7 +84,7 @@ export interface Move {
 /** Both clocks, read once for a transaction. */
 export interface Moment {
   readonly wallMs: number;
-  readonly wheelMs: number;
+  readonly wheelMs: WheelMs;
 }
 
 export class DeliveryTransaction {
@@ -156,7 +158,7 @@ export class DeliveryTransaction {
           : [...delivery.attempts, attempt].slice(-attemptsKept),
       deadAtMs: to === 'dead' ? this.#now.wallMs : 0,
       deadReason: to === 'dead' ? (deadReason ?? 'exhausted') : '',
-      expiresMs: to === 'dead' || to === 'canceled' ? this.#now.wheelMs + this.#limits.expiryMs : 0,
+      expiresMs: to === 'dead' || to === 'canceled' ? this.#expiresMs() : noTime,
     };
     this.#insert(next);
     return next;
@@ -186,6 +188,10 @@ export class DeliveryTransaction {
     }
   }
 
+  #expiresMs(): WheelMs {
+    return toWheelMs(this.#now.wheelMs + this.#limits.expiryMs);
+  }
+
   #build(slot: DeliverySlot, created: NewDelivery): Delivery {
     const { endpointNo, workspaceNo, kind, eventIds, body } = created;
     return {
@@ -201,7 +207,7 @@ export class DeliveryTransaction {
       attempts: [],
       deadAtMs: 0,
       deadReason: '',
-      expiresMs: 0,
+      expiresMs: noTime,
       body,
     };
   }

@@ -8,6 +8,7 @@
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { EndpointStats } from '../../store/delivery/delivery.ts';
 import type { DeliveryEvent } from './delivery-state.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
 
 /** Share of the delay: spreads the retries after an outage without moving the schedule. */
 const jitterShare = 0.1;
@@ -51,7 +52,7 @@ function delayOf({ status, retryAfterMs }: AttemptRecord, scheduledMs: number, r
 export function statsAfter(
   stats: EndpointStats,
   { failure, atMs, durationMs }: AttemptRecord,
-  wheelMs: number,
+  wheelMs: WheelMs,
 ): EndpointStats {
   const endedAtMs = Math.round(atMs + durationMs);
   if (failure === undefined) {
@@ -69,7 +70,7 @@ export function statsAfter(
 
 export function shouldDisable(
   { failuresInRow, failingSinceMs }: EndpointStats,
-  wheelMs: number,
+  wheelMs: WheelMs,
 ): boolean {
   return (
     failuresInRow >= failingAttempts &&

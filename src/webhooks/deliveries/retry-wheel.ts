@@ -15,6 +15,7 @@
  * memory may run ahead of a commit that fails; then an entry is put twice or read twice, never missed.
  */
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
 
 /** A retry is late by at most this and a tick: 2 % of the shortest delay (5 s). */
 export const bucketMs = 100;
@@ -36,7 +37,7 @@ export class RetryWheel {
    * Adds the wheel entry of a queue entry.
    * @returns whether its bucket has expired already: the caller activates the endpoint
    */
-  schedule(endpointNo: number, dueMs: number): boolean {
+  schedule(endpointNo: number, dueMs: WheelMs): boolean {
     const bucket = bucketOf(dueMs);
     if (bucket < this.#next[0] || (bucket === this.#next[0] && this.#next[1] > 0)) {
       this.pin(endpointNo, dueMs);
@@ -48,7 +49,7 @@ export class RetryWheel {
   }
 
   /** The same for an entry that is due and whose endpoint is activated: one wheel entry, the earliest. */
-  pin(endpointNo: number, dueMs: number): void {
+  pin(endpointNo: number, dueMs: WheelMs): void {
     const { wheel } = this.#tables;
     const bucket = bucketOf(dueMs);
     const known = this.#pins.get(endpointNo);
@@ -60,7 +61,7 @@ export class RetryWheel {
   }
 
   /** How long the first unread entry is wholly past; 0 = all are read. Needs no transaction. */
-  lagMs(nowMs: number): number {
+  lagMs(nowMs: WheelMs): number {
     for (const [bucket] of this.#tables.wheel.keys({ ...this.#range(nowMs), limit: 1 })) {
       return Math.max(1, nowMs - (bucket + 1) * bucketMs);
     }
@@ -71,7 +72,7 @@ export class RetryWheel {
    * Expires the buckets that are wholly past, at most `limit` entries.
    * @returns the endpoints to activate
    */
-  expire(nowMs: number, limit: number): Set<number> {
+  expire(nowMs: WheelMs, limit: number): Set<number> {
     const { wheel } = this.#tables;
     const found = [...wheel.keys({ ...this.#range(nowMs), limit })];
     const active = new Set<number>();
@@ -96,7 +97,7 @@ export class RetryWheel {
    * Removes the pin of an endpoint that has nothing due: it is inactive until its next bucket expires.
    * @returns whether it is inactive now
    */
-  unschedule(endpointNo: number, nowMs: number): boolean {
+  unschedule(endpointNo: number, nowMs: WheelMs): boolean {
     const { queue, wheel } = this.#tables;
     const pin = this.#pins.get(endpointNo);
     // The current bucket may hold something that falls due in a moment; wait until it is past.
@@ -113,7 +114,7 @@ export class RetryWheel {
     return true;
   }
 
-  #range(nowMs: number): { start: [number, number]; end: [number, number] } {
+  #range(nowMs: WheelMs): { start: [number, number]; end: [number, number] } {
     return { start: [...this.#next], end: [bucketOf(nowMs), 0] };
   }
 }

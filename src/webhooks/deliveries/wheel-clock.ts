@@ -9,6 +9,7 @@
  */
 import type { Clock, SteadyClock } from '../../model/clock.ts';
 import type { WheelMark } from '../../store/delivery/delivery.ts';
+import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
 
 export class WheelClock {
   readonly #wall: Clock;
@@ -23,8 +24,8 @@ export class WheelClock {
   }
 
   /** Whole milliseconds, rounded down: what is due is never sent early. */
-  now(): number {
-    return Math.floor(this.#originMs + this.#steady.sinceBootMs());
+  now(): WheelMs {
+    return toWheelMs(Math.floor(this.#originMs + this.#steady.sinceBootMs()));
   }
 
   /** Stored now and then: after a reboot the clock continues from the newest. */
@@ -34,7 +35,7 @@ export class WheelClock {
   }
 
   /** Converts a time of this clock to the wall clock as it is now. */
-  wallMs(wheelMs: number): number {
+  wallMs(wheelMs: WheelMs): number {
     return wheelMs - this.now() + this.#wall.now();
   }
 }

@@ -34,6 +34,7 @@ import {
 } from './fair-scheduler.ts';
 import { RecentDeliveries } from './recent-deliveries.ts';
 import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
+import { toWheelMs } from '../../model/wheel-time.ts';
 
 /** After so many thread deaths during its attempts a delivery is taken for the cause. */
 const threadDeathsMax = 3;
@@ -301,7 +302,7 @@ export class Dispatcher {
       tx.move(delivery, 'endpoint_disabled', { attempt, deadReason: 'endpoint_disabled' });
     } else {
       const deadReason = event === 'gone' ? 'gone' : 'exhausted';
-      const dueMs = event === 'failed' ? wheelMs + 1 + delayMs : delivery.dueMs;
+      const dueMs = event === 'failed' ? toWheelMs(wheelMs + 1 + delayMs) : delivery.dueMs;
       const moved = tx.move(delivery, event, { attempt, deadReason, dueMs });
       if (status === 'deleted') tx.move(moved, 'endpoint_removed');
     }

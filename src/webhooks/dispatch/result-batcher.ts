@@ -14,6 +14,7 @@ import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:time
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Delivery } from '../deliveries/delivery-transaction.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
 
 const intervalMs = 50;
 /** Results of one commit: bounds how long the control thread is blocked, 20 us each. */
@@ -24,7 +25,7 @@ export interface EndedAttempt {
   readonly delivery: Delivery;
   readonly attempt: AttemptRecord;
   /** Wheel time at which the result arrived: no earlier than the end of the attempt. */
-  readonly wheelMs: number;
+  readonly wheelMs: WheelMs;
   /** Drawn once, so that a commit that is repeated decides the same. */
   readonly random: number;
 }
