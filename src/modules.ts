@@ -206,6 +206,6 @@ export async function openServer(
     addresses: new ClientAddresses(config.trustedProxies),
     newRequestId: () => ids.newId('req'),
     handler,
-    onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed by a defect'),
+    onDefect: (err, requestId) => log.error({ err, requestId }, 'request failed'),
   });
 }

@@ -7,8 +7,8 @@
  *   / /codes … /assets/…   the dashboard, where there is one
  *   /health/… /metrics
  *
- * Whatever is thrown below becomes an answer here: a Failure its problem, anything else a 500 whose
- * cause only the log has.
+ * Every error becomes an answer here: a Failure its problem, anything else a 500 whose cause is only in the
+ * log.
  */
 import { hash } from 'node:crypto';
 import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
@@ -38,7 +38,7 @@ import type { ApiServices } from './services.ts';
 
 const versionPrefix = '/v1';
 const imagePrefix = '/i/';
-/** Not the dashboard's, whatever a browser asks for below them. */
+/** Paths below these are never the dashboard's. */
 const ownPaths = [imagePrefix, '/docs', '/health/', '/metrics'];
 /** Upper bounds, in seconds, of the latency histogram: from a cached read to a slow disk. */
 const latencyBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -261,7 +261,7 @@ export class ApiServer implements Handler {
 
   #failed(error: unknown, request: Request): Reply {
     if (error instanceof Failure) return this.#problem(error, request);
-    this.#services.log.error({ err: error, requestId: request.id }, 'request failed by a defect');
+    this.#services.log.error({ err: error, requestId: request.id }, 'request failed');
     return defectReply(request, this.#docsUrl);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Validation: a zod schema over a body or a query, its faults in words for people, all at once.
+ * Validation: a zod schema over a body or a query; all faults at once, with messages for people.
  */
 import type { z } from 'zod';
 import { Failure, type Fault } from '../model/failure.ts';
@@ -10,7 +10,7 @@ export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly faults: readonly Fault[] };
 
-/** Faults reported at most: a body of 64 KB can hold thousands, and nobody reads them. */
+/** Faults in one answer: a body of 64 KB can hold thousands. */
 const faultsMax = 100;
 
 export function check<S extends z.ZodType>(schema: S, value: unknown): Checked<z.output<S>> {

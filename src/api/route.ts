@@ -79,7 +79,7 @@ export interface RouteDescription {
     readonly status: 200 | 201 | 202;
     readonly schema: z.ZodType;
     readonly what: string;
-    /** What it says when 200 stands in place of a 201, because the thing was there already. */
+    /** Describes a 200 in place of the 201, when the resource existed already. */
     readonly known?: string;
     /** Media types of the answer when not JSON alone; a type that is not JSON is text. */
     readonly mediaTypes?: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * From method and path to a route: a walk over a tree of path segments, built once from the table.
- * A path that exists under another method is told apart from one that does not exist.
+ * Finds the route of a method and a path in a tree of path segments, built once from the table. A path that
+ * exists under another method (405) differs from one that does not exist (404).
  */
 import type { Method, Route } from './route.ts';
 

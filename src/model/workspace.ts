@@ -1,6 +1,6 @@
 /**
  * Workspaces: plans with their limits, roles, and the actor that a request acts as.
- * The numbers of the plans are the specification's; they stand here once.
+ * The numbers of the plans are the specification's.
  */
 
 /** From the most powerful down. */

@@ -148,7 +148,7 @@ export class ApiKeys {
     });
   }
 
-  /** The actor that the token stands for. @throws Failure unauthorized */
+  /** The actor of a token. @throws Failure unauthorized */
   async verify(token: string): Promise<Verified> {
     const { store, clock } = this.#options;
     if (token === '' || token.length > tokenLengthMax) throw unauthorized();

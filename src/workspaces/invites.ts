@@ -1,6 +1,6 @@
 /**
  * Invites: an e-mail address, a role, and a token that makes its holder a member, once, within 7 days.
- * Stored is the token's SHA-256; looking it up compares hashes that nobody chooses.
+ * The token's SHA-256 is stored; looking it up compares hashes, which no one can choose.
  *
  *   pending --accept--> accepted      pending --7 days--> expired      pending --delete--> nothing
  *

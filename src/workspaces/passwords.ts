@@ -1,7 +1,7 @@
 /**
  * Password hashes: scrypt (RFC 7914) with N = 2^15, r = 8, p = 3, one of the settings that OWASP's
  * password storage sheet lists as equal: 32 MB of memory and about 0.2 s of a pool thread a try.
- * The parameters stand in the hash, so that they can grow and old hashes still verify.
+ * The hash contains its parameters, so that they can grow and old hashes still verify.
  *
  *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
  */

@@ -3,7 +3,7 @@
  *
  * A clock that steps back comes into a window that was counted before: its count is remembered for
  * the last few windows, so no step lets more than the limit into one window, and a clock that was a
- * year ahead for a while locks nobody out afterwards.
+ * year ahead for a while locks no client out afterwards.
  */
 import { dayMs } from '../model/day.ts';
 import type { PlanLimits } from '../model/workspace.ts';

@@ -45,7 +45,7 @@ const cancelBody = z
   })
   .optional();
 
-/** Only what tells an event from anything else: the signature says that the rest is Stripe's. */
+/** Only the fields of every event: the signature proves that the rest is Stripe's. */
 const stripeEventBody = z
   .looseObject({ id: z.string(), type: z.string() })
   .meta({ description: 'An event as Stripe sends it' });

@@ -214,7 +214,7 @@ class EventStream {
   #isGone = false;
   /** Why the stream ends, once it does. */
   #end: string | undefined;
-  #awake: ((reason: 'commit' | 'silence') => void) | undefined;
+  #onWake: ((reason: 'commit' | 'silence') => void) | undefined;
 
   constructor(options: StreamOptions, onEnd: () => void) {
     this.options = options;
@@ -223,14 +223,14 @@ class EventStream {
   }
 
   wake(): void {
-    if (this.options.isAllowed()) this.#awake?.('commit');
+    if (this.options.isAllowed()) this.#onWake?.('commit');
     else this.end('signed out');
   }
 
   /** Ends with a comment that says why. */
   end(why: string): void {
     this.#end ??= why;
-    this.#awake?.('commit');
+    this.#onWake?.('commit');
   }
 
   /** `return` is called when the client has gone, also while a `next` waits. */
@@ -249,7 +249,7 @@ class EventStream {
     this.#isGone = true;
     clearTimeout(this.#life);
     this.#onEnd();
-    this.#awake?.('commit');
+    this.#onWake?.('commit');
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array, undefined> {
@@ -280,9 +280,9 @@ class EventStream {
   async #nextCommit(): Promise<'commit' | 'silence'> {
     const { promise, resolve } = Promise.withResolvers<'commit' | 'silence'>();
     const timer = setTimeout(() => resolve('silence'), heartbeatMs);
-    this.#awake = resolve;
+    this.#onWake = resolve;
     const reason = await promise;
-    this.#awake = undefined;
+    this.#onWake = undefined;
     clearTimeout(timer);
     return reason;
   }
