@@ -1,8 +1,8 @@
 /** The sign-in page. The address stays, so that a link opens after signing in. */
-import { useEffect, useState } from 'preact/hooks';
-import { type Problem, problemOf } from '../../client/problem.ts';
+import { useEffect } from 'preact/hooks';
 import { currentPath, replaceAddress } from '../../client/router.ts';
 import { signIn } from '../../client/session.ts';
+import { useForm } from '../../client/use-form.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Notice } from '../../parts/notice.tsx';
@@ -10,24 +10,16 @@ import { pathTo } from '../../paths.ts';
 import { SignInHead } from './sign-in-layout.tsx';
 
 export function SignInPage() {
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem>();
+  const form = useForm({ email: '', password: '' });
   useEffect(() => {
     document.title = 'Sign in · Quietzone';
   }, []);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    setProblem(undefined);
-    try {
-      await signIn(email.trim(), password);
-      if (currentPath.value === pathTo('signIn')) replaceAddress(pathTo('overview'));
-    } catch (error) {
-      setProblem(problemOf(error));
-      setBusy(false);
-    }
+  const enter = async (): Promise<void> => {
+    const { email, password } = form.texts;
+    await signIn(email.trim(), password);
+    if (currentPath.value === pathTo('signIn')) replaceAddress(pathTo('overview'));
   };
+  const { problem } = form;
   return (
     <main class="sign-in">
       <SignInHead title="Sign in" />
@@ -35,7 +27,7 @@ export function SignInPage() {
         class="sign-in-form"
         onSubmit={(event) => {
           event.preventDefault();
-          if (!isBusy) void submit();
+          form.submit(enter);
         }}
       >
         <TextField
@@ -43,8 +35,7 @@ export function SignInPage() {
           type="email"
           name="email"
           autocomplete="username"
-          value={email}
-          onInput={setEmail}
+          {...form.field('email')}
           isRequired
           hasFocus
         />
@@ -53,16 +44,15 @@ export function SignInPage() {
           type="password"
           name="password"
           autocomplete="current-password"
-          value={password}
-          onInput={setPassword}
+          {...form.field('password')}
           isRequired
         />
         {problem && (
           <Notice tone="bad">
-            <p>{reasonOf(problem)}</p>
+            <p>{problem.status === 401 ? 'Wrong e-mail or password.' : problem.message}</p>
           </Notice>
         )}
-        <Button type="submit" tone="accent" isBusy={isBusy}>
+        <Button type="submit" tone="accent" isBusy={form.isBusy}>
           Sign in
         </Button>
       </form>
@@ -73,9 +63,4 @@ export function SignInPage() {
       </p>
     </main>
   );
-}
-
-function reasonOf(problem: Problem): string {
-  if (problem.status === 401) return 'Wrong e-mail or password.';
-  return problem.message;
 }

@@ -89,7 +89,7 @@ function LetterTable({ letters }: { readonly letters: readonly DeadLetter[] }) {
         'Event',
         { wide: 'Endpoint' },
         { wide: 'Last attempt' },
-        { wide: 'Deleted' },
+        { wide: 'Expires' },
         actionsColumn,
       ]}
     >
@@ -142,8 +142,8 @@ function ReplayMany({ onClose }: { readonly onClose: () => void }) {
       onClose={onClose}
     >
       <p>
-        Everything that died in these days is sent again under the same event IDs, so that receivers
-        can drop what they already have.
+        All deliveries that died on these days are sent again with the same event IDs, so that
+        receivers can ignore duplicates.
       </p>
       <div class="form-row">
         <TextField label="From, UTC" type="date" value={from} max={to} onInput={setFrom} />
