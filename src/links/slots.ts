@@ -119,7 +119,7 @@ export class Slots {
   }
 }
 
-/** Walks a key's slots in the readers' order until `visit` says stop, then returns that slot's word. */
+/** The word of a key's first slot, in the readers' order, that holds `entry` or nothing. */
 function firstSlot(slots: Int32Array, tag: number, entry: number): number {
   const lineMask = (slots.length >>> 4) - 1;
   const start = tag >>> 29;

@@ -92,7 +92,6 @@ function namesByNumber(words: Readonly<Record<string, number>>): readonly string
 
 /** Words by number: `deviceNames[Device.mobile] === 'mobile'`. */
 export const deviceNames = namesByNumber(Device);
-export const platformNames = namesByNumber(Platform);
 export const osNames = namesByNumber(Os);
 export const browserNames = namesByNumber(Browser);
 export const botReasonNames = namesByNumber(BotReason);

@@ -55,9 +55,6 @@ export class Window {
   get scans(): number {
     return this.#count;
   }
-  get newestMs(): number {
-    return this.#newestMs;
-  }
 
   add(scan: Scan): void {
     const entry = this.#count;

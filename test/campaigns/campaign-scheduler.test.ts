@@ -1,13 +1,17 @@
 /** The end of campaigns: once, in time, with final totals, whatever the clock and the process do. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { CampaignRecord } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { actor } from '../codes/codes-fixture.ts';
 import { soon } from '../support/soon.ts';
-import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
+import {
+  actor,
+  dayNumber,
+  openCampaignsFixture,
+  type CampaignsFixture,
+} from './campaigns-fixture.ts';
 
 const first = dayNumber('2026-03-01');
 const hourMs = 3_600_000;
@@ -16,13 +20,13 @@ const yearMs = 365 * dayMs;
 describe('totals', () => {
   test('are those of the schedule: sums, the union of scanners, conversions by scans', async () => {
     const fixture = await openCampaignsFixture();
-    const { clock } = fixture.codesFixture;
+    const { clock } = fixture.app;
     clock.set(first * dayMs);
     const [a = '', b = '', other = ''] = await fixture.codes(3);
-    const { campaigns, conversions } = fixture.services;
+    const { campaigns, conversions } = fixture.app.campaigns;
     const span = { startDay: first, endDay: first + 1 };
     const made = await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a, b] });
-    const no = (id: string): number => fixture.codesFixture.codes.find(1, id)?.no ?? 0;
+    const no = (id: string): number => fixture.app.codes.find(1, id)?.no ?? 0;
     for (const day of [first - 1, first, first + 1, first + 2]) {
       for (const id of [a, b, other]) {
         fixture.scans.list.push({ codeNo: no(id), day, scanner: 'same' });
@@ -35,10 +39,10 @@ describe('totals', () => {
     await convert(other);
     clock.set((first + 2) * dayMs - 1);
     await convert(b);
-    expect(await fixture.scheduler.tick()).toBe(0);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     clock.set((first + 2) * dayMs + 10_000);
     await convert(b);
-    expect(await fixture.scheduler.tick()).toBe(1);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
     const data = { id: made.id, totalScans: 8, uniqueScanners: 3, conversionRate: 2 / 8 };
     expect(fixture.emitted('campaign.ended')).toEqual([data]);
     const { id: _id, ...result } = data;
@@ -52,43 +56,43 @@ describe('totals', () => {
   test('without scans the rate is 0', async () => {
     const fixture = await openCampaignsFixture();
     const [a = ''] = await fixture.codes(1);
-    const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
-    const { campaigns, conversions } = fixture.services;
+    const today = Math.floor(fixture.app.clock.now() / dayMs);
+    const { campaigns, conversions } = fixture.app.campaigns;
     const span = { startDay: 0, endDay: today };
     await campaigns.create(actor, { name: 'c', ...span, qrCodeIds: [a] });
     await conversions.record(actor, { qrId: a, value: 1, externalId: undefined });
-    fixture.codesFixture.clock.move(2 * dayMs);
-    await fixture.scheduler.tick();
+    fixture.app.clock.move(2 * dayMs);
+    await fixture.app.campaignScheduler.tick();
     expect(fixture.emitted('campaign.ended')).toMatchObject([{ totalScans: 0, conversionRate: 0 }]);
   });
 
   test('wait for what is journaled, a minute at most', async () => {
     const fixture = await openCampaignsFixture();
     const { counting } = fixture;
-    const { clock } = fixture.codesFixture;
+    const { clock } = fixture.app;
     counting.isPrompt = false;
-    const { campaigns } = fixture.services;
+    const { campaigns } = fixture.app.campaigns;
     await campaigns.create(actor, { name: 'a', startDay: 0, endDay: 0, qrCodeIds: [] });
     counting.journaled = 100;
     counting.counted = 99;
-    expect(await fixture.scheduler.tick()).toBe(0);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     // What is journaled later is not waited for.
     counting.journaled = 200;
     counting.counted = 100;
-    expect(await fixture.scheduler.tick()).toBe(1);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
     await campaigns.create(actor, { name: 'b', startDay: 0, endDay: 0, qrCodeIds: [] });
-    expect(await fixture.scheduler.tick()).toBe(0);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     clock.move(59_000);
-    expect(await fixture.scheduler.tick()).toBe(0);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     clock.move(1_000);
-    expect(await fixture.scheduler.tick()).toBe(1);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(1);
   });
 });
 
 test('a move and the end at the same time: one of them, and the event only with the end', async () => {
   const fixture = await openCampaignsFixture();
-  const { clock } = fixture.codesFixture;
-  const { campaigns } = fixture.services;
+  const { clock } = fixture.app;
+  const { campaigns } = fixture.app.campaigns;
   const made: CampaignRecord[] = [];
   for (let at = 0; at < 20; at++) {
     made.push(
@@ -108,7 +112,7 @@ test('a move and the end at the same time: one of them, and the event only with 
   await moves[0];
   clock.move(5_000);
   over.resolve();
-  await fixture.scheduler.tick();
+  await fixture.app.campaignScheduler.tick();
   const outcome = await Promise.all(moves);
   const ended = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect(ended).toEqual(made.filter((_, at) => outcome[at] === 'conflict').map(({ id }) => id));
@@ -117,13 +121,13 @@ test('a move and the end at the same time: one of them, and the event only with 
 
 test('however many ask at the same moment, the end is emitted once', async () => {
   const fixture = await openCampaignsFixture();
-  const { campaigns } = fixture.services;
+  const { campaigns } = fixture.app.campaigns;
   const draft = { name: 'c', startDay: 0, endDay: first - 9, qrCodeIds: [] };
   const [one, two] = [await campaigns.create(actor, draft), await campaigns.create(actor, draft)];
   const ended = await Promise.all([
     campaigns.end(one.no),
     campaigns.end(one.no),
-    fixture.scheduler.tick(),
+    fixture.app.campaignScheduler.tick(),
   ]);
   expect(ended.filter((did) => did === true).length).toBeLessThanOrEqual(1);
   await Promise.all([campaigns.delete(actor, two.id), campaigns.end(two.no)]);
@@ -133,18 +137,22 @@ test('however many ask at the same moment, the end is emitted once', async () =>
 
 test('a disk that is full delays the end, says so once, and takes none with it', async () => {
   const fixture = await openCampaignsFixture();
-  const { campaigns } = fixture.services;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { campaigns } = fixture.app.campaigns;
   for (const name of ['a', 'b']) {
     await campaigns.create(actor, { name, startDay: 0, endDay: 0, qrCodeIds: [] });
   }
-  const disk = vi.spyOn(fixture.codesFixture.store.environment, 'transaction');
+  const disk = vi.spyOn(fixture.app.store.environment, 'transaction');
   disk.mockRejectedValue(new Failure('storage_full', 'The data folder has no space left'));
-  fixture.scheduler.start();
-  await vi.waitFor(() => expect(fixture.logLines.length).toBe(1), soon);
+  fixture.app.campaignScheduler.start();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.waitFor(() => expect(fixture.app.logLines.length).toBe(1), soon);
   disk.mockRestore();
+  await vi.advanceTimersByTimeAsync(1_000);
   await vi.waitFor(() => expect(fixture.emitted('campaign.ended').length).toBe(2), soon);
-  await fixture.scheduler.close();
-  expect(fixture.logLines.length).toBe(2);
+  await fixture.app.campaignScheduler.close();
+  expect(fixture.app.logLines.length).toBe(2);
 });
 
 /** One campaign and what a test knows of it. */
@@ -175,16 +183,16 @@ const steps = fc.oneof(
 );
 
 test('ended exactly once and within 5 minutes, over moves, restarts and steps of the clock', async () => {
+  const fixture = await openCampaignsFixture();
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 2 })), { minLength: 5, maxLength: 25 }),
       async (script) => {
-        const fixture = await openCampaignsFixture();
-        fixture.codesFixture.clock.set(first * dayMs);
+        fixture.app.clock.set(first * dayMs);
         const watched: Watched[] = [];
         for (const [at, endDay] of [first, first + 1, undefined].entries()) {
           const draft = { name: String(at), startDay: first - 5, endDay, qrCodeIds: [] };
-          const { id, no } = await fixture.services.campaigns.create(actor, draft);
+          const { id, no } = await fixture.app.campaigns.campaigns.create(actor, draft);
           const endMs = endDay === undefined ? undefined : (endDay + 1) * dayMs;
           watched.push({ id, no, endMs, isDeleted: false, isEmitted: false, ticksOver: 0 });
         }
@@ -192,11 +200,14 @@ test('ended exactly once and within 5 minutes, over moves, restarts and steps of
           await play(fixture, watched[which]!, kind, by);
           // Time stands still for a script's step, and the clock ticks each minute of what follows.
           for (let minute = 0; minute < (kind === 'wait' ? by * 60 : 6); minute += 1) {
-            fixture.codesFixture.clock.move(60_000);
+            fixture.app.clock.move(60_000);
             // Only the last ticks of a long wait can show anything new.
             const isSkipped = kind === 'wait' && minute > 5 && minute < by * 60 - 6;
             if (!isSkipped) await tickAndCheck(fixture, watched);
           }
+        }
+        for (const { id, isDeleted } of watched) {
+          if (!isDeleted) await fixture.app.campaigns.campaigns.delete(actor, id);
         }
       },
     ),
@@ -210,8 +221,8 @@ async function play(
   kind: string,
   by: number,
 ): Promise<void> {
-  const { clock } = fixture.codesFixture;
-  const { campaigns } = fixture.services;
+  const { clock } = fixture.app;
+  const { campaigns } = fixture.app.campaigns;
   if (kind === 'restart') await fixture.restart();
   if (kind === 'step') clock.move(by);
   const today = Math.floor(clock.now() / dayMs);
@@ -237,14 +248,14 @@ async function play(
 
 /** One tick, and what must hold after it. */
 async function tickAndCheck(fixture: CampaignsFixture, watched: readonly Watched[]): Promise<void> {
-  await fixture.scheduler.tick();
+  await fixture.app.campaignScheduler.tick();
   const emitted = fixture.emitted('campaign.ended').map(({ id }) => id);
   expect(new Set(emitted).size).toBe(emitted.length);
   for (const one of watched) {
     const isEmitted = emitted.includes(one.id);
-    const record = fixture.services.campaigns.find(1, one.id);
+    const record = fixture.app.campaigns.campaigns.find(1, one.id);
     if (!one.isDeleted) expect(record?.end !== undefined).toBe(isEmitted);
-    const isOver = (one.endMs ?? Infinity) <= fixture.codesFixture.clock.now();
+    const isOver = (one.endMs ?? Infinity) <= fixture.app.clock.now();
     one.ticksOver = isOver && !one.isDeleted ? one.ticksOver + 1 : 0;
     // Ticks are a minute apart here; the real ones are a second.
     if (one.ticksOver >= 5) expect(isEmitted).toBe(true);

@@ -1,13 +1,18 @@
-/** Campaigns on a real store with real codes, a clock that is moved by hand, and scans as a test wants them. */
-import { createIdSource } from '../../src/model/ids.ts';
-import { openCampaigns, type CampaignServices } from '../../src/campaigns/open-campaigns.ts';
+/** The application with campaigns: scans as a test wants them, and counting that is as far as a test says. */
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
-import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
+import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
+import type { Actor } from '../../src/model/workspace.ts';
 import type { Subject } from '../../src/scans/query/analytics.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { actor, openCodes, type CodesFixture } from '../codes/codes-fixture.ts';
-import { getRandomValues } from 'node:crypto';
+import { FakeScans } from '../support/fake-scans.ts';
+import { openTestApp, type TestApp } from '../support/test-app.ts';
+
+export const actor: Actor = {
+  userId: 'usr_00000000000000000001',
+  workspaceId: 'ws_00000000000000000001',
+  workspaceNo: 1,
+  role: 'owner',
+};
 
 /** A scan: whose code, on which day, by whom. */
 export interface FixtureScan {
@@ -69,12 +74,10 @@ export class HandCounting implements Counting {
 }
 
 export interface CampaignsFixture {
-  readonly codesFixture: CodesFixture;
+  /** Another after `restart`. */
+  app: TestApp;
   readonly scans: PlainScans;
   readonly counting: HandCounting;
-  readonly logLines: string[];
-  services: CampaignServices;
-  scheduler: CampaignScheduler;
   /** Data of the emitted events of a kind, oldest first. */
   emitted(kind: 'campaign.created' | 'campaign.ended'): Array<Readonly<Record<string, unknown>>>;
   /** As many codes as asked; ids. */
@@ -83,42 +86,39 @@ export interface CampaignsFixture {
 }
 
 export async function openCampaignsFixture(): Promise<CampaignsFixture> {
-  const codesFixture = await openCodes();
   const scans = new PlainScans();
   const counting = new HandCounting();
-  const logLines: string[] = [];
-  const log = createLog('debug', { write: (line) => void logLines.push(line) });
-  const open = (): Pick<CampaignsFixture, 'services' | 'scheduler'> => {
-    const { clock, outbox, codes } = codesFixture;
-    const ids = createIdSource(clock, getRandomValues);
-    const store = codesFixture.store;
-    const services = openCampaigns({ store, outbox, ids, clock, codes, scans });
-    const { campaigns } = services;
-    return { services, scheduler: new CampaignScheduler({ campaigns, counting, clock, log }) };
-  };
+  const analytics = Object.assign(new FakeScans().analytics, plainQueries(scans));
   const fixture: CampaignsFixture = {
-    codesFixture,
+    app: await openTestApp({
+      plan: 'none',
+      counting,
+      scans: Object.assign(new FakeScans(), { analytics }),
+    }),
     scans,
     counting,
-    logLines,
-    ...open(),
     emitted: (kind) =>
-      codesFixture.outbox
+      fixture.app.outbox
         .after(0, 10_000)
         .filter((event) => event.kind === kind)
         .map(({ body }) => dataOf(body)),
     async codes(count) {
       const drafts = Array.from({ length: count }, () => ({ target: 'https://example.com/' }));
-      const made = await codesFixture.codes.createMany(actor, drafts);
+      const made = await fixture.app.codes.createMany(actor, drafts);
       return made.map((code) => ('id' in code ? code.id : ''));
     },
     async restart() {
-      await codesFixture.restart();
-      Object.assign(fixture, open());
+      fixture.app = await fixture.app.restart();
     },
   };
   return fixture;
 }
+
+const plainQueries = (scans: PlainScans): CampaignScans => ({
+  totals: (subject, range) => scans.totals(subject, range),
+  series: (subject, range) => scans.series(subject, range),
+  scansByCode: (codes, range) => scans.scansByCode(codes, range),
+});
 
 export function dayNumber(text: string): number {
   const day = parseDay(text);

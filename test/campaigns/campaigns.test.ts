@@ -4,8 +4,13 @@ import { campaignEvents, campaignTransitions } from '../../src/campaigns/campaig
 import { campaignStates, campaignStateAt } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { actor, stranger } from '../codes/codes-fixture.ts';
-import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
+import { stranger } from '../support/test-app.ts';
+import {
+  actor,
+  dayNumber,
+  openCampaignsFixture,
+  type CampaignsFixture,
+} from './campaigns-fixture.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
@@ -14,7 +19,7 @@ const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>
     (error: Failure) => [error.code, ...error.faults.map(({ path, code }) => `${path} ${code}`)],
   );
 const listed = async (fixture: CampaignsFixture, campaignId: string): Promise<string[]> => {
-  const page = await fixture.codesFixture.codes.list(1, { filter: { campaignId }, limit: 100 });
+  const page = await fixture.app.codes.list(1, { filter: { campaignId }, limit: 100 });
   expect(page.total).toBe(page.data.length);
   return page.data.map(({ id }) => id).sort();
 };
@@ -48,7 +53,7 @@ describe('create', () => {
   test('tells campaign.created with its data, in the order given', async () => {
     const fixture = await openCampaignsFixture();
     const [a = '', b = ''] = await fixture.codes(2);
-    const { campaigns } = fixture.services;
+    const { campaigns } = fixture.app.campaigns;
     const made = await campaigns.create(actor, { name: 'Spring', ...march, qrCodeIds: [b, a] });
     const endless = await campaigns.create(actor, { name: 'E', startDay: 0, qrCodeIds: [] });
     expect(fixture.emitted('campaign.created')).toEqual([
@@ -68,13 +73,13 @@ describe('create', () => {
   test('says all that is wrong at once, and leaves nothing behind', async () => {
     const fixture = await openCampaignsFixture();
     const [own = '', gone = ''] = await fixture.codes(2);
-    await fixture.codesFixture.codes.delete(actor, gone);
-    const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+    await fixture.app.codes.delete(actor, gone);
+    const strangersCode = await fixture.app.codes.create(stranger, {
       target: 'https://example.com/',
     });
     const qrCodeIds = [own, strangersCode.id, gone, own, 'qr_00000000000000000000'];
     const backwards = { startDay: march.endDay, endDay: march.startDay };
-    const { campaigns, list } = fixture.services;
+    const { campaigns, list } = fixture.app.campaigns;
     expect(await faultsOf(campaigns.create(actor, { name: 'x', ...backwards, qrCodeIds }))).toEqual(
       [
         'validation_failed',
@@ -93,8 +98,8 @@ describe('create', () => {
 describe('membership', () => {
   test('a code’s campaignId and a campaign’s list are the same thing', async () => {
     const fixture = await openCampaignsFixture();
-    const { codes } = fixture.codesFixture;
-    const { campaigns } = fixture.services;
+    const { codes } = fixture.app;
+    const { campaigns } = fixture.app.campaigns;
     const [a = '', b = ''] = await fixture.codes(2);
     const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
@@ -114,14 +119,14 @@ describe('membership', () => {
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a]);
     await campaigns.delete(actor, one.id);
     expect([idsOf(a), await listed(fixture, one.id)]).toEqual([[], []]);
-    const { campaignCodes, codeCampaigns } = fixture.codesFixture.store.campaigns;
+    const { campaignCodes, codeCampaigns } = fixture.app.store.campaigns;
     expect([campaignCodes.count({}), codeCampaigns.count({})]).toEqual([1, 1]);
   });
 
   test('an unknown, foreign or full campaign is refused with the field’s name', async () => {
     const fixture = await openCampaignsFixture();
-    const { codes } = fixture.codesFixture;
-    const { campaigns } = fixture.services;
+    const { codes } = fixture.app;
+    const { campaigns } = fixture.app.campaigns;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [] });
     const target = 'https://example.com/';
     const unknown = ['validation_failed', 'campaignId unknown_campaign'];
@@ -151,15 +156,15 @@ describe('membership', () => {
   test('a deleted code is listed no more, and counts on', async () => {
     const fixture = await openCampaignsFixture();
     const [a = '', b = ''] = await fixture.codes(2);
-    const { campaigns, analytics } = fixture.services;
+    const { campaigns, analytics } = fixture.app.campaigns;
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a, b] });
-    const [one, two] = [a, b].map((id) => fixture.codesFixture.codes.find(1, id)?.no ?? 0);
+    const [one, two] = [a, b].map((id) => fixture.app.codes.find(1, id)?.no ?? 0);
     fixture.scans.list.push(
       { codeNo: one ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay, scanner: 'x' },
       { codeNo: two ?? 0, day: march.startDay - 1, scanner: 'y' },
     );
-    await fixture.codesFixture.codes.delete(actor, b);
+    await fixture.app.codes.delete(actor, b);
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
     expect(await listed(fixture, made.id)).toEqual([a]);
     const found = await analytics.totals(made, {});
@@ -177,8 +182,8 @@ describe('membership', () => {
 describe('change', () => {
   test('what is the same changes nothing; from the end on only the name can', async () => {
     const fixture = await openCampaignsFixture();
-    const { clock } = fixture.codesFixture;
-    const { campaigns } = fixture.services;
+    const { clock } = fixture.app;
+    const { campaigns } = fixture.app.campaigns;
     const [a = '', b = ''] = await fixture.codes(2);
     const made = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     clock.move(1_000);
@@ -204,18 +209,18 @@ describe('change', () => {
       name: 'done',
     });
     const late = { target: 'https://example.com/', campaignId: made.id };
-    expect(await faultsOf(fixture.codesFixture.codes.create(actor, late))).toEqual(['conflict']);
-    expect(
-      await faultsOf(fixture.codesFixture.codes.change(actor, b, { campaignId: made.id })),
-    ).toEqual(['conflict']);
-    await fixture.codesFixture.codes.change(actor, a, { campaignId: made.id });
-    await fixture.codesFixture.codes.change(actor, a, { campaignId: null });
+    expect(await faultsOf(fixture.app.codes.create(actor, late))).toEqual(['conflict']);
+    expect(await faultsOf(fixture.app.codes.change(actor, b, { campaignId: made.id }))).toEqual([
+      'conflict',
+    ]);
+    await fixture.app.codes.change(actor, a, { campaignId: made.id });
+    await fixture.app.codes.change(actor, a, { campaignId: null });
     expect(campaigns.qrCodeIdsOf(made)).toEqual([a]);
   });
 
   test('deleting tells an end that is due, and none that is to come', async () => {
     const fixture = await openCampaignsFixture();
-    const { campaigns } = fixture.services;
+    const { campaigns } = fixture.app.campaigns;
     const [a = ''] = await fixture.codes(1);
     const past = { startDay: 0, endDay: 1, qrCodeIds: [a] };
     const over = await campaigns.create(actor, { name: 'over', ...past });
@@ -223,17 +228,17 @@ describe('change', () => {
     await campaigns.delete(actor, over.id);
     await campaigns.delete(actor, open.id);
     expect(fixture.emitted('campaign.ended').map(({ id }) => id)).toEqual([over.id]);
-    fixture.codesFixture.clock.set((march.endDay + 2) * dayMs);
-    expect(await fixture.scheduler.tick()).toBe(0);
+    fixture.app.clock.set((march.endDay + 2) * dayMs);
+    expect(await fixture.app.campaignScheduler.tick()).toBe(0);
     expect(await faultsOf(campaigns.delete(actor, open.id))).toEqual(['not_found']);
-    expect(fixture.codesFixture.store.campaigns.campaignDue.count({})).toBe(0);
+    expect(fixture.app.store.campaigns.campaignDue.count({})).toBe(0);
   });
 });
 
 test('the list is newest first, by page, by cursor and by status', async () => {
   const fixture = await openCampaignsFixture();
-  const { campaigns, list } = fixture.services;
-  const today = Math.floor(fixture.codesFixture.clock.now() / dayMs);
+  const { campaigns, list } = fixture.app.campaigns;
+  const today = Math.floor(fixture.app.clock.now() / dayMs);
   const ids: string[] = [];
   for (let at = 0; at < 9; at++) {
     const startDay = today + (at % 3) - 1;

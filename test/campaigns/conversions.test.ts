@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { actor, stranger } from '../codes/codes-fixture.ts';
-import { openCampaignsFixture } from './campaigns-fixture.ts';
+import { stranger } from '../support/test-app.ts';
+import { actor, openCampaignsFixture } from './campaigns-fixture.ts';
 
 test('sums per code and day, values to the cent', async () => {
   const fixture = await openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
-  const { conversions } = fixture.services;
-  const { clock, codes } = fixture.codesFixture;
+  const { conversions } = fixture.app.campaigns;
+  const { clock, codes } = fixture.app;
   const today = dayOf(clock.now());
   const record = async (qrId: string, value: number | null) =>
     await conversions.record(actor, { qrId, value, externalId: undefined });
@@ -30,11 +30,11 @@ test('sums per code and day, values to the cent', async () => {
 test('a name counts once for 90 days, in its workspace, also when many ask at once', async () => {
   const fixture = await openCampaignsFixture();
   const [a = '', b = ''] = await fixture.codes(2);
-  const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+  const strangersCode = await fixture.app.codes.create(stranger, {
     target: 'https://example.com/',
   });
-  const { conversions } = fixture.services;
-  const { clock } = fixture.codesFixture;
+  const { conversions } = fixture.app.campaigns;
+  const { clock } = fixture.app;
   const order = { qrId: a, value: 1.5, externalId: 'order-1' };
   const all = await Promise.all(
     Array.from({ length: 20 }, async () => await conversions.record(actor, order)),
@@ -62,23 +62,23 @@ test('a name counts once for 90 days, in its workspace, also when many ask at on
   expect(await conversions.record(actor, order)).toMatchObject({ isRepeated: true });
   clock.move(90 * dayMs + 1);
   while ((await conversions.expire()) > 0);
-  const { conversionKeys, conversionExpiry } = fixture.codesFixture.store.campaigns;
+  const { conversionKeys, conversionExpiry } = fixture.app.store.campaigns;
   expect([conversionKeys.count({}), conversionExpiry.count({})]).toEqual([0, 0]);
 });
 
-test('an unknown, strangersCode or deleted code is named, and nothing is remembered', async () => {
+test("an unknown, a stranger's or a deleted code is named, and nothing is remembered", async () => {
   const fixture = await openCampaignsFixture();
   const [gone = ''] = await fixture.codes(1);
-  await fixture.codesFixture.codes.delete(actor, gone);
-  const strangersCode = await fixture.codesFixture.codes.create(stranger, {
+  await fixture.app.codes.delete(actor, gone);
+  const strangersCode = await fixture.app.codes.create(stranger, {
     target: 'https://example.com/',
   });
-  const { conversions } = fixture.services;
+  const { conversions } = fixture.app.campaigns;
   for (const qrId of ['qr_00000000000000000000', gone, strangersCode.id]) {
     const failure = conversions
       .record(actor, { qrId, value: 1, externalId: 'x' })
       .catch(({ code, faults }: Failure) => [code, faults[0]?.path, faults[0]?.code]);
     expect(await failure).toEqual(['validation_failed', 'qrId', 'unknown_code']);
   }
-  expect(fixture.codesFixture.store.campaigns.conversionKeys.count({})).toBe(0);
+  expect(fixture.app.store.campaigns.conversionKeys.count({})).toBe(0);
 });

@@ -7,7 +7,7 @@ import {
   browserNames,
   deviceNames,
   osNames,
-  platformNames,
+  Platform,
 } from '../../src/model/scan.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
@@ -20,6 +20,8 @@ type Row = readonly [what: string, userAgent: string, expected: string];
 const rows: readonly Row[] = JSON.parse(
   readFileSync(new URL('../fixtures/user-agents.json', import.meta.url), 'utf8'),
 );
+
+const platformNames = Object.keys(Platform);
 
 /** A bot's device does not matter: its reason is all that is counted. */
 function describeClass(userAgent: string): string {
