@@ -113,6 +113,13 @@ export class Campaigns {
     return campaign?.workspaceNo === workspaceNo ? campaign : undefined;
   }
 
+  /** @throws Failure not_found */
+  get(actor: Actor, id: string): CampaignRecord {
+    const campaign = this.find(actor.workspaceNo, id);
+    if (campaign === undefined) throw new Failure('not_found', 'There is no campaign with this id');
+    return campaign;
+  }
+
   /** Live codes in the order of the list. */
   qrCodeIdsOf(campaign: CampaignRecord): string[] {
     const members = this.#options.codes.memberships.membersOf(campaign.no);
@@ -123,7 +130,7 @@ export class Campaigns {
   async change(actor: Actor, id: string, change: CampaignChange): Promise<CampaignRecord> {
     const { store, clock, codes } = this.#options;
     return await store.environment.transaction(() => {
-      const current = this.#mustFind(actor, id);
+      const current = this.get(actor, id);
       const next = changed(current, change);
       const state = campaignStateAt(current, clock.now());
       const isMoved = next.startDay !== current.startDay || next.endDay !== current.endDay;
@@ -146,10 +153,10 @@ export class Campaigns {
   async delete(actor: Actor, id: string): Promise<CampaignRecord> {
     const { store, clock, codes } = this.#options;
     for (let tries = 0; tries < deleteTriesMax; tries++) {
-      const due = this.#mustFind(actor, id);
+      const due = this.get(actor, id);
       if (this.#mustEndFirst(due)) await this.end(due.no);
       const deleted = await store.environment.transaction(() => {
-        const current = this.#mustFind(actor, id);
+        const current = this.get(actor, id);
         const state = campaignStateAt(current, clock.now());
         if (effectOf(state, 'delete_asked') === 'end_then_remove') return undefined;
         const { campaigns, campaignIds, campaignDue, workspaceCampaigns } = store.campaigns;
@@ -264,12 +271,6 @@ export class Campaigns {
       known.add(id);
     }
     return members;
-  }
-
-  #mustFind(actor: Actor, id: string): CampaignRecord {
-    const campaign = this.find(actor.workspaceNo, id);
-    if (campaign === undefined) throw new Failure('not_found', 'There is no campaign with this id');
-    return campaign;
   }
 }
 

@@ -6,12 +6,8 @@ import type { CampaignRecord } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { soon } from '../support/soon.ts';
-import {
-  actor,
-  dayNumber,
-  openCampaignsFixture,
-  type CampaignsFixture,
-} from './campaigns-fixture.ts';
+import { actor } from '../codes/codes-fixture.ts';
+import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
 
 const first = dayNumber('2026-03-01');
 const hourMs = 3_600_000;

@@ -2,17 +2,10 @@
 import type { CampaignScans } from '../../src/campaigns/campaign-analytics.ts';
 import type { Counting } from '../../src/campaigns/campaign-scheduler.ts';
 import { type DayRange, dayMs, isoTime, parseDay } from '../../src/model/day.ts';
-import type { Actor } from '../../src/model/workspace.ts';
 import type { Subject } from '../../src/scans/query/analytics.ts';
-import { FakeScans } from '../support/fake-scans.ts';
+import { actor } from '../codes/codes-fixture.ts';
+import { FakeScans } from '../support/fakes/fake-scans.ts';
 import { openTestApp, type TestApp } from '../support/test-app.ts';
-
-export const actor: Actor = {
-  userId: 'usr_00000000000000000001',
-  workspaceId: 'ws_00000000000000000001',
-  workspaceNo: 1,
-  role: 'owner',
-};
 
 /** A scan: whose code, on which day, by whom. */
 export interface FixtureScan {

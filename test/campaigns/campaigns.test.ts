@@ -4,13 +4,8 @@ import { campaignEvents, campaignTransitions } from '../../src/campaigns/campaig
 import { campaignStates, campaignStateAt } from '../../src/model/campaign.ts';
 import { dayMs } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { stranger } from '../support/test-app.ts';
-import {
-  actor,
-  dayNumber,
-  openCampaignsFixture,
-  type CampaignsFixture,
-} from './campaigns-fixture.ts';
+import { actor, stranger } from '../codes/codes-fixture.ts';
+import { dayNumber, openCampaignsFixture, type CampaignsFixture } from './campaigns-fixture.ts';
 
 const march = { startDay: dayNumber('2026-03-01'), endDay: dayNumber('2026-03-31') };
 const faultsOf = async (work: Promise<unknown>): Promise<unknown> =>

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { dayMs, dayOf } from '../../src/model/day.ts';
 import type { Failure } from '../../src/model/failure.ts';
-import { stranger } from '../support/test-app.ts';
-import { actor, openCampaignsFixture } from './campaigns-fixture.ts';
+import { actor, stranger } from '../codes/codes-fixture.ts';
+import { openCampaignsFixture } from './campaigns-fixture.ts';
 
 test('sums per code and day, values to the cent', async () => {
   const fixture = await openCampaignsFixture();

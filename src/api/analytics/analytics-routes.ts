@@ -76,7 +76,7 @@ export interface Scope {
   readonly shown?: DayRange;
 }
 
-type RangeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'params' | 'query'>;
+type RangeCall = Pick<Call<RangeQuery, undefined>, 'actor' | 'id' | 'query'>;
 type TotalsRow = readonly [metric: string, key: string, value: number];
 
 interface Described {

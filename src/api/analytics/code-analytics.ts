@@ -49,8 +49,8 @@ export function codeAnalyticsRoutes(options: CodeAnalyticsOptions): Route[] {
     tag: analyticsTag,
     failures: ['not_found'],
     rangeShape: codeRangeShape,
-    scopeOf: ({ actor, params, query }) => {
-      const { code, range } = codeRange(options, actor, params.id ?? '', query);
+    scopeOf: ({ actor, id, query }) => {
+      const { code, range } = codeRange(options, actor, id, query);
       return { subject: { code: code.no }, range };
     },
     totals: {

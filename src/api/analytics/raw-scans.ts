@@ -87,8 +87,8 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       mediaTypes: Object.values(formatTypes),
     },
     failures: ['not_found'],
-    handle: async ({ actor, params, query: asked, header }) => {
-      const { code, range } = codeRange(options, actor, params.id ?? '', asked);
+    handle: async ({ actor, id, query: asked, header }) => {
+      const { code, range } = codeRange(options, actor, id, asked);
       const bots = asked.bots === 'true' ? 'with' : 'without';
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
       const { cursor } = asked;

@@ -7,11 +7,10 @@ import type { z } from 'zod';
 import type { CampaignServices } from '../../campaigns/open-campaigns.ts';
 import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
 import type { Clock } from '../../model/clock.ts';
-import { Failure } from '../../model/failure.ts';
-import type { Actor } from '../../model/workspace.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
 import { checkOrder } from '../fields.ts';
+import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
@@ -57,59 +56,50 @@ function createOne(options: CampaignsOptions): Route {
     answer: { status: 201, schema: campaign, what: 'The campaign; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { name, startDate, endDate, qrCodeIds }, keep }) => {
-      const created = (record: CampaignRecord) =>
-        jsonResult(201, view(options, record), { Location: `/v1/campaigns/${record.id}` });
       const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
-      return created(
-        await options.campaigns.create(actor, draft, (record) => keep(created(record))),
+      return await keptResult(
+        keep,
+        (record: CampaignRecord) => created('/campaigns', view(options, record)),
+        async (kept) => await options.campaigns.create(actor, draft, kept),
       );
     },
   });
 }
 
 function listMany(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'GET',
+  return getRoute({
     path: '/campaigns',
     operationId: 'listCampaigns',
     tag,
     summary: 'List campaigns',
     description: 'Newest first. A page past the end is empty.',
     query: campaignListQuery,
-    answer: { status: 200, schema: campaignPage, what: 'A page of campaigns' },
-    failures: [],
-    handle: async ({ actor, query }) => {
-      const found = options.list.page(actor.workspaceNo, query);
+    schema: campaignPage,
+    what: 'A page of campaigns',
+    read: async ({ actor, query }) => {
+      const { data: records, total, nextCursor } = options.list.page(actor.workspaceNo, query);
       const data: Array<z.input<typeof campaign>> = [];
-      for (const record of found.data) {
+      for (const record of records) {
         data.push(view(options, record));
         // A campaign of 1,000 codes is about 1 ms of reading.
         await yieldToEventLoop();
       }
       const { page, limit } = query;
-      return jsonResult(200, {
-        data,
-        page,
-        total: found.total,
-        limit,
-        nextCursor: found.nextCursor,
-      });
+      return { data, page, total, limit, nextCursor };
     },
   });
 }
 
 function getOne(options: CampaignsOptions): Route {
-  return createRoute({
-    method: 'GET',
+  return getRoute({
     path: '/campaigns/:id',
     operationId: 'getCampaign',
     tag,
     summary: 'Get a campaign',
     description: 'With its codes, its status by the clock, and what it came to once it has ended.',
-    answer: { status: 200, schema: campaign, what: 'The campaign' },
-    failures: ['not_found'],
-    handle: ({ actor, params }) =>
-      jsonResult(200, view(options, mustFind(options, actor, params.id))),
+    schema: campaign,
+    what: 'The campaign',
+    read: ({ actor, id }) => view(options, options.campaigns.get(actor, id)),
   });
 }
 
@@ -126,28 +116,23 @@ function patchOne(options: CampaignsOptions): Route {
     body: campaignPatchBody,
     answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },
     failures: ['not_found', 'conflict', 'storage_full'],
-    handle: async ({ actor, params, body: { name, startDate, endDate, qrCodeIds } }) => {
+    handle: async ({ actor, id, body: { name, startDate, endDate, qrCodeIds } }) => {
       const change = { name, startDay: startDate, endDay: endDate, qrCodeIds };
-      const record = await options.campaigns.change(actor, params.id ?? '', change);
-      return jsonResult(200, view(options, record));
+      return jsonResult(200, view(options, await options.campaigns.change(actor, id, change)));
     },
   });
 }
 
 function deleteOne({ campaigns }: CampaignsOptions): Route {
-  return createRoute({
-    method: 'DELETE',
+  return deleteRoute({
     path: '/campaigns/:id',
     operationId: 'deleteCampaign',
     tag,
     summary: 'Delete a campaign',
     description: 'For good. Its codes stay; an end that is due is told before, one to come never.',
-    answer: { status: 200, schema: campaignDeleted, what: 'It is deleted' },
-    failures: ['not_found', 'storage_full'],
-    handle: async ({ actor, params }) => {
-      const { id } = await campaigns.delete(actor, params.id ?? '');
-      return jsonResult(200, { deleted: true, id });
-    },
+    schema: campaignDeleted,
+    what: 'It is deleted',
+    remove: async (actor, id) => await campaigns.delete(actor, id),
   });
 }
 
@@ -157,8 +142,8 @@ function analytics(options: CampaignsOptions): Route[] {
     tag,
     failures: ['not_found'],
     rangeShape: campaignRangeShape,
-    scopeOf: ({ actor, params, query: { from, to } }) => {
-      const record = mustFind(options, actor, params.id);
+    scopeOf: ({ actor, id, query: { from, to } }) => {
+      const record = options.campaigns.get(actor, id);
       checkOrder(from, to);
       const span = { fromDay: from, toDay: to };
       const subject = options.analytics.subjectOf(record);
@@ -201,14 +186,4 @@ function analytics(options: CampaignsOptions): Route[] {
 function view({ campaigns, clock }: CampaignsOptions, record: CampaignRecord) {
   const status = campaignStatusAt(record, clock.now());
   return viewCampaign(record, status, campaigns.qrCodeIdsOf(record));
-}
-
-function mustFind(
-  { campaigns }: CampaignsOptions,
-  actor: Actor,
-  id: string | undefined,
-): CampaignRecord {
-  const found = campaigns.find(actor.workspaceNo, id ?? '');
-  if (found !== undefined) return found;
-  throw new Failure('not_found', 'There is no campaign with this id');
 }

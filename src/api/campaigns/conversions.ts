@@ -66,8 +66,8 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     query: z.object(campaignRangeShape),
     answer: { status: 200, schema: codeConversions, what: 'The sums' },
     failures: ['not_found'],
-    handle: ({ actor, params, query }) => {
-      const code = codes.getKept(actor.workspaceNo, params.id ?? '');
+    handle: ({ actor, id, query }) => {
+      const code = codes.getKept(actor.workspaceNo, id);
       const createdDay = dayOf(code.createdAtMs);
       const from = query.from ?? createdDay;
       const to = query.to ?? Math.max(dayOf(clock.now()), from);
