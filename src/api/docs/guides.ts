@@ -50,7 +50,11 @@ ${guide.html}
 /** The text of a guide with its fields filled in. */
 export function readGuide(name: string, known: Readonly<Record<string, string>>): string {
   const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
-  return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => known[field] ?? '');
+  return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => {
+    const value = known[field];
+    if (value === undefined) throw new Error(`Cannot fill in {{${field}}} of guides/${name}.md`);
+    return value;
+  });
 }
 
 /** The list of guides for the navigation of every page under /docs. */
