@@ -64,22 +64,25 @@ export function validateTarget(
   target: string,
   ownHosts: readonly string[],
 ): Checked {
-  if (target === '') return bad('required', 'A target is needed');
+  if (target === '') return bad('required', 'A target is required');
   if (!target.isWellFormed() || hidden.test(target)) {
-    return bad('invalid_characters', 'Control, invisible or direction-changing characters');
+    return bad(
+      'invalid_characters',
+      'Control, invisible and direction-changing characters are not allowed',
+    );
   }
   if (type === 'url') return urlTarget(target, ownHosts);
   if (Buffer.byteLength(target) > staticBytesMax) {
-    return bad('too_long', `At most ${staticBytesMax} bytes fit a readable symbol`);
+    return bad('too_long', `At most ${staticBytesMax} bytes fit into a readable symbol`);
   }
   if (type !== 'text' && type !== 'vcard' && lineBreaking.test(target)) {
-    return bad('invalid_characters', 'No tabs or line breaks');
+    return bad('invalid_characters', 'Tabs and line breaks are not allowed');
   }
   return staticRules[type](target);
 }
 
 const staticRules: Readonly<Record<Exclude<CodeType, 'url'>, (target: string) => Checked>> = {
-  text: (target) => (target.trim() === '' ? bad('required', 'A text is needed') : { target }),
+  text: (target) => (target.trim() === '' ? bad('required', 'Text is required') : { target }),
   email: emailTarget,
   phone: phoneTarget,
   sms: smsTarget,
@@ -92,23 +95,28 @@ function urlTarget(target: string, ownHosts: readonly string[]): Checked {
   if (target.length > urlLengthMax) return tooLong;
   // The parser strips and repairs; what it would have to repair is refused, so that what a person
   // reads is what a browser opens.
-  if (space.test(target)) return bad('invalid_characters', 'No white space; write it as %20');
+  if (space.test(target))
+    return bad('invalid_characters', 'White space is not allowed; write it as %20');
   const raw = schemeAndAuthority.exec(target);
-  if (raw === null) return bad('invalid_url', 'An address that begins with http:// or https://');
+  if (raw === null)
+    return bad('invalid_url', 'Expected an address that begins with http:// or https://');
   // `http:///name` has no host to a reader; the parser would take the path's first part for one.
-  if (raw[1] === '') return bad('invalid_url', 'A host is needed after the two slashes');
-  if (raw[1]?.includes('@') === true) return bad('credentials', 'No user name or password');
-  if (raw[2]?.includes('\\') === true) return bad('invalid_url', 'No backslash before the query');
+  if (raw[1] === '') return bad('invalid_url', 'A host is required after the two slashes');
+  if (raw[1]?.includes('@') === true)
+    return bad('credentials', 'A user name or password is not allowed');
+  if (raw[2]?.includes('\\') === true)
+    return bad('invalid_url', 'A backslash is not allowed before the query');
   const url = URL.parse(target);
-  if (url === null || url.hostname === '') return bad('invalid_url', 'Not a valid address');
+  if (url === null || url.hostname === '') return bad('invalid_url', 'The address is not valid');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return bad('invalid_url', 'An address that begins with http:// or https://');
+    return bad('invalid_url', 'Expected an address that begins with http:// or https://');
   }
   if (url.username !== '' || url.password !== '') {
-    return bad('credentials', 'No user name or password');
+    return bad('credentials', 'A user name or password is not allowed');
   }
   if (url.href.length > urlLengthMax) return tooLong;
-  if (!headerSafe.test(url.href)) return bad('invalid_characters', 'Not a printable address');
+  if (!headerSafe.test(url.href))
+    return bad('invalid_characters', 'The address has characters that cannot be printed');
   if (ownHosts.some((own) => sameHost(url, own))) {
     return bad('own_host', 'A short link cannot lead to the short-link host itself');
   }
@@ -138,7 +146,10 @@ function emailTarget(target: string): Checked {
   const plain = query === undefined || /^mailto:/i.test(target);
   return plain && address.length <= emailLengthMax && emailAddress.test(address)
     ? { target }
-    : bad('invalid_email', 'An address such as name@example.com, or mailto:name@example.com');
+    : bad(
+        'invalid_email',
+        'Expected an address such as name@example.com, or mailto:name@example.com',
+      );
 }
 
 function phoneTarget(target: string): Checked {
@@ -146,7 +157,7 @@ function phoneTarget(target: string): Checked {
   const number = target.slice(scheme.length).replace(phoneSeparators, '');
   return phoneNumber.test(number)
     ? { target: scheme + number }
-    : bad('invalid_phone', 'A number such as +49301234567, at most 15 digits');
+    : bad('invalid_phone', 'Expected a number such as +49301234567, at most 15 digits');
 }
 
 function smsTarget(target: string): Checked {
@@ -156,30 +167,34 @@ function smsTarget(target: string): Checked {
   const [written, body] = split(rest, mark);
   const number = written.replace(phoneSeparators, '');
   if (!phoneNumber.test(number) || (scheme === '' && body !== undefined)) {
-    return bad('invalid_sms', 'A number, sms:number?body=text or SMSTO:number:text');
+    return bad('invalid_sms', 'Expected a number, sms:number?body=text or SMSTO:number:text');
   }
   return { target: scheme + number + (body === undefined ? '' : mark + body) };
 }
 
 function wifiTarget(target: string): Checked {
-  if (!wifiShape.test(target)) return bad('invalid_wifi', 'WIFI:T:WPA;S:name;P:password;;');
+  if (!wifiShape.test(target))
+    return bad('invalid_wifi', 'Expected WIFI:T:WPA;S:name;P:password;;');
   const fields = new Map<string, string>();
   for (const [, name = '', value = ''] of target.slice('WIFI:'.length).matchAll(wifiField)) {
-    if (fields.has(name.toUpperCase()))
-      return bad('invalid_wifi', `The field ${name} is twice there`);
+    if (fields.has(name.toUpperCase())) return bad('invalid_wifi', `Field ${name} appears twice`);
     fields.set(name.toUpperCase(), value.replace(/\\(.)/g, '$1'));
   }
   const security = (fields.get('T') ?? 'nopass').toUpperCase();
-  if (!wifiSecurity.has(security)) return bad('invalid_wifi', 'T is WPA, SAE, WEP or nopass');
+  if (!wifiSecurity.has(security))
+    return bad('invalid_wifi', 'Expected T to be WPA, SAE, WEP or nopass');
   const ssidBytes = Buffer.byteLength(fields.get('S') ?? '');
   if (ssidBytes < 1 || ssidBytes > ssidBytesMax) {
-    return bad('invalid_wifi', `S, the network's name, has 1 to ${ssidBytesMax} bytes`);
+    return bad(
+      'invalid_wifi',
+      `Expected S, the network's name, to have 1 to ${ssidBytesMax} bytes`,
+    );
   }
   const password = fields.get('P') ?? '';
   if (security === 'NOPASS' || security === 'WEP') return { target };
   return password !== '' && password.length <= wifiPasswordMax
     ? { target }
-    : bad('invalid_wifi', `P, the password, has 1 to ${wifiPasswordMax} characters`);
+    : bad('invalid_wifi', `Expected P, the password, to have 1 to ${wifiPasswordMax} characters`);
 }
 
 function vcardTarget(target: string): Checked {
@@ -187,12 +202,13 @@ function vcardTarget(target: string): Checked {
   const has = (pattern: RegExp): boolean => lines.some((line) => pattern.test(line));
   const framed =
     /^BEGIN:VCARD$/i.test(lines[0] ?? '') && /^END:VCARD$/i.test(lines[lines.length - 1] ?? '');
-  if (!framed) return bad('invalid_vcard', 'BEGIN:VCARD in the first line, END:VCARD in the last');
+  if (!framed)
+    return bad('invalid_vcard', 'Expected BEGIN:VCARD in the first line and END:VCARD in the last');
   if (!has(/^VERSION:(?:2\.1|3\.0|4\.0)$/i)) {
-    return bad('invalid_vcard', 'A line VERSION:2.1, VERSION:3.0 or VERSION:4.0');
+    return bad('invalid_vcard', 'Expected a line VERSION:2.1, VERSION:3.0 or VERSION:4.0');
   }
   if (!has(/^(?:FN|N)(?:;[^:]*)?:.*[^;\s]/i))
-    return bad('invalid_vcard', 'A name: a line FN: or N:');
+    return bad('invalid_vcard', 'Expected a name: a line FN: or N:');
   return { target };
 }
 
@@ -202,7 +218,7 @@ function geoTarget(target: string): Checked {
   const longitude = Number(match?.[2]);
   return match !== null && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180
     ? { target }
-    : bad('invalid_geo', 'Latitude and longitude in degrees, such as 52.5163,13.3777');
+    : bad('invalid_geo', 'Expected latitude and longitude in degrees, such as 52.5163,13.3777');
 }
 
 const tooLong: readonly Fault[] = bad('too_long', `At most ${urlLengthMax} characters`);

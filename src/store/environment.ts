@@ -212,7 +212,7 @@ function isRefusedWrite(error: unknown): boolean {
 
 const ignore = (): void => undefined;
 
-/** The rejection that lmdb-js fires beside the one we answer: nobody else may see it. */
+/** The rejection that lmdb-js fires beside the one we answer: it must not become an unhandled one. */
 function silence(commitError: unknown): void {
   if (commitError instanceof Promise) void commitError.catch(() => undefined);
 }

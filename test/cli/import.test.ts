@@ -201,7 +201,7 @@ it.each([
   ['list.json', {}, /not recognised/],
   ['one.json', {}, /no list of links/],
   ['own2.csv', { workspace: 'ws_00000000000000000000' }, /no workspace/],
-  ['own2.csv', { errors: 'strange.csv' }, /no errors file/],
+  ['own2.csv', { errors: 'strange.csv' }, /not an errors file/],
   ['strange.csv', { format: 'csv' }, /columns at fault: colour, size, target/],
 ] as const)('refuses %s %o', async (name, more, reason) => {
   await fileOf('strange.csv', ['colour,size', 'red,1']);

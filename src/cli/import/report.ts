@@ -1,8 +1,8 @@
 /**
- * What an import tells: the bar or lines of progress, the rows that failed, the sums.
+ * What an import prints: the bar or lines of progress, the rows that failed, the sums.
  *
  * The errors file is CSV: row, line, slug, target, code, message. It belongs to one import and is
- * continued by it: rows that a crash had written about and not made are taken out before the run goes on.
+ * continued by it: lines of rows that a crash left uncertain are taken out before the run goes on.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
@@ -73,7 +73,10 @@ export class FailureReport {
     if (file === undefined) return;
     const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
     if (before !== '' && !before.startsWith(header)) {
-      throw new Failure('conflict', `Cannot write ${file}: it is there and no errors file`);
+      throw new Failure(
+        'conflict',
+        `Cannot write ${file}: it exists and is not an errors file of an import`,
+      );
     }
     const kept = before.split('\r\n').filter((line) => Number.parseInt(line, 10) <= rows);
     writeFileSync(file, [header, ...kept, ''].join('\r\n'));
@@ -104,7 +107,7 @@ export class FailureReport {
   }
 }
 
-/** So that a line of the file is a row, also for who continues it. */
+/** So that each line of the file is one row. */
 function onOneLine(cell: string | number | null): string | number | null {
   return typeof cell === 'string' ? cell.replace(/[\r\n]+/g, ' ') : cell;
 }

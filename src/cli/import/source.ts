@@ -44,7 +44,7 @@ export interface ImportSource {
   readonly bytes: number;
   /** SHA-256 of its content, hex. */
   readonly hash: string;
-  /** @param onBytes told of the bytes read so far */
+  /** @param onBytes called with the bytes read so far */
   rows(onBytes: (bytes: number) => void): AsyncIterable<ImportRow>;
 }
 

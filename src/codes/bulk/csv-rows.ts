@@ -73,7 +73,7 @@ function checkColumns(columns: readonly string[]): void {
   }
   const twice = columns.find((name, at) => name !== '' && columns.indexOf(name) < at);
   if (twice === undefined) return;
-  throw new Failure('validation_failed', `The column ${twice} is there twice`, {
+  throw new Failure('validation_failed', `Column ${twice} appears twice`, {
     faults: [{ path: twice, code: 'repeated', message: 'Expected each column once' }],
   });
 }

@@ -12,7 +12,7 @@
  *
  * Column names are compared without case, spaces, `_` and `-`, so releases and locales of a tool may differ.
  * Slug, target, title, tags, expiry and visit limit become the code's; clicks, date and address of the old
- * link stay as metadata, for they are nobody's scans here. What the old link did and a code cannot do
+ * link stay as metadata, because they are no scans of this service. What the old link did and a code cannot do
  * (a password, a ban) is refused rather than lost.
  */
 import { Failure } from '../../model/failure.ts';

@@ -4,7 +4,7 @@
  *   quietzone import …   LinkLoader.write, in the transaction of its change     link_changes: 1, 2, 3 …
  *                                                                                    │
  *   the running service  every 250 ms: is the last number beyond the one seen? ──────┘
- *                        then publishes the newest link of each code, and removes the numbers it has seen
+ *                        then publishes the newest link of each code, and deletes the numbers it has seen
  *
  * The process that holds the link table publishes its own changes and numbers none, so the ordinary path pays
  * nothing; a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins

@@ -10,6 +10,10 @@
  * equal too, no new code is missing. Both are read without a pause, from one snapshot. A workspace that is
  * never searched costs nothing.
  *
+ * A table of trigrams in the store would need no memory and no first search, but a code has 70 of them: 3.2 KB of
+ * the file and 115 us a create (measured), which is about as much as creating it. And what it finds is still
+ * to be read, at 4 us a code: a text that 100,000 codes have takes 0.4 s to count, here 20 to 30 ms.
+ *
  * Memory is bounded for all columns together: the least recently searched go first, and a workspace that is
  * too large alone has none: its searches walk the index, at 4 to 7 us a code each time.
  */

@@ -73,7 +73,7 @@ export function moveTerms(
   if (counts === undefined) sums.write();
 }
 
-/** Brings the index to who joined a campaign and who left it. Inside a transaction. */
+/** Indexes the codes that joined a campaign, and those that left it. Inside a transaction. */
 export function indexCampaign(
   store: Management,
   { workspaceNo, id }: { readonly workspaceNo: number; readonly id: string },
