@@ -22,6 +22,7 @@ import {
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
 import { LastUses } from './last-uses.ts';
+import { workspaceRange } from './workspace-range.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;
@@ -290,12 +291,6 @@ export class ApiKeys {
     };
     return { actor, limits: limitsOf(workspace) };
   }
-}
-
-function workspaceRange(workspaceNo: number) {
-  const start: [number, string] = [workspaceNo, ''];
-  const end: [number, string] = [workspaceNo + 1, ''];
-  return { start, end };
 }
 
 /** @throws Failure forbidden */

@@ -7,7 +7,6 @@
  * An address has at most one pending invite in a workspace; one that expired or whose mail could not be
  * sent is replaced by the next. Expired and accepted ones are removed 30 days after the token's end.
  */
-import { hash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
@@ -16,7 +15,9 @@ import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
+import { hashOf, isSameText, randomText } from './secret-text.ts';
 import { foldEmail, type Users } from './users.ts';
+import { workspaceRange } from './workspace-range.ts';
 
 const tokenBytes = 32;
 const tokenLengthMax = 128;
@@ -61,7 +62,7 @@ export class Invites {
     inTransaction?: (made: MadeInvite) => void,
   ): Promise<MadeInvite> {
     const { store, ids, clock, randomBytes } = this.#options;
-    const token = Buffer.from(randomBytes(new Uint8Array(tokenBytes))).toString('base64url');
+    const token = randomText(tokenBytes, randomBytes);
     return await store.environment.transaction(() => {
       const replaced = this.#assertMayInvite(actor, email, role);
       if (replaced !== undefined) this.#remove(replaced);
@@ -120,7 +121,7 @@ export class Invites {
     const tokenHash = hashOf(token);
     const id = store.people.inviteTokens.get(tokenHash);
     const invite = id === undefined ? undefined : store.people.invites.get(id);
-    if (invite === undefined || !isSame(invite.tokenHash, tokenHash)) throw unknown;
+    if (invite === undefined || !isSameText(invite.tokenHash, tokenHash)) throw unknown;
     const state = this.stateOf(invite);
     if (state === 'pending') return invite;
     if (state === 'expired') throw new Failure('gone', 'The invite has expired; ask for another');
@@ -230,21 +231,6 @@ export class Invites {
     if (people.pendingInvites.get(pending) === id) people.pendingInvites.remove(pending);
     people.inviteExpiry.remove([expiresAtMs + retentionMs, id]);
   }
-}
-
-function workspaceRange(workspaceNo: number) {
-  const start: [number, string] = [workspaceNo, ''];
-  const end: [number, string] = [workspaceNo + 1, ''];
-  return { start, end };
-}
-
-function hashOf(token: string): string {
-  return hash('sha256', token, 'base64url');
-}
-
-function isSame(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 function alreadyMember(): Failure {

@@ -14,6 +14,7 @@ import {
 } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
+import { workspaceRange } from './workspace-range.ts';
 
 export interface Member {
   readonly user: UserRecord;
@@ -32,9 +33,8 @@ export class Members {
 
   /** By id, newest user first. */
   list(workspaceNo: number): Member[] {
-    const range = { start: memberKey(workspaceNo, ''), end: memberKey(workspaceNo + 1, '') };
     const found: Member[] = [];
-    for (const { key, value } of this.#store.memberships.range(range)) {
+    for (const { key, value } of this.#store.memberships.range(workspaceRange(workspaceNo))) {
       const user = this.#store.users.get(key[1]);
       if (user !== undefined) found.push({ user, ...value });
     }
@@ -98,5 +98,3 @@ export class Members {
     );
   }
 }
-
-const memberKey = (workspaceNo: number, userId: string): [number, string] => [workspaceNo, userId];

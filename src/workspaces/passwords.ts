@@ -9,6 +9,7 @@ import { scrypt, timingSafeEqual } from 'node:crypto';
 import pLimit from 'p-limit';
 import { Failure } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
+import { randomText } from './secret-text.ts';
 
 const productionCostLog2 = 15;
 const blockSize = 8;
@@ -61,7 +62,7 @@ export class Passwords {
 
 /** 18 random bytes as 24 characters: 144 bits. */
 export function generatePassword(randomBytes: RandomBytes): string {
-  return Buffer.from(randomBytes(new Uint8Array(18))).toString('base64url');
+  return randomText(18, randomBytes);
 }
 
 /** Compares in constant time. @throws Failure overloaded; Error for a stored hash of another form */

@@ -6,7 +6,7 @@
  * The CSRF token is an HMAC under the session's secret: only a page of this origin can read it, and it
  * needs no storage. `lastSeen` is written a minute late at most.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
@@ -14,6 +14,7 @@ import type { RandomBytes } from '../model/ids.ts';
 import { limitsOf, type Actor, type PlanLimits, type SessionRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { LastUses } from './last-uses.ts';
+import { hashOf, isSameText, randomText } from './secret-text.ts';
 
 const secretBytes = 32;
 const secretShape = /^[A-Za-z0-9_-]{43}$/;
@@ -64,8 +65,7 @@ export class Sessions {
     passwordHash: string | undefined,
   ): Promise<{ secret: string; csrfToken: string; actor: Actor }> {
     const { environment } = this.#store;
-    const bytes = this.#randomBytes(new Uint8Array(secretBytes));
-    const secret = Buffer.from(bytes).toString('base64url');
+    const secret = randomText(secretBytes, this.#randomBytes);
     const digest = hashOf(secret);
     const actor = await environment.transaction(() => {
       if (this.#store.users.get(userId)?.passwordHash !== passwordHash) {
@@ -204,12 +204,7 @@ export class Sessions {
 
 /** In constant time. */
 export function csrfMatches(session: Session, given: string): boolean {
-  const [expected, actual] = [Buffer.from(session.csrfToken), Buffer.from(given)];
-  return expected.length === actual.length && timingSafeEqual(expected, actual);
-}
-
-function hashOf(secret: string): string {
-  return hash('sha256', secret, 'base64url');
+  return isSameText(session.csrfToken, given);
 }
 
 function csrfTokenOf(secret: string): string {

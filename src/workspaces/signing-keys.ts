@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { RandomBytes } from '../model/ids.ts';
+import { randomText } from './secret-text.ts';
 
 const fileName = 'signing-keys.json';
 const ownerOnly = 0o600;
@@ -66,10 +67,6 @@ export function rotateSigningKeys(dataDir: string, randomBytes: RandomBytes): st
 interface WrittenKey {
   readonly kid: string;
   readonly secret: string;
-}
-
-function randomText(bytes: number, randomBytes: RandomBytes): string {
-  return Buffer.from(randomBytes(new Uint8Array(bytes))).toString('base64url');
 }
 
 function newKey(randomBytes: RandomBytes): WrittenKey {

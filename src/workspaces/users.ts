@@ -9,6 +9,7 @@ import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import { passwordMatches, type Passwords } from './passwords.ts';
+import { workspaceRange } from './workspace-range.ts';
 
 const emailLengthMax = 254;
 const nameLengthMax = 120;
@@ -100,11 +101,7 @@ export class Users {
 
   /** The first owner of a workspace, by id: the user of keys that are made on the command line. */
   firstOwner(workspaceNo: number): UserRecord | undefined {
-    const range = {
-      start: [workspaceNo, ''] as [number, string],
-      end: [workspaceNo + 1, ''] as [number, string],
-    };
-    for (const { key, value } of this.#store.memberships.range(range)) {
+    for (const { key, value } of this.#store.memberships.range(workspaceRange(workspaceNo))) {
       if (value.role === 'owner') return this.find(key[1]);
     }
     return undefined;

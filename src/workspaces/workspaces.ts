@@ -50,22 +50,14 @@ export class Workspaces {
     readonly password: string;
     readonly plan: Plan;
   }): Promise<Bootstrapped | undefined> {
-    const { store, users, keys, ids, clock, randomBytes } = this.#options;
+    const { store, users, keys, randomBytes } = this.#options;
     if (store.last('workspace') > 0) return undefined;
     const password = first.password === '' ? generatePassword(randomBytes) : first.password;
     const user = await users.prepare({ email: first.email, name: 'Owner', password });
     const made = await store.environment.transaction(() => {
       // Another process may have been first.
       if (store.last('workspace') > 0) return undefined;
-      const workspace: WorkspaceRecord = {
-        no: store.next('workspace'),
-        id: ids.newId('ws'),
-        name: 'My workspace',
-        plan: first.plan,
-        createdAtMs: clock.now(),
-      };
-      store.workspaces.put(workspace.no, workspace);
-      store.workspaceIds.put(workspace.id, workspace.no);
+      const workspace = this.#write('My workspace', first.plan);
       users.write(user, workspace.no, 'owner');
       return workspace;
     });
@@ -80,8 +72,25 @@ export class Workspaces {
     return { workspace: made, user, password, apiKey: token };
   }
 
+  /** A new workspace, inside a transaction. */
+  #write(name: string, plan: Plan): WorkspaceRecord {
+    const { store, ids, clock } = this.#options;
+    const no = store.next('workspace');
+    const workspace = { no, id: ids.newId('ws'), name, plan, createdAtMs: clock.now() };
+    store.workspaces.put(no, workspace);
+    store.workspaceIds.put(workspace.id, no);
+    return workspace;
+  }
+
   find(workspaceNo: number): WorkspaceRecord | undefined {
     return this.#options.store.workspaces.get(workspaceNo);
+  }
+
+  /** @throws Failure not_found */
+  get(workspaceNo: number): WorkspaceRecord {
+    const found = this.find(workspaceNo);
+    if (found === undefined) throw notFound('workspace');
+    return found;
   }
 
   findById(id: string): WorkspaceRecord | undefined {
@@ -103,7 +112,7 @@ export class Workspaces {
     name: string,
     inTransaction?: (made: WorkspaceRecord) => void,
   ): Promise<WorkspaceRecord> {
-    const { store, users, ids, clock } = this.#options;
+    const { store, users } = this.#options;
     return await store.environment.transaction(() => {
       if (this.of(userId).length >= workspacesPerUserMax) {
         throw new Failure(
@@ -111,15 +120,7 @@ export class Workspaces {
           `Cannot create a workspace: you are in ${workspacesPerUserMax}, expected fewer`,
         );
       }
-      const workspace: WorkspaceRecord = {
-        no: store.next('workspace'),
-        id: ids.newId('ws'),
-        name,
-        plan: 'free',
-        createdAtMs: clock.now(),
-      };
-      store.workspaces.put(workspace.no, workspace);
-      store.workspaceIds.put(workspace.id, workspace.no);
+      const workspace = this.#write(name, 'free');
       users.addMember(workspace.no, userId, 'owner');
       inTransaction?.(workspace);
       return workspace;
@@ -130,9 +131,7 @@ export class Workspaces {
   async rename(workspaceNo: number, name: string): Promise<WorkspaceRecord> {
     const { store } = this.#options;
     return await store.environment.transaction(() => {
-      const found = store.workspaces.get(workspaceNo);
-      if (found === undefined) throw notFound('workspace');
-      const changed = { ...found, name };
+      const changed = { ...this.get(workspaceNo), name };
       store.workspaces.put(workspaceNo, changed);
       return changed;
     });
@@ -159,9 +158,7 @@ export class Workspaces {
   /** The same inside a transaction that has more to write. @throws Failure not_found, before any write */
   writePlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
     const { store } = this.#options;
-    const found = store.workspaces.get(workspaceNo);
-    if (found === undefined) throw notFound('workspace');
-    const { limits: _replaced, ...kept } = found;
+    const { limits: _replaced, ...kept } = this.get(workspaceNo);
     const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };
     store.workspaces.put(workspaceNo, changed);
     raiseAccessVersion(store);
