@@ -1,5 +1,5 @@
-/** config/README.md has every setting with its default and its variable, and none besides. */
-import { readFileSync } from 'node:fs';
+/** config/README.md has every setting with its default and its variable, and none besides; guides name real ones. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { environmentName, loadConfig } from '../src/config.ts';
 
@@ -38,6 +38,21 @@ test('each row has the default and the variable of its setting', () => {
     return { path, value, variable: environmentName(path.split('.')) };
   });
   expect(written).toEqual(expected);
+});
+
+test('a setting that README or a guide names exists', () => {
+  const guides = readdirSync(new URL('../src/api/docs/guides', import.meta.url));
+  const texts = ['../README.md', ...guides.map((name) => `../src/api/docs/guides/${name}`)].map(
+    read,
+  );
+  const settings = [...leaves(defaults).keys()];
+  const groups = new Set(settings.map((path) => path.split('.')[0]));
+  const named = texts.flatMap((text) => [...text.matchAll(/`([a-z]+)\.(?!ts`)([\w.*]+)`/g)]);
+  const unknown = named
+    .filter(([, group]) => groups.has(group))
+    .map(([, group, key = '']) => `${group}.${key.replace(/\*$/, '')}`)
+    .filter((path) => !settings.some((setting) => setting.startsWith(path)));
+  expect(unknown).toEqual([]);
 });
 
 /** `billing.prices.pro.*` stands for the settings of each interval. */
