@@ -9,7 +9,8 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { run } from '../../src/cli/run.ts';
+import { Worker } from 'node:worker_threads';
+import type { CommandEnd, CommandOrder } from './command.worker.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = join(root, 'node_modules/.bin/node');
@@ -193,20 +194,44 @@ export interface CommandResult extends Exit {
   readonly stderr: string;
 }
 
-/** Runs `quietzone <arguments>` in this process. */
+let commandThread: Worker | undefined;
+let commands = 0;
+const waiting = new Map<number, PromiseWithResolvers<CommandEnd>>();
+
+function openCommandThread(): Worker {
+  const thread = new Worker(new URL('./command.worker.ts', import.meta.url));
+  thread.on('message', (end: CommandEnd) => {
+    waiting.get(end.no)?.resolve(end);
+    waiting.delete(end.no);
+  });
+  thread.on('error', (error) => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    commandThread = undefined;
+  });
+  return thread;
+}
+
+/**
+ * Runs `quietzone <arguments>` in a thread of this process. Not in this thread: a command that waits for the
+ * writer's lock would hold up the service that has it, when that runs here too.
+ */
 export async function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  const printed: string[] = [];
-  const reasons: string[] = [];
-  const code = await run(args, {
-    result: (text) => void printed.push(`${text}\n`),
-    progress: (text) => void reasons.push(`${text}\n`),
-    terminal: undefined,
-    environment,
-  });
-  return { code, signal: null, stdout: printed.join(''), stderr: reasons.join('') };
+  const thread = (commandThread ??= openCommandThread());
+  const no = (commands += 1);
+  const order: CommandOrder = { no, args, environment };
+  const ended = Promise.withResolvers<CommandEnd>();
+  waiting.set(no, ended);
+  thread.ref();
+  thread.postMessage(order);
+  const end = await ended.promise;
+  // Kept for the next command, it keeps no process alive.
+  if (waiting.size === 0) thread.unref();
+  const { code, stdout, stderr } = end;
+  return { code, signal: null, stdout, stderr };
 }
 
 /** Runs `quietzone <arguments>` as a process of its own, to its end. */
