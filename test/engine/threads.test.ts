@@ -1,4 +1,4 @@
-/** What the control thread gathers of its threads, over a life longer than any test's. */
+/** Latencies of all redirect threads, over more requests than a test can send. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
