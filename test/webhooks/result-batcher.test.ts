@@ -2,33 +2,14 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
-import type { Delivery } from '../../src/webhooks/deliveries/delivery-transaction.ts';
 import { type EndedAttempt, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
+import { deliveryOf } from './delivery-fixture.ts';
 import { eventually } from './eventually.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 
-const delivery = (no: number): Delivery => ({
-  no,
-  id: `dlv_${no}`,
-  endpointNo: 1,
-  workspaceNo: 1,
-  kind: 'qr.created',
-  eventIds: [`evt_${no}`],
-  state: 'pending',
-  createdAtMs: 0,
-  dueMs: toWheelMs(0),
-  tries: 0,
-  attemptsMade: 0,
-  attempts: [],
-  deadAtMs: 0,
-  deadReason: '',
-  expiresMs: toWheelMs(0),
-  body: new Uint8Array(1),
-});
-
 const ended = (no: number): EndedAttempt => ({
-  delivery: delivery(no),
+  delivery: deliveryOf(no),
   attempt: { atMs: 1, durationMs: 1, status: 200 },
   wheelMs: toWheelMs(no),
   random: 0,

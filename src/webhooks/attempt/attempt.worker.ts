@@ -3,6 +3,7 @@
  * those of one event loop cycle in one message, so that a receiver that hangs delays no other result. The task ends
  * when all its attempts have ended; every message is posted before that.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptResult } from '../../model/webhook.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -30,12 +31,7 @@ class ResultChannel {
 
   add(result: AttemptResult): void {
     if (this.#results.push(packResult(result)) > 1) return;
-    this.#posting = new Promise((resolve) => {
-      setImmediate(() => {
-        this.#post();
-        resolve();
-      });
-    });
+    this.#posting = yieldToEventLoop().then(() => this.#post());
   }
 
   /** Resolves when everything added so far is posted: at the end of this event loop cycle. */

@@ -2,6 +2,7 @@
  * Deliveries as the API needs them: lists, one with all its attempts, redelivery, dead letters, and the sample
  * that tests an endpoint.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { EventKind } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
@@ -133,12 +134,8 @@ export class Deliveries {
 
   /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
   async drainEndpoint(endpointNo: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, drainMsMax);
-    });
+    const late = pause(drainMsMax, undefined, { ref: false });
     await Promise.race([this.#options.drain.run(endpointNo), late]);
-    clearTimeout(timer);
   }
 
   figures(endpointNo: number): EndpointFigures {
