@@ -5,7 +5,7 @@
  *   due for 2 s -> mark where the journals end -> counted past the mark, or a minute -> Campaigns.end
  *
  * Due campaigns are read from the store with the wall clock at every tick, so a restart or a step of the
- * clock, forth or back, only changes when an end is seen; `Campaigns.end` sees to it that it happens once.
+ * clock, forth or back, only changes when an end is seen; `Campaigns.end` makes sure that it happens once.
  * The wait is in memory and starts anew after a restart. A store that cannot count for a minute (a full
  * disk) must not delay the event, which is due within five minutes: then it goes out with what is counted.
  */

@@ -10,16 +10,16 @@
  */
 import { Failure } from '../model/failure.ts';
 
-/** Unread bytes above which the client is held back, unless the whole body was asked for. */
-const heldBytesMax = 1_048_576;
-/** A piece of a streamed body; one that takes longer than the deadline to come ends the request. */
+/** Unread bytes above which the client is paused, unless the whole body was asked for. */
+const unreadBytesMax = 1_048_576;
+/** A piece of a streamed body; a piece that takes longer than the deadline ends the request. */
 const pieceBytes = 65_536;
 /** Bytes thrown away after an early answer before the connection is closed: 1 MiB. */
 const discardBytesMax = 1_048_576;
 
 type BodyState = 'arriving' | 'complete' | 'too_large' | 'aborted';
 
-/** How a client is held back: of uWS's response. */
+/** Pauses and resumes a client; uWS's response does. */
 export interface Flow {
   pause(): void;
   resume(): void;
@@ -32,7 +32,7 @@ export class Body {
   readonly #flow: Flow | undefined;
   #received = 0;
   /** Bytes in `#chunks`. */
-  #held = 0;
+  #unread = 0;
   #isPaused = false;
   #isWholeWanted = false;
   #state: BodyState = 'arriving';
@@ -67,7 +67,7 @@ export class Body {
         this.#drop();
       } else if (chunk.byteLength > 0) {
         this.#chunks.push(new Uint8Array(chunk.slice(0)));
-        this.#held += chunk.byteLength;
+        this.#unread += chunk.byteLength;
       }
       if (isLast && this.#state === 'arriving') this.#state = 'complete';
     }
@@ -76,7 +76,7 @@ export class Body {
       // the connection's next request is never read.
       this.#resume();
       this.#isEnded = true;
-    } else if (this.#held > heldBytesMax && !this.#isWholeWanted) this.#pause();
+    } else if (this.#unread > unreadBytesMax && !this.#isWholeWanted) this.#pause();
     this.#notify();
   }
 
@@ -112,12 +112,12 @@ export class Body {
    */
   async *chunks(timeoutMs: number): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const isReady = (): boolean => this.#state !== 'arriving' || this.#held >= pieceBytes;
+      const isReady = (): boolean => this.#state !== 'arriving' || this.#unread >= pieceBytes;
       await this.#until(isReady, timeoutMs);
       if (!isReady() || this.#state === 'too_large' || this.#state === 'aborted') {
         throw this.#failure();
       }
-      if (this.#held > 0) {
+      if (this.#unread > 0) {
         const piece = join(this.#chunks);
         this.#drop();
         yield piece;
@@ -139,7 +139,7 @@ export class Body {
 
   #drop(): void {
     this.#chunks.length = 0;
-    this.#held = 0;
+    this.#unread = 0;
   }
 
   #pause(): void {

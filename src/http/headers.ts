@@ -45,7 +45,7 @@ export class Headers {
     return this.#values.get(name);
   }
 
-  /** Bytes of the body that follows: declared, `chunked` when only the end will tell, else 0. */
+  /** Bytes of the body that follows: declared; `chunked` when only its end shows how many; else 0. */
   get bodyBytes(): number | 'chunked' {
     if (this.#values.has('transfer-encoding')) return 'chunked';
     const text = this.#values.get('content-length');

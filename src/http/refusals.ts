@@ -15,7 +15,7 @@ const reasons: Readonly<Record<number, string>> = {
   410: '410 Gone',
   429: '429 Too Many Requests',
 };
-/** A code has no dot and no further slash: such requests (favicon.ico, …) tell an enumerator nothing. */
+/** A code has no dot and no further slash: such requests (favicon.ico, …) help no enumerator. */
 const codeShaped = /^\/[A-Za-z0-9_-]{3,64}$/;
 
 export class Refusals {

@@ -28,7 +28,7 @@ export interface Request {
    */
   body(): Promise<Uint8Array>;
   /**
-   * The body piece by piece while it arrives; the client is held back while a piece is worked on.
+   * The body piece by piece while it arrives; the client is paused while a piece is worked on.
    * Instead of `body()`, for routes with a large bound.
    * @throws Failure body_too_large, request_timeout
    */

@@ -27,7 +27,7 @@ export const Os = {
 } as const;
 export type Os = (typeof Os)[keyof typeof Os];
 
-/** Browser by product. An app that shows pages inside itself is named where it can be told, else `WebView`. */
+/** Browser by product. An app that shows pages inside itself is named where its user agent does, else `WebView`. */
 export const Browser = {
   other: 0,
   Chrome: 1,

@@ -177,8 +177,8 @@ export class RecordCursor {
   }
 
   /**
-   * Moves to the next record. One whose lengths contradict each other is counted in `malformed` and
-   * passed over, with the rest of its frame where nothing tells how long it is.
+   * Moves to the next record. A record whose lengths contradict each other is counted in `malformed` and
+   * passed over, with the rest of its frame where its own length is wrong.
    */
   next(): boolean {
     while (this.#next < this.#end) {

@@ -56,7 +56,7 @@ export class Rollup {
   readonly #cities: Names;
   readonly #referers: Names;
 
-  /** @param namesMax 0 = names are of no interest, and not told apart */
+  /** @param namesMax 0 = names are not read: all count as one */
   constructor(namesMax: number) {
     this.takesNames = namesMax > 0;
     this.#cities = new Names(namesMax);

@@ -7,7 +7,7 @@
  */
 import { blockHeaderBytes, blockVersion, entryBytes, groupBytes } from './block.ts';
 
-/** A scan as a shard understands it: the record of the journal with its visitor made out. */
+/** A scan as a shard counts it: the journal's record with its visitor classified. */
 export interface Scan {
   codeNo: number;
   workspaceNo: number;

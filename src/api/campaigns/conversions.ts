@@ -1,4 +1,4 @@
-/** /conversions: telling what a scan led to, and reading it back per code. */
+/** /conversions: count what a scan led to, and read the sums of a code. */
 import type { Codes } from '../../codes/codes.ts';
 import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';

@@ -58,7 +58,7 @@ export class Ranges {
     return records;
   }
 
-  /** Scans of a code in a range, without what is known of them. @returns scans, records read */
+  /** Scans in a range, their number alone. @returns scans, records read */
   scans(counter: number, range: DayRange): [scans: number, records: number] {
     const spans = spansOf(range);
     let scans = 0;

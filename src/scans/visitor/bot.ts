@@ -46,7 +46,7 @@ const preview = new RegExp(
   'i',
 );
 
-/** Fetches before anyone asked, told by the user agent; most are told by a header (`Sec-Purpose`) instead. */
+/** Prefetches that name themselves in the user agent; most do in a header (`Sec-Purpose`) instead. */
 const prefetch = /Privacy Preserving Prefetch Proxy/i;
 
 /** Patterns of `isbot` that go by the shape of an agent, or name a library. */
@@ -65,7 +65,7 @@ const unproven: readonly string[] = [
   String.raw`^mozilla/\d\.\d\s[\w\.-]+$`,
   String.raw`^mozilla/\d\.\d\s\((?:compatible;)?(?:\s?[\w\d-.]+[\s/]\d+\.\d+)?\)$`,
   String.raw`agent\b`,
-  '(?<!cam)scan', // what scans a code is who is counted here
+  '(?<!cam)scan', // scanner apps are the visitors that count here
   '(?<!lib)http', // in its place below: an address, which crawlers give and libraries do not
   'url', // in its place below: not curl
   String.raw`\bperl\b`,

@@ -3,7 +3,7 @@
  *
  * `bowser` reads most of it; own rules stand only where it falls short: apps that show pages inside
  * themselves, iPads that pose as Macs but keep a mobile token, TVs and consoles on desktop systems.
- * An iPad whose user agent is a Mac's to the letter is a Mac: nothing in it tells.
+ * An iPad whose user agent is a Mac's to the letter counts as a Mac: nothing in it differs.
  *
  * A full reading costs 15–40 µs and is kept by `VisitorClasses`, which bounds memory and, against a flood
  * of invented agents, also the work.
