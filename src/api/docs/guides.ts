@@ -10,7 +10,6 @@ import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';
-import { snippets } from './receiver-snippets.ts';
 
 /** File name without its ending, and title, in the order of the navigation. */
 const titles = {
@@ -85,14 +84,10 @@ function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<str
     const json = JSON.stringify(sampleEvent(kind, exampleEventId, exampleTimeMs), undefined, 2);
     return `\`\`\`fold \`${kind}\` ${causes[kind]}\n${json}\n\`\`\``;
   });
-  const code = snippets.map(({ language, code: text }, index) => {
-    return `\`\`\`${index === 0 ? 'open' : 'fold'} ${language}\n${text}\n\`\`\``;
-  });
   return {
     publicUrl,
     secret: exampleSecret,
     request: exampleRequest(),
-    snippets: code.join('\n\n'),
     delays: retryDelaysMs.map(durationText).join(', '),
     attempts: String(retryDelaysMs.length + 1),
     events: events.join('\n\n'),
