@@ -61,10 +61,11 @@ describe('FoldedKey', () => {
 
   it('accepts exactly letters, digits, - and _', () => {
     const key = new FoldedKey(1, 2);
-    for (let unit = 0; unit < 0x1_0000; unit += 1) {
-      const character = String.fromCharCode(unit);
-      expect(key.fold(`A${character}`, 0)).toBe(/^[A-Za-z0-9_-]$/.test(character));
-    }
+    const characters = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit));
+    const accepted = characters.filter((character) => key.fold(`A${character}`, 0));
+    expect(accepted.sort().join('')).toBe(
+      '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz',
+    );
   });
 
   it('spreads codes that count upwards over the lines of a table', () => {
