@@ -8,7 +8,7 @@ import {
   type PaidPlan,
   type Price,
 } from '../model/billing.ts';
-import { Failure } from '../model/failure.ts';
+import { type Failure, invalid } from '../model/failure.ts';
 import { type Plan, planLimits, type PlanLimits, plans } from '../model/workspace.ts';
 
 export type PlanPrices = Readonly<Record<PaidPlan, Readonly<Record<BillingInterval, number>>>>;
@@ -41,9 +41,7 @@ export class Catalogue {
   priceOf(plan: PaidPlan, interval: BillingInterval): Price {
     const amount = this.#prices[plan][interval];
     if (amount > 0) return { amount, currency: this.currency };
-    const message = `The plan ${plan} is not sold by the ${interval} here`;
-    const faults = [{ path: 'plan', code: 'not_sold', message }];
-    throw new Failure('validation_failed', message, { faults });
+    throw notSold(plan, interval);
   }
 
   #pricesOf(plan: PaidPlan): Offer['prices'] {
@@ -53,6 +51,10 @@ export class Catalogue {
     }));
     return all.filter(({ amount }) => amount > 0);
   }
+}
+
+export function notSold(plan: PaidPlan, interval: BillingInterval): Failure {
+  return invalid('plan', 'not_sold', `The plan ${plan} is not sold by the ${interval} here`);
 }
 
 /** Digits after the point of a currency: 2 for EUR, 0 for JPY, 3 for KWD. */

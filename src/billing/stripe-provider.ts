@@ -11,7 +11,7 @@ import type { BillingInterval, PaidPlan } from '../model/billing.ts';
 import { billingIntervals, paidPlans } from '../model/billing.ts';
 import { Failure } from '../model/failure.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { currencyDigits } from './catalogue.ts';
+import { currencyDigits, notSold } from './catalogue.ts';
 import type {
   HostedCheckout,
   PaymentProvider,
@@ -174,9 +174,7 @@ class StripeProvider implements PaymentProvider {
   #priceId(plan: PaidPlan, interval: BillingInterval): string {
     const id = this.#options.prices[plan][interval];
     if (id !== '') return id;
-    const message = `The plan ${plan} is not sold by the ${interval} here`;
-    const faults = [{ path: 'plan', code: 'not_sold', message }];
-    throw new Failure('validation_failed', message, { faults });
+    throw notSold(plan, interval);
   }
 
   #read(theirs: Stripe.Subscription): ProviderSubscription {

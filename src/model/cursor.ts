@@ -2,7 +2,7 @@
  * Cursors of lists: whole numbers in decimal, joined by points. Opaque to clients, who send back what they were
  * given; anything else is refused, also the cursors of releases that wrote them in another form.
  */
-import { Failure } from './failure.ts';
+import { type Failure, invalid } from './failure.ts';
 
 export function formatCursor(...numbers: readonly number[]): string {
   return numbers.join('.');
@@ -19,7 +19,5 @@ export function parseCursor(text: string, count: number): number[] {
 }
 
 export function invalidCursor(): Failure {
-  const message = 'Expected nextCursor of the page before';
-  const faults = [{ path: 'cursor', code: 'invalid_cursor', message }];
-  return new Failure('validation_failed', message, { faults });
+  return invalid('cursor', 'invalid_cursor', 'Expected nextCursor of the page before');
 }

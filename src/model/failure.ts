@@ -56,3 +56,8 @@ export class Failure extends Error {
 export function notFound(what: string): Failure {
   return new Failure('not_found', `There is no ${what} with this id`);
 }
+
+/** A request with one fault, which is the answer's detail too. */
+export function invalid(path: string, code: string, message: string): Failure {
+  return new Failure('validation_failed', message, { faults: [{ path, code, message }] });
+}

@@ -2,7 +2,7 @@
  * Signing in and passwords: throttle, hash and session in one order, so that no way to sign in leaves out
  * a step. A wrong password and an unknown e-mail get the same answer after the same work.
  */
-import { Failure } from '../model/failure.ts';
+import { Failure, invalid } from '../model/failure.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
@@ -116,9 +116,7 @@ export class Accounts {
     }
     if (isKnown) return { known: await this.verifyPassword(invite.email, password, at.address) };
     if (password.length < passwordLengthMin) {
-      const message = `Expected at least ${passwordLengthMin} characters`;
-      const faults = [{ path: 'password', code: 'too_short', message }];
-      throw new Failure('validation_failed', message, { faults });
+      throw invalid('password', 'too_short', `Expected at least ${passwordLengthMin} characters`);
     }
     const { email } = invite;
     return { fresh: await this.#users.prepare({ email, name: name ?? '', password }) };

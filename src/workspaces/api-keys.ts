@@ -8,7 +8,7 @@
  */
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { Failure, notFound } from '../model/failure.ts';
+import { Failure, invalid, notFound } from '../model/failure.ts';
 import { parseId, type IdSource } from '../model/ids.ts';
 import {
   lesserRole,
@@ -91,9 +91,7 @@ export class ApiKeys {
     const { store, ids, clock } = this.#options;
     const { workspaceNo, userId, name, role, expiresAtMs, grantor = 'owner' } = key;
     if (name === '' || Array.from(name).length > keyNameLengthMax) {
-      const message = `A name of 1 to ${keyNameLengthMax} characters`;
-      const faults = [{ path: 'name', code: 'invalid_name', message }];
-      throw new Failure('validation_failed', message, { faults });
+      throw invalid('name', 'invalid_name', `A name of 1 to ${keyNameLengthMax} characters`);
     }
     const made = await this.#prepare({
       id: ids.newId('key'),

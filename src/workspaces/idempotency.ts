@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, invalid } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management/management.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
@@ -146,9 +146,11 @@ export class Idempotency {
 /** @throws Failure validation_failed */
 export function assertIdempotencyKey(key: string): void {
   if (idempotencyKeyPattern.test(key)) return;
-  const message = 'Idempotency-Key: 1 to 255 printable ASCII characters without spaces';
-  const faults = [{ path: 'Idempotency-Key', code: 'invalid_key', message }];
-  throw new Failure('validation_failed', message, { faults });
+  throw invalid(
+    'Idempotency-Key',
+    'invalid_key',
+    'Idempotency-Key: 1 to 255 printable ASCII characters without spaces',
+  );
 }
 
 function isFinal(answer: KeptAnswer): boolean {

@@ -7,7 +7,7 @@
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import pLimit from 'p-limit';
-import { Failure } from '../model/failure.ts';
+import { Failure, invalid } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { randomText } from './secret-text.ts';
 
@@ -49,9 +49,7 @@ export class Passwords {
   /** @throws Failure validation_failed for a password that is too long, overloaded */
   async hash(password: string): Promise<string> {
     if (password.length > passwordLengthMax) {
-      const message = `At most ${passwordLengthMax} characters`;
-      const faults = [{ path: 'password', code: 'too_long', message }];
-      throw new Failure('validation_failed', message, { faults });
+      throw invalid('password', 'too_long', `At most ${passwordLengthMax} characters`);
     }
     const salt = Buffer.from(this.#randomBytes(new Uint8Array(saltBytes)));
     const hash = await derive(password, salt, this.#costLog2, blockSize, parallelism);

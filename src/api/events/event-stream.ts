@@ -15,7 +15,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import { type EventKind, eventKinds } from '../../model/event.ts';
-import { Failure } from '../../model/failure.ts';
+import { Failure, invalid } from '../../model/failure.ts';
 import { parseId } from '../../model/ids.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
@@ -123,9 +123,7 @@ function headerPosition(text: string | undefined): FeedPosition | undefined {
   if (text === undefined || text === '') return undefined;
   const position = parsePosition(text);
   if (position !== undefined) return position;
-  const message = 'Expected Last-Event-ID to be an id of this stream';
-  const faults = [{ path: 'lastEventId', code: 'invalid', message }];
-  throw new Failure('validation_failed', message, { faults });
+  throw invalid('lastEventId', 'invalid', 'Expected Last-Event-ID to be an id of this stream');
 }
 
 type End = 'never' | 'when-quiet';

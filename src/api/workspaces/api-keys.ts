@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../model/clock.ts';
 import { isoTime } from '../../model/day.ts';
-import { Failure } from '../../model/failure.ts';
+import { invalid } from '../../model/failure.ts';
 import type { ApiKeyRecord } from '../../model/workspace.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
@@ -85,9 +85,7 @@ export function apiKeyRoutes({ workspaces: { keys }, clock }: ApiKeysOptions): R
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { name: given, role: granted, expiresAt }, keep }) => {
       if (expiresAt !== null && expiresAt <= clock.now()) {
-        const message = 'Expected a time in the future';
-        const faults = [{ path: 'expiresAt', code: 'in_the_past', message }];
-        throw new Failure('validation_failed', message, { faults });
+        throw invalid('expiresAt', 'in_the_past', 'Expected a time in the future');
       }
       const wanted = {
         workspaceNo: actor.workspaceNo,
