@@ -141,8 +141,8 @@ export class RedirectThreads {
 
   #setup(index: number): RedirectSetup {
     const { config, links, journals } = this.#options;
-    const { segmentBytesMax, backlogBytesMax } = config.scans;
     return {
+      ...config.scans,
       ...config.redirect,
       thread: index,
       links,
@@ -155,8 +155,6 @@ export class RedirectThreads {
       journalFolder: journals.folder(index),
       journalPosition: journals.recover(index),
       tails: journals.tails.memory,
-      segmentBytesMax,
-      backlogBytesMax,
       drainMsMax,
     };
   }

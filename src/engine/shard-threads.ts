@@ -132,18 +132,14 @@ export class ShardThreads {
 
   #setup(shard: number): ShardSetup {
     const { settings, threads, storeFile, journals, visitor } = this.#options;
-    const { windowMs, windowBytesMax, actorsMax, rawRetentionDays } = settings;
     return {
+      ...settings,
       shard,
       shards: threads,
       storeFile,
       journalRoot: journals.root,
       tails: journals.tails.memory,
       visitor,
-      windowMs,
-      windowBytesMax,
-      actorsMax,
-      rawRetentionDays,
       deliveredBlock: this.#deliveredBlock,
     };
   }
