@@ -27,6 +27,7 @@ import type { PaymentProvider } from './provider.ts';
 import { ProviderEvents } from './provider-events.ts';
 import { transition } from './subscription.ts';
 import { type PlanWriter, Subscriptions, type Terms } from './subscriptions.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Batches of one tick: the rest waits for the next, so that catching up does not hold up the API. */
 const tickBatchesMax = 10;
@@ -70,7 +71,7 @@ export class Billing {
   }
 
   /** @throws Failure not_found */
-  status(workspaceNo: number): BillingStatus {
+  status(workspaceNo: WorkspaceNo): BillingStatus {
     const workspace = this.#options.store.workspaces.get(workspaceNo);
     if (workspace === undefined) throw notFound('workspace');
     return { workspace, subscription: this.#subscriptions.find(workspaceNo) };
@@ -130,7 +131,7 @@ export class Billing {
   }
 
   /** @throws Failure not_found, also for another workspace's */
-  checkout(workspaceNo: number, id: string): CheckoutRecord {
+  checkout(workspaceNo: WorkspaceNo, id: string): CheckoutRecord {
     return this.#checkouts.get(workspaceNo, id);
   }
 
@@ -141,7 +142,7 @@ export class Billing {
    * @throws Failure not_found, conflict (not open, of Stripe, or there is a subscription)
    */
   async confirm(
-    workspaceNo: number | undefined,
+    workspaceNo: WorkspaceNo | undefined,
     id: string,
     inTransaction: (checkout: CheckoutRecord) => void,
   ): Promise<CheckoutRecord> {
@@ -174,7 +175,7 @@ export class Billing {
    * @throws Failure conflict, validation_failed, overloaded
    */
   async change(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     wish: { readonly plan?: PaidPlan | undefined; readonly interval?: BillingInterval | undefined },
   ): Promise<BillingStatus> {
     /** Undefined when nothing changes: the price paid may differ from today's catalogue. */
@@ -196,7 +197,7 @@ export class Billing {
   }
 
   /** Ends the subscription with its period. @throws Failure conflict, overloaded */
-  async cancel(workspaceNo: number, reason: string | undefined): Promise<BillingStatus> {
+  async cancel(workspaceNo: WorkspaceNo, reason: string | undefined): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'cancel_asked', {
       atProvider: async (provider, id) => {
         const theirs = await provider.cancel(id, reason);
@@ -212,7 +213,7 @@ export class Billing {
    * @throws Failure conflict, overloaded
    */
   async resume(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     inTransaction: (status: BillingStatus) => void,
   ): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'resume_asked', {
@@ -225,7 +226,7 @@ export class Billing {
   }
 
   /** Where the customer finds invoices and means of payment. @throws Failure conflict, overloaded */
-  async portalUrl(workspaceNo: number): Promise<string> {
+  async portalUrl(workspaceNo: WorkspaceNo): Promise<string> {
     const { provider, publicUrl } = this.#options;
     const link = this.#subscriptions.find(workspaceNo)?.link;
     if (provider === undefined || link === undefined) {
@@ -258,7 +259,7 @@ export class Billing {
     this.#events.close();
   }
 
-  #assertWanted(workspaceNo: number, plan: PaidPlan): void {
+  #assertWanted(workspaceNo: WorkspaceNo, plan: PaidPlan): void {
     transition(this.#subscriptions.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
     if (this.status(workspaceNo).workspace.plan !== plan) return;
     throw new Failure(
@@ -269,7 +270,7 @@ export class Billing {
 
   /** A person's request: checked against the table, then carried out at the provider or here. */
   async #ask(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     event: 'change_asked' | 'cancel_asked' | 'resume_asked',
     act: {
       readonly atProvider: Parameters<ProviderEvents['act']>[1];

@@ -8,6 +8,7 @@ import { dayMs, isoTime } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import { parseId } from '../model/ids.ts';
 import type { Management } from '../store/management/management.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 export const checkoutLifetimeMs = dayMs;
 const retentionMs = 30 * dayMs;
@@ -32,7 +33,7 @@ export class Checkouts {
   }
 
   /** @throws Failure not_found, also for another workspace's */
-  get(workspaceNo: number, id: string): CheckoutRecord {
+  get(workspaceNo: WorkspaceNo, id: string): CheckoutRecord {
     const found = this.find(id);
     if (found?.workspaceNo === workspaceNo) return found;
     throw notFound('checkout');
@@ -54,7 +55,7 @@ export class Checkouts {
   }
 
   /** Marks the workspace's open checkout as replaced, if there is one. Inside a transaction. */
-  replaceOpen(workspaceNo: number): CheckoutRecord | undefined {
+  replaceOpen(workspaceNo: WorkspaceNo): CheckoutRecord | undefined {
     const id = this.#store.billing.openCheckouts.get(workspaceNo);
     const open = id === undefined ? undefined : this.#store.billing.checkouts.get(id);
     return open?.state === 'open' ? this.#close(open, 'replaced') : undefined;

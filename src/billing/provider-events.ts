@@ -17,6 +17,7 @@ import {
   syncRecord,
 } from './provider.ts';
 import type { Subscriptions } from './subscriptions.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 export interface ProviderEventsOptions {
   readonly store: Management;
@@ -174,7 +175,7 @@ export class ProviderEvents {
     return { kind: 'started', toExpire: this.#start(workspaceNo, theirs) };
   }
 
-  #start(workspaceNo: number, theirs: ProviderSubscription): CheckoutRecord | undefined {
+  #start(workspaceNo: WorkspaceNo, theirs: ProviderSubscription): CheckoutRecord | undefined {
     const { subscriptions, checkouts } = this.#options;
     const { terms, link, period, endsAtMs, reason } = theirs;
     subscriptions.apply(workspaceNo, 'checkout_completed', {

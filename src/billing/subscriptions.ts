@@ -21,6 +21,7 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { type Period, periodAt } from './period.ts';
 import { type Effect, type SubscriptionEvent, transition } from './subscription.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Due subscriptions of one transaction: a few ms of the writer's time. */
 const dueBatchMax = 100;
@@ -31,7 +32,7 @@ const reasonUnknown = 'unspecified';
 
 /** Sets the plan of a workspace inside a transaction; limits follow from the next request. */
 export interface PlanWriter {
-  writePlan(workspaceNo: number, plan: Plan): WorkspaceRecord;
+  writePlan(workspaceNo: WorkspaceNo, plan: Plan): WorkspaceRecord;
 }
 
 export interface Terms {
@@ -64,7 +65,7 @@ export class Subscriptions {
     this.#options = options;
   }
 
-  find(workspaceNo: number): SubscriptionRecord | undefined {
+  find(workspaceNo: WorkspaceNo): SubscriptionRecord | undefined {
     return this.#options.store.billing.subscriptions.get(workspaceNo);
   }
 
@@ -74,7 +75,7 @@ export class Subscriptions {
    * @throws Failure conflict when the state refuses it
    */
   apply(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     event: SubscriptionEvent,
     details: SubscriptionDetails = {},
   ): SubscriptionRecord | undefined {
@@ -92,7 +93,7 @@ export class Subscriptions {
   }
 
   /** Ends or renews a period that is over, before the next tick does. In a transaction of its own. */
-  async settle(workspaceNo: number): Promise<void> {
+  async settle(workspaceNo: WorkspaceNo): Promise<void> {
     if (!this.#isOver(this.find(workspaceNo))) return;
     await this.#options.store.environment.transaction(() => {
       if (this.#isOver(this.find(workspaceNo))) this.apply(workspaceNo, 'period_ended');
@@ -135,7 +136,7 @@ export class Subscriptions {
     return record.provider === 'manual' || record.state !== 'active';
   }
 
-  #started(workspaceNo: number, details: SubscriptionDetails): SubscriptionRecord {
+  #started(workspaceNo: WorkspaceNo, details: SubscriptionDetails): SubscriptionRecord {
     const { terms, provider, link } = details;
     if (terms === undefined) throw new Error('Cannot start a subscription without terms');
     const nowMs = this.#options.clock.now();

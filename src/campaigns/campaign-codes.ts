@@ -2,9 +2,10 @@
 import type { CampaignRecord } from '../model/campaign.ts';
 import type { QrCodeRecord } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 export interface CampaignMember {
-  readonly codeNo: number;
+  readonly codeNo: CodeNo;
   readonly qrId: string;
   /** It counts as long as its analytics are kept, and is listed no more. */
   readonly isDeleted: boolean;
@@ -12,7 +13,7 @@ export interface CampaignMember {
 
 export interface CampaignCodes {
   /** A live code of the workspace. */
-  find(workspaceNo: number, id: string): QrCodeRecord | undefined;
+  find(workspaceNo: WorkspaceNo, id: string): QrCodeRecord | undefined;
   readonly memberships: {
     /** In the order of the list. */
     membersOf(campaignNo: number): readonly CampaignMember[];

@@ -8,6 +8,7 @@ import type { Clock } from '../model/clock.ts';
 import { formatCursor, parseCursor } from '../model/cursor.ts';
 import type { PackedSchedule } from '../store/management/campaigns.ts';
 import type { Management } from '../store/management/management.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 const numberMax = 2 ** 32 - 1;
 
@@ -36,7 +37,10 @@ export class CampaignList {
   }
 
   /** @throws Failure validation_failed for a cursor of another list */
-  page(workspaceNo: number, { status, page, limit, cursor }: CampaignPageRequest): CampaignPage {
+  page(
+    workspaceNo: WorkspaceNo,
+    { status, page, limit, cursor }: CampaignPageRequest,
+  ): CampaignPage {
     const [before] = cursor === undefined ? [] : parseCursor(cursor, 1);
     const numbers = this.#numbers(workspaceNo, status);
     const first =
@@ -54,7 +58,7 @@ export class CampaignList {
   }
 
   /** Newest first. */
-  #numbers(workspaceNo: number, status: CampaignStatus | undefined): number[] {
+  #numbers(workspaceNo: WorkspaceNo, status: CampaignStatus | undefined): number[] {
     const { workspaceCampaigns } = this.#store.campaigns;
     const range = {
       start: [workspaceNo, numberMax] satisfies [number, number],

@@ -24,6 +24,7 @@ import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { CampaignCodes } from './campaign-codes.ts';
 import { effectOf } from './campaign-state.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Campaigns a workspace has at most: a filtered list reads the schedule of each, 1 µs. */
 const campaignsMax = 10_000;
@@ -105,7 +106,7 @@ export class Campaigns {
   }
 
   /** The campaign of this id; undefined also when it is another workspace's. */
-  find(workspaceNo: number, id: string): CampaignRecord | undefined {
+  find(workspaceNo: WorkspaceNo, id: string): CampaignRecord | undefined {
     if (parseId('cmp', id) === undefined) return undefined;
     const { campaignIds, campaigns } = this.#options.store.campaigns;
     const no = campaignIds.get(id);
@@ -208,7 +209,7 @@ export class Campaigns {
     });
   }
 
-  #checkCount(workspaceNo: number): void {
+  #checkCount(workspaceNo: WorkspaceNo): void {
     const range = { start: [workspaceNo, 0], end: [workspaceNo + 1, 0] } satisfies ListRange;
     const { workspaceCampaigns } = this.#options.store.campaigns;
     if (workspaceCampaigns.count(range) < campaignsMax) return;

@@ -12,6 +12,7 @@ import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { ConversionRecord } from '../store/management/campaigns.ts';
 import type { Management } from '../store/management/management.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** A name is remembered this long. */
 const namesRetentionMs = 90 * dayMs;
@@ -44,7 +45,7 @@ export interface ConversionDay extends ConversionSum {
 export interface ConversionsOptions {
   readonly store: Management;
   readonly clock: Clock;
-  readonly codes: { find(workspaceNo: number, id: string): QrCodeRecord | undefined };
+  readonly codes: { find(workspaceNo: WorkspaceNo, id: string): QrCodeRecord | undefined };
 }
 
 export class Conversions {
@@ -83,7 +84,7 @@ export class Conversions {
   }
 
   /** @param fromDay @param toDay both included */
-  sumOf(codeNos: Iterable<number>, fromDay: number, toDay: number): ConversionSum {
+  sumOf(codeNos: Iterable<CodeNo>, fromDay: number, toDay: number): ConversionSum {
     let count = 0;
     let value = 0;
     for (const codeNo of codeNos) {
@@ -96,7 +97,7 @@ export class Conversions {
   }
 
   /** The days of a code that have some, oldest first. */
-  daysOf(codeNo: number, fromDay: number, toDay: number): ConversionDay[] {
+  daysOf(codeNo: CodeNo, fromDay: number, toDay: number): ConversionDay[] {
     const days: ConversionDay[] = [];
     const range = {
       start: [codeNo, fromDay] satisfies [number, number],

@@ -7,6 +7,7 @@ import type { QrCodeRecord } from '../model/code.ts';
 import { isoTime } from '../model/day.ts';
 import type { Design } from '../model/design.ts';
 import { mergePatch } from './merge-patch.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** A merge patch: absent = keep, null = remove. */
 export interface CodeChange {
@@ -42,7 +43,7 @@ export interface DesignRule {
    * @throws Failure validation_failed, unscannable, overloaded, storage_full
    */
   accept(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target'>,
     design: object,
   ): Promise<Design>;

@@ -15,6 +15,7 @@ import { packedField } from '../store/management/code-codec.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Memberships } from './memberships.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 /** Analytics of a deleted code answer this long (specification, section 3). */
 export const deletedRetentionMs = 90 * dayMs;
@@ -49,7 +50,7 @@ export class CodeRetention {
   }
 
   /** The shards have removed the numbers of these. */
-  numbersRemoved(codeNos: readonly number[]): void {
+  numbersRemoved(codeNos: readonly CodeNo[]): void {
     this.#removing = this.#removeAll(this.#removing, codeNos);
   }
 
@@ -71,7 +72,7 @@ export class CodeRetention {
     return due;
   }
 
-  async #removeAll(before: Promise<void>, codeNos: readonly number[]): Promise<void> {
+  async #removeAll(before: Promise<void>, codeNos: readonly CodeNo[]): Promise<void> {
     await before;
     try {
       for (let at = 0; at < codeNos.length && !this.#isClosed; at += batchMax) {
@@ -84,7 +85,7 @@ export class CodeRetention {
   }
 
   /** One transaction; what does not fit into it stays due. */
-  async #remove(codeNos: readonly number[]): Promise<void> {
+  async #remove(codeNos: readonly CodeNo[]): Promise<void> {
     await this.#options.store.environment.transaction(() => {
       let daysLeft = conversionDaysMax;
       for (const codeNo of codeNos) {
@@ -95,14 +96,14 @@ export class CodeRetention {
     });
   }
 
-  #removeConversions(codeNo: number, limit: number): number {
+  #removeConversions(codeNo: CodeNo, limit: number): number {
     const { conversionDays } = this.#options.store.campaigns;
     const days = [...conversionDays.keys({ start: [codeNo, 0], end: [codeNo + 1, 0], limit })];
     for (const key of days) conversionDays.remove(key);
     return days.length;
   }
 
-  #removeRecord(codeNo: number): void {
+  #removeRecord(codeNo: CodeNo): void {
     const { store, memberships } = this.#options;
     const packed = store.codes.get(codeNo);
     if (packed === undefined) return;

@@ -60,6 +60,7 @@ import { Memberships } from './memberships.ts';
 import { contentFaults } from './rules.ts';
 import { isFaults, validateTarget } from './targets.ts';
 import { moveTerms } from './search/terms.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** A design is checked outside the transaction: tries to find it unchanged inside. */
 const editTriesMax = 8;
@@ -79,7 +80,7 @@ export interface CodesOptions {
   /** Public address of short links, without a trailing slash. */
   readonly shortUrlBase: string;
   /** Scans of a code that are counted so far. */
-  readonly scansOf: (codeNo: number) => number;
+  readonly scansOf: (codeNo: CodeNo) => number;
   /** Absent = a design is a defect: for commands that make none. */
   readonly designs?: DesignRule;
   /** Absent = a search reads every code: for commands that make none. */
@@ -178,22 +179,22 @@ export class Codes {
   }
 
   /** The live code of this id in the workspace; undefined also when it is another workspace's. */
-  find(workspaceNo: number, id: string): QrCodeRecord | undefined {
+  find(workspaceNo: WorkspaceNo, id: string): QrCodeRecord | undefined {
     const code = this.findKept(workspaceNo, id);
     return code?.deletedAtMs === undefined ? code : undefined;
   }
 
   /** @throws Failure not_found */
-  get(workspaceNo: number, id: string): QrCodeRecord {
+  get(workspaceNo: WorkspaceNo, id: string): QrCodeRecord {
     return existing(this.find(workspaceNo, id));
   }
 
   /** The same, and a deleted code while its analytics are kept. @throws Failure not_found */
-  getKept(workspaceNo: number, id: string): QrCodeRecord {
+  getKept(workspaceNo: WorkspaceNo, id: string): QrCodeRecord {
     return existing(this.findKept(workspaceNo, id));
   }
 
-  findKept(workspaceNo: number, id: string): QrCodeRecord | undefined {
+  findKept(workspaceNo: WorkspaceNo, id: string): QrCodeRecord | undefined {
     const code = this.findAnywhere(id);
     return code?.workspaceNo === workspaceNo ? code : undefined;
   }
@@ -205,7 +206,7 @@ export class Codes {
     return no === undefined ? undefined : this.findByNo(no);
   }
 
-  findByNo(no: number): QrCodeRecord | undefined {
+  findByNo(no: CodeNo): QrCodeRecord | undefined {
     const packed = this.#options.store.codes.get(no);
     if (packed === undefined) return undefined;
     const code = this.memberships.withCampaign(unpackCode(no, packed));
@@ -248,13 +249,13 @@ export class Codes {
   }
 
   /** One page, newest first. @throws Failure validation_failed for a cursor of another list */
-  async list(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
+  async list(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
     const page = await this.#listing.page(workspaceNo, request);
     return { ...page, data: page.data.map((code) => this.memberships.withCampaign(code)) };
   }
 
   /** Every code of the filter, newest first, in slices of some hundred. */
-  listAll(workspaceNo: number, filter: CodeFilter): AsyncIterable<QrCodeRecord[]> {
+  listAll(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncIterable<QrCodeRecord[]> {
     return this.#listing.all(workspaceNo, filter);
   }
 

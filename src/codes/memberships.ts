@@ -23,6 +23,7 @@ import type { PackedMember } from '../store/management/campaigns.ts';
 import type { Management } from '../store/management/management.ts';
 import { fault } from './rules.ts';
 import { indexCampaign, termCount } from './search/terms.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /**
  * Rows of a campaign at most, deleted codes among them: what deleting it removes in one transaction, and
@@ -31,7 +32,7 @@ import { indexCampaign, termCount } from './search/terms.ts';
 const rowsMax = 2 * campaignCodesMax;
 
 export interface Member {
-  readonly codeNo: number;
+  readonly codeNo: CodeNo;
   readonly qrId: string;
   readonly isDeleted: boolean;
 }
@@ -54,7 +55,7 @@ export class Memberships {
   }
 
   /** Every campaign of a code, oldest first. */
-  campaignIdsOf(codeNo: number): string[] {
+  campaignIdsOf(codeNo: CodeNo): string[] {
     return this.#campaignsOf(codeNo).map(({ id }) => id);
   }
 
@@ -75,7 +76,7 @@ export class Memberships {
    * @throws Failure validation_failed, conflict when the campaign is over
    */
   checkNamed(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     code: QrCodeRecord | undefined,
     campaignId: string | undefined,
   ): void {
@@ -138,7 +139,7 @@ export class Memberships {
   setList(campaign: CampaignRecord, codes: readonly QrCodeRecord[]): void {
     const wanted = new Set(codes.map(({ no }) => no));
     const places = new Map<number, number>();
-    const left: Array<{ no: number; createdAtMs: number }> = [];
+    const left: Array<{ no: CodeNo; createdAtMs: number }> = [];
     for (const { key, value } of this.#rows(campaign.no)) {
       const [, codeNo] = key;
       places.set(codeNo, value[0]);
@@ -165,14 +166,14 @@ export class Memberships {
   }
 
   /** A code whose analytics are gone leaves the sums too. Inside a transaction. */
-  removeCode(codeNo: number): void {
+  removeCode(codeNo: CodeNo): void {
     const keys = [...this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))];
     for (const [, campaignNo] of keys) this.#leave(campaignNo, codeNo);
   }
 
   /** A deleted campaign lets all go. Inside the transaction of its deletion. */
   removeCampaign(campaign: CampaignRecord): void {
-    const left: Array<{ no: number; createdAtMs: number }> = [];
+    const left: Array<{ no: CodeNo; createdAtMs: number }> = [];
     for (const { key, value } of this.#rows(campaign.no)) {
       this.#leave(campaign.no, key[1]);
       if (value[3] === 0) left.push({ no: key[1], createdAtMs: value[1] });
@@ -180,14 +181,14 @@ export class Memberships {
     indexCampaign(this.#store, campaign, { joined: [], left });
   }
 
-  #find(workspaceNo: number, campaignId: string): CampaignRecord | undefined {
+  #find(workspaceNo: WorkspaceNo, campaignId: string): CampaignRecord | undefined {
     const { campaignIds, campaigns } = this.#store.campaigns;
     const no = campaignIds.get(campaignId);
     const campaign = no === undefined ? undefined : campaigns.get(no);
     return campaign?.workspaceNo === workspaceNo ? campaign : undefined;
   }
 
-  #campaignsOf(codeNo: number): CampaignRecord[] {
+  #campaignsOf(codeNo: CodeNo): CampaignRecord[] {
     const found: CampaignRecord[] = [];
     for (const [, no] of this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))) {
       const campaign = this.#store.campaigns.campaigns.get(no);
@@ -201,7 +202,7 @@ export class Memberships {
     return [...this.#store.campaigns.campaignCodes.range(everyOf(campaignNo))];
   }
 
-  #has(campaignNo: number, codeNo: number): boolean {
+  #has(campaignNo: number, codeNo: CodeNo): boolean {
     return this.#store.campaigns.campaignCodes.has([campaignNo, codeNo]);
   }
 
@@ -209,7 +210,7 @@ export class Memberships {
     return this.#store.campaigns.campaignCodes.count(everyOf(campaignNo));
   }
 
-  #campaignCount(codeNo: number): number {
+  #campaignCount(codeNo: CodeNo): number {
     return this.#store.campaigns.codeCampaigns.count(everyOf(codeNo));
   }
 
@@ -217,19 +218,19 @@ export class Memberships {
     return termCount(this.#store, workspaceNo, { kind: 'campaign', text: id });
   }
 
-  #join(campaignNo: number, codeNo: number, member: PackedMember): void {
+  #join(campaignNo: number, codeNo: CodeNo, member: PackedMember): void {
     this.#store.campaigns.campaignCodes.put([campaignNo, codeNo], member);
     this.#store.campaigns.codeCampaigns.put([codeNo, campaignNo], 1);
   }
 
-  #leave(campaignNo: number, codeNo: number): void {
+  #leave(campaignNo: number, codeNo: CodeNo): void {
     this.#store.campaigns.campaignCodes.remove([campaignNo, codeNo]);
     this.#store.campaigns.codeCampaigns.remove([codeNo, campaignNo]);
   }
 }
 
 /** All keys that begin with a number; the end is not part of a range. */
-function everyOf(no: number): { readonly start: [number, number]; readonly end: [number, number] } {
+function everyOf(no: CodeNo): { readonly start: [number, number]; readonly end: [number, number] } {
   return { start: [no, 0], end: [no + 1, 0] };
 }
 

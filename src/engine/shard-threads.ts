@@ -13,6 +13,7 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 /** Shards may take this long to count what is left when the service stops. */
 const stopMsMax = 8_000;
@@ -52,7 +53,7 @@ export class ShardThreads {
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
   /** Called with the codes of which `expire` has removed everything. */
-  onExpired: ((codeNos: readonly number[]) => void) | undefined;
+  onExpired: ((codeNos: readonly CodeNo[]) => void) | undefined;
 
   constructor(options: ShardThreadsOptions) {
     this.#options = options;

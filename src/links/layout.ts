@@ -34,6 +34,7 @@
  * Words are little-endian, as on every platform Node 22 ships the redirect engine for.
  */
 import { randomBytes } from 'node:crypto';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Posted to threads as it is. */
 export interface LinkTableMemory {
@@ -61,8 +62,8 @@ export type LinkState = 'live' | 'deleted';
 export interface Link {
   /** Short code, ASCII letters, digits, `-` and `_`, 1 to 64; any case. */
   readonly key: string;
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+  readonly codeNo: CodeNo;
+  readonly workspaceNo: WorkspaceNo;
   /** Normalised href: printable ASCII, at most 8192 bytes. */
   readonly target: string;
   /** Epoch milliseconds; 0 = never. */

@@ -33,6 +33,7 @@ import {
 } from './layout.ts';
 import { Quarantine } from './quarantine.ts';
 import { Slots } from './slots.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Blocks that enter quarantine before it is searched again for free ones. */
 const freeEvery = 64;
@@ -52,8 +53,8 @@ export interface StoredLinkBytes {
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly targetEnd: number;
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+  readonly codeNo: CodeNo;
+  readonly workspaceNo: WorkspaceNo;
   /** 0 = never. */
   readonly expiresAtMs: number;
   readonly isDeleted: boolean;
@@ -277,7 +278,7 @@ export class LinkWriter {
     return entry;
   }
 
-  #writeHead(entry: number, codeNo: number, workspaceNo: number, shape: number): void {
+  #writeHead(entry: number, codeNo: CodeNo, workspaceNo: WorkspaceNo, shape: number): void {
     const keyWords = this.#finder.key.words;
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);

@@ -3,6 +3,7 @@
  * currencies upper-case ISO 4217, as the wire has them.
  */
 import type { Plan } from './workspace.ts';
+import type { WorkspaceNo } from './numbers.ts';
 
 export const billingIntervals = ['month', 'year'] as const;
 export type BillingInterval = (typeof billingIntervals)[number];
@@ -36,7 +37,7 @@ export interface ProviderLink {
 
 /** One a workspace; kept with state `none` after its end, for the customer behind it. */
 export interface SubscriptionRecord {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly state: SubscriptionState;
   readonly plan: PaidPlan;
   readonly interval: BillingInterval;
@@ -60,7 +61,7 @@ export type CheckoutState = (typeof checkoutStates)[number];
 
 export interface CheckoutRecord {
   readonly id: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly plan: PaidPlan;
   readonly interval: BillingInterval;
   readonly price: Price;

@@ -8,6 +8,7 @@
  * to happen at them. For the outside `ending` is `ended`: its totals are final within a minute.
  */
 import { dayMs } from './day.ts';
+import type { WorkspaceNo } from './numbers.ts';
 
 export const campaignStates = ['scheduled', 'active', 'ending', 'ended'] as const;
 export type CampaignState = (typeof campaignStates)[number];
@@ -30,7 +31,7 @@ export interface CampaignRecord {
   readonly id: string;
   /** Dense, from 1. */
   readonly no: number;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly name: string;
   readonly startDay: number;
   /** Absent = it has no end. */

@@ -7,6 +7,7 @@
  */
 import type { Design } from './design.ts';
 import { base32Alphabet, type RandomBytes } from './ids.ts';
+import type { CodeNo, WorkspaceNo } from './numbers.ts';
 
 export const codeTypes = ['url', 'text', 'email', 'phone', 'sms', 'wifi', 'vcard', 'geo'] as const;
 export type CodeType = (typeof codeTypes)[number];
@@ -14,9 +15,9 @@ export type CodeType = (typeof codeTypes)[number];
 export interface QrCodeRecord {
   readonly id: string;
   /** Dense, from 1, below 2^32: what scans, actors and rollups carry. */
-  readonly no: number;
+  readonly no: CodeNo;
   readonly workspaceId: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly type: CodeType;
   /** Normalised; for `url` the WHATWG href. */
   readonly target: string;
@@ -83,7 +84,7 @@ export function foldShortCode(text: string): string {
 }
 
 /** The partition, 0–63, of a code's scans: an integer mix (Murmur3's finaliser), so neighbours spread. */
-export function partitionOf(codeNo: number): number {
+export function partitionOf(codeNo: CodeNo): number {
   let mixed = codeNo | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -92,6 +93,6 @@ export function partitionOf(codeNo: number): number {
 
 /** A deleted code whose analytics have expired: every trace of it is removed. */
 export interface ExpiredCode {
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+  readonly codeNo: CodeNo;
+  readonly workspaceNo: WorkspaceNo;
 }

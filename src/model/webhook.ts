@@ -4,6 +4,7 @@
  * an attempt is one POST of that body.
  */
 import type { EventKind } from './event.ts';
+import type { DeliveryNo, EndpointNo, WorkspaceNo } from './numbers.ts';
 
 export type EndpointStatus = 'enabled' | 'disabled';
 
@@ -19,10 +20,10 @@ export interface EndpointSecret {
 
 export interface EndpointRecord {
   /** Dense number from 1; never used twice. */
-  readonly no: number;
+  readonly no: EndpointNo;
   /** `whk_…` */
   readonly id: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly url: string;
   readonly events: readonly (EventKind | '*')[];
   readonly description?: string;
@@ -70,7 +71,7 @@ export interface AttemptRecord {
 
 /** One POST for the attempt worker. */
 export interface AttemptTask {
-  readonly deliveryNo: number;
+  readonly deliveryNo: DeliveryNo;
   /** `dlv_…` */
   readonly deliveryId: string;
   /** `evt_…`: the `webhook-id`; of the first event where the body is an array. */
@@ -95,7 +96,7 @@ export interface AttemptSettings {
 }
 
 export interface AttemptResult {
-  readonly deliveryNo: number;
+  readonly deliveryNo: DeliveryNo;
   readonly attempt: AttemptRecord;
 }
 

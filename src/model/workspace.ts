@@ -2,6 +2,7 @@
  * Workspaces: plans with their limits, roles, and the actor that a request acts as.
  * The numbers of the plans are the specification's.
  */
+import type { WorkspaceNo } from './numbers.ts';
 
 /** From the most powerful down. */
 export const roles = ['owner', 'admin', 'editor', 'viewer'] as const;
@@ -28,14 +29,14 @@ export const planLimits: Readonly<Record<Plan, PlanLimits>> = {
 export interface Actor {
   readonly userId: string;
   readonly workspaceId: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly role: Role;
   /** Absent for a person who is signed in. */
   readonly keyId?: string;
 }
 
 export interface WorkspaceRecord {
-  readonly no: number;
+  readonly no: WorkspaceNo;
   readonly id: string;
   readonly name: string;
   readonly plan: Plan;
@@ -61,7 +62,7 @@ export interface MembershipRecord {
 
 export interface ApiKeyRecord {
   readonly id: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly userId: string;
   readonly name: string;
   readonly role: Role;
@@ -76,13 +77,13 @@ export interface ApiKeyRecord {
 export interface SessionRecord {
   readonly userId: string;
   /** Where it works now. */
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly createdAtMs: number;
 }
 
 export interface InviteRecord {
   readonly id: string;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly email: string;
   readonly role: Role;
   /** SHA-256, base64url. */

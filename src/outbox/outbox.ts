@@ -11,6 +11,7 @@ import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
 import { dayMs, isoTime } from '../model/day.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Management, StoredEvent } from '../store/management/management.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Events older than this expire: a month of history. */
 const eventRetentionMs = 30 * dayMs;
@@ -36,7 +37,12 @@ export class Outbox {
    * Appends an event. Only inside the management transaction of its cause.
    * @param createdAtMs of a QR code event: becomes `createdAt` of the envelope
    */
-  append(kind: EventKind, workspaceNo: number, data: EventData, createdAtMs?: number): OutboxEvent {
+  append(
+    kind: EventKind,
+    workspaceNo: WorkspaceNo,
+    data: EventData,
+    createdAtMs?: number,
+  ): OutboxEvent {
     const id = this.#ids.newId('evt');
     const envelope: EventEnvelope = {
       id,
@@ -72,7 +78,11 @@ export class Outbox {
   }
 
   /** A workspace's events before `beforeSequence` (undefined = from the newest), newest first. */
-  newest(workspaceNo: number, beforeSequence: number | undefined, limit: number): OutboxEvent[] {
+  newest(
+    workspaceNo: WorkspaceNo,
+    beforeSequence: number | undefined,
+    limit: number,
+  ): OutboxEvent[] {
     const keys = this.#management.workspaceEvents.keys({
       start: [workspaceNo, (beforeSequence ?? Number.MAX_SAFE_INTEGER) - 1],
       end: [workspaceNo, 0],

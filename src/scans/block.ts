@@ -21,6 +21,7 @@ import { dayOf } from '../model/day.ts';
 import type { Sketch } from '../model/sketch.ts';
 import { dayStoredMax } from '../store/scans/scans.ts';
 import { Dimension, type Rollup, countryCode } from './rollup.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 export const blockVersion = 1;
 export const blockHeaderBytes = 32;
@@ -82,7 +83,7 @@ export class ScanBlock {
   }
 
   /** The group of a code, or -1: binary search. */
-  find(codeNo: number): number {
+  find(codeNo: CodeNo): number {
     let low = 0;
     let high = this.groups - 1;
     while (low <= high) {

@@ -10,9 +10,10 @@
  */
 import type { ScanBlock } from './block.ts';
 import type { Day, Summaries } from './summaries.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 export class CodeActor {
-  readonly codeNo: number;
+  readonly codeNo: CodeNo;
   readonly #summaries: Summaries;
   /** Ascending; the last is the summary's day, earlier ones are late or about to be closed. */
   #days: Day[];
@@ -22,7 +23,7 @@ export class CodeActor {
   /** Window number of the last scan, for finding the idle. */
   lastWindow = 0;
 
-  constructor(codeNo: number, summaries: Summaries) {
+  constructor(codeNo: CodeNo, summaries: Summaries) {
     const summary = summaries.summary(codeNo);
     this.codeNo = codeNo;
     this.#summaries = summaries;

@@ -12,6 +12,7 @@
 import { monthSpan, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthOf } from './summaries.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 const chunkBits = 12;
 const keyBytes = 10;
@@ -21,9 +22,9 @@ const writer = new ByteWriter();
 /** What was counted since the last save, of one workspace: by day, then by code. */
 export type CountsByDay = Map<number, Map<number, number>>;
 
-export const chunkOf = (codeNo: number): number => codeNo >>> chunkBits;
+export const chunkOf = (codeNo: CodeNo): number => codeNo >>> chunkBits;
 
-export function countKey(workspaceNo: number, chunk: number, span: number): Buffer {
+export function countKey(workspaceNo: WorkspaceNo, chunk: number, span: number): Buffer {
   const key = Buffer.allocUnsafe(keyBytes);
   key.writeUInt32BE(workspaceNo, 0);
   key.writeUInt32BE(chunk, 4);
@@ -34,7 +35,7 @@ export const chunkOfKey = (key: Uint8Array): number =>
   ((key[4]! << 24) | (key[5]! << 16) | (key[6]! << 8) | key[7]!) >>> 0;
 
 /** Adds what was counted to the stored days and months. Inside a transaction. */
-export function addCounts(store: ScanStore, workspaceNo: number, counts: CountsByDay): void {
+export function addCounts(store: ScanStore, workspaceNo: WorkspaceNo, counts: CountsByDay): void {
   for (const [day, byCode] of counts) {
     const chunks = new Map<number, Map<number, number>>();
     for (const [codeNo, scans] of byCode) {
@@ -59,8 +60,8 @@ export function addCounts(store: ScanStore, workspaceNo: number, counts: CountsB
 /** Takes a code out of one day or month (`monthSpan`). Inside a transaction. */
 export function removeCount(
   store: ScanStore,
-  workspaceNo: number,
-  codeNo: number,
+  workspaceNo: WorkspaceNo,
+  codeNo: CodeNo,
   span: number,
 ): void {
   const chunk = chunkOf(codeNo);

@@ -13,6 +13,7 @@ import type { Table } from '../store/environment.ts';
 import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans/scans.ts';
 import { removeCount } from './code-counts.ts';
 import { monthOf, type Summaries } from './summaries.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Keys one step removes: 1 to 2 ms. */
 const keysMax = 500;
@@ -74,7 +75,7 @@ export class CodeExpiry {
   }
 
   /** @returns what it cost in keys, `limit` or more when something may be left */
-  #remove(codeNo: number, workspaceNo: number, limit: number): number {
+  #remove(codeNo: CodeNo, workspaceNo: WorkspaceNo, limit: number): number {
     const { chunks, days, months, summaries } = this.#store;
     const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };
     const pieces = { start: chunkKey(codeNo, 0, 0), end: chunkKey(codeNo, spanEnd, 0) };

@@ -26,6 +26,7 @@
  * byte a character keeps all that HTTP allows in them and makes the rest of it deterministic.
  */
 import { crc32 } from 'node:zlib';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 declare global {
   /** Node's own, missing in its types: `write` and `toString` find them by name on every call. */
@@ -67,8 +68,8 @@ export class ScanBatch {
   /** @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4 */
   add(
     partition: number,
-    codeNo: number,
-    workspaceNo: number,
+    codeNo: CodeNo,
+    workspaceNo: WorkspaceNo,
     flags: number,
     address: Uint8Array,
     agent: string,

@@ -2,6 +2,7 @@
 import type { ExpiredCode } from '../model/code.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 export interface ShardSetup {
   readonly shard: number;
@@ -26,7 +27,7 @@ export type ShardCommand =
 export type ShardMessage =
   | { readonly kind: 'caught-up' }
   /** Asked for by `expire`: nothing of these codes is left in the store. */
-  | { readonly kind: 'expired'; readonly codeNos: readonly number[] }
+  | { readonly kind: 'expired'; readonly codeNos: readonly CodeNo[] }
   /** A window with scans is in the store: there are new blocks. */
   | { readonly kind: 'committed' }
   | { readonly kind: 'figures'; readonly figures: ShardFigures; readonly fault: string | undefined }

@@ -32,6 +32,7 @@ import { namesPerDayMax, Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 import { WorkspaceSums } from './workspace-sums.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 /**
  * Blocks between checkpoints, 4 s at the default window: the read side walks them and recovery applies
@@ -349,7 +350,7 @@ export class Shard {
     }
   }
 
-  #actor(codeNo: number): CodeActor {
+  #actor(codeNo: CodeNo): CodeActor {
     let actor = this.#actors.get(codeNo);
     if (actor === undefined) {
       actor = new CodeActor(codeNo, this.#summaries);

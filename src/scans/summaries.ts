@@ -15,6 +15,7 @@ import { Sketch, type ChunkSource } from '../model/sketch.ts';
 import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 const format = 1;
 const writer = new ByteWriter();
@@ -68,7 +69,7 @@ export class Summaries {
     return { day, rollup: new Rollup(this.namesMax), sketch: Sketch.empty() };
   }
 
-  summary(codeNo: number): CodeSummary | undefined {
+  summary(codeNo: CodeNo): CodeSummary | undefined {
     const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
@@ -79,12 +80,12 @@ export class Summaries {
   }
 
   /** The lifetime total alone: the first number of the summary. */
-  total(codeNo: number): number {
+  total(codeNo: CodeNo): number {
     const bytes = this.#store.summaries.get(codeNo);
     return bytes === undefined ? 0 : open(bytes).integer();
   }
 
-  closedDay(codeNo: number, day: number): Day | undefined {
+  closedDay(codeNo: CodeNo, day: number): Day | undefined {
     const bytes = this.#store.days.get(spanKey(codeNo, day));
     return bytes === undefined ? undefined : this.#readDay(open(bytes), codeNo, day);
   }
@@ -94,7 +95,7 @@ export class Summaries {
     return Rollup.readCounts(open(bytes), this.namesMax);
   }
 
-  month(codeNo: number, month: number): Month | undefined {
+  month(codeNo: CodeNo, month: number): Month | undefined {
     const bytes = this.#store.months.get(spanKey(codeNo, month));
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
@@ -104,7 +105,7 @@ export class Summaries {
   }
 
   /** Sequence of the newest block that the summary knows of; 0 = none. */
-  newestBlock(codeNo: number): number {
+  newestBlock(codeNo: CodeNo): number {
     const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return 0;
     const reader = open(bytes);
@@ -113,7 +114,7 @@ export class Summaries {
   }
 
   /** The summary's day without its names and its sketch; undefined when the code has no summary. */
-  newestDayCounts(codeNo: number): { day: number; rollup: Rollup } | undefined {
+  newestDayCounts(codeNo: CodeNo): { day: number; rollup: Rollup } | undefined {
     const bytes = this.#store.summaries.get(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
@@ -126,7 +127,7 @@ export class Summaries {
    * @returns whether the code has a summary: without one it has no days and no months either
    */
   addSummary(
-    codeNo: number,
+    codeNo: CodeNo,
     from: number,
     to: number,
     rollup: Rollup,
@@ -142,7 +143,7 @@ export class Summaries {
 
   /** Adds a stored closed day, its sketch straight from the bytes. */
   addDay(
-    codeNo: number,
+    codeNo: CodeNo,
     day: number,
     bytes: Uint8Array,
     rollup: Rollup,
@@ -153,7 +154,7 @@ export class Summaries {
 
   /** The same for a month's closed days together. */
   addMonth(
-    codeNo: number,
+    codeNo: CodeNo,
     month: number,
     bytes: Uint8Array,
     rollup: Rollup,
@@ -171,7 +172,7 @@ export class Summaries {
     return reader.integer();
   }
 
-  putSummary(codeNo: number, summary: CodeSummary): void {
+  putSummary(codeNo: CodeNo, summary: CodeSummary): void {
     writer.begin(format);
     writer.integer(summary.total);
     writer.integer(summary.newestBlock);
@@ -181,7 +182,7 @@ export class Summaries {
   }
 
   /** Writes a day that is no longer the newest, and brings its month up to date. */
-  closeDay(codeNo: number, day: Day): void {
+  closeDay(codeNo: CodeNo, day: Day): void {
     const monthNumber = monthOf(day.day);
     const bit = 2 ** dayOfMonth(day.day);
     const month = this.month(codeNo, monthNumber) ?? {
@@ -206,7 +207,7 @@ export class Summaries {
 
   #add(
     reader: ByteReader,
-    codeNo: number,
+    codeNo: CodeNo,
     span: number,
     rollup: Rollup,
     sketch: MaybeSketch,
@@ -221,29 +222,29 @@ export class Summaries {
     sketch.mergeParts(reader.bytes(), this.#chunkSource(hasChunks, codeNo, span));
   }
 
-  #readDay(reader: ByteReader, codeNo: number, day: number): Day {
+  #readDay(reader: ByteReader, codeNo: CodeNo, day: number): Day {
     const rollup = Rollup.read(reader, this.namesMax);
     return { day, rollup, sketch: this.#readSketch(reader, codeNo, day) };
   }
 
-  #readSketch(reader: ByteReader, codeNo: number, span: number): Sketch {
+  #readSketch(reader: ByteReader, codeNo: CodeNo, span: number): Sketch {
     const hasChunks = reader.byte() === 1;
     const inline = reader.bytes();
     return Sketch.fromParts(inline, this.#chunkSource(hasChunks, codeNo, span));
   }
 
-  #chunkSource(hasChunks: boolean, codeNo: number, span: number): ChunkSource {
+  #chunkSource(hasChunks: boolean, codeNo: CodeNo, span: number): ChunkSource {
     if (!hasChunks) return () => undefined;
     return (index) => this.#store.chunks.get(chunkKey(codeNo, span, index));
   }
 
-  #writeDay(codeNo: number, day: Day): void {
+  #writeDay(codeNo: CodeNo, day: Day): void {
     day.rollup.write(writer);
     this.#writeSketch(codeNo, day.day, day.sketch);
   }
 
   /** Writes the record's part into the writer and the chunks that changed into their table. */
-  #writeSketch(codeNo: number, span: number, sketch: Sketch): void {
+  #writeSketch(codeNo: CodeNo, span: number, sketch: Sketch): void {
     writer.byte(sketch.isInline() ? 0 : 1);
     writer.bytes(sketch.inlineBytes());
     for (const index of sketch.dirtyChunks()) {

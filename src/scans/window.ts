@@ -6,11 +6,12 @@
  * bytes a window may read (see `scans.windowBytesMax`), for an entry is smaller than its journal record.
  */
 import { blockHeaderBytes, blockVersion, entryBytes, groupBytes } from './block.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** A scan as a shard counts it: the journal's record with its visitor classified. */
 export interface Scan {
-  codeNo: number;
-  workspaceNo: number;
+  codeNo: CodeNo;
+  workspaceNo: WorkspaceNo;
   timeMs: number;
   journal: number;
   position: number;
@@ -34,8 +35,8 @@ const wordBytes = 4;
 const entryWords = entryBytes / wordBytes;
 
 interface Group {
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+  readonly codeNo: CodeNo;
+  readonly workspaceNo: WorkspaceNo;
   first: number;
   last: number;
   count: number;
@@ -91,7 +92,7 @@ export class Window {
    * The window as a block, with `sequence` still 0: `setBlockSequence` fills it in inside the
    * transaction that allots it. @param previousOf sequence of a code's last block, 0 when it has none
    */
-  close(shard: number, previousOf: (codeNo: number) => number): Buffer {
+  close(shard: number, previousOf: (codeNo: CodeNo) => number): Buffer {
     const groups = [...this.#groups.values()].sort((a, b) => a.codeNo - b.codeNo);
     const entriesAt = blockHeaderBytes + groups.length * groupBytes;
     const stringsAt = entriesAt + this.#count * entryBytes;
@@ -125,7 +126,7 @@ export class Window {
     block: Buffer,
     groups: readonly Group[],
     entriesAt: number,
-    previousOf: (codeNo: number) => number,
+    previousOf: (codeNo: CodeNo) => number,
   ): void {
     const view = new DataView(block.buffer, block.byteOffset, block.length);
     const words = new Int32Array(block.buffer, 0, Math.floor(block.length / wordBytes));

@@ -22,6 +22,7 @@ import { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';
 import { Summaries } from './summaries.ts';
+import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Cities and referer hosts of a workspace and day: ten codes' worth. A summary of 40 KB at most. */
 const namesMax = 1_000;
@@ -31,7 +32,7 @@ const blocksPerCycle = 64;
 const actorsMax = 10_000;
 
 interface Sum {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly actor: CodeActor;
   readonly counts: CountsByDay;
 }
@@ -109,7 +110,7 @@ export class WorkspaceSums {
   }
 
   /** Undefined when it is another shard's, or has these scans already. */
-  #sumOf(workspaceNo: number, sequence: number): Sum | undefined {
+  #sumOf(workspaceNo: WorkspaceNo, sequence: number): Sum | undefined {
     const { shard, shards } = this.#options;
     const counter = workspaceCounter(workspaceNo);
     const partition = partitionOf(counter);
@@ -143,7 +144,7 @@ function countInto(counts: CountsByDay, block: ScanBlock, group: number): void {
   add(counts, day, codeNo, scans);
 }
 
-function add(counts: CountsByDay, day: number, codeNo: number, scans: number): void {
+function add(counts: CountsByDay, day: number, codeNo: CodeNo, scans: number): void {
   if (scans === 0) return;
   let byCode = counts.get(day);
   if (byCode === undefined) counts.set(day, (byCode = new Map()));

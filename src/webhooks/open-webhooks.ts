@@ -33,6 +33,7 @@ import type { Cipher } from './endpoints/secrets.ts';
 import { createWebhookMeter } from './webhook-meter.ts';
 import { registerWebhookMetrics } from './webhook-metrics.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
+import type { CodeNo } from '../model/numbers.ts';
 
 /** Bytes of all bodies in flight: with the number of attempts, the bound of memory. */
 const bytesInFlightMax = 67_108_864;
@@ -63,7 +64,7 @@ export interface WebhooksOptions {
   readonly scanned?: {
     readonly store: ScanStore;
     /** The public id of a code, undefined after it was deleted. */
-    readonly codeIdOf: (codeNo: number) => string | undefined;
+    readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
     /** Fired when there are new blocks. */
     readonly committed: Signal;
     /** Called with the newest block that has its deliveries. */

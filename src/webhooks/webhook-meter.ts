@@ -4,6 +4,7 @@
  */
 import type { AttemptRecord } from '../model/webhook.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { EndpointNo } from '../model/numbers.ts';
 
 /** Endpoints with their own label, the first to send; the rest is `other`. */
 const endpointsNamedMax = 100;
@@ -13,7 +14,7 @@ const millisecondsPerSecond = 1_000;
 export interface WebhookMeter {
   ended(
     delivery: {
-      readonly endpointNo: number;
+      readonly endpointNo: EndpointNo;
       readonly attemptsMade: number;
       readonly createdAtMs: number;
     },
@@ -24,10 +25,10 @@ export interface WebhookMeter {
 /** @param idOf the public id of an endpoint */
 export function createWebhookMeter(
   metrics: Metrics,
-  idOf: (endpointNo: number) => string | undefined,
+  idOf: (endpointNo: EndpointNo) => string | undefined,
 ): WebhookMeter {
   const named = new Map<number, string>();
-  const labelOf = (endpointNo: number): string => {
+  const labelOf = (endpointNo: EndpointNo): string => {
     const known = named.get(endpointNo);
     if (known !== undefined) return known;
     const id = idOf(endpointNo);

@@ -23,6 +23,7 @@ import { accessVersion, raiseAccessVersion } from './access.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
 import { LastUses } from './last-uses.ts';
 import { workspaceRange } from './workspace-range.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Ours have about 330 characters; more is not worth a hash. */
 const tokenLengthMax = 2_048;
@@ -34,7 +35,7 @@ const liveKeysMax = 1_000;
 const keysMax = 1_000;
 
 export interface NewApiKey {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly userId: string;
   readonly name: string;
   readonly role: Role;
@@ -169,7 +170,7 @@ export class ApiKeys {
    * From the next request on the key is refused.
    * @throws Failure not_found, also the second time; forbidden for a key above the actor's role
    */
-  async revoke(workspaceNo: number, keyId: string, grantor: Role = 'owner'): Promise<void> {
+  async revoke(workspaceNo: WorkspaceNo, keyId: string, grantor: Role = 'owner'): Promise<void> {
     const { store, clock } = this.#options;
     await store.environment.transaction(() => {
       const record = this.#unrevoked(workspaceNo, keyId);
@@ -180,7 +181,7 @@ export class ApiKeys {
   }
 
   /** A workspace's keys, oldest first, revoked ones too. */
-  list(workspaceNo: number): ApiKeyRecord[] {
+  list(workspaceNo: WorkspaceNo): ApiKeyRecord[] {
     const { store } = this.#options;
     const keys: ApiKeyRecord[] = [];
     for (const [, id] of store.workspaceKeys.keys(workspaceRange(workspaceNo))) {
@@ -204,7 +205,7 @@ export class ApiKeys {
   }
 
   /** @throws Failure not_found */
-  #unrevoked(workspaceNo: number, keyId: string): ApiKeyRecord {
+  #unrevoked(workspaceNo: WorkspaceNo, keyId: string): ApiKeyRecord {
     const record = this.#options.store.apiKeys.get(keyId);
     if (record?.workspaceNo !== workspaceNo || record.revokedAtMs !== undefined) {
       throw notFound('API key');
@@ -213,7 +214,7 @@ export class ApiKeys {
   }
 
   /** @throws Failure not_found */
-  #live(workspaceNo: number, keyId: string): ApiKeyRecord {
+  #live(workspaceNo: WorkspaceNo, keyId: string): ApiKeyRecord {
     const record = this.#unrevoked(workspaceNo, keyId);
     if (this.#options.clock.now() < (record.expiresAtMs ?? Infinity)) return record;
     throw new Failure('not_found', 'The API key has expired');
@@ -244,7 +245,7 @@ export class ApiKeys {
     raiseAccessVersion(store);
   }
 
-  #liveCount(workspaceNo: number): number {
+  #liveCount(workspaceNo: WorkspaceNo): number {
     const nowMs = this.#options.clock.now();
     const isLive = ({ revokedAtMs, expiresAtMs = Infinity }: ApiKeyRecord): boolean =>
       revokedAtMs === undefined && nowMs < expiresAtMs;

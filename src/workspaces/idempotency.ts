@@ -11,6 +11,7 @@ import { dayMs } from '../model/day.ts';
 import { Failure, invalid } from '../model/failure.ts';
 import type { Management, StoredAnswer } from '../store/management/management.ts';
 import type { SecretCipher } from './secret-cipher.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 const answerRetentionMs = dayMs;
 /** Printable ASCII, at most this long: it is part of an LMDB key. */
@@ -62,7 +63,7 @@ export class Idempotency {
    * @throws Failure idempotency_conflict for another fingerprint under the key, and what `work` throws
    */
   async run(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     key: string,
     fingerprint: string,
     work: (ticket: IdempotencyTicket) => Promise<KeptAnswer>,
@@ -114,7 +115,7 @@ export class Idempotency {
   }
 
   async #first(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     key: string,
     fingerprint: string,
     work: (ticket: IdempotencyTicket) => Promise<KeptAnswer>,
@@ -135,7 +136,7 @@ export class Idempotency {
     return answer;
   }
 
-  #find(workspaceNo: number, key: string): StoredAnswer | undefined {
+  #find(workspaceNo: WorkspaceNo, key: string): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, key]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
     const body = this.#cipher.decrypt(stored.body);

@@ -18,6 +18,7 @@ import type { Management } from '../store/management/management.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
 import { foldEmail, type Users } from './users.ts';
 import { workspaceRange } from './workspace-range.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 const tokenBytes = 32;
 const tokenLengthMax = 128;
@@ -88,7 +89,7 @@ export class Invites {
   }
 
   /** Newest first. */
-  list(workspaceNo: number): InviteRecord[] {
+  list(workspaceNo: WorkspaceNo): InviteRecord[] {
     const { people } = this.#options.store;
     const keys = [...people.workspaceInvites.keys(workspaceRange(workspaceNo))];
     const found = keys.flatMap(([, id]) => people.invites.get(id) ?? []);
@@ -101,7 +102,7 @@ export class Invites {
   }
 
   /** The token ends with it. @throws Failure not_found, also the second time; conflict once accepted */
-  async remove(workspaceNo: number, id: string): Promise<void> {
+  async remove(workspaceNo: WorkspaceNo, id: string): Promise<void> {
     const { store } = this.#options;
     await store.environment.transaction(() => {
       const invite = store.people.invites.get(id);

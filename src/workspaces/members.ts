@@ -15,6 +15,7 @@ import {
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import { workspaceRange } from './workspace-range.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 export interface Member {
   readonly user: UserRecord;
@@ -32,7 +33,7 @@ export class Members {
   }
 
   /** By id, newest user first. */
-  list(workspaceNo: number): Member[] {
+  list(workspaceNo: WorkspaceNo): Member[] {
     const found: Member[] = [];
     for (const { key, value } of this.#store.memberships.range(workspaceRange(workspaceNo))) {
       const user = this.#store.users.get(key[1]);
@@ -88,7 +89,7 @@ export class Members {
     return { user, membership };
   }
 
-  #assertNotLastOwner(workspaceNo: number, membership: MembershipRecord): void {
+  #assertNotLastOwner(workspaceNo: WorkspaceNo, membership: MembershipRecord): void {
     if (membership.role !== 'owner') return;
     const owners = this.list(workspaceNo).filter(({ role }) => role === 'owner');
     if (owners.length > 1) return;

@@ -8,6 +8,7 @@ import type { PlanLimits } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { DelayedWrite } from './delayed-write.ts';
 import { QuotaWindows, type QuotaAnswer } from './window-count.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 const writeDelayMs = 100;
 /**
@@ -30,7 +31,7 @@ export class Quota {
   }
 
   /** Counts a request when the limits allow it. */
-  take(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
+  take(workspaceNo: WorkspaceNo, limits: PlanLimits): QuotaAnswer {
     const answer = this.#of(workspaceNo).take(limits, this.#clock.now());
     if (answer.allowed) {
       this.#changed.add(workspaceNo);
@@ -40,12 +41,14 @@ export class Quota {
   }
 
   /** The state without counting. */
-  peek(workspaceNo: number, limits: PlanLimits): QuotaAnswer {
+  peek(workspaceNo: WorkspaceNo, limits: PlanLimits): QuotaAnswer {
     return this.#of(workspaceNo).peek(limits, this.#clock.now());
   }
 
   /** Requests so far in the windows of now, and when these end. */
-  usage(workspaceNo: number): Readonly<Record<'minute' | 'day', { used: number; endMs: number }>> {
+  usage(
+    workspaceNo: WorkspaceNo,
+  ): Readonly<Record<'minute' | 'day', { used: number; endMs: number }>> {
     const { minute, day } = this.#of(workspaceNo);
     const nowMs = this.#clock.now();
     return {
@@ -58,7 +61,7 @@ export class Quota {
     await this.#write.close();
   }
 
-  #of(workspaceNo: number): QuotaWindows {
+  #of(workspaceNo: WorkspaceNo): QuotaWindows {
     const known = this.#windows.get(workspaceNo);
     if (known !== undefined) return known;
     if (this.#windows.size >= workspacesMax) this.#freeWritten();

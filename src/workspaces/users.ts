@@ -10,6 +10,7 @@ import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import { passwordMatches, type Passwords } from './passwords.ts';
 import { workspaceRange } from './workspace-range.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 const emailLengthMax = 254;
 const nameLengthMax = 120;
@@ -37,7 +38,7 @@ export class Users {
   }
 
   /** Makes a user and a member of the workspace. @throws Failure conflict, not_found */
-  async create(workspaceNo: number, role: Role, user: NewUser): Promise<UserRecord> {
+  async create(workspaceNo: WorkspaceNo, role: Role, user: NewUser): Promise<UserRecord> {
     const prepared = await this.prepare(user);
     return await this.#store.environment.transaction(() => {
       if (this.#store.workspaces.get(workspaceNo) === undefined) {
@@ -70,14 +71,14 @@ export class Users {
   }
 
   /** Stores a prepared user as a member. Inside a transaction that has looked for the e-mail. */
-  write(user: UserRecord, workspaceNo: number, role: Role): void {
+  write(user: UserRecord, workspaceNo: WorkspaceNo, role: Role): void {
     this.#store.users.put(user.id, user);
     this.#store.userEmails.put(foldEmail(user.email), user.id);
     this.addMember(workspaceNo, user.id, role);
   }
 
   /** Makes a known user a member. Inside a transaction that has looked for the membership. */
-  addMember(workspaceNo: number, userId: string, role: Role): void {
+  addMember(workspaceNo: WorkspaceNo, userId: string, role: Role): void {
     const membership = { role, joinedAtMs: this.#clock.now() };
     this.#store.memberships.put([workspaceNo, userId], membership);
     this.#store.userWorkspaces.put([userId, workspaceNo], 1);
@@ -95,12 +96,12 @@ export class Users {
   }
 
   /** The user's role in a workspace; undefined when no member. */
-  roleIn(workspaceNo: number, userId: string): Role | undefined {
+  roleIn(workspaceNo: WorkspaceNo, userId: string): Role | undefined {
     return this.#store.memberships.get([workspaceNo, userId])?.role;
   }
 
   /** The first owner of a workspace, by id: the user of keys that are made on the command line. */
-  firstOwner(workspaceNo: number): UserRecord | undefined {
+  firstOwner(workspaceNo: WorkspaceNo): UserRecord | undefined {
     for (const { key, value } of this.#store.memberships.range(workspaceRange(workspaceNo))) {
       if (value.role === 'owner') return this.find(key[1]);
     }

@@ -11,6 +11,7 @@ import { raiseAccessVersion } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { generatePassword } from './passwords.ts';
 import type { Users } from './users.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
@@ -82,12 +83,12 @@ export class Workspaces {
     return workspace;
   }
 
-  find(workspaceNo: number): WorkspaceRecord | undefined {
+  find(workspaceNo: WorkspaceNo): WorkspaceRecord | undefined {
     return this.#options.store.workspaces.get(workspaceNo);
   }
 
   /** @throws Failure not_found */
-  get(workspaceNo: number): WorkspaceRecord {
+  get(workspaceNo: WorkspaceNo): WorkspaceRecord {
     const found = this.find(workspaceNo);
     if (found === undefined) throw notFound('workspace');
     return found;
@@ -128,7 +129,7 @@ export class Workspaces {
   }
 
   /** @throws Failure not_found */
-  async rename(workspaceNo: number, name: string): Promise<WorkspaceRecord> {
+  async rename(workspaceNo: WorkspaceNo, name: string): Promise<WorkspaceRecord> {
     const { store } = this.#options;
     return await store.environment.transaction(() => {
       const changed = { ...this.get(workspaceNo), name };
@@ -150,13 +151,17 @@ export class Workspaces {
   }
 
   /** Changes plan and limits; they hold from the next request. @throws Failure not_found */
-  async setPlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): Promise<WorkspaceRecord> {
+  async setPlan(
+    workspaceNo: WorkspaceNo,
+    plan: Plan,
+    limits?: PlanLimits,
+  ): Promise<WorkspaceRecord> {
     const { environment } = this.#options.store;
     return await environment.transaction(() => this.writePlan(workspaceNo, plan, limits));
   }
 
   /** The same inside a transaction that has more to write. @throws Failure not_found, before any write */
-  writePlan(workspaceNo: number, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
+  writePlan(workspaceNo: WorkspaceNo, plan: Plan, limits?: PlanLimits): WorkspaceRecord {
     const { store } = this.#options;
     const { limits: _replaced, ...kept } = this.get(workspaceNo);
     const changed = { ...kept, plan, ...(limits === undefined ? {} : { limits }) };

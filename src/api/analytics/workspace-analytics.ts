@@ -22,6 +22,7 @@ import {
   totalsRows,
   totalsShape,
 } from './analytics-routes.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Without `from`: a month to look back at. */
 const standardDays = 30;
@@ -110,7 +111,7 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
 
 async function summaryOf(
   { codes, scans }: WorkspaceAnalyticsOptions,
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   range: DayRange,
 ): Promise<Summary> {
   checkLength(range, 'day');
@@ -120,7 +121,7 @@ async function summaryOf(
   const now = await scans.analytics.totals(subject, range);
   const points = await scans.analytics.series(subject, range, 'day');
   const then = await scans.analytics.totals(subject, before);
-  const isListed = (codeNo: number): boolean => {
+  const isListed = (codeNo: CodeNo): boolean => {
     const code = codes.findByNo(codeNo);
     return code?.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
   };
@@ -144,7 +145,7 @@ async function summaryOf(
   };
 }
 
-function topCodeOf(codes: Codes, codeNo: number, scans: number): Summary['topCodes'] {
+function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Summary['topCodes'] {
   const code = codes.findByNo(codeNo);
   if (code === undefined) return [];
   const shortUrl = codes.shortUrl(code);

@@ -5,6 +5,7 @@
  * keep out the rest: p-limit knows no such share.
  */
 import { Failure } from '../../model/failure.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 const atOnceMax = 3;
 const atOncePerWorkspaceMax = 2;
@@ -12,7 +13,7 @@ const waitingMax = 32;
 const retryAfterSeconds = 5;
 
 interface Waiting {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly enter: () => void;
 }
 
@@ -21,7 +22,7 @@ export class BulkGate {
   #waiting: Waiting[] = [];
 
   /** @returns gives the place back @throws Failure overloaded */
-  async enter(workspaceNo: number): Promise<() => void> {
+  async enter(workspaceNo: WorkspaceNo): Promise<() => void> {
     if (!this.#hasPlace(workspaceNo)) {
       if (this.#waiting.length >= waitingMax) {
         throw new Failure('overloaded', 'Too many bulk requests wait', { retryAfterSeconds });
@@ -33,16 +34,16 @@ export class BulkGate {
     return () => this.#leave(workspaceNo);
   }
 
-  #hasPlace(workspaceNo: number): boolean {
+  #hasPlace(workspaceNo: WorkspaceNo): boolean {
     const all = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
     return all < atOnceMax && (this.#inside.get(workspaceNo) ?? 0) < atOncePerWorkspaceMax;
   }
 
-  #take(workspaceNo: number): void {
+  #take(workspaceNo: WorkspaceNo): void {
     this.#inside.set(workspaceNo, (this.#inside.get(workspaceNo) ?? 0) + 1);
   }
 
-  #leave(workspaceNo: number): void {
+  #leave(workspaceNo: WorkspaceNo): void {
     const left = (this.#inside.get(workspaceNo) ?? 1) - 1;
     if (left === 0) this.#inside.delete(workspaceNo);
     else this.#inside.set(workspaceNo, left);

@@ -11,6 +11,7 @@ import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders } from '../csv.ts';
 import type { StreamedResult } from '../route.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Codes made into lines without a pause: at about 60 us each, 2 ms. */
 const linesPerSlice = 30;
@@ -43,7 +44,7 @@ const columns: readonly Column[] = [
 export function codeTable(
   codes: Codes,
   view: CodeView,
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   filter: CodeFilter,
 ): StreamedResult {
   const slices = codes.listAll(workspaceNo, filter);

@@ -8,10 +8,11 @@ import { imageVersion, styleOf } from '../../images/design/style.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import type { qrCode, qrCodeItem } from './code-schemas.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 
 export interface CodeNumbers {
-  readonly scansOf: (codeNo: number) => number;
-  readonly campaignIdsOf: (codeNo: number) => string[];
+  readonly scansOf: (codeNo: CodeNo) => number;
+  readonly campaignIdsOf: (codeNo: CodeNo) => string[];
 }
 
 export class CodeView {

@@ -12,6 +12,7 @@ import type { EventKind } from '../../model/event.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventPlace } from '../../scans/query/scan-events.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Characters of a chunk; the next is made when the client has taken it. */
 const chunkLengthMax = 65_536;
@@ -26,7 +27,7 @@ export interface FeedPosition {
 }
 
 export interface FeedFilter {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   /** Undefined = all kinds. */
   readonly kinds: ReadonlySet<EventKind> | undefined;
   /** Only what is about this code (`qr_…`). */

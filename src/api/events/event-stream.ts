@@ -22,6 +22,7 @@ import type { Outbox } from '../../outbox/outbox.ts';
 import { EventFeed, type FeedFilter, type FeedPosition, parsePosition } from './event-feed.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
@@ -184,7 +185,7 @@ class EventStreams {
     return { [Symbol.asyncIterator]: begin };
   }
 
-  #assertCapacity(workspaceNo: number, client: string): void {
+  #assertCapacity(workspaceNo: WorkspaceNo, client: string): void {
     const open = [...this.#open].map(({ options }) => options);
     const isFull =
       open.length >= streamsMax ||
@@ -199,7 +200,7 @@ class EventStreams {
 interface StreamOptions {
   readonly feed: EventFeed;
   readonly end: End;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly client: string;
   /** Whether the session has not ended. */
   readonly isAllowed: () => boolean;

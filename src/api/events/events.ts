@@ -17,6 +17,7 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import { queryInteger, time } from '../fields.ts';
 import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Rows of the outbox read at once, and batches read for one page when a filter drops most of them. */
 const batchRows = 200;
@@ -94,7 +95,7 @@ export function eventRoutes({ outbox, scans }: EventsOptions): Route[] {
 function readPage(
   outbox: Outbox,
   events: ScanQueries['events'],
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   type: EventKind | undefined,
   limit: number,
   position: Cursor,
@@ -133,7 +134,7 @@ const unread = (rest: string | null | undefined): Part => ({ rows: [], rest });
 
 function readScans(
   events: ScanQueries['events'],
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   before: string | null | undefined,
   limit: number,
 ): Part {
@@ -149,7 +150,7 @@ function scanRow(event: EventEnvelope): Row {
 /** Up to `limit` events of `type`; a filter reads on for a bounded number of rows. */
 function readOutbox(
   outbox: Outbox,
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   type: EventKind | undefined,
   limit: number,
   start: number | null | undefined,

@@ -19,6 +19,7 @@ import type { BulkRequestRecord } from '../../store/management/bulk.ts';
 import type { Range } from '../../store/environment.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { CodeDraft, CreateOutcome } from '../code-creation.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Rows a transaction; see above. */
 const batchRows = 50;
@@ -99,7 +100,7 @@ export class BulkRequests {
   }
 
   /** The lines kept under a key, in order. */
-  *linesOf(workspaceNo: number, key: string): Generator<readonly string[]> {
+  *linesOf(workspaceNo: WorkspaceNo, key: string): Generator<readonly string[]> {
     for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, key))) {
       yield value.split('\n');
     }
@@ -162,7 +163,7 @@ export class BulkRequests {
 
   /** Inside the transaction of the batch. */
   #keep(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     { idempotency }: BulkRequest,
     first: number,
     createdBefore: number,
@@ -183,7 +184,7 @@ export class BulkRequests {
     if (first === 0) expiry.put([expiresAtMs, workspaceNo, key], 1);
   }
 
-  #delete(workspaceNo: number, key: string): void {
+  #delete(workspaceNo: WorkspaceNo, key: string): void {
     const { requests, answers } = this.#store.bulk;
     const old = [...answers.keys(answersOf(workspaceNo, key))];
     for (const answer of old) answers.remove(answer);
@@ -192,7 +193,7 @@ export class BulkRequests {
 }
 
 /** The keys of a request's kept lines. */
-function answersOf(workspaceNo: number, key: string): Range<[number, string, number]> {
+function answersOf(workspaceNo: WorkspaceNo, key: string): Range<[number, string, number]> {
   return { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] };
 }
 

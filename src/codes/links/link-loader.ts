@@ -16,6 +16,7 @@ import {
 } from '../../store/management/link-blocks.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LinkTable } from './link-table.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 
 const noLimit = -1;
 /** The table is in another process, which reads the numbered changes (link-refresher.ts). */
@@ -27,13 +28,13 @@ const pendingBatchMax = 100;
 export class LinkLoader {
   readonly #store: Management;
   readonly #table: LinkTable | Remote;
-  readonly #scansOf: (codeNo: number) => number;
+  readonly #scansOf: (codeNo: CodeNo) => number;
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
 
-  constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: number) => number) {
+  constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: CodeNo) => number) {
     this.#store = store;
     this.#table = table;
     this.#scansOf = scansOf;
@@ -98,7 +99,7 @@ export class LinkLoader {
    * The same for many at once, about 5 us each; what does not fit stays pending. Codes without a link,
    * which are the static ones, are passed over.
    */
-  publishMany(codeNos: readonly number[]): void {
+  publishMany(codeNos: readonly CodeNo[]): void {
     if (this.#table === 'remote' || codeNos.length === 0) return;
     this.#store.environment.refresh();
     const wanted = new Set(codeNos);
@@ -128,7 +129,7 @@ export class LinkLoader {
     }
   }
 
-  #publish(codeNo: number): void {
+  #publish(codeNo: CodeNo): void {
     this.#pending.add(codeNo);
     this.#store.environment.refresh();
     const block = this.#store.links.get(linkBlockOf(codeNo));
@@ -176,7 +177,7 @@ export class LinkLoader {
    * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms). A code
    * that is over its limit stands below zero, so that a raised limit gives no more than it should.
    */
-  #scansLeft(codeNo: number, scanLimit: number | undefined): { scansLeft: number; more: number } {
+  #scansLeft(codeNo: CodeNo, scanLimit: number | undefined): { scansLeft: number; more: number } {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
     const before = this.#limits.get(codeNo);
     if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };

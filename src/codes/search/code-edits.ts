@@ -8,12 +8,13 @@
  */
 import type { ListPosition } from '../../store/management/code-keys.ts';
 import type { Management } from '../../store/management/management.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Entries kept, of all workspaces together: about 2 MB of the file. */
 const ringSize = 65_536;
 
 export interface CodeEdit extends ListPosition {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
 }
 
 /** Inside the transaction of the edit. */

@@ -33,6 +33,7 @@ import { tagLengthMax } from '../rules.ts';
 import type { SearchColumn } from './search-column.ts';
 import { SearchColumns } from './search-columns.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Positions one slice of a walk looks at: at 1–3 µs each, about 1 ms. */
 const sliceMax = 500;
@@ -80,7 +81,7 @@ export interface SearchLimits {
 
 /** What a filter comes to: positions of `driver` in [oldest, newest], that have `others` and the text. */
 interface Plan {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly driver: Term;
   /** Codes that have the driver. */
   readonly driverCount: number;
@@ -105,7 +106,7 @@ export class CodeListing {
     this.#walkedCodesMax = search.walkedCodesMax ?? walkedCodesMax;
   }
 
-  async page(workspaceNo: number, request: CodePageRequest): Promise<CodePage> {
+  async page(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
     const cursor = request.cursor === undefined ? undefined : placeOf(request.cursor);
     const plan = this.#plan(workspaceNo, request.filter);
     if (plan === undefined) return { data: [], total: 0 };
@@ -123,7 +124,7 @@ export class CodeListing {
   }
 
   /** Every code of the filter, newest first, in slices; one that is made meanwhile is not among them. */
-  async *all(workspaceNo: number, filter: CodeFilter): AsyncGenerator<QrCodeRecord[]> {
+  async *all(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncGenerator<QrCodeRecord[]> {
     const plan = this.#plan(workspaceNo, filter);
     if (plan === undefined) return;
     for (let at = plan.newest; ;) {
@@ -137,7 +138,7 @@ export class CodeListing {
     }
   }
 
-  #plan(workspaceNo: number, filter: CodeFilter): Plan | undefined {
+  #plan(workspaceNo: WorkspaceNo, filter: CodeFilter): Plan | undefined {
     const form = formTerm(filter.type, filter.dynamic);
     if (form === null) return undefined;
     // No code has a tag this long or a campaign with such an id; as keys they would not even fit.
@@ -288,7 +289,7 @@ export class CodeListing {
     return records;
   }
 
-  #version(workspaceNo: number): number {
+  #version(workspaceNo: WorkspaceNo): number {
     return this.#store.termCounts.get(termCountKey(workspaceNo, listVersion)) ?? 0;
   }
 

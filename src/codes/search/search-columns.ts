@@ -25,6 +25,7 @@ import type { Management } from '../../store/management/management.ts';
 import { findEdit } from './code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';
 import { allCodes, termCount } from './terms.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** Codes or edits that are read without a pause: 1 to 3 ms. */
 const sliceMax = 200;
@@ -59,7 +60,7 @@ export class SearchColumns {
    * The workspace's column as the store is now; later changes come in with the next find. Finds and walks of
    * columns come one after the other. @returns undefined when it may not have one
    */
-  async find(workspaceNo: number): Promise<SearchColumn | undefined> {
+  async find(workspaceNo: WorkspaceNo): Promise<SearchColumn | undefined> {
     this.#store.environment.refresh();
     const count = termCount(this.#store, workspaceNo, allCodes);
     const isTooLarge = count >= (this.#tooLarge.get(workspaceNo) ?? Infinity);
@@ -77,7 +78,7 @@ export class SearchColumns {
   }
 
   /** @returns false when the column has grown too large, or codes come in faster than they are read */
-  async #follow(workspaceNo: number, kept: Kept): Promise<boolean> {
+  async #follow(workspaceNo: WorkspaceNo, kept: Kept): Promise<boolean> {
     let from = kept.column.last ?? oldest;
     for (let passes = 0; passes < passesMax;) {
       const edits = this.#takeEdits(workspaceNo, kept);
@@ -102,7 +103,7 @@ export class SearchColumns {
   }
 
   /** A slice of them. @returns `lost` when the ring has gone over one */
-  #takeEdits(workspaceNo: number, kept: Kept): 'all' | 'more' | 'lost' {
+  #takeEdits(workspaceNo: WorkspaceNo, kept: Kept): 'all' | 'more' | 'lost' {
     const last = this.#store.last('edit');
     const end = Math.min(last, kept.seen + sliceMax);
     while (kept.seen < end) {
@@ -116,7 +117,7 @@ export class SearchColumns {
 
   /** A slice of those that are not in it. @returns the last one read, undefined at the end */
   #takeCodes(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     column: SearchColumn,
     from: ListPosition,
   ): ListPosition | undefined {
@@ -148,7 +149,7 @@ export class SearchColumns {
   }
 
   /** @returns false when it is too large alone; others go before it */
-  #makeSpace(workspaceNo: number, column: SearchColumn): boolean {
+  #makeSpace(workspaceNo: WorkspaceNo, column: SearchColumn): boolean {
     let bytes = 0;
     for (const kept of this.#kept.values()) bytes += kept.column.bytes;
     for (const [other, kept] of this.#kept) {

@@ -14,6 +14,7 @@ import {
   type Term,
 } from '../../store/management/code-keys.ts';
 import { noteEdit } from './code-edits.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
@@ -76,7 +77,7 @@ export function moveTerms(
 /** Indexes the codes that joined a campaign, and those that left it. Inside a transaction. */
 export function indexCampaign(
   store: Management,
-  { workspaceNo, id }: { readonly workspaceNo: number; readonly id: string },
+  { workspaceNo, id }: { readonly workspaceNo: WorkspaceNo; readonly id: string },
   { joined, left }: Record<'joined' | 'left', readonly ListPosition[]>,
 ): void {
   if (joined.length + left.length === 0) return;
@@ -90,7 +91,7 @@ export function indexCampaign(
 }
 
 /** Live codes of a workspace that have the term. */
-export function termCount(store: Management, workspaceNo: number, term: Term): number {
+export function termCount(store: Management, workspaceNo: WorkspaceNo, term: Term): number {
   return store.termCounts.get(termCountKey(workspaceNo, term)) ?? 0;
 }
 
@@ -107,7 +108,7 @@ export class TermCounts {
     this.#store = store;
   }
 
-  add(workspaceNo: number, term: Term, change: number): void {
+  add(workspaceNo: WorkspaceNo, term: Term, change: number): void {
     const name = `${workspaceNo}:${termName(term)}`;
     const known = this.#changes.get(name);
     if (known !== undefined) known.change += change;

@@ -20,6 +20,7 @@ import { logoId } from '../logo/logo-store.ts';
 import { type Style, styleKey, styleOf, plainStyle } from './style.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 const dataUrl = /^data:(image\/[a-z+]+);base64,(.*)$/s;
 /** What `advice` suggests to stay below, or to reach. */
@@ -51,7 +52,7 @@ export class ScannabilityCheck {
    * @throws Failure validation_failed, unscannable, conflict (too many logos), overloaded, storage_full
    */
   async accept(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     code: Pick<QrCodeRecord, 'dynamic' | 'shortCode' | 'target'>,
     given: object,
   ): Promise<Design> {
@@ -66,7 +67,7 @@ export class ScannabilityCheck {
    * @throws Failure validation_failed, unscannable, overloaded
    */
   async preview(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     code: ImageSource,
     given: object,
     image: { readonly format: ImageFormat; readonly size: number },
@@ -76,7 +77,7 @@ export class ScannabilityCheck {
     return await this.#options.tasks.draw({ ...image, content, style, logo });
   }
 
-  async #check(workspaceNo: number, content: string, given: object): Promise<CheckedDesign> {
+  async #check(workspaceNo: WorkspaceNo, content: string, given: object): Promise<CheckedDesign> {
     const parsed = parseDesign(given);
     if ('faults' in parsed) throw invalid(parsed.faults);
     const logo = await this.#logoOf(workspaceNo, parsed.design.logo);
@@ -101,7 +102,10 @@ export class ScannabilityCheck {
     throw unscannable(message, [{ path: 'design', code: 'unreadable', message }]);
   }
 
-  async #logoOf(workspaceNo: number, text: string | undefined): Promise<LogoImage | undefined> {
+  async #logoOf(
+    workspaceNo: WorkspaceNo,
+    text: string | undefined,
+  ): Promise<LogoImage | undefined> {
     if (text === undefined) return undefined;
     const { logos, tasks } = this.#options;
     const [, mediaType, data = ''] = dataUrl.exec(text) ?? [];

@@ -18,6 +18,7 @@ import type { LogoMediaType } from './logo.ts';
 import type { LogoStore } from './logo-store.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 
 /** At most 200 MB per workspace on disk. */
 const logosMax = 200;
@@ -49,16 +50,16 @@ export class Logos {
    * Cleans and stores a file; the same file again is the same logo.
    * @throws Failure validation_failed, conflict (too many in use), overloaded, storage_full
    */
-  async add(workspaceNo: number, bytes: Uint8Array, mediaType: LogoMediaType): Promise<Logo> {
+  async add(workspaceNo: WorkspaceNo, bytes: Uint8Array, mediaType: LogoMediaType): Promise<Logo> {
     return await this.store(workspaceNo, await this.#options.tasks.cleanLogo(bytes, mediaType));
   }
 
   /** Stores a cleaned logo. @throws Failure conflict, storage_full */
-  async store(workspaceNo: number, logo: LogoImage): Promise<Logo> {
+  async store(workspaceNo: WorkspaceNo, logo: LogoImage): Promise<Logo> {
     return await this.#lock(() => this.#store(workspaceNo, logo));
   }
 
-  async #store(workspaceNo: number, { png, width, height }: LogoImage): Promise<Logo> {
+  async #store(workspaceNo: WorkspaceNo, { png, width, height }: LogoImage): Promise<Logo> {
     const { store, logoStore, clock } = this.#options;
     const { logos, owners } = store.logos;
     const name = await logoStore.put(png);
@@ -83,14 +84,14 @@ export class Logos {
   }
 
   /** Undefined also for another workspace's logo. */
-  find(workspaceNo: number, id: string): Logo | undefined {
+  find(workspaceNo: WorkspaceNo, id: string): Logo | undefined {
     const name = id.replace(/^logo:/, '');
     const stored = this.#options.store.logos.logos.get([workspaceNo, name]);
     return stored && this.#view(workspaceNo, name, stored);
   }
 
   /** Newest first. */
-  list(workspaceNo: number): Logo[] {
+  list(workspaceNo: WorkspaceNo): Logo[] {
     return this.#all(workspaceNo)
       .map(([name, stored]) => this.#view(workspaceNo, name, stored))
       .toSorted(
@@ -104,7 +105,7 @@ export class Logos {
   }
 
   /** Names to prune before one more is stored; inside the transaction. @throws Failure conflict */
-  #surplus(workspaceNo: number): string[] {
+  #surplus(workspaceNo: WorkspaceNo): string[] {
     const all = this.#all(workspaceNo);
     const surplus = all.length + 1 - logosMax;
     if (surplus <= 0) return [];
@@ -122,7 +123,7 @@ export class Logos {
     );
   }
 
-  #all(workspaceNo: number): Array<[name: string, stored: StoredLogo]> {
+  #all(workspaceNo: WorkspaceNo): Array<[name: string, stored: StoredLogo]> {
     const { logos } = this.#options.store.logos;
     const found: Array<[string, StoredLogo]> = [];
     // Names are hexadecimal digits, which all sort before "g".
@@ -140,12 +141,12 @@ export class Logos {
     return first?.[0] === name;
   }
 
-  #uses(workspaceNo: number, name: string): number {
+  #uses(workspaceNo: WorkspaceNo, name: string): number {
     const key = termCountKey(workspaceNo, { kind: 'logo', text: `logo:${name}` });
     return this.#options.store.termCounts.get(key) ?? 0;
   }
 
-  #view(workspaceNo: number, name: string, stored: StoredLogo): Logo {
+  #view(workspaceNo: WorkspaceNo, name: string, stored: StoredLogo): Logo {
     return { ...stored, id: `logo:${name}`, codes: this.#uses(workspaceNo, name) };
   }
 }

@@ -28,6 +28,7 @@ import {
   type SeriesPoint,
 } from './answers.ts';
 import type { Ranges } from './range.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
 const sliceMax = 2_000;
@@ -47,7 +48,7 @@ export type Subject =
   | { readonly workspace: number };
 
 export interface CodeScans {
-  readonly codeNo: number;
+  readonly codeNo: CodeNo;
   readonly scans: number;
 }
 
@@ -61,7 +62,7 @@ export class ScanAnalytics {
   }
 
   /** All scans of a code, ever: what lists show. */
-  lifetimeScans(codeNo: number): number {
+  lifetimeScans(codeNo: CodeNo): number {
     this.#ranges.refresh();
     let total = this.#ranges.summaries.total(codeNo);
     this.#ranges.recent.each(codeNo, (block, entry) => {
@@ -114,7 +115,7 @@ export class ScanAnalytics {
     read('code' in subject ? subject.code : workspaceCounter(subject.workspace));
   }
 
-  async #readList(codeNos: Iterable<number>, read: (codeNo: number) => number): Promise<void> {
+  async #readList(codeNos: Iterable<CodeNo>, read: (codeNo: CodeNo) => number): Promise<void> {
     if (this.#lists.activeCount + this.#lists.pendingCount >= waitingMax) {
       const detail = 'Too many reports over many codes at a time';
       throw new Failure('overloaded', detail, { retryAfterSeconds: 1 });

@@ -5,6 +5,7 @@ import { Ranges } from './range.ts';
 import { RawScans } from './raw-scans.ts';
 import { ScanEvents } from './scan-events.ts';
 import { TopCodes } from './top-codes.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 
 /** Public methods alone, so that a test can hand in its own. */
 export interface ScanQueries {
@@ -17,7 +18,7 @@ export interface ScanQueries {
 /** @param codeIdOf the public id of a code, undefined when it is removed */
 export function openScanQueries(
   store: ScanStore,
-  codeIdOf: (codeNo: number) => string | undefined,
+  codeIdOf: (codeNo: CodeNo) => string | undefined,
 ): ScanQueries {
   const ranges = new Ranges(store);
   return {

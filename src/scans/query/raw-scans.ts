@@ -16,6 +16,7 @@ import { ScanBlock } from '../block.ts';
 import { isWithin, type Ranges } from './range.ts';
 import { Dimension, Rollup } from '../rollup.ts';
 import { type RawScan, rawScan } from '../scanned-event.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 
 /** Bytes of blocks a step reads: about 1 ms. */
 const stepBytesMax = 524_288;
@@ -23,7 +24,7 @@ const stepBytesMax = 524_288;
 const blockCostBytes = 8_192;
 
 export interface RawScanFilter extends DayRange {
-  readonly codeNo: number;
+  readonly codeNo: CodeNo;
   /** Whether bots, which are not counted as scans, come too. */
   readonly bots: 'without' | 'with';
 }

@@ -17,6 +17,7 @@ import {
   workspaceCounter,
 } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** A shard that does not come to a checkpoint must not fill memory: 512 windows are a minute. */
 const keptMax = 512;
@@ -69,7 +70,7 @@ export class RecentBlocks {
   }
 
   /** Sequence of the newest block with scans of a code since its checkpoint; 0 = no such block. */
-  newestOf(codeNo: number): number {
+  newestOf(codeNo: CodeNo): number {
     const newest = this.#newestOf.get(codeNo) ?? 0;
     const checkpoint = this.#checkpointOf(codeNo);
     if (newest > checkpoint) return newest;
@@ -100,7 +101,7 @@ export class RecentBlocks {
   }
 
   /** The same of a workspace, a code's scans of a block at a time. */
-  eachGroup(workspaceNo: number, visit: (block: ScanBlock, group: number) => void): void {
+  eachGroup(workspaceNo: WorkspaceNo, visit: (block: ScanBlock, group: number) => void): void {
     this.#each(this.#checkpointOf(workspaceCounter(workspaceNo)), this.#to, (block) => {
       for (let group = 0; group < block.groups; group++) {
         if (block.workspaceNo(group) === workspaceNo) visit(block, group);

@@ -7,6 +7,7 @@ import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import type { Ranges } from './range.ts';
 import { scannedEvent } from '../scanned-event.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Blocks one page of events looks through at most; the cursor goes on from there. */
 const eventBlocksMax = 2_000;
@@ -40,9 +41,9 @@ export interface EventStep {
 export class ScanEvents {
   readonly #store: ScanStore;
   readonly #ranges: Ranges;
-  readonly #codeIdOf: (codeNo: number) => string | undefined;
+  readonly #codeIdOf: (codeNo: CodeNo) => string | undefined;
 
-  constructor(store: ScanStore, ranges: Ranges, codeIdOf: (codeNo: number) => string | undefined) {
+  constructor(store: ScanStore, ranges: Ranges, codeIdOf: (codeNo: CodeNo) => string | undefined) {
     this.#store = store;
     this.#ranges = ranges;
     this.#codeIdOf = codeIdOf;
@@ -53,7 +54,7 @@ export class ScanEvents {
    * @param before the `before` of the page above; @returns fewer than `limit` only when it looked through
    * `eventBlocksMax` blocks or `eventBytesMax` bytes, or came to the end
    */
-  page(workspaceNo: number, before: string | undefined, limit: number): EventPage {
+  page(workspaceNo: WorkspaceNo, before: string | undefined, limit: number): EventPage {
     this.#ranges.refresh();
     const [fromSequence, skip] = parseCursor(before);
     const data: EventEnvelope[] = [];
@@ -89,7 +90,7 @@ export class ScanEvents {
   }
 
   /** Events after a place, oldest first, at most `limit` of them. */
-  after(workspaceNo: number, place: EventPlace, limit: number): EventStep {
+  after(workspaceNo: WorkspaceNo, place: EventPlace, limit: number): EventStep {
     this.#ranges.refresh();
     const events: Array<{ event: EventEnvelope; place: EventPlace }> = [];
     let bytes = 0;
@@ -117,7 +118,7 @@ export class ScanEvents {
   }
 
   /** The workspace's scans in a block, newest first, each made into an event only when asked for. */
-  #scansOf(block: ScanBlock, workspaceNo: number): Array<() => EventEnvelope> {
+  #scansOf(block: ScanBlock, workspaceNo: WorkspaceNo): Array<() => EventEnvelope> {
     const found: Array<{ order: number; make: () => EventEnvelope }> = [];
     for (let group = 0; group < block.groups; group++) {
       if (block.workspaceNo(group) !== workspaceNo) continue;

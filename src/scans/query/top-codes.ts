@@ -12,16 +12,17 @@ import { chunkOf, chunkOfKey, countKey, readCounts } from '../code-counts.ts';
 import type { CodeScans } from './analytics.ts';
 import { isWithin, type Ranges, spansOf, type Spans } from './range.ts';
 import { firstDayOf } from '../summaries.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Codes and records of one slice: about 2 ms. */
 const sliceMax = 20_000;
 const recordCost = 100;
 
 export interface TopCodesRequest extends DayRange {
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly limit: number;
   /** Asked of each code that would get into the list: deleted codes stay out. */
-  readonly isListed: (codeNo: number) => boolean;
+  readonly isListed: (codeNo: CodeNo) => boolean;
 }
 
 export class TopCodes {
@@ -58,7 +59,7 @@ export class TopCodes {
   }
 
   /** Scans since the last checkpoint, by chunk and code, of the newest commit. */
-  #recent(workspaceNo: number, spans: Spans): Map<number, Map<number, number>> {
+  #recent(workspaceNo: WorkspaceNo, spans: Spans): Map<number, Map<number, number>> {
     const chunks = new Map<number, Map<number, number>>();
     this.#ranges.refresh();
     this.#ranges.recent.eachGroup(workspaceNo, (block, group) => {
@@ -76,7 +77,7 @@ export class TopCodes {
     return chunks;
   }
 
-  #nextChunk(workspaceNo: number, from: number): number | undefined {
+  #nextChunk(workspaceNo: WorkspaceNo, from: number): number | undefined {
     const range = {
       start: countKey(workspaceNo, from, 0),
       end: countKey(workspaceNo + 1, 0, 0),
@@ -88,7 +89,7 @@ export class TopCodes {
 
   /** @returns records read */
   #addChunk(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     chunk: number,
     { fromDay, toDay, firstMonth, endMonth }: Spans,
     counts: Map<number, number>,

@@ -25,10 +25,11 @@ import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webho
 import type { StoreEnvironment, Table } from '../environment.ts';
 import { openEnvironment } from '../open-environment.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
+import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredDelivery {
-  readonly endpointNo: number;
-  readonly workspaceNo: number;
+  readonly endpointNo: EndpointNo;
+  readonly workspaceNo: WorkspaceNo;
   readonly kind: EventKind;
   readonly eventIds: readonly string[];
   readonly state: DeliveryState;
@@ -51,8 +52,8 @@ export interface StoredDelivery {
 
 /** StoredDelivery's fields in this order. */
 export type PackedDelivery = readonly [
-  endpointNo: number,
-  workspaceNo: number,
+  endpointNo: EndpointNo,
+  workspaceNo: WorkspaceNo,
   kind: EventKind,
   eventIds: readonly string[],
   state: DeliveryState,
@@ -85,7 +86,7 @@ export interface WheelMark {
 }
 
 export type CursorName = 'events' | 'blocks';
-export type QueueKey = [endpointNo: number, dueMs: number, deliveryNo: number];
+export type QueueKey = [endpointNo: EndpointNo, dueMs: number, deliveryNo: DeliveryNo];
 
 export interface DeliveryTables {
   readonly environment: StoreEnvironment;
@@ -94,11 +95,14 @@ export interface DeliveryTables {
   readonly wheelClock: Table<'now', WheelMark>;
   readonly deliveries: Table<number, PackedDelivery>;
   readonly queue: Table<QueueKey, number>;
-  readonly wheel: Table<[bucket: number, endpointNo: number], number>;
-  readonly log: Table<[endpointNo: number, state: number, deliveryNo: number], number>;
+  readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], number>;
+  readonly log: Table<[endpointNo: EndpointNo, state: number, deliveryNo: DeliveryNo], number>;
   readonly stats: Table<number, EndpointStats>;
-  readonly dead: Table<[workspaceNo: number, deadAtMs: number, deliveryNo: number], number>;
-  readonly expiry: Table<[expiresMs: number, deliveryNo: number], number>;
+  readonly dead: Table<
+    [workspaceNo: WorkspaceNo, deadAtMs: number, deliveryNo: DeliveryNo],
+    number
+  >;
+  readonly expiry: Table<[expiresMs: number, deliveryNo: DeliveryNo], number>;
 }
 
 /** Opens the environment; refuses data of a newer release. */

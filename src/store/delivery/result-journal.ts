@@ -27,10 +27,11 @@ import { crc32 } from 'node:zlib';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
+import type { DeliveryNo } from '../../model/numbers.ts';
 
 /** How an attempt ended, with everything that the retry decision depends on. */
 export interface JournaledResult {
-  readonly deliveryNo: number;
+  readonly deliveryNo: DeliveryNo;
   /** Counts all attempts of the delivery, from 1. */
   readonly attemptNo: number;
   /** Wheel time at which the result arrived. */
@@ -42,7 +43,7 @@ export interface JournaledResult {
 
 /** JournaledResult's fields in this order. */
 type PackedResult = readonly [
-  deliveryNo: number,
+  deliveryNo: DeliveryNo,
   attemptNo: number,
   wheelMs: WheelMs,
   random: number,

@@ -5,10 +5,11 @@
  */
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export type PackedCode = readonly [
   id: string,
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   workspaceId: string,
   type: CodeType,
   target: string,
@@ -66,7 +67,7 @@ export function packCode(code: QrCodeRecord): PackedCode {
   ];
 }
 
-export function unpackCode(no: number, packed: PackedCode): QrCodeRecord {
+export function unpackCode(no: CodeNo, packed: PackedCode): QrCodeRecord {
   const [
     id,
     workspaceNo,

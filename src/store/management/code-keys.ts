@@ -8,6 +8,7 @@
  * all big-endian, so the byte order is workspace, term, time, number. The length before the text
  * keeps one term from being the beginning of another.
  */
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version' | 'logo';
 
 export interface Term {
@@ -19,7 +20,7 @@ export interface Term {
 /** Where a code stands in a list. */
 export interface ListPosition {
   readonly createdAtMs: number;
-  readonly no: number;
+  readonly no: CodeNo;
 }
 
 /** Values never change: they are in the data. */
@@ -37,11 +38,11 @@ const textBytesMax = 255;
 const timeMsMax = 2 ** 48 - 1;
 const numberMax = 2 ** 32 - 1;
 
-export function termCountKey(workspaceNo: number, term: Term): Buffer {
+export function termCountKey(workspaceNo: WorkspaceNo, term: Term): Buffer {
   return termBuffer(workspaceNo, term, 0);
 }
 
-export function termKey(workspaceNo: number, term: Term, position: ListPosition): Buffer {
+export function termKey(workspaceNo: WorkspaceNo, term: Term, position: ListPosition): Buffer {
   const key = termBuffer(workspaceNo, term, positionBytes);
   const at = key.length - positionBytes;
   key.writeUIntBE(Math.min(Math.max(0, position.createdAtMs), timeMsMax), at, 6);
@@ -68,7 +69,7 @@ export function endOf(timeMs: number): ListPosition {
   return { createdAtMs: Math.min(timeMs, timeMsMax), no: numberMax };
 }
 
-function termBuffer(workspaceNo: number, term: Term, tailBytes: number): Buffer {
+function termBuffer(workspaceNo: WorkspaceNo, term: Term, tailBytes: number): Buffer {
   const textBytes = Buffer.byteLength(term.text);
   if (textBytes > textBytesMax) {
     throw new Error(`Cannot make a key: term of ${textBytes} bytes, expected ${textBytesMax}`);

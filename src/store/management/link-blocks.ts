@@ -10,10 +10,11 @@
  * flags: 1 = deleted (a tombstone: no target). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
  * Key and target are ASCII.
  */
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 export interface StoredLink {
   readonly key: string;
-  readonly codeNo: number;
-  readonly workspaceNo: number;
+  readonly codeNo: CodeNo;
+  readonly workspaceNo: WorkspaceNo;
   readonly target: string;
   /** 0 = never. */
   readonly expiresAtMs: number;
@@ -28,7 +29,7 @@ const headBytes = 21;
 const tombstoneFlag = 1;
 const noLimit = 0xffffffff;
 
-export function linkBlockOf(codeNo: number): number {
+export function linkBlockOf(codeNo: CodeNo): number {
   return codeNo >>> slotBits;
 }
 
@@ -43,7 +44,7 @@ export function withLink(block: Uint8Array | undefined, link: StoredLink): Uint8
 }
 
 /** The link of `codeNo` in its block. */
-export function linkIn(block: Uint8Array, codeNo: number): StoredLink | undefined {
+export function linkIn(block: Uint8Array, codeNo: CodeNo): StoredLink | undefined {
   const bytes = asBuffer(block);
   const slot = codeNo & slotMask;
   for (let at = 0; at < bytes.length; at += entryBytes(bytes, at)) {
@@ -66,8 +67,8 @@ export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
 /** A link of a block where it stands, for reading millions without making texts of them. */
 export interface LinkCursor {
   bytes: Buffer;
-  codeNo: number;
-  workspaceNo: number;
+  codeNo: CodeNo;
+  workspaceNo: WorkspaceNo;
   expiresAtMs: number;
   isLimited: boolean;
   isDeleted: boolean;

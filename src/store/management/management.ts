@@ -48,11 +48,12 @@ import { openEnvironment } from '../open-environment.ts';
 import { openLogoTables } from './logos.ts';
 import { openPeopleTables } from './people.ts';
 import { openWebhookTables } from './webhooks.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredEvent {
   readonly id: string;
   readonly kind: EventKind;
-  readonly workspaceNo: number;
+  readonly workspaceNo: WorkspaceNo;
   readonly createdAtMs: number;
   /** The exact JSON of the envelope. */
   readonly body: string;
@@ -74,9 +75,9 @@ export interface StoredQuota {
 
 export type StoredEdit = readonly [
   sequence: number,
-  workspaceNo: number,
+  workspaceNo: WorkspaceNo,
   createdAtMs: number,
-  codeNo: number,
+  codeNo: CodeNo,
 ];
 
 export type Sequence = 'workspace' | 'code' | 'link' | 'edit' | 'event' | 'endpoint' | 'campaign';

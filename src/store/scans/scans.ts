@@ -17,6 +17,7 @@
 import { partitionCount } from '../../model/code.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
 import { openEnvironment } from '../open-environment.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface ScanStore {
   readonly environment: StoreEnvironment;
@@ -54,7 +55,7 @@ export function openScanStore(path: string): ScanStore {
 }
 
 /** Key of a day or month of a code. */
-export function spanKey(codeNo: number, span: number): Buffer {
+export function spanKey(codeNo: CodeNo, span: number): Buffer {
   const key = Buffer.allocUnsafe(6);
   key.writeUInt32BE(codeNo, 0);
   key.writeUInt16BE(span, 4);
@@ -68,7 +69,7 @@ export const monthSpan = (month: number): number => monthSpanFirst + month;
 /** The last day that has keys of its own, in March 2138: scans of a clock beyond it count on it. */
 export const dayStoredMax = monthSpanFirst - 1;
 
-export function chunkKey(codeNo: number, span: number, index: number): Buffer {
+export function chunkKey(codeNo: CodeNo, span: number, index: number): Buffer {
   const key = Buffer.allocUnsafe(7);
   key.writeUInt32BE(codeNo, 0);
   key.writeUInt16BE(span, 4);
@@ -89,7 +90,7 @@ export function highestWatermark(store: ScanStore, journal: number): number {
 const workspaceCountersFirst = 0xff00_0000;
 const counterMax = 0xffff_ffff;
 /** What a workspace's sums are stored under in place of a code's number. */
-export const workspaceCounter = (workspaceNo: number): number => counterMax - workspaceNo;
+export const workspaceCounter = (workspaceNo: WorkspaceNo): number => counterMax - workspaceNo;
 /** The workspace of such a number, undefined for a code's. */
 export const workspaceOfCounter = (counter: number): number | undefined =>
   counter >= workspaceCountersFirst ? counterMax - counter : undefined;

@@ -11,9 +11,10 @@ import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 import { createPool, type Pool, type PoolStats } from '../../workers/pool.ts';
 import { type AttemptBatch, type AttemptMessage, packBatch, unpackResult } from './attempt-wire.ts';
+import type { DeliveryNo } from '../../model/numbers.ts';
 
 /** Called with the result of an attempt; undefined = unknown. */
-export type OnResult = (deliveryNo: number, attempt: AttemptRecord | undefined) => void;
+export type OnResult = (deliveryNo: DeliveryNo, attempt: AttemptRecord | undefined) => void;
 
 export interface AttemptSender {
   /** Calls `onResult` once for each attempt, after this call. */
@@ -115,7 +116,7 @@ export class PoolSender implements AttemptSender {
     }
   }
 
-  #end(deliveryNo: number, attempt: AttemptRecord | undefined): void {
+  #end(deliveryNo: DeliveryNo, attempt: AttemptRecord | undefined): void {
     const inFlight = this.#inFlight.get(deliveryNo);
     this.#inFlight.delete(deliveryNo);
     inFlight?.onResult(deliveryNo, attempt);

@@ -10,6 +10,7 @@
 import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptResult, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
+import type { DeliveryNo } from '../../model/numbers.ts';
 
 type Route = readonly [url: string, kind: EventKind, secrets: readonly string[]];
 
@@ -20,7 +21,7 @@ export interface AttemptBatch {
   readonly channel: string;
   readonly routes: readonly Route[];
   readonly routeOf: readonly number[];
-  readonly deliveryNos: readonly number[];
+  readonly deliveryNos: readonly DeliveryNo[];
   readonly deliveryIds: readonly string[];
   readonly eventIds: readonly string[];
   readonly attempts: readonly number[];
@@ -28,7 +29,7 @@ export interface AttemptBatch {
   readonly bodies: Uint8Array;
 }
 
-type PackedResult = readonly [deliveryNo: number, ...PackedAttempt];
+type PackedResult = readonly [deliveryNo: DeliveryNo, ...PackedAttempt];
 
 /** One message of the channel: the results of one cycle of the worker's event loop. */
 export type AttemptMessage = readonly PackedResult[];

@@ -13,6 +13,7 @@ import { scanDeliveries } from '../deliveries/scan-deliveries.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import { ConsumerCursor, type CursorPosition } from './consumer-cursor.ts';
 import type { Consumer } from './consumer-loop.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Bounds of one transaction, and so of the time that it blocks the control thread. */
 const createdMax = 1_000;
@@ -23,7 +24,7 @@ export interface BlockConsumerOptions {
   readonly store: DeliveryStore;
   readonly scans: ScanStore;
   readonly endpoints: Endpoints;
-  readonly codeIdOf: (codeNo: number) => string | undefined;
+  readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
   /** Called with the deliveries of each commit. */
   readonly onCreated: (deliveries: readonly Delivery[]) => void;
 }
@@ -59,7 +60,7 @@ export class BlockConsumer implements Consumer {
   #read(): { created: NewDelivery[]; position: CursorPosition; hasMore: boolean } {
     const { scans, endpoints, codeIdOf } = this.#options;
     const audience = {
-      listeners: (workspaceNo: number) => endpoints.forEvent(workspaceNo, 'qr.scanned'),
+      listeners: (workspaceNo: WorkspaceNo) => endpoints.forEvent(workspaceNo, 'qr.scanned'),
       codeIdOf,
     };
     const created: NewDelivery[] = [];

@@ -11,6 +11,7 @@ import { Failure } from '../../model/failure.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { type Delivery, type DeliveryTransaction, findDelivery } from './delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
+import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Dead letters of one transaction. */
 const batchMax = 500;
@@ -18,7 +19,7 @@ const batchMax = 500;
 const readMax = 5_000;
 
 export interface DeadLetterFilter {
-  readonly endpointNo?: number | undefined;
+  readonly endpointNo?: EndpointNo | undefined;
   /** Died at this time or later. */
   readonly fromMs?: number | undefined;
   /** Died before this time. */
@@ -43,7 +44,7 @@ export interface DeadLettersOptions {
   readonly clock: Clock;
 }
 
-type DeadKey = [workspaceNo: number, deadAtMs: number, deliveryNo: number];
+type DeadKey = [workspaceNo: WorkspaceNo, deadAtMs: number, deliveryNo: DeliveryNo];
 
 export class DeadLetters {
   readonly #store: DeliveryStore;
@@ -57,7 +58,7 @@ export class DeadLetters {
   }
 
   /** Newest first. */
-  list(workspaceNo: number, filter: DeadLetterFilter & DeadLetterPage): DeliveryPage {
+  list(workspaceNo: WorkspaceNo, filter: DeadLetterFilter & DeadLetterPage): DeliveryPage {
     const { tables } = this.#store;
     tables.environment.refresh();
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
@@ -81,7 +82,7 @@ export class DeadLetters {
   }
 
   /** How many there are; reads all of them when it filters by endpoint. */
-  count(workspaceNo: number, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
+  count(workspaceNo: WorkspaceNo, { endpointNo, fromMs = 0, beforeMs }: DeadLetterFilter): number {
     const { dead } = this.#store.tables;
     const range = this.#ascending(workspaceNo, fromMs, beforeMs ?? Number.MAX_SAFE_INTEGER);
     if (endpointNo === undefined) return dead.count(range);
@@ -110,7 +111,7 @@ export class DeadLetters {
 
   /** Replays a range. @returns how many */
   async replayRange(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     { endpointNo, fromMs, beforeMs }: DeadLetterFilter & { fromMs: number; beforeMs: number },
   ): Promise<number> {
     const { dead } = this.#store.tables;
@@ -137,7 +138,7 @@ export class DeadLetters {
   }
 
   /** @throws Failure conflict for an endpoint that is disabled or deleted */
-  assertEnabled(endpointNo: number): void {
+  assertEnabled(endpointNo: EndpointNo): void {
     const endpoint = this.#endpoints.byNo(endpointNo);
     if (endpoint?.status === 'enabled') return;
     const status = endpoint === undefined ? 'deleted' : 'disabled';
@@ -165,14 +166,14 @@ export class DeadLetters {
     return tx.move(delivery, 'replayed', { dueMs: this.#store.wheelClock.now() });
   }
 
-  #ascending(workspaceNo: number, fromMs: number, beforeMs: number) {
+  #ascending(workspaceNo: WorkspaceNo, fromMs: number, beforeMs: number) {
     const start: DeadKey = [workspaceNo, fromMs, 0];
     const end: DeadKey = [workspaceNo, beforeMs, 0];
     return { start, end };
   }
 }
 
-function parsePlace(before: string | undefined): [deadAtMs: number, no: number] | undefined {
+function parsePlace(before: string | undefined): [deadAtMs: number, no: DeliveryNo] | undefined {
   const match = before === undefined ? null : /^(\d{1,15})\.(\d{1,15})$/.exec(before);
   return match === null ? undefined : [Number(match[1]), Number(match[2])];
 }

@@ -14,6 +14,7 @@ import type { DeliveryStore } from './delivery-store.ts';
 import { type Delivery, findDelivery, stateCodes } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Samples in flight at once; one more is refused. */
 const samplesMax = 64;
@@ -64,7 +65,7 @@ export class Deliveries {
   }
 
   /** An endpoint's deliveries, newest first. */
-  list(endpointNo: number, filter: DeliveryFilter): DeliveryPage {
+  list(endpointNo: EndpointNo, filter: DeliveryFilter): DeliveryPage {
     const { state, before, limit } = filter;
     const { tables } = this.#options.store;
     tables.environment.refresh();
@@ -88,7 +89,7 @@ export class Deliveries {
   }
 
   /** How many deliveries `list` has in all. */
-  count(endpointNo: number, state?: DeliveryState): number {
+  count(endpointNo: EndpointNo, state?: DeliveryState): number {
     const counts = this.#options.store.tables.stats.get(endpointNo)?.counts;
     if (counts === undefined) return 0;
     if (state !== undefined) return counts[state];
@@ -96,13 +97,13 @@ export class Deliveries {
   }
 
   /** @throws Failure not_found, also for another workspace's and for one that was deleted */
-  get(workspaceNo: number, id: string): Delivery {
+  get(workspaceNo: WorkspaceNo, id: string): Delivery {
     const found = this.find(workspaceNo, id);
     if (found === undefined) throw new Failure('not_found', 'There is no delivery with this id');
     return found;
   }
 
-  find(workspaceNo: number, id: string): Delivery | undefined {
+  find(workspaceNo: WorkspaceNo, id: string): Delivery | undefined {
     if (parseId('dlv', id) === undefined) return undefined;
     const { tables } = this.#options.store;
     tables.environment.refresh();
@@ -126,19 +127,19 @@ export class Deliveries {
    * Creates a new delivery of the same events and bytes.
    * @throws Failure not_found, conflict when its endpoint is disabled
    */
-  async redeliver(workspaceNo: number, id: string): Promise<Delivery> {
+  async redeliver(workspaceNo: WorkspaceNo, id: string): Promise<Delivery> {
     const delivery = this.get(workspaceNo, id);
     this.deadLetters.assertEnabled(delivery.endpointNo);
     return await this.#options.store.transaction((tx) => tx.create(delivery));
   }
 
   /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
-  async drainEndpoint(endpointNo: number): Promise<void> {
+  async drainEndpoint(endpointNo: EndpointNo): Promise<void> {
     const late = pause(drainMsMax, undefined, { ref: false });
     await Promise.race([this.#options.drain.run(endpointNo), late]);
   }
 
-  figures(endpointNo: number): EndpointFigures {
+  figures(endpointNo: EndpointNo): EndpointFigures {
     const stats = this.#options.store.tables.stats.get(endpointNo);
     return {
       consecutiveFailures: stats?.failuresInRow ?? 0,

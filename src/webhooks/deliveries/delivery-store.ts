@@ -9,6 +9,7 @@ import type { Table } from '../../store/environment.ts';
 import { type DeliveryLimits, DeliveryTransaction } from './delivery-transaction.ts';
 import { RetryWheel } from './retry-wheel.ts';
 import { WheelClock } from './wheel-clock.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
 
 /** The wheel clock's mark is stored with a transaction at least this often. */
 const markMs = 5_000;
@@ -27,7 +28,7 @@ export class DeliveryStore {
   readonly #clock: Clock;
   readonly #limits: DeliveryLimits;
   #markedMs = 0;
-  #onReady: (endpointNos: ReadonlySet<number>) => void = () => undefined;
+  #onReady: (endpointNos: ReadonlySet<EndpointNo>) => void = () => undefined;
 
   constructor({ tables, clock, steady, limits }: DeliveryStoreOptions) {
     this.tables = tables;
@@ -38,7 +39,7 @@ export class DeliveryStore {
   }
 
   /** Sets the one listener, the dispatcher: called after a commit with the endpoints that have work. */
-  onReady(listener: (endpointNos: ReadonlySet<number>) => void): void {
+  onReady(listener: (endpointNos: ReadonlySet<EndpointNo>) => void): void {
     this.#onReady = listener;
   }
 
@@ -90,7 +91,7 @@ export class DeliveryStore {
   }
 }
 
-type EndpointKey = [endpointNo: number, number, number];
+type EndpointKey = [endpointNo: EndpointNo, number, number];
 
 /** The first key of each endpoint in a table, by one seek each. */
 export function* firstKeys(

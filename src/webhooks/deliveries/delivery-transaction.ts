@@ -23,6 +23,7 @@ import {
 import { type DeliveryEvent, deliveryTransitions } from './delivery-state.ts';
 import type { RetryWheel } from './retry-wheel.ts';
 import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
+import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Newest attempts stored with a delivery: three rounds of the schedule, each with up to 4 KB of answer. */
 const attemptsKept = 24;
@@ -45,14 +46,14 @@ const emptyStats: EndpointStats = {
 
 /** A delivery with its number. */
 export interface Delivery extends StoredDelivery {
-  readonly no: number;
+  readonly no: DeliveryNo;
   /** `dlv_…` */
   readonly id: string;
 }
 
 export interface NewDelivery {
-  readonly endpointNo: number;
-  readonly workspaceNo: number;
+  readonly endpointNo: EndpointNo;
+  readonly workspaceNo: WorkspaceNo;
   readonly kind: EventKind;
   readonly eventIds: readonly string[];
   readonly body: Uint8Array;
@@ -60,7 +61,7 @@ export interface NewDelivery {
 
 /** A delivery's number, and its id with the time in it. */
 export interface DeliverySlot {
-  readonly no: number;
+  readonly no: DeliveryNo;
   readonly id: string;
   readonly createdAtMs: number;
 }
@@ -164,15 +165,15 @@ export class DeliveryTransaction {
     return next;
   }
 
-  find(no: number): Delivery | undefined {
+  find(no: DeliveryNo): Delivery | undefined {
     return findDelivery(this.#tables, no);
   }
 
-  stats(endpointNo: number): EndpointStats {
+  stats(endpointNo: EndpointNo): EndpointStats {
     return this.#stats.get(endpointNo) ?? this.#tables.stats.get(endpointNo) ?? emptyStats;
   }
 
-  setStats(endpointNo: number, stats: EndpointStats): void {
+  setStats(endpointNo: EndpointNo, stats: EndpointStats): void {
     this.#stats.set(endpointNo, stats);
   }
 
@@ -240,7 +241,7 @@ export class DeliveryTransaction {
     if (state === 'dead' || state === 'canceled') tables.expiry.remove([expiresMs, no]);
   }
 
-  #count(endpointNo: number, state: DeliveryState, by: number): void {
+  #count(endpointNo: EndpointNo, state: DeliveryState, by: number): void {
     let changes = this.#countChanges.get(endpointNo);
     if (changes === undefined) {
       changes = [0, 0, 0, 0, 0];
@@ -250,7 +251,7 @@ export class DeliveryTransaction {
     changes[code] = (changes[code] ?? 0) + by;
   }
 
-  #addCounts(endpointNo: number, changes: readonly number[]): void {
+  #addCounts(endpointNo: EndpointNo, changes: readonly number[]): void {
     const stats = this.stats(endpointNo);
     const after = (state: DeliveryState): number =>
       stats.counts[state] + (changes[stateCodes[state]] ?? 0);
@@ -263,7 +264,7 @@ export class DeliveryTransaction {
     this.#stats.set(endpointNo, { ...stats, counts });
   }
 
-  #pruneOldest(endpointNo: number): void {
+  #pruneOldest(endpointNo: EndpointNo): void {
     const surplus = this.stats(endpointNo).counts.delivered - this.#limits.keptMax;
     if (surplus < pruneBatch) return;
     const code = stateCodes.delivered;
@@ -282,10 +283,10 @@ export class DeliveryTransaction {
   }
 }
 
-const deliveryId = (createdAtMs: number, no: number): string =>
+const deliveryId = (createdAtMs: number, no: DeliveryNo): string =>
   positionId('dlv', createdAtMs, Math.floor(no / 2 ** 40), no % 2 ** 40);
 
-export function findDelivery(tables: DeliveryTables, no: number): Delivery | undefined {
+export function findDelivery(tables: DeliveryTables, no: DeliveryNo): Delivery | undefined {
   const packed = tables.deliveries.get(no);
   if (packed === undefined) return undefined;
   const stored = unpackDelivery(packed);

@@ -16,6 +16,7 @@
  */
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
 
 /** A retry is late by at most this and a tick: 2 % of the shortest delay (5 s). */
 export const bucketMs = 100;
@@ -27,7 +28,7 @@ export class RetryWheel {
   /** Active endpoints, with the bucket of their pin. */
   readonly #pins = new Map<number, number>();
   /** Where the next `expire` begins: no entry before it will be read again. */
-  #next: [bucket: number, endpointNo: number] = [0, 0];
+  #next: [bucket: number, endpointNo: EndpointNo] = [0, 0];
 
   constructor(tables: DeliveryTables) {
     this.#tables = tables;
@@ -37,7 +38,7 @@ export class RetryWheel {
    * Adds the wheel entry of a queue entry.
    * @returns whether its bucket has expired already: the caller activates the endpoint
    */
-  schedule(endpointNo: number, dueMs: WheelMs): boolean {
+  schedule(endpointNo: EndpointNo, dueMs: WheelMs): boolean {
     const bucket = bucketOf(dueMs);
     if (bucket < this.#next[0] || (bucket === this.#next[0] && this.#next[1] > 0)) {
       this.pin(endpointNo, dueMs);
@@ -49,7 +50,7 @@ export class RetryWheel {
   }
 
   /** The same for an entry that is due and whose endpoint is activated: one wheel entry, the earliest. */
-  pin(endpointNo: number, dueMs: WheelMs): void {
+  pin(endpointNo: EndpointNo, dueMs: WheelMs): void {
     const { wheel } = this.#tables;
     const bucket = bucketOf(dueMs);
     const known = this.#pins.get(endpointNo);
@@ -97,7 +98,7 @@ export class RetryWheel {
    * Removes the pin of an endpoint that has nothing due: it is inactive until its next bucket expires.
    * @returns whether it is inactive now
    */
-  unschedule(endpointNo: number, nowMs: WheelMs): boolean {
+  unschedule(endpointNo: EndpointNo, nowMs: WheelMs): boolean {
     const { queue, wheel } = this.#tables;
     const pin = this.#pins.get(endpointNo);
     // The current bucket may hold something that falls due in a moment; wait until it is past.

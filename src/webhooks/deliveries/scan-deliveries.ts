@@ -12,6 +12,7 @@ import type { EndpointRecord } from '../../model/webhook.ts';
 import type { ScanBlock } from '../../scans/block.ts';
 import { scannedEvent } from '../../scans/scanned-event.ts';
 import type { NewDelivery } from './delivery-transaction.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 const kind = 'qr.scanned';
 /** A code with more scans in its window has high volume. */
@@ -22,9 +23,9 @@ const listBytesMax = 65_536;
 const listBrackets = 2;
 
 export interface ScanAudience {
-  readonly listeners: (workspaceNo: number) => readonly EndpointRecord[];
+  readonly listeners: (workspaceNo: WorkspaceNo) => readonly EndpointRecord[];
   /** The public id of a code, undefined after it was deleted. */
-  readonly codeIdOf: (codeNo: number) => string | undefined;
+  readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
 }
 
 export interface ScanPart {

@@ -35,6 +35,7 @@ import {
 import { RecentDeliveries } from './recent-deliveries.ts';
 import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
 import { toWheelMs } from '../../model/wheel-time.ts';
+import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
 
 /** After so many thread deaths during its attempts a delivery is taken for the cause. */
 const threadDeathsMax = 3;
@@ -109,7 +110,7 @@ export class Dispatcher {
   }
 
   /** The endpoints' queues may hold something due. */
-  wake(endpointNos: Iterable<number>): void {
+  wake(endpointNos: Iterable<EndpointNo>): void {
     for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
     this.#dispatch();
   }
@@ -119,7 +120,7 @@ export class Dispatcher {
     return this.#scheduler.idle(checks);
   }
 
-  removeIdle(endpointNo: number): void {
+  removeIdle(endpointNo: EndpointNo): void {
     this.#scheduler.removeIdle(endpointNo);
   }
 
@@ -204,7 +205,7 @@ export class Dispatcher {
     };
   }
 
-  #take(endpointNo: number, { count, isActive, from }: TakeRequest): Taken<Delivery> {
+  #take(endpointNo: EndpointNo, { count, isActive, from }: TakeRequest): Taken<Delivery> {
     const { store, endpoints, drain } = this.#options;
     if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
       drain.start(endpointNo);
@@ -224,7 +225,7 @@ export class Dispatcher {
   }
 
   /** @param attempt undefined when the thread died before its result */
-  #onResult(no: number, attempt: AttemptRecord | undefined): void {
+  #onResult(no: DeliveryNo, attempt: AttemptRecord | undefined): void {
     const delivery = this.#inFlight.get(no);
     if (delivery === undefined) return;
     this.#inFlight.delete(no);

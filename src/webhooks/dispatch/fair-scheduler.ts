@@ -12,6 +12,7 @@
  * row; endpoints are served in rotation, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
  * for those, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
+import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
 
 /** After this many failures in a row an endpoint has one attempt in flight, until a success. */
 const failuresMax = 5;
@@ -30,18 +31,18 @@ export interface SchedulerLimits {
 }
 
 export interface Sendable {
-  readonly no: number;
-  readonly endpointNo: number;
+  readonly no: DeliveryNo;
+  readonly endpointNo: EndpointNo;
   readonly body: Uint8Array;
 }
 
 /** A place in an endpoint's queue. */
-export type QueuePosition = readonly [dueMs: number, no: number];
+export type QueuePosition = readonly [dueMs: number, no: DeliveryNo];
 
 export interface TakeRequest {
   readonly count: number;
   /** Whether a delivery is in flight or committing. */
-  readonly isActive: (no: number) => boolean;
+  readonly isActive: (no: DeliveryNo) => boolean;
   readonly from: QueuePosition;
 }
 
@@ -54,12 +55,12 @@ export interface Taken<D> {
 /** What the scheduler needs from the store. */
 export interface QueueSource<D extends Sendable> {
   /** Deliveries of an endpoint that are due and not active, oldest due first. */
-  take(endpointNo: number, request: TakeRequest): Taken<D>;
-  failuresInRow(endpointNo: number): number;
+  take(endpointNo: EndpointNo, request: TakeRequest): Taken<D>;
+  failuresInRow(endpointNo: EndpointNo): number;
 }
 
 interface EndpointQueue {
-  readonly endpointNo: number;
+  readonly endpointNo: EndpointNo;
   readonly inFlight: Set<number>;
   readonly committing: Set<number>;
   /** The store may have something due that is not active. */
@@ -103,7 +104,7 @@ export class FairScheduler<D extends Sendable> {
   }
 
   /** The endpoint's queue may hold something due. */
-  wake(endpointNo: number): void {
+  wake(endpointNo: EndpointNo): void {
     const queue = this.#queue(endpointNo);
     queue.hasMore = true;
     queue.from = queueStart;
@@ -180,12 +181,12 @@ export class FairScheduler<D extends Sendable> {
   }
 
   /** Frees the memory of an endpoint, unless it got work meanwhile. */
-  removeIdle(endpointNo: number): void {
+  removeIdle(endpointNo: EndpointNo): void {
     const queue = this.#queues.get(endpointNo);
     if (queue !== undefined && isIdle(queue)) this.#queues.delete(endpointNo);
   }
 
-  #queue(endpointNo: number): EndpointQueue {
+  #queue(endpointNo: EndpointNo): EndpointQueue {
     let queue = this.#queues.get(endpointNo);
     if (queue === undefined) {
       queue = {

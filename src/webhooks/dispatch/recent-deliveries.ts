@@ -8,6 +8,7 @@
  * is due at another time.
  */
 import type { Delivery } from '../deliveries/delivery-transaction.ts';
+import type { DeliveryNo } from '../../model/numbers.ts';
 
 const countMax = 4_096;
 const bytesMax = 8_388_608;
@@ -27,12 +28,12 @@ export class RecentDeliveries {
   }
 
   /** Removes and returns it; undefined when it must be read from the store. */
-  take(no: number, dueMs: number): Delivery | undefined {
+  take(no: DeliveryNo, dueMs: number): Delivery | undefined {
     const delivery = this.#remove(no);
     return delivery?.dueMs === dueMs ? delivery : undefined;
   }
 
-  #remove(no: number): Delivery | undefined {
+  #remove(no: DeliveryNo): Delivery | undefined {
     const delivery = this.#kept.get(no);
     if (delivery === undefined) return undefined;
     this.#kept.delete(no);

@@ -13,12 +13,13 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import { stateCodes } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from './endpoints.ts';
+import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
 
 /** Deliveries of one transaction. */
 const batchMax = 500;
 const retryMs = 1_000;
 
-type IsActive = (delivery: { readonly no: number; readonly endpointNo: number }) => boolean;
+type IsActive = (delivery: { readonly no: DeliveryNo; readonly endpointNo: EndpointNo }) => boolean;
 
 export interface EndpointDrainOptions {
   readonly store: DeliveryStore;
@@ -49,12 +50,12 @@ export class EndpointDrain {
   }
 
   /** Drains in the background, once at a time. */
-  start(endpointNo: number): void {
+  start(endpointNo: EndpointNo): void {
     void this.run(endpointNo);
   }
 
   /** Resolves when the endpoint's queue is empty, or it is enabled again. */
-  async run(endpointNo: number): Promise<void> {
+  async run(endpointNo: EndpointNo): Promise<void> {
     let running = this.#running.get(endpointNo);
     if (running === undefined) {
       running = this.#drain(endpointNo).finally(() => this.#running.delete(endpointNo));
@@ -79,7 +80,7 @@ export class EndpointDrain {
     await Promise.all(this.#running.values());
   }
 
-  async #drain(endpointNo: number): Promise<void> {
+  async #drain(endpointNo: EndpointNo): Promise<void> {
     const { store, endpoints, log } = this.#options;
     while (!this.#isClosed) {
       const endpoint = endpoints.byNo(endpointNo);
@@ -104,7 +105,7 @@ export class EndpointDrain {
   }
 
   /** Numbers of the next deliveries to move. Inside the transaction. */
-  #batch(endpointNo: number, status: 'disabled' | 'deleted'): number[] {
+  #batch(endpointNo: EndpointNo, status: 'disabled' | 'deleted'): number[] {
     const { queue, log } = this.#options.store.tables;
     const found: number[] = [];
     const code = stateCodes.delivered;

@@ -4,6 +4,7 @@
  */
 import { eventKinds, type EventKind } from '../../model/event.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 type Listeners = ReadonlyMap<EventKind, readonly EndpointRecord[]>;
 
@@ -26,7 +27,7 @@ export class EndpointIndex {
     this.#rebuild(workspaceNo, nos);
   }
 
-  remove(no: number): void {
+  remove(no: EndpointNo): void {
     const record = this.#byNo.get(no);
     if (record === undefined) return;
     const { id, workspaceNo } = record;
@@ -38,7 +39,7 @@ export class EndpointIndex {
     this.#rebuild(workspaceNo, nos);
   }
 
-  byNo(no: number): EndpointRecord | undefined {
+  byNo(no: EndpointNo): EndpointRecord | undefined {
     return this.#byNo.get(no);
   }
 
@@ -48,13 +49,13 @@ export class EndpointIndex {
   }
 
   /** A workspace's endpoints, newest first. */
-  ofWorkspace(workspaceNo: number): EndpointRecord[] {
+  ofWorkspace(workspaceNo: WorkspaceNo): EndpointRecord[] {
     const nos = [...(this.#nosByWorkspace.get(workspaceNo) ?? [])];
     return nos.sort((a, b) => b - a).flatMap((no) => this.#byNo.get(no) ?? []);
   }
 
   /** Enabled endpoints of the workspace that subscribe to the kind. */
-  forEvent(workspaceNo: number, kind: EventKind): readonly EndpointRecord[] {
+  forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#listeners.get(workspaceNo)?.get(kind) ?? noListeners;
   }
 
@@ -63,7 +64,7 @@ export class EndpointIndex {
     return (this.#workspacesListening.get(kind) ?? 0) > 0;
   }
 
-  #rebuild(workspaceNo: number, nos: ReadonlySet<number>): void {
+  #rebuild(workspaceNo: WorkspaceNo, nos: ReadonlySet<number>): void {
     const enabled = [...nos]
       .flatMap((no) => this.#byNo.get(no) ?? [])
       .filter(({ status }) => status === 'enabled');

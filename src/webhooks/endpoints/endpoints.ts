@@ -18,6 +18,7 @@ import type { Actor } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
 import { EndpointIndex } from './endpoint-index.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Endpoints of a workspace, disabled ones too: each event is one delivery to each of them. */
 export const endpointsMax = 50;
@@ -48,7 +49,7 @@ export interface CreatedEndpoint {
 type InTransaction<T> = (result: T) => void;
 
 /** `undefined`: it was deleted. */
-type Listener = (no: number, record: EndpointRecord | undefined) => void;
+type Listener = (no: EndpointNo, record: EndpointRecord | undefined) => void;
 
 export interface EndpointsOptions {
   readonly management: Management;
@@ -118,26 +119,30 @@ export class Endpoints {
   }
 
   /** Newest first. */
-  list(workspaceNo: number): EndpointRecord[] {
+  list(workspaceNo: WorkspaceNo): EndpointRecord[] {
     return this.#index.ofWorkspace(workspaceNo);
   }
 
   /** @throws Failure not_found, also for another workspace's */
-  get(workspaceNo: number, id: string): EndpointRecord {
+  get(workspaceNo: WorkspaceNo, id: string): EndpointRecord {
     const record = this.#index.byId(id);
     if (record?.workspaceNo === workspaceNo) return record;
     throw notFound();
   }
 
   /** @throws Failure not_found, validation_failed for a refused address */
-  async change(workspaceNo: number, id: string, change: EndpointChange): Promise<EndpointRecord> {
+  async change(
+    workspaceNo: WorkspaceNo,
+    id: string,
+    change: EndpointChange,
+  ): Promise<EndpointRecord> {
     const { no } = this.get(workspaceNo, id);
     if (change.url !== undefined) this.#assertUrl(change.url);
     return await this.#rewrite(no, (record) => this.#changed(record, change));
   }
 
   /** The endpoint drain cancels its queue. @throws Failure not_found, also the second time */
-  async delete(workspaceNo: number, id: string): Promise<EndpointRecord> {
+  async delete(workspaceNo: WorkspaceNo, id: string): Promise<EndpointRecord> {
     const { management } = this.#options;
     const { endpoints, workspaceEndpoints } = management.webhooks;
     const { no } = this.get(workspaceNo, id);
@@ -154,7 +159,7 @@ export class Endpoints {
 
   /** @throws Failure not_found, conflict when too many secrets would be valid */
   async rotateSecret(
-    workspaceNo: number,
+    workspaceNo: WorkspaceNo,
     id: string,
     overlapMs: number,
     inTransaction: InTransaction<CreatedEndpoint> = () => undefined,
@@ -173,7 +178,7 @@ export class Endpoints {
   }
 
   /** For the dispatcher: nothing more is sent to it. A deleted endpoint stays deleted. */
-  async disable(no: number, reason: DisabledReason): Promise<void> {
+  async disable(no: EndpointNo, reason: DisabledReason): Promise<void> {
     if (this.#index.byNo(no)?.status !== 'enabled') return;
     try {
       await this.#rewrite(no, (record, nowMs) => disabled(record, reason, nowMs));
@@ -182,12 +187,12 @@ export class Endpoints {
     }
   }
 
-  byNo(no: number): EndpointRecord | undefined {
+  byNo(no: EndpointNo): EndpointRecord | undefined {
     return this.#index.byNo(no);
   }
 
   /** Enabled endpoints of the workspace that subscribe to the kind. */
-  forEvent(workspaceNo: number, kind: EventKind): readonly EndpointRecord[] {
+  forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#index.forEvent(workspaceNo, kind);
   }
 
@@ -197,7 +202,7 @@ export class Endpoints {
   }
 
   /** The secrets that sign a delivery now, newest first; none for a deleted endpoint. */
-  secretsOf(no: number): readonly string[] {
+  secretsOf(no: EndpointNo): readonly string[] {
     const record = this.#index.byNo(no);
     return record === undefined
       ? []
@@ -222,7 +227,7 @@ export class Endpoints {
    * @throws Failure not_found when it was deleted meanwhile
    */
   async #rewrite(
-    no: number,
+    no: EndpointNo,
     change: (record: EndpointRecord, nowMs: number) => EndpointRecord,
     inTransaction: InTransaction<EndpointRecord> = () => undefined,
   ): Promise<EndpointRecord> {
@@ -271,7 +276,7 @@ export class Endpoints {
   }
 
   /** Loads the committed record into memory; correct in whatever order two changes arrive here. */
-  #reload(no: number): void {
+  #reload(no: EndpointNo): void {
     const { environment, webhooks } = this.#options.management;
     environment.refresh();
     const record = webhooks.endpoints.get(no);
@@ -298,7 +303,7 @@ export class Endpoints {
   }
 
   /** Inside the transaction: counts what is stored. @throws Failure conflict */
-  #assertCapacity(workspaceNo: number): void {
+  #assertCapacity(workspaceNo: WorkspaceNo): void {
     const start: [number, number] = [workspaceNo, 0];
     const end: [number, number] = [workspaceNo + 1, 0];
     const count = this.#options.management.webhooks.workspaceEndpoints.count({ start, end });
