@@ -3,7 +3,7 @@
  * and the union of a year.
  */
 import { Bench } from 'tinybench';
-import { Sketch, sketchChunks } from '../../src/model/sketch.ts';
+import { Sketch, sketchChunks } from '../../src/model/sketch/sketch.ts';
 import { visitorHashes } from '../../test/support/visitor-hashes.ts';
 
 export const question =

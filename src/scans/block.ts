@@ -18,7 +18,7 @@
  * A city is stored with its country, "Chicago, US", as rollups name it.
  */
 import { dayOf } from '../model/day.ts';
-import type { Sketch } from '../model/sketch.ts';
+import type { Sketch } from '../model/sketch/sketch.ts';
 import { dayStoredMax } from '../store/scans/scans.ts';
 import { Dimension, type Rollup, countryCode } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';

@@ -11,7 +11,7 @@
  * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
  */
 import { dayMs } from '../model/day.ts';
-import { Sketch, type ChunkSource } from '../model/sketch.ts';
+import { Sketch, type ChunkSource } from '../model/sketch/sketch.ts';
 import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Sketch, sketchChunks } from '../../src/model/sketch.ts';
-import { isRegister, union } from '../../src/model/ultra-log-log.ts';
+import { Sketch, sketchChunks } from '../../src/model/sketch/sketch.ts';
+import { isRegister, union } from '../../src/model/sketch/ultra-log-log.ts';
 import { visitorHashes } from '../support/visitor-hashes.ts';
 
 type Hash = readonly [hi: number, lo: number];

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Sketch } from '../../src/model/sketch.ts';
+import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { Dimension, monthNamesFactor, Rollup } from '../../src/scans/rollup.ts';
 import { type Day, firstDayOf, monthOf, Summaries } from '../../src/scans/summaries.ts';
 import { openScanStore, type ScanStore, spanKey } from '../../src/store/scans/scans.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
-import { Sketch } from '../../src/model/sketch.ts';
+import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
 import { countryCode, countryValue, Dimension, Rollup } from '../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';

@@ -14,7 +14,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { DayRange } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
-import { Sketch } from '../../model/sketch.ts';
+import { Sketch } from '../../model/sketch/sketch.ts';
 import { workspaceCounter } from '../../store/scans/scans.ts';
 import { Rollup } from '../rollup.ts';
 import {

@@ -3,7 +3,7 @@
  */
 import { type DayRange, dayMs, isoTime } from '../../model/day.ts';
 import { botReasonNames, browserNames, deviceNames, osNames, Platform } from '../../model/scan.ts';
-import type { Sketch } from '../../model/sketch.ts';
+import type { Sketch } from '../../model/sketch/sketch.ts';
 import { countryCode, Dimension, type Rollup } from '../rollup.ts';
 
 /** Countries that `topCountries` lists. */

@@ -5,7 +5,7 @@
  * without a summary, as most of a long list are, costs one look-up.
  */
 import type { DayRange } from '../../model/day.ts';
-import { Sketch } from '../../model/sketch.ts';
+import { Sketch } from '../../model/sketch/sketch.ts';
 import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import { Rollup } from '../rollup.ts';
