@@ -21,8 +21,8 @@ import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
-/** A stopping thread waits this long for open connections, below systemd's 20 s with what follows. */
-const drainMsMax = 10_000;
+/** Below systemd's 20 s, with what follows. */
+const standardDrainMs = 10_000;
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 2_000;
 export const refusalKinds = ['unknown', 'gone', 'throttled', 'method'] as const;
@@ -50,6 +50,10 @@ export interface RedirectThreadsOptions {
   readonly log: Logger;
   readonly links: LinkTableMemory;
   readonly journals: Journals;
+  /** The threads' entry; a test hands in one that it can kill. */
+  readonly file?: URL;
+  /** A stopping thread waits this long for open connections; default 10 s. */
+  readonly drainMsMax?: number;
 }
 
 export class RedirectThreads {
@@ -105,8 +109,12 @@ export class RedirectThreads {
 
   async stop(): Promise<void> {
     this.#openGate();
-    const msMax = drainMsMax + drainGraceMs;
+    const msMax = this.#drainMsMax + drainGraceMs;
     await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'drain' }, msMax)));
+  }
+
+  get #drainMsMax(): number {
+    return this.#options.drainMsMax ?? standardDrainMs;
   }
 
   #openGate(): void {
@@ -115,10 +123,10 @@ export class RedirectThreads {
   }
 
   #create(index: number): RedirectState {
-    const { clock, log } = this.#options;
+    const { clock, log, file } = this.#options;
     const state: RedirectState = {
       thread: new SupervisedThread({
-        file: new URL('../http/redirect.worker.ts', import.meta.url),
+        file: file ?? new URL('../http/redirect.worker.ts', import.meta.url),
         clock,
         setup: () => this.#setup(index),
         onMessage: (message) => this.#onMessage(state, message),
@@ -155,7 +163,7 @@ export class RedirectThreads {
       journalFolder: journals.folder(index),
       journalPosition: journals.recover(index),
       tails: journals.tails.memory,
-      drainMsMax,
+      drainMsMax: this.#drainMsMax,
     };
   }
 
@@ -176,6 +184,9 @@ export class RedirectThreads {
     const { journalFault, waitingScans, latency } = figures;
     if (journalFault !== undefined && journalFault !== state.figures?.journalFault) {
       log.error({ journalFault }, 'writing a journal failed, scans wait in memory');
+    }
+    if (message.kind === 'stopped') {
+      log.debug({ redirects: figures.redirects }, 'a redirect thread stopped');
     }
     if (message.kind === 'stopped' && waitingScans > 0) {
       log.error({ lostScans: waitingScans }, 'stopped with scans that no journal could take');

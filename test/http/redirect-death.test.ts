@@ -46,13 +46,13 @@ it('answers all when a thread dies, whichever way', async () => {
   harness.links.put(linkOf('ABCD2345'));
   expect(await visitMany(harness.port)).toEqual({ 302: connections });
   for (const [index, end] of ['throw', 'reject', 'exit'].entries()) {
-    harness.tell(index % 2, { kind: end });
-    await expect.poll(() => harness?.deaths.length, { ...soon, interval: 5 }).toBe(index + 1);
+    harness.send(index % 2, { kind: end });
+    await expect.poll(() => harness?.deaths().length, { ...soon, interval: 5 }).toBe(index + 1);
     expect(await visitMany(harness.port)).toEqual({ 302: connections });
-    await expect.poll(() => harness?.lives(), soon).toBe(2 + index + 1);
+    await expect.poll(() => harness?.areListening(), soon).toBe(true);
     expect(await visitMany(harness.port)).toEqual({ 302: connections });
   }
   await harness.drain();
-  expect(harness.stopped.length).toBe(2);
+  expect(harness.stopped().length).toBe(2);
   expect(harness.scans().length).toBe(7 * connections);
 });

@@ -1,26 +1,22 @@
 /**
- * Redirect threads as the service runs them, over real sockets, with a link table and journals that a
- * test can look into.
+ * Redirect threads as the service runs them, over real sockets, without the rest of it: a link table
+ * and journals that a test can look into.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MissThrottle } from '../../src/http/miss-throttle.ts';
-import type {
-  RedirectFigures,
-  RedirectMessage,
-  RedirectCommand,
-  RedirectSetup,
-} from '../../src/http/redirect-thread.ts';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { Journals } from '../../src/engine/journals.ts';
+import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
+import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
-import { journalFolder, recoverJournal } from '../../src/scans/journal/segments.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
+import { openScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
-import { SupervisedThread } from '../../src/workers/supervised-thread.ts';
-import { freePorts } from '../support/process.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { entriesOf, freePorts } from '../support/process.ts';
 
 export interface JournaledScan {
   readonly codeNo: number;
@@ -33,107 +29,92 @@ export interface JournaledScan {
 export interface RedirectHarnessOptions {
   readonly threads?: number;
   readonly file?: URL;
-  readonly durability?: RedirectSetup['durability'];
+  readonly durability?: Config['durability'];
   readonly trustedProxies?: readonly string[];
-  readonly trustedProxyHeader?: RedirectSetup['trustedProxyHeader'];
+  readonly trustedProxyHeader?: Config['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
 }
 
 export interface RedirectHarness {
   readonly port: number;
   readonly links: LinkWriter;
-  readonly deaths: string[];
-  /** Threads that have said that they listen, once for each of their lives. */
-  readonly lives: () => number;
-  /** Of the threads that have stopped. */
-  readonly stopped: RedirectFigures[];
+  /** Why threads ended, from the log. */
+  readonly deaths: () => unknown[];
+  readonly areListening: () => boolean;
+  /** Redirects of each thread that was stopped, in its last life; from the log. */
+  readonly stopped: () => number[];
   /** All scans in the journals so far, in order within each. */
   readonly scans: () => JournaledScan[];
-  tell(thread: number, request: unknown): void;
+  send(thread: number, command: unknown): void;
   readonly drain: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-type Supervisor = SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
+const drainMsMax = 2_000;
 
-/** What is the same for all threads of a harness. */
-const settings = (options: RedirectHarnessOptions) => ({
-  host: '127.0.0.1',
-  tlsCertFile: '',
-  tlsKeyFile: '',
-  missSeed: 1,
-  gate: new Int32Array(new SharedArrayBuffer(4)).fill(1),
-  unknownPerMinuteMax: options.unknownPerMinuteMax ?? 0,
-  trustedProxies: options.trustedProxies ?? [],
-  trustedProxyHeader: options.trustedProxyHeader ?? 'any',
-  durability: options.durability ?? 'process',
-  segmentBytesMax: 2 ** 20,
-  backlogBytesMax: 2 ** 20,
-  drainMsMax: 2_000,
-});
+function configOf(options: RedirectHarnessOptions, port: number): Config {
+  const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;
+  return loadConfig(undefined, {
+    QZ_REDIRECT_HOST: '127.0.0.1',
+    QZ_REDIRECT_PORT: String(port),
+    QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: String(unknownPerMinuteMax ?? 0),
+    QZ_DURABILITY: durability ?? 'process',
+    QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
+    QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
+  });
+}
 
 export async function startRedirects(
   options: RedirectHarnessOptions = {},
 ): Promise<RedirectHarness> {
   const root = mkdtempSync(join(tmpdir(), 'quietzone-redirect-'));
-  const threads = options.threads ?? 1;
+  const { threads = 1, file } = options;
+  const { redirect: port } = await freePorts();
+  let log = '';
+  const logger = createLog('debug', { write: (line) => void (log += line) });
+  const store = openScanStore(join(root, 'scans.mdb'));
+  const journals = new Journals(join(root, 'journal'), threads, store, logger);
   const memory = createLinkTableMemory({
     slotBytesMax: 2 ** 22,
     arenaBytesMax: 2 ** 24,
     readersMax: threads,
     linksExpected: 0,
   });
-  const tails = new JournalTails();
-  const misses = new MissThrottle(0, 0).memory;
-  const { redirect: port } = await freePorts();
-  const deaths: string[] = [];
-  const stopped: RedirectFigures[] = [];
-  let lives = 0;
+  const redirects = new RedirectThreads({
+    config: configOf(options, port),
+    threads,
+    clock: systemClock,
+    log: logger,
+    links: memory,
+    journals,
+    drainMsMax,
+    ...(file === undefined ? {} : { file }),
+  });
+  const openGate = await redirects.boot();
+  await openGate();
+  const entries = (message: string) => entriesOf(log).filter(({ msg }) => msg === message);
   let isDrained = false;
-  const supervisors: Supervisor[] = [];
-  for (let thread = 0; thread < threads; thread++) {
-    const folder = journalFolder(root, thread);
-    await new Promise<void>((resolve, reject) => {
-      const supervisor: Supervisor = new SupervisedThread({
-        file: options.file ?? new URL('../../src/http/redirect.worker.ts', import.meta.url),
-        clock: systemClock,
-        setup: () => ({
-          ...settings(options),
-          thread,
-          port,
-          links: memory,
-          misses,
-          journalFolder: folder,
-          journalPosition: recoverJournal(folder, 0).position,
-          tails: tails.memory,
-        }),
-        onMessage: (message) => {
-          if (message.kind === 'listening') resolve(void (lives += 1));
-          if (message.kind === 'cannot-listen') reject(new Error(message.reason));
-          if (message.kind === 'stopped') stopped.push(message.figures);
-        },
-        onDeath: (reason) => deaths.push(reason),
-      });
-      supervisors.push(supervisor);
-      supervisor.start().catch(reject);
-    });
-  }
   const drain = async (): Promise<void> => {
     isDrained = true;
-    await Promise.all(supervisors.map((one) => one.stop({ kind: 'drain' }, 30_000)));
+    await redirects.stop();
   };
   return {
     port,
     links: new LinkWriter(memory),
-    deaths,
-    lives: () => lives,
-    stopped,
+    deaths: () =>
+      entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
+    areListening: () => redirects.states.every(({ isListening }) => isListening),
+    stopped: () =>
+      entries('a redirect thread stopped').map((entry) => Number(Reflect.get(entry, 'redirects'))),
     scans: () =>
-      supervisors.flatMap((_, at) => readScans(journalFolder(root, at), tails.position(at))),
-    tell: (thread, request) => supervisors[thread]!.send(request as RedirectCommand),
+      redirects.states.flatMap((_, at) =>
+        readScans(journals.folder(at), journals.tails.position(at)),
+      ),
+    send: (thread, command) => redirects.states[thread]!.thread.send(command as RedirectCommand),
     drain,
     close: async () => {
       if (!isDrained) await drain();
+      await store.environment.close();
       rmSync(root, { recursive: true, force: true });
     },
   };

@@ -194,6 +194,6 @@ describe('drain', () => {
     agent.destroy();
     expect(failures).toEqual([]);
     expect(scans().length).toBe(answered);
-    expect(stopped.reduce((sum, figures) => sum + figures.redirects, 0)).toBe(answered);
+    expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(answered);
   });
 });

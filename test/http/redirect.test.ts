@@ -166,7 +166,7 @@ describe('hostile clients', () => {
     }
     expect(harness.scans().length).toBe(before);
     expect((await ask('/ABCD2345')).status).toBe('302 Found');
-    expect(harness.deaths).toEqual([]);
+    expect(harness.deaths()).toEqual([]);
   });
 
   const one = request('/NOSUCH12');
@@ -186,7 +186,7 @@ describe('hostile clients', () => {
     expect((await ask('/ABCD2345', 'Content-Length: 0\r\n', 'HEAD')).fields.get('location')).toBe(
       target,
     );
-    expect(harness.deaths).toEqual([]);
+    expect(harness.deaths()).toEqual([]);
   });
 
   it('write agents in UTF-8 or not at all: a record is never longer than its text', async () => {
@@ -222,7 +222,7 @@ describe('hostile clients', () => {
       expect(['00000000000000000000ffff7f000001', '0'.repeat(32)]).toContain(address);
       expect([agent, codeNo]).toEqual(['', 11]);
     }
-    expect(harness.deaths).toEqual([]);
+    expect(harness.deaths()).toEqual([]);
   });
 
   it('that pipeline are cut off unanswered, and the next connection is served', async () => {
