@@ -187,9 +187,9 @@ export class RedirectThreads {
     }
     if (message.kind === 'stopped') {
       log.debug({ redirects: figures.redirects }, 'a redirect thread stopped');
-    }
-    if (message.kind === 'stopped' && waitingScans > 0) {
-      log.error({ lostScans: waitingScans }, 'stopped with scans that no journal could take');
+      if (waitingScans > 0) {
+        log.error({ lostScans: waitingScans }, 'stopped with scans that no journal could take');
+      }
     }
     state.figures = figures;
     if (latency !== '') this.latency.add(decodeFromCompressedBase64(latency));

@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { guidePages } from '../../src/api/docs/guides.ts';
+import { guidePages, readGuide } from '../../src/api/docs/guides.ts';
 import { eventKinds } from '../../src/model/event.ts';
 import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
@@ -129,4 +129,10 @@ print(json.dumps([
       expectAnswers(given, String(said));
     });
   }
+});
+
+test('a guide with a field that nobody fills in is refused, not shown with a gap', () => {
+  expect(() => readGuide('webhooks', { publicUrl: 'https://qr.example.com' })).toThrow(
+    /Cannot fill in \{\{\w+\}\} of guides\/webhooks.md/,
+  );
 });

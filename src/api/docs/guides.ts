@@ -32,10 +32,7 @@ export interface GuideOptions {
 export function guidePages(options: GuideOptions): Array<[path: string, page: Reply]> {
   const known = fields(options);
   return Object.keys(titles).map((name) => {
-    const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
-    const guide = renderMarkdown(
-      source.replace(/\{\{(\w+)\}\}/g, (_, field) => known[field] ?? ''),
-    );
+    const guide = renderMarkdown(readGuide(name, known));
     const body = `<div class="shell">
 <nav class="short" aria-label="Contents">${navigation(guide)}</nav>
 <main class="guide">
@@ -46,7 +43,7 @@ ${guide.html}
   });
 }
 
-/** The text of a guide with its fields filled in. */
+/** The text of a guide with its fields filled in. @throws Error for a field that is not known */
 export function readGuide(name: string, known: Readonly<Record<string, string>>): string {
   const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
   return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => {

@@ -28,7 +28,7 @@ import {
   type SeriesPoint,
 } from './answers.ts';
 import type { Ranges } from './range.ts';
-import type { CodeNo } from '../../model/numbers.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Look-ups of one slice: an idle code is one, 0.7 µs each. About 2 ms in all. */
 const sliceMax = 2_000;
@@ -43,9 +43,9 @@ const rangeNamesMax = Number.MAX_SAFE_INTEGER;
 
 /** Whose scans; all by number. */
 export type Subject =
-  | { readonly code: number }
-  | { readonly codes: Iterable<number> }
-  | { readonly workspace: number };
+  | { readonly code: CodeNo }
+  | { readonly codes: Iterable<CodeNo> }
+  | { readonly workspace: WorkspaceNo };
 
 export interface CodeScans {
   readonly codeNo: CodeNo;
@@ -93,7 +93,7 @@ export class ScanAnalytics {
   }
 
   /** Scans of each code that has some, in the order of the list. */
-  async scansByCode(codes: Iterable<number>, range: DayRange): Promise<CodeScans[]> {
+  async scansByCode(codes: Iterable<CodeNo>, range: DayRange): Promise<CodeScans[]> {
     const found: CodeScans[] = [];
     await this.#read({ codes }, range, (codeNo) => {
       const [scans, records] = this.#ranges.scans(codeNo, range);

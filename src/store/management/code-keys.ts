@@ -9,6 +9,7 @@
  * keeps one term from being the beginning of another.
  */
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+
 export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version' | 'logo';
 
 export interface Term {

@@ -11,6 +11,7 @@
  * Key and target are ASCII.
  */
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
+
 export interface StoredLink {
   readonly key: string;
   readonly codeNo: CodeNo;
