@@ -16,14 +16,14 @@ import {
 import { openBillingFixture, type BillingFixture } from './billing-fixture.ts';
 import { pause } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
-import { HandClock } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 let fixture: BillingFixture;
 let stripe: FakeStripe;
 let providerLog: string[];
 
 async function openShop(): Promise<void> {
-  const clock = new HandClock();
+  const clock = new TestClock();
   const fake = await openFakeStripe(clock);
   stripe = fake.stripe;
   providerLog = fake.logLines;

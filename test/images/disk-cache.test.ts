@@ -5,10 +5,11 @@ import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DiskCache } from '../../src/images/disk-cache.ts';
-import { HandClock, temporaryFolder } from '../store/temporary-management.ts';
+import { temporaryFolder } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 import { soon } from '../support/soon.ts';
 
-const clock = new HandClock();
+const clock = new TestClock();
 const image = (bytes: number): Uint8Array => Uint8Array.from(randomBytes(bytes));
 const flipped = (bytes: Buffer, at: number): Buffer => bytes.fill((bytes[at] ?? 0) ^ 1, at, at + 1);
 
@@ -95,7 +96,7 @@ describe('DiskCache', () => {
   });
 
   test('a failed write pauses writing for half a minute, and is never thrown', async () => {
-    const hand = new HandClock();
+    const hand = new TestClock();
     const folder = temporaryFolder();
     const cache = new DiskCache(join(folder, 'cache'), 1_000_000, hand);
     // In place of the folder: even root cannot write below a file.

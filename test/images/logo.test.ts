@@ -12,7 +12,8 @@ import { localTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { termCountKey } from '../../src/store/management/code-keys.ts';
 import type { Management } from '../../src/store/management/management.ts';
-import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 import { roundLogo } from './sample-designs.ts';
 import { readPng } from './read-image.ts';
 
@@ -177,10 +178,10 @@ describe('cleanLogo', () => {
 });
 
 describe('Logos', () => {
-  const open = (): { logos: Logos; folder: string; store: Management; clock: HandClock } => {
+  const open = (): { logos: Logos; folder: string; store: Management; clock: TestClock } => {
     const { store } = temporaryManagement();
     const folder = temporaryFolder();
-    const clock = new HandClock();
+    const clock = new TestClock();
     const logoStore = new LogoStore(folder);
     const logos = new Logos({ store, clock, logoStore, tasks: localTasks });
     return { logos, folder, store, clock };

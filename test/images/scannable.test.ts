@@ -7,7 +7,8 @@ import { styleOf } from '../../src/images/design/style.ts';
 import { isScannable } from '../../src/images/design/scannable.ts';
 import { localTasks, type ImageTasks } from '../../src/images/tasks.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { HandClock, temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryFolder, temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 import { anyLogo, cleanedRoundLogo, designs, roundLogoUrl } from './sample-designs.ts';
 
 const code = { dynamic: true, shortCode: 'K7RM2X9D', target: 'https://example.com/' };
@@ -17,7 +18,7 @@ const content = 'HTTPS://QR.EXAMPLE.COM/K7RM2X9D';
 function openCheck(tasks: ImageTasks = localTasks) {
   const { store } = temporaryManagement();
   const logoStore = new LogoStore(temporaryFolder());
-  const logos = new Logos({ store, clock: new HandClock(), logoStore, tasks });
+  const logos = new Logos({ store, clock: new TestClock(), logoStore, tasks });
   return { logos, check: new ScannabilityCheck({ tasks, logos, shortUrlBase }) };
 }
 

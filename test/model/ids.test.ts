@@ -2,13 +2,13 @@ import { getRandomValues } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createIdSource, idTail, idTimeMs, parseId, positionId } from '../../src/model/ids.ts';
-import { HandClock } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 const bodyAfter = (id: string): string => id.slice(id.indexOf('_') + 1);
 
 describe('createIdSource', () => {
   test('ids have prefix, 20 characters, and the time they were made', () => {
-    const clock = new HandClock();
+    const clock = new TestClock();
     const id = createIdSource(clock, getRandomValues).newId('qr');
     expect(id).toMatch(/^qr_[0-9a-hjkmnp-tv-z]{20}$/);
     expect(parseId('qr', id)).toBe(id);
@@ -19,7 +19,7 @@ describe('createIdSource', () => {
     const step = fc.integer({ min: -1_000, max: 1_000 });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
-        const clock = new HandClock();
+        const clock = new TestClock();
         const source = createIdSource(clock, getRandomValues);
         let last = '';
         for (const byMs of steps) {
@@ -33,14 +33,14 @@ describe('createIdSource', () => {
   });
 
   test('ids increase when the randomness is at its greatest, by going into the next millisecond', () => {
-    const clock = new HandClock();
+    const clock = new TestClock();
     const source = createIdSource(clock, (bytes) => bytes.fill(255));
     const ids = Array.from({ length: 10_000 }, () => source.newId('evt'));
     expect(ids).toEqual([...new Set(ids)].sort());
   });
 
   test('after a step back of a year the ids carry the new time', () => {
-    const clock = new HandClock();
+    const clock = new TestClock();
     const source = createIdSource(clock, getRandomValues);
     source.newId('qr');
     clock.move(-365 * 86_400_000);
@@ -48,7 +48,7 @@ describe('createIdSource', () => {
   });
 
   test('100,000 ids of one millisecond are different and in order', () => {
-    const source = createIdSource(new HandClock(), getRandomValues);
+    const source = createIdSource(new TestClock(), getRandomValues);
     let last = '';
     for (let made = 0; made < 100_000; made++) {
       const id = source.newId('qr');

@@ -2,11 +2,12 @@ import { getRandomValues } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createIdSource } from '../../src/model/ids.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
-import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 function openOutbox() {
   const temporary = temporaryManagement();
-  const clock = new HandClock();
+  const clock = new TestClock();
   const outbox = new Outbox(temporary.store, createIdSource(clock, getRandomValues), clock);
   const append = async (workspaceNo: number, note: string, count = 1): Promise<void> => {
     await temporary.store.environment.transaction(() => {

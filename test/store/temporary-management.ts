@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../../src/model/clock.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 
 export function temporaryFolder(): string {
@@ -33,25 +32,4 @@ export function temporaryManagement(): TemporaryManagement {
   };
   onTestFinished(async () => await temporary.store.close());
   return temporary;
-}
-
-/** A clock that stands until it is moved. */
-export class HandClock implements Clock {
-  #nowMs: number;
-
-  constructor(nowMs = Date.UTC(2026, 2, 4, 5, 6, 7, 8)) {
-    this.#nowMs = nowMs;
-  }
-  now(): number {
-    return this.#nowMs;
-  }
-  monotonicMs(): number {
-    return this.#nowMs;
-  }
-  set(nowMs: number): void {
-    this.#nowMs = nowMs;
-  }
-  move(byMs: number): void {
-    this.#nowMs += byMs;
-  }
 }

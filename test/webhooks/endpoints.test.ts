@@ -9,7 +9,8 @@ import {
   endpointsMax,
   type NewEndpoint,
 } from '../../src/webhooks/endpoints/endpoints.ts';
-import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 const owner = { workspaceNo: 1, userId: 'usr_00000000000000000001' };
 const other = { workspaceNo: 2, userId: 'usr_00000000000000000002' };
@@ -22,7 +23,7 @@ const hourMs = 3_600_000;
 
 function openEndpoints() {
   const temporary = temporaryManagement();
-  const clock = new HandClock();
+  const clock = new TestClock();
   const ids = createIdSource(clock, getRandomValues);
   const state = { lastBlock: 7, decrypted: 0, prefix: 'encrypted.' };
   const open = (): Endpoints =>

@@ -8,7 +8,8 @@ import {
 } from '../../src/workspaces/idempotency.ts';
 import { SecretCipher } from '../../src/workspaces/secret-cipher.ts';
 import { actor, openCodes } from '../codes/codes-fixture.ts';
-import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 const answer = (body: string, status = 201): KeptAnswer => ({
   status,
@@ -22,7 +23,7 @@ const cipher = new SecretCipher(() => secret, getRandomValues);
 
 function openIdempotency() {
   const temporary = temporaryManagement();
-  const clock = new HandClock();
+  const clock = new TestClock();
   let made = 0;
   const work = async (): Promise<KeptAnswer> => {
     made++;

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { IpQuota } from '../../src/workspaces/ip-quota.ts';
 import { Quota } from '../../src/workspaces/quota.ts';
 import type { QuotaAnswer } from '../../src/workspaces/window-count.ts';
-import { HandClock, temporaryManagement } from '../store/temporary-management.ts';
+import { temporaryManagement } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 
 const minute = 60_000;
 const day = 86_400_000;
@@ -11,7 +12,7 @@ const noon = Date.UTC(2026, 2, 4, 12, 0, 0);
 
 function openQuota() {
   const temporary = temporaryManagement();
-  const clock = new HandClock(noon + 15_000);
+  const clock = new TestClock(noon + 15_000);
   return { temporary, clock, quota: new Quota(temporary.store, clock) };
 }
 
@@ -80,7 +81,7 @@ describe('Quota', () => {
   test('sleeping exactly Retry-After gives another request', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
-        const clock = new HandClock(noon + offsetMs);
+        const clock = new TestClock(noon + offsetMs);
         const quota = new IpQuota(clock, 8);
         expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
         clock.move((quota.take('192.0.2.1').retryAfterSeconds ?? 0) * 1_000);
@@ -117,7 +118,7 @@ describe('Quota', () => {
     );
     fc.assert(
       fc.property(steps, (moves) => {
-        const clock = new HandClock(noon);
+        const clock = new TestClock(noon);
         const quota = new IpQuota(clock, 8);
         const accepted = new Map<number, number>();
         let visited: number[] = [];
@@ -159,7 +160,7 @@ describe('Quota', () => {
 
 describe('IpQuota', () => {
   test('gives each address a bucket of the size of Free', () => {
-    const quota = new IpQuota(new HandClock(noon), 8);
+    const quota = new IpQuota(new TestClock(noon), 8);
     expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
     expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
@@ -169,7 +170,7 @@ describe('IpQuota', () => {
   });
 
   test('holds a bounded number of buckets', () => {
-    const quota = new IpQuota(new HandClock(noon), 2);
+    const quota = new IpQuota(new TestClock(noon), 2);
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
     quota.take('192.0.2.2');
     quota.take('192.0.2.3');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Passwords, passwordMatches } from '../../src/workspaces/passwords.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
 import { Users } from '../../src/workspaces/users.ts';
-import { HandClock } from '../store/temporary-management.ts';
+import { TestClock } from '../support/fakes/test-clock.ts';
 import { openTestApp } from '../support/test-app.ts';
 
 describe('passwords', () => {
@@ -66,7 +66,7 @@ describe('SignInThrottle', () => {
   };
 
   test('doubles the wait with each failure, up to its bound', () => {
-    const clock = new HandClock();
+    const clock = new TestClock();
     const throttle = new SignInThrottle(clock);
     const waits: number[] = [];
     for (let tries = 0; tries < 14; tries += 1) {
@@ -80,7 +80,7 @@ describe('SignInThrottle', () => {
   });
 
   test('is per address too, forgives a success, starts afresh after an hour, and is bounded', () => {
-    const clock = new HandClock();
+    const clock = new TestClock();
     const throttle = new SignInThrottle(clock, 100);
     for (let tries = 0; tries < 20; tries += 1) attempt(throttle, `u${tries}`, '192.0.2.1');
     expect(attempt(throttle, 'fresh', '192.0.2.1')).toBeGreaterThan(0);
