@@ -95,9 +95,13 @@ export interface Administration {
   close(): Promise<void>;
 }
 
-export function openAdministration(config: Config, machine: Machine = thisMachine): Administration {
+export function openAdministration(
+  config: Config,
+  folder: DataFolder = openDataFolder(config.dataDir),
+  machine: Machine = thisMachine,
+): Administration {
   const log = createLog(config.log.level, process.stderr);
-  const base = openBase(config, openDataFolder(config.dataDir), log, machine);
+  const base = openBase(config, folder, log, machine);
   const workspaces = openWorkspaceModule(base);
   return {
     services: workspaces,

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { backup } from '../engine/backup.ts';
 import type { BackupSummary } from '../engine/backup-files.ts';
-import { openDataFolder } from '../engine/data-folder.ts';
+import { openDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
 import { restore } from '../engine/restore.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
@@ -16,7 +16,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .description('copy all data to a new folder, also beside a running service')
     .option(...configOption)
     .action(async (dir: string, options: CommonOptions) => {
-      const folder = openDataFolder(configOf(context, options).dataDir);
+      const folder = openExistingDataFolder(configOf(context, options).dataDir);
       const summary = await backup(folder, dir, isoTime(systemClock.now()), onFile);
       context.result(`Backed up ${text(summary)}, to ${dir}`);
     });

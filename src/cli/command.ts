@@ -1,6 +1,7 @@
 /** What the commands share: their process, their common options, and the stores that they open. */
 import { type Administration, openAdministration } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../config.ts';
+import { type openDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
 import { Failure } from '../model/failure.ts';
 import type { WorkspaceRecord } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
@@ -34,14 +35,18 @@ export function configOf(context: Process, options: CommonOptions): Config {
   return loadConfig(options.config, context.environment);
 }
 
-/** Opens the stores, beside a running service or without one, and closes them whatever happens. */
+/**
+ * Opens the stores, beside a running service or without one, and closes them whatever happens.
+ * @param open finds the data folder; makes one only where the command's purpose is to fill it
+ */
 export async function administer(
   context: Process,
   options: CommonOptions,
   work: (administration: Administration, config: Config) => Promise<void> | void,
+  open: typeof openDataFolder = openExistingDataFolder,
 ): Promise<void> {
   const config = configOf(context, options);
-  const administration = openAdministration(config);
+  const administration = openAdministration(config, open(config.dataDir));
   try {
     await work(administration, config);
   } finally {

@@ -1,8 +1,14 @@
-/** `quietzone doctor`: whether the service can start here. Changes nothing, but creates a missing data folder. */
-import { statfsSync } from 'node:fs';
+/** `quietzone doctor`: whether the service can start here. Changes nothing. */
+import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
+import { resolve } from 'node:path';
 import { type Config, threadCounts } from '../config.ts';
-import { DataFolderLockedError, lockDataFolder, openDataFolder } from '../engine/data-folder.ts';
+import {
+  DataFolderError,
+  DataFolderLockedError,
+  lockDataFolder,
+  openDataFolder,
+} from '../engine/data-folder.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
@@ -17,8 +23,15 @@ interface Finding {
 
 export async function diagnose(config: Config): Promise<{ text: string; ok: boolean }> {
   const folder = await examine(async () => {
-    const { path } = openDataFolder(config.dataDir);
-    return `data folder ${path} can be written`;
+    const path = resolve(config.dataDir);
+    if (!existsSync(path)) {
+      throw new DataFolderError(
+        `data folder ${path} does not exist: \`quietzone serve\` makes it; to look at another set dataDir (QZ_DATA_DIR)`,
+      );
+    }
+    const { managementFile } = openDataFolder(path);
+    const state = existsSync(managementFile) ? '' : ' and is empty: the first start fills it';
+    return `data folder ${path} can be written${state}`;
   });
   const findings = [good('configuration is valid'), good(machine(config)), folder];
   if (folder.ok) {

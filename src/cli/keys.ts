@@ -1,7 +1,5 @@
 /** `quietzone keys`: API keys, beside a running service too; it sees a change with its next request. */
 import { type Command, Option } from 'commander';
-import type { Administration } from '../app.ts';
-import type { Config } from '../config.ts';
 import { isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { roles, type Role } from '../model/workspace.ts';
@@ -16,7 +14,6 @@ import {
   workspaceOf,
   workspaceOption,
 } from './command.ts';
-import { firstOwner } from './welcome.ts';
 
 interface ListOptions extends CommonOptions {
   readonly workspace?: string;
@@ -39,9 +36,7 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .option('--json', 'print {"key": "…"} for scripts')
     .option(...configOption)
     .action((options: CreateOptions) =>
-      administer(context, options, ({ services }, config) =>
-        createKey(context, options, services, config),
-      ),
+      administer(context, options, ({ services }) => createKey(context, options, services)),
     );
   keys
     .command('list')
@@ -82,11 +77,8 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
 async function createKey(
   context: CommandContext,
   options: CreateOptions,
-  services: Administration['services'],
-  config: Config,
+  services: WorkspaceServices,
 ): Promise<void> {
-  const first = await services.workspaces.bootstrap(config.bootstrap);
-  if (first !== undefined) context.progress(firstOwner(first));
   const workspace = workspaceOf(services, options.workspace);
   const owner = services.users.firstOwner(workspace.no);
   if (owner === undefined) throw new Failure('not_found', 'The workspace has no owner');

@@ -58,11 +58,6 @@ export async function backup(
       `Cannot back up to ${path}: it is in the data folder, expected one outside`,
     );
   }
-  if (!existsSync(folder.managementFile)) {
-    throw new DataFolderError(
-      `Cannot back up ${folder.path}: there is no data, expected a data folder`,
-    );
-  }
   const draft = join(dirname(path), `.${basename(path)}.partial`);
   try {
     assertEmpty(path, 'back up to');

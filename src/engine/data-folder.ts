@@ -88,14 +88,31 @@ export function openDataFolder(dataDir: string): DataFolder {
       `Cannot use data folder ${path}: ${code}, expected a folder that this user can write`,
     );
   }
-  return {
-    path,
-    managementFile: join(path, 'management.mdb'),
-    scansFile: join(path, 'scans.mdb'),
-    deliveryFile: join(path, 'delivery.mdb'),
-    journalRoot: join(path, 'journal'),
-  };
+  return dataFolderAt(path);
 }
+
+/**
+ * Creates nothing: for commands that work on data that a service has made. A wrong path would otherwise get
+ * a store of its own, and the command would report success about that.
+ * @throws DataFolderError when no service has made a store there
+ */
+export function openExistingDataFolder(dataDir: string): DataFolder {
+  const path = resolve(dataDir);
+  if (existsSync(dataFolderAt(path).managementFile)) return openDataFolder(path);
+  const state = existsSync(path) ? 'has no data' : 'does not exist';
+  throw new DataFolderError(
+    `Cannot open data folder ${path}: it ${state}, expected the one of your service; ` +
+      'set dataDir (QZ_DATA_DIR), or make a new one with `quietzone serve`',
+  );
+}
+
+const dataFolderAt = (path: string): DataFolder => ({
+  path,
+  managementFile: join(path, 'management.mdb'),
+  scansFile: join(path, 'scans.mdb'),
+  deliveryFile: join(path, 'delivery.mdb'),
+  journalRoot: join(path, 'journal'),
+});
 
 /**
  * A secret of this installation: created at the first start, and the same ever after. Only for the

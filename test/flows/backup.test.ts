@@ -1,6 +1,6 @@
 /** A backup beside a loaded service, restored otherFolder: a prefix of what was answered, and it serves. */
 import { liftQuota } from '../support/lift-quota.ts';
-import { appendFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Client } from '../support/client.ts';
@@ -82,9 +82,11 @@ test('a backup is whole or absent, and nothing is written over', { timeout: 180_
     const dataDir = join(parent, 'data');
     const environment = { QZ_DATA_DIR: dataDir };
     expect((await runCommand(['backup', join(parent, 'b')], environment)).stderr).toMatch(
-      /Cannot back up .*: there is no data/,
+      /Cannot open data folder .*: it does not exist/,
     );
-    await runCommand(['keys', 'create', '-n', 'first'], environment);
+    const links = join(parent, 'links.ndjson');
+    writeFileSync(links, '{"target":"https://example.com/"}\n');
+    await runCommand(['import', links], environment);
     const target = join(parent, 'backup');
     mkdirSync(target);
     expect((await runCommand(['backup', target], environment)).code).toBe(0);

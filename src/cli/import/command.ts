@@ -1,5 +1,8 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
+import type { Administration } from '../../app.ts';
+import type { Config } from '../../config.ts';
+import { openDataFolder, openExistingDataFolder } from '../../engine/data-folder.ts';
 import { systemClock } from '../../system-clock.ts';
 import { importFile, type ImportRequest } from './import-file.ts';
 import { importFormats } from './source.ts';
@@ -10,6 +13,7 @@ import {
   configOption,
   workspaceOption,
 } from '../command.ts';
+import { firstOwner } from '../welcome.ts';
 
 interface ImportOptions extends CommonOptions {
   readonly workspace?: string;
@@ -17,6 +21,16 @@ interface ImportOptions extends CommonOptions {
   readonly dryRun?: true;
   readonly errors?: string;
   readonly domain?: string;
+}
+
+/** A new service may begin with an import: the first workspace is made for it. */
+async function startFirst(
+  { services }: Administration,
+  { bootstrap }: Config,
+  context: CommandContext,
+): Promise<void> {
+  const first = await services.workspaces.bootstrap(bootstrap);
+  if (first !== undefined) context.progress(firstOwner(first));
 }
 
 export function addImportCommand(program: Command, context: CommandContext): void {
@@ -35,10 +49,13 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option(...configOption)
     .action(async (file: string, options: ImportOptions) => {
       const { dryRun, ...rest } = options;
-      await administer(context, options, async (administration) => {
-        const request = { ...rest, file, isDryRun: dryRun === true };
+      const isDryRun = dryRun === true;
+      const work = async (administration: Administration, config: Config): Promise<void> => {
+        if (!isDryRun) await startFirst(administration, config, context);
+        const request = { ...rest, file, isDryRun };
         const isWhole = await importFile(administration, request, context, systemClock);
         if (!isWhole) context.fail();
-      });
+      };
+      await administer(context, options, work, isDryRun ? openExistingDataFolder : openDataFolder);
     });
 }

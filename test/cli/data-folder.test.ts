@@ -1,0 +1,58 @@
+/** Which commands make a data folder: a wrong path is told of, and nothing appears there. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCommand } from '../support/process.ts';
+
+let parent: string;
+let links: string;
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'quietzone-typo-'));
+  links = join(parent, 'links.ndjson');
+  writeFileSync(links, '{"target":"https://example.com/"}\n');
+});
+afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+describe.each([
+  ['keys create', ['keys', 'create', '-n', 'till', '--json']],
+  ['keys list', ['keys', 'list']],
+  ['keys revoke', ['keys', 'revoke', 'key_00000000000000000000']],
+  ['keys rotate-signing', ['keys', 'rotate-signing']],
+  ['users create', ['users', 'create', '-e', 'a@example.com', '-n', 'A']],
+  ['users reset-password', ['users', 'reset-password', '-e', 'a@example.com']],
+  ['workspaces list', ['workspaces', 'list']],
+  ['workspaces set-plan', ['workspaces', 'set-plan', 'ws_00000000000000000000', 'pro']],
+  ['billing confirm', ['billing', 'confirm', 'chk_00000000000000000000']],
+  ['backup', ['backup', 'elsewhere']],
+  ['import --dry-run', ['import', 'links.ndjson', '--dry-run']],
+  ['doctor', ['doctor']],
+])('%s on a wrong path', (_name, args) => {
+  it('fails, names folder and setting, and makes nothing', async () => {
+    const missing = join(parent, 'dta');
+    const command = args.map((arg) => (arg === 'links.ndjson' ? links : arg));
+    const { code, stdout, stderr } = await runCommand(command, { QZ_DATA_DIR: missing });
+    const said = `${stdout}${stderr}`;
+    expect([code, existsSync(missing)]).toEqual([1, false]);
+    expect(said).toContain(`data folder ${missing}`);
+    expect(said).toContain('does not exist');
+    expect(said).toContain('QZ_DATA_DIR');
+  });
+});
+
+it('an empty folder is no service: keys are refused and nothing appears in it', async () => {
+  const empty = join(parent, 'empty');
+  mkdirSync(empty);
+  const { code, stderr } = await runCommand(['keys', 'list'], { QZ_DATA_DIR: empty });
+  expect([code, readdirSync(empty)]).toEqual([1, []]);
+  expect(stderr).toMatch(/^Cannot open data folder .*: it has no data, expected .* serve`\n$/);
+});
+
+it('an import makes the first workspace and its owner, and shows the sign-in', async () => {
+  const environment = { QZ_DATA_DIR: join(parent, 'new') };
+  const { code, stdout, stderr } = await runCommand(['import', links], environment);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('1 rows, 1 created, 0 failed')]);
+  expect(stderr).toMatch(/password \S{24} \(shown once\)/);
+  const listed = await runCommand(['workspaces', 'list', '--json'], environment);
+  expect(JSON.parse(listed.stdout)).toHaveLength(1);
+});
