@@ -1,13 +1,15 @@
 /**
  * Authentication -> quota -> role, in this order, once per request.
  *
- * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person. A request with a valid key or session counts against its workspace; any
- * other against its client address in a Free-sized bucket, so that guessing is as slow as it can be.
+ * A key comes before a cookie: a request with an Authorization header never acts as the signed-in person.
+ * A request counts once: with a valid key against its workspace's plan; under a session against its user, so
+ * that a small plan leaves its own dashboard usable; any other against its client address in a Free-sized
+ * bucket, so that guessing is as slow as it can be.
  * Every answer carries the numbers of the bucket it counted against, whatever it says.
  */
 import type { Reply, Request } from '../http/request.ts';
 import { Failure } from '../model/failure.ts';
-import { roleAtLeast, type Actor, type PlanLimits } from '../model/workspace.ts';
+import { roleAtLeast, type Actor } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import type { Session, SignedIn } from '../workspaces/sessions.ts';
 import type { QuotaAnswer } from '../workspaces/window-count.ts';
@@ -28,7 +30,10 @@ const bearerPattern = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const tokenLengthMax = 2_048;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
-type GuardServices = Pick<WorkspaceServices, 'keys' | 'sessions' | 'quota' | 'ipQuota'>;
+type GuardServices = Pick<
+  WorkspaceServices,
+  'keys' | 'sessions' | 'quota' | 'sessionQuota' | 'ipQuota'
+>;
 
 export class Guard {
   readonly #workspaces: GuardServices;
@@ -56,7 +61,9 @@ export class Guard {
       return this.#asAnonymous(request, access, 'the API key is not valid');
     }
     const { actor, limits } = verified;
-    return this.#known(actor, limits, undefined, accessFailure(actor, undefined, access));
+    const rate = this.#workspaces.quota.take(actor.workspaceNo, limits);
+    const failure = refusal(rate) ?? accessFailure(actor, undefined, access);
+    return { rate, actor, session: undefined, failure };
   }
 
   /** Counts a request that is refused before its key is checked. */
@@ -74,26 +81,18 @@ export class Guard {
     if (forgery !== undefined && access === 'public') {
       return this.#asAnonymous(request, access, forgery);
     }
-    const { actor, limits, session } = found;
+    const { actor, session } = found;
     const forged =
       forgery === undefined
         ? undefined
         : new Failure('forbidden', `Cannot act for the session: ${forgery}`);
-    return this.#known(actor, limits, session, forged ?? accessFailure(actor, session, access));
+    const rate = this.#workspaces.sessionQuota.take(actor.userId);
+    const failure = refusal(rate) ?? forged ?? accessFailure(actor, session, access);
+    return { rate, actor, session, failure };
   }
 
   #forgery(request: Request, { session }: SignedIn): string | undefined {
     return safeMethods.has(request.method) ? undefined : this.#cookie.forgery(request, session);
-  }
-
-  #known(
-    actor: Actor,
-    limits: PlanLimits,
-    session: Session | undefined,
-    failure: Failure | undefined,
-  ): Admission {
-    const rate = this.#workspaces.quota.take(actor.workspaceNo, limits);
-    return { rate, actor, session, failure: refusal(rate) ?? failure };
   }
 
   /** The body's signature decides; a forged one is counted by `countRefused`. */

@@ -10,8 +10,8 @@ import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Idempotency } from './idempotency.ts';
 import { Invites } from './invites.ts';
-import { IpQuota } from './ip-quota.ts';
 import { Members } from './members.ts';
+import { type MemoryQuota, openAddressQuota, openSessionQuota } from './memory-quota.ts';
 import { Quota } from './quota.ts';
 import { Passwords } from './passwords.ts';
 import { SecretCipher } from './secret-cipher.ts';
@@ -30,7 +30,10 @@ export interface WorkspaceServices {
   readonly members: Members;
   readonly invites: Invites;
   readonly quota: Quota;
-  readonly ipQuota: IpQuota;
+  /** Of client addresses without a valid key. */
+  readonly ipQuota: MemoryQuota;
+  /** Of people in the dashboard, by user. */
+  readonly sessionQuota: MemoryQuota;
   readonly idempotency: Idempotency;
   /** Differs when keys, roles or memberships have changed: permissions must be checked again. */
   accessVersion(): number;
@@ -80,7 +83,8 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     members: new Members(store),
     invites,
     quota,
-    ipQuota: new IpQuota(clock),
+    ipQuota: openAddressQuota(clock),
+    sessionQuota: openSessionQuota(clock),
     idempotency,
     accessVersion: () => accessVersion(store),
     cipher,

@@ -11,7 +11,7 @@ import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
-import { limitsOf, type Actor, type PlanLimits, type SessionRecord } from '../model/workspace.ts';
+import type { Actor, SessionRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { LastUses } from './last-uses.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
@@ -35,7 +35,6 @@ export interface Session {
 
 export interface SignedIn {
   readonly actor: Actor;
-  readonly limits: PlanLimits;
   readonly session: Session;
 }
 
@@ -79,10 +78,10 @@ export class Sessions {
       const own = this.#of(userId);
       const excess = own.length - sessionsPerUserMax + 1;
       if (excess > 0) for (const old of this.#oldest(own, excess)) this.#remove(old);
-      const { workspaceNo } = found.actor;
+      const { workspaceNo } = found;
       this.#put(digest, { ...record, workspaceNo });
       this.#store.people.sessionExpiry.put([record.createdAtMs + sessionMsMax, digest], 1);
-      return found.actor;
+      return found;
     });
     return { secret, csrfToken: csrfTokenOf(secret), actor };
   }
@@ -97,10 +96,10 @@ export class Sessions {
     const nowMs = this.#clock.now();
     const seenMs = this.#lastSeenMs(digest, record);
     if (nowMs >= record.createdAtMs + sessionMsMax || nowMs >= seenMs + idleMsMax) return undefined;
-    const found = this.#actorOf(record);
-    if (found === undefined) return undefined;
+    const actor = this.#actorOf(record);
+    if (actor === undefined) return undefined;
     if (nowMs >= seenMs + useStepMs) this.#uses.note(digest, nowMs);
-    return { ...found, session: { hash: digest, csrfToken: csrfTokenOf(secret) } };
+    return { actor, session: { hash: digest, csrfToken: csrfTokenOf(secret) } };
   }
 
   /** Whether the session is still there. Its age is checked by `find`. */
@@ -154,7 +153,7 @@ export class Sessions {
   }
 
   /** The current workspace, or the first one the user still belongs to. */
-  #actorOf(record: SessionRecord): { actor: Actor; limits: PlanLimits } | undefined {
+  #actorOf(record: SessionRecord): Actor | undefined {
     const { userId, workspaceNo } = record;
     const others = this.#store.userWorkspaces.keys({ start: [userId, 0], end: [userId, 2 ** 32] });
     const numbers = [workspaceNo, ...[...others].map(([, no]) => no)];
@@ -162,8 +161,7 @@ export class Sessions {
       const role = this.#store.memberships.get([no, userId])?.role;
       const workspace = role === undefined ? undefined : this.#store.workspaces.get(no);
       if (role === undefined || workspace === undefined) continue;
-      const actor = { userId, workspaceId: workspace.id, workspaceNo: no, role };
-      return { actor, limits: limitsOf(workspace) };
+      return { userId, workspaceId: workspace.id, workspaceNo: no, role };
     }
     return undefined;
   }

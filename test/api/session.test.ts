@@ -108,7 +108,7 @@ describe('a session', () => {
     expect(other.status).toBe(404);
     const switched = await browser.call('POST', `/v1/workspaces/${id}/switch`);
     expect(switched.json.workspace?.id).toBe(id);
-    expect((await browser.call('GET', '/v1/qr-codes')).headers['x-ratelimit-limit']).toBe('20');
+    expect((await browser.call('GET', '/v1/billing/usage')).json.plan).toBe('free');
     const named = await browser.call('PATCH', `/v1/workspaces/${id}`, { body: { name: 'Third' } });
     expect(named.json.name).toBe('Third');
     const back = await browser.call('POST', `/v1/workspaces/${word(rest.items[0]?.id)}/switch`);

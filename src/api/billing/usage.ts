@@ -1,4 +1,4 @@
-/** /billing/usage: what the workspace has used of its limits now. Asking counts as a request too. */
+/** /billing/usage: what the workspace has used of its plan's limits now. Asking with a key counts too. */
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { isoTime } from '../../model/day.ts';
@@ -30,7 +30,9 @@ export function usageRoutes({ workspaces, codes }: UsageOptions): Route[] {
       operationId: 'getUsage',
       tag: 'Billing',
       summary: 'Get usage',
-      description: 'Requests of this UTC minute and day against the limits, and how many codes.',
+      description:
+        'Requests with keys in this UTC minute and day against the plan’s limits, and how many codes. ' +
+        'The dashboard does not count.',
       schema: usage,
       what: 'Usage now',
       read: async ({ actor: { workspaceNo } }) => {

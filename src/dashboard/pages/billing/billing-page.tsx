@@ -131,7 +131,7 @@ function UsageNow({ usage }: { readonly usage: Usage }) {
           <Time iso={usage.day.resetAt} style="full" />
         </Fact>
       </dl>
-      <p class="soft">API and dashboard requests count. Scans and images never do.</p>
+      <p class="soft">Requests with API keys count. The dashboard, scans and images never do.</p>
     </div>
   );
 }
