@@ -26,6 +26,7 @@ import {
 } from './engine/data-folder.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
+import { narrowModes } from './engine/file-modes.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
 import { assertPortFree } from './http/port.ts';
@@ -127,6 +128,8 @@ export async function openApp(
     for (const closer of closers.splice(0).toReversed()) await closer();
   };
   try {
+    const files = narrowModes(folder.path);
+    if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
     // Before the first start makes an owner and a key, which are shown once, when all listens.
     await assertPortFree(config.redirect.host, config.redirect.port);
     await assertPortFree(config.api.host, config.api.port);

@@ -2,6 +2,8 @@
 import { run } from './cli/run.ts';
 import { processEnvironment } from './config.ts';
 
+// All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
+process.umask(0o077);
 const exitCode = await run(process.argv.slice(2), {
   result: (text) => console.log(text),
   progress: (text) => console.error(text),

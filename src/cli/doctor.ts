@@ -9,12 +9,15 @@ import {
   lockDataFolder,
   openDataFolder,
 } from '../engine/data-folder.ts';
+import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
+
+const openFilesNamed = 5;
 
 interface Finding {
   readonly ok: boolean;
@@ -35,7 +38,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   });
   const findings = [good('configuration is valid'), good(machine(config)), folder];
   if (folder.ok) {
-    findings.push(space(config.dataDir));
+    findings.push(space(config.dataDir), modes(config.dataDir));
     let isRunning = false;
     const lock = await examine(async () => {
       isRunning = await isLocked(config.dataDir);
@@ -96,6 +99,19 @@ function space(dataDir: string): Finding {
   return {
     ok: free >= freeBytesMin,
     text: `${(free / 2 ** 30).toFixed(1)} GiB free in the data folder, expected at least 1`,
+  };
+}
+
+/** Names the first few: the rest follow the same remedy. */
+function modes(dataDir: string): Finding {
+  const open = filesOpenToOthers(resolve(dataDir));
+  if (open.length === 0) return good('data folder is closed to other users');
+  const named = open.slice(0, openFilesNamed);
+  const names = named.map(({ name, mode }) => `${name} (${mode.toString(8)})`).join(', ');
+  const rest = open.length > named.length ? ` and ${open.length - named.length} more` : '';
+  return {
+    ok: false,
+    text: `open to other users in the data folder: ${names}${rest}; expected 600 and 700: \`quietzone serve\` narrows what its user owns`,
   };
 }
 

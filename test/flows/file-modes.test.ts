@@ -1,0 +1,67 @@
+/** Who may read what the service writes: the owner alone, whatever umask it was started with. */
+import { chmodSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Client } from '../support/client.ts';
+import { freePorts, spawnCommand, startProcess, withDataFolder } from '../support/process.ts';
+
+/** Files and folders that others may do anything with, as `mode name`. */
+function openIn(folder: string): string[] {
+  const names = ['.', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })];
+  return names.flatMap((name) => {
+    const { mode } = lstatSync(join(folder, name));
+    return (mode & 0o077) === 0 ? [] : [`${(mode & 0o777).toString(8)} ${name}`];
+  });
+}
+
+const logo = `data:image/svg+xml;base64,${Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+).toString('base64')}`;
+
+test('the data folder and its backups are for their owner alone', { timeout: 120_000 }, () =>
+  withDataFolder(async (parent) => {
+    const before = process.umask(0o022);
+    try {
+      const dataDir = join(parent, 'data');
+      const ports = await freePorts();
+      const first = await startProcess({ dataDir, ports });
+      const client = new Client(first.apiUrl, first.apiKey);
+      const body = { target: 'https://example.com/', slug: 'modes', design: { logo } };
+      expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+      await client.close();
+      const links = new Client(`http://127.0.0.1:${ports.redirect}`);
+      expect((await links.call('GET', '/modes')).status).toBe(302);
+      await links.close();
+      const backup = join(parent, 'backup');
+      const environment = { QZ_DATA_DIR: dataDir };
+      expect(await spawnCommand(['backup', backup], environment)).toMatchObject({ code: 0 });
+      expect(readdirSync(join(dataDir, 'journal', '0')).length).toBeGreaterThan(0);
+      expect([...openIn(dataDir), ...openIn(backup)]).toEqual([]);
+      expect(await first.terminate()).toMatchObject({ code: 0 });
+
+      const opened = ['.', 'management.mdb', 'journal', 'signing-keys.json', 'logos'];
+      for (const name of opened)
+        chmodSync(join(dataDir, name), name.includes('.m') ? 0o644 : 0o755);
+      // The folder may be reached by a link.
+      const link = join(parent, 'link');
+      symlinkSync(dataDir, link);
+      const doctor = await spawnCommand(['doctor'], { QZ_DATA_DIR: link });
+      expect(doctor.code).toBe(1);
+      expect(doctor.stdout).toMatch(/^BAD {2}open to other users in the data folder: .*$/m);
+      for (const name of ['. (755)', 'management.mdb (644)', 'logos (755)']) {
+        expect(doctor.stdout).toContain(name);
+      }
+      const again = await startProcess({ dataDir: link, ports });
+      expect(openIn(dataDir)).toEqual([]);
+      expect(again.logEntries).toContainEqual(
+        expect.objectContaining({ files: opened.length, msg: expect.stringContaining('closed') }),
+      );
+      expect((await spawnCommand(['doctor'], environment)).stdout).toContain(
+        'ok   data folder is closed to other users',
+      );
+      expect(await again.terminate()).toMatchObject({ code: 0 });
+    } finally {
+      process.umask(before);
+    }
+  }),
+);
