@@ -5,14 +5,20 @@
 import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
+import { lineFault } from '../model/text.ts';
 
-/** Text a person typed: no control characters, so that no list, log or CSV is broken by it. */
+/** Text a person typed: something that is seen, and nothing that hides, so that no list, log or CSV is broken. */
 export function plainText(lengthMax: number) {
   return z
     .string()
     .min(1)
     .max(lengthMax)
-    .regex(/^\P{Cc}*$/u, 'Expected no control characters');
+    .superRefine((text, context) => {
+      const fault = text === '' ? undefined : lineFault(text);
+      if (fault === undefined) return;
+      const { code, message } = fault;
+      context.addIssue({ code: 'custom', message, params: { code } });
+    });
 }
 
 /** A whole number in a query. */

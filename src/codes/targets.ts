@@ -18,15 +18,12 @@
  */
 import type { CodeType } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
+import { hiddenCharacters, hiddenFault } from '../model/text.ts';
 import { fault } from './rules.ts';
 
 const urlLengthMax = 2_048;
 const staticBytesMax = 2_000;
 
-/** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
-const hidden =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 /** In one line of text: no tab, CR or LF either. */
 const lineBreaking = /[\t\r\n]/;
 const space = /\s/;
@@ -65,11 +62,8 @@ export function validateTarget(
   ownHosts: readonly string[],
 ): Checked {
   if (target === '') return bad('required', 'A target is required');
-  if (!target.isWellFormed() || hidden.test(target)) {
-    return bad(
-      'invalid_characters',
-      'Control, invisible and direction-changing characters are not allowed',
-    );
+  if (!target.isWellFormed() || hiddenCharacters.test(target)) {
+    return bad('invalid_characters', hiddenFault);
   }
   if (type === 'url') return urlTarget(target, ownHosts);
   if (Buffer.byteLength(target) > staticBytesMax) {

@@ -10,6 +10,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Failure, invalid, notFound } from '../model/failure.ts';
 import { parseId, type IdSource } from '../model/ids.ts';
+import { assertLine } from '../model/text.ts';
 import {
   lesserRole,
   limitsOf,
@@ -94,6 +95,7 @@ export class ApiKeys {
     if (name === '' || Array.from(name).length > keyNameLengthMax) {
       throw invalid('name', 'invalid_name', `A name of 1 to ${keyNameLengthMax} characters`);
     }
+    assertLine('name', name);
     const made = await this.#prepare({
       id: ids.newId('key'),
       workspaceNo,

@@ -5,6 +5,7 @@
 import type { Clock } from '../model/clock.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
+import { assertLine } from '../model/text.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
@@ -65,6 +66,7 @@ export class Users {
       const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
       throw new Failure('validation_failed', `Too long: ${long}`, { faults });
     }
+    assertLine('name', name);
     const made = { id: this.#ids.newId('usr'), email, name, createdAtMs: this.#clock.now() };
     if (password === undefined) return made;
     return { ...made, passwordHash: await this.#passwords.hash(password) };

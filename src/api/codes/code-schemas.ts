@@ -135,7 +135,7 @@ export const listQuery = z.object({
   search: z.string().min(1).max(searchLengthMax).optional().meta({
     description: 'Text in name, target, short code or external id',
   }),
-  tag: plainText(tagLengthMax).optional(),
+  tag: z.string().min(1).max(tagLengthMax).optional(),
   dynamic: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')

@@ -17,6 +17,7 @@
  */
 import { Failure } from '../../model/failure.ts';
 import { nameLengthMax, tagLengthMax, tagsMax } from '../rules.ts';
+import { visibleLine } from '../../model/text.ts';
 
 export const vendorFormats = ['bitly', 'dub', 'shlink', 'kutt', 'yourls'] as const;
 export type VendorFormat = (typeof vendorFormats)[number];
@@ -190,13 +191,14 @@ const titleLengthMax = 1_000;
 
 /** A title as a name: one line, cut where it is longer than a name may be. */
 function nameOf(title: string | undefined): string | undefined {
-  const line = title?.replace(/\p{Cc}+/gu, ' ').trim();
-  if (line === undefined || line === '') return undefined;
+  const line = visibleLine(title ?? '');
+  if (line === '') return undefined;
   return line.length <= nameLengthMax ? line : `${cut(line, nameLengthMax - 1)}…`;
 }
 
 function tagsOf(tags: readonly string[]): string[] {
-  return tags.slice(0, tagsMax).map((tag) => cut(tag, tagLengthMax));
+  const visible = tags.map(visibleLine).filter((tag) => tag !== '');
+  return visible.slice(0, tagsMax).map((tag) => cut(tag, tagLengthMax));
 }
 
 /** Not through the middle of a surrogate pair. */

@@ -1,0 +1,69 @@
+/**
+ * Text that people read: what may hide in it, turn its direction, or leave it blank. One rule for targets, and
+ * one for names, descriptions, tags and labels, wherever they come from.
+ */
+import { type Fault, invalid } from './failure.ts';
+
+/** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
+export const hiddenCharacters =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
+/**
+ * Hidden characters with a purpose: a joiner inside an emoji or a word of a script that joins its letters (not
+ * beside ASCII, where it would make two names that look the same), and the tags of a flag (Unicode TS 51).
+ */
+const joinedCharacters =
+  // oxlint-disable-next-line no-control-regex
+  /(?<=[^\u0000-\u007f\s\u200c\u200d])[\u200c\u200d](?=[^\u0000-\u007f\s\u200c\u200d])|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}/gu;
+const lineBreaking = /[\t\r\n]/;
+export const hiddenFault = 'Control, invisible and direction-changing characters are not allowed';
+/** U+2800 is the Braille pattern without a dot. */
+const visible = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800]/u;
+
+/** What is wrong with a line of text that a person typed, or undefined. */
+export function lineFault(text: string): Omit<Fault, 'path'> | undefined {
+  if (!visible.test(text)) {
+    return { code: 'required', message: 'Expected at least one visible character' };
+  }
+  const rest = text.replace(joinedCharacters, '');
+  if (lineBreaking.test(rest) || hiddenCharacters.test(rest) || !text.isWellFormed()) {
+    return { code: 'invalid_format', message: hiddenFault };
+  }
+  return undefined;
+}
+
+/** @throws Failure validation_failed */
+export function assertLine(path: string, text: string): void {
+  const fault = lineFault(text);
+  if (fault !== undefined) throw invalid(path, fault.code, fault.message);
+}
+
+/** The text without what `lineFault` refuses; empty when nothing visible is in it. For titles of other tools. */
+export function visibleLine(text: string): string {
+  const kept = text.toWellFormed().replace(/[\t\r\n\p{Cc}\u2028\u2029]+/gu, ' ');
+  const line = withoutHidden(kept).trim();
+  return visible.test(line) ? line : '';
+}
+
+/** What names a place in an answer: readable, on one line, and no longer than `lengthMax`. */
+export function shownText(text: string, lengthMax: number): string {
+  const isLong = text.length > lengthMax;
+  const shown = (isLong ? text.slice(0, lengthMax - 1) : text)
+    .toWellFormed()
+    .replace(everyHidden, '\ufffd');
+  return isLong ? `${shown}…` : shown;
+}
+
+const everyHidden = new RegExp(`${hiddenCharacters.source}|[\\t\\r\\n]`, 'gu');
+
+/** Piece by piece between the joiners that stay. */
+function withoutHidden(text: string): string {
+  let line = '';
+  let end = 0;
+  for (const { index, 0: joined } of text.matchAll(joinedCharacters)) {
+    line += text.slice(end, index).replace(everyHidden, '') + joined;
+    end = index + joined.length;
+  }
+  return line + text.slice(end).replace(everyHidden, '');
+}
