@@ -31,7 +31,8 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const { shortUrlBase } = config;
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
     scansOf: (no) => scans.analytics.lifetimeScans(no),
-    campaignIdsOf: (no) => codes.memberships.campaignIdsOf(no),
+    campaignsOf: (no) => codes.memberships.campaignsOf(no),
+    clock,
   });
   const ownHosts = [new URL(shortUrlBase).host];
   return [

@@ -103,7 +103,7 @@ export class Codes {
 
   constructor(options: CodesOptions) {
     this.#options = options;
-    this.#listing = new CodeListing(options.store, options.search);
+    this.#listing = new CodeListing(options);
     this.#ownHosts = [new URL(options.shortUrlBase).host];
     this.links = new LinkLoader(options.store, options.links, options.scansOf);
     this.memberships = new Memberships(options.store, options.clock);

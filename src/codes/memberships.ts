@@ -54,9 +54,14 @@ export class Memberships {
     return no !== undefined && this.#has(no, code.no) ? code : rest;
   }
 
-  /** Every campaign of a code, oldest first. */
-  campaignIdsOf(codeNo: CodeNo): string[] {
-    return this.#campaignsOf(codeNo).map(({ id }) => id);
+  /** Every campaign of a code, oldest first; at most 100 (model/campaign.ts). */
+  campaignsOf(codeNo: CodeNo): CampaignRecord[] {
+    const found: CampaignRecord[] = [];
+    for (const [, no] of this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))) {
+      const campaign = this.#store.campaigns.campaigns.get(no);
+      if (campaign !== undefined) found.push(campaign);
+    }
+    return found;
   }
 
   /** The codes of a campaign in the order of its list; those that joined by themselves come last. */
@@ -156,7 +161,7 @@ export class Memberships {
 
   /** A deleted code leaves the lists. Inside the transaction of its deletion. */
   markDeleted(code: QrCodeRecord): void {
-    for (const campaign of this.#campaignsOf(code.no)) {
+    for (const campaign of this.campaignsOf(code.no)) {
       const key: [number, number] = [campaign.no, code.no];
       const [place, createdAtMs, qrId] = this.#store.campaigns.campaignCodes.get(key) ?? [];
       if (place === undefined || createdAtMs === undefined || qrId === undefined) continue;
@@ -186,15 +191,6 @@ export class Memberships {
     const no = campaignIds.get(campaignId);
     const campaign = no === undefined ? undefined : campaigns.get(no);
     return campaign?.workspaceNo === workspaceNo ? campaign : undefined;
-  }
-
-  #campaignsOf(codeNo: CodeNo): CampaignRecord[] {
-    const found: CampaignRecord[] = [];
-    for (const [, no] of this.#store.campaigns.codeCampaigns.keys(everyOf(codeNo))) {
-      const campaign = this.#store.campaigns.campaigns.get(no);
-      if (campaign !== undefined) found.push(campaign);
-    }
-    return found;
   }
 
   /** A list, so that rows may go while it is walked. */

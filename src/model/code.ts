@@ -41,6 +41,20 @@ export interface QrCodeRecord {
   readonly deletedAtMs?: number;
 }
 
+/** What a code answers now: a redirect, or 410 since its time or after its last scan. */
+export const codeStatuses = ['active', 'expired', 'limit_reached'] as const;
+export type CodeStatus = (typeof codeStatuses)[number];
+
+/** A redirect asks in this order too. @param scans lifetime scans, asked for limited codes alone */
+export function codeStatusAt(
+  { expiresAtMs, scanLimit }: Pick<QrCodeRecord, 'expiresAtMs' | 'scanLimit'>,
+  nowMs: number,
+  scans: () => number,
+): CodeStatus {
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
+  return scanLimit !== undefined && scans() >= scanLimit ? 'limit_reached' : 'active';
+}
+
 const shortCodeLength = 8;
 /** Partitions a shard owns whole; the number is in the data, so it never changes. */
 export const partitionCount = 64;

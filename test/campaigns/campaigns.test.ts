@@ -98,7 +98,8 @@ describe('membership', () => {
     const [a = '', b = ''] = await fixture.codes(2);
     const one = await campaigns.create(actor, { name: '1', ...march, qrCodeIds: [a] });
     const two = await campaigns.create(actor, { name: '2', ...march, qrCodeIds: [a, b] });
-    const idsOf = (id: string) => codes.memberships.campaignIdsOf(codes.find(1, id)?.no ?? 0);
+    const idsOf = (id: string) =>
+      codes.memberships.campaignsOf(codes.find(1, id)?.no ?? 0).map((campaign) => campaign.id);
     expect([idsOf(a), idsOf(b)]).toEqual([[one.id, two.id], [two.id]]);
     const c = await codes.create(actor, { target: 'https://example.com/', campaignId: one.id });
     expect(campaigns.qrCodeIdsOf(one)).toEqual([a, c.id]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CodeFilter, SearchLimits } from '../../src/codes/search/listing.ts';
-import type { QrCodeRecord } from '../../src/model/code.ts';
+import type { CodeStatus, QrCodeRecord } from '../../src/model/code.ts';
 import type { Failure } from '../../src/model/failure.ts';
 import { dayOf } from '../../src/model/day.ts';
 import { actor, openCodes, putCampaign, stranger, type CodesFixture } from './codes-fixture.ts';
@@ -9,12 +9,13 @@ import { actor, openCodes, putCampaign, stranger, type CodesFixture } from './co
 const day = 86_400_000;
 const campaigns = ['cmp_00000000000000000001', 'cmp_00000000000000000002'];
 const drafts = [
-  { target: 'https://example.com/spring', name: 'Spring poster', tags: ['a'] },
+  { target: 'https://example.com/spring', name: 'Spring poster', tags: ['a'], scanLimit: 3 },
   { target: 'https://example.com/static', dynamic: false, tags: ['b'] },
   { type: 'text' as const, target: 'Hello World', tags: ['a', 'b'] },
   { target: 'https://example.org/', slug: 'Own-Slug', campaignId: campaigns[0] },
   { target: 'https://example.net/x', externalId: 'EXT-7', campaignId: campaigns[1], tags: ['a'] },
 ];
+const statuses = ['active', 'expired', 'limit_reached'] as const;
 
 /** 50 codes over ten days, some changed, some deleted, and another workspace's among them. */
 async function filled(
@@ -26,7 +27,13 @@ async function filled(
   for (let made = 0; made < 50; made++) {
     const { slug, ...draft } = drafts[made % drafts.length]!;
     const own = slug === undefined ? {} : { slug: `${slug}-${made}` };
-    model.push(await fixture.codes.create(actor, { ...draft, ...own }));
+    // Of the dynamic ones some expire on a later day, some have been scanned as often as they may be, some both.
+    const ends = made % 5 === 4 || made % 5 === 0 ? { expiresAtMs: fixture.clock.now() + day } : {};
+    const bounds =
+      made % 4 === 0 && draft.dynamic !== false && draft.type === undefined ? ends : {};
+    const code = await fixture.codes.create(actor, { ...draft, ...own, ...bounds });
+    fixture.scans.set(code.no, made % 6);
+    model.push(code);
     if (made % 7 === 0) await fixture.codes.create(stranger, { ...draft, campaignId: undefined });
     if (made % 5 === 4) fixture.clock.move(day);
   }
@@ -41,11 +48,16 @@ async function filled(
   return { fixture, model: model.filter((_, at) => ![3, 17, 29].includes(at)) };
 }
 
-function expected(model: readonly QrCodeRecord[], filter: CodeFilter): QrCodeRecord[] {
-  const { type, dynamic, tag, campaignId, fromDay, toDay, search } = filter;
+function expected(
+  model: readonly QrCodeRecord[],
+  filter: CodeFilter,
+  fixture?: CodesFixture,
+): QrCodeRecord[] {
+  const { status, type, dynamic, tag, campaignId, fromDay, toDay, search } = filter;
   const text = search?.toLowerCase();
   return model
     .filter((code) => type === undefined || code.type === type)
+    .filter((code) => status === undefined || statusOf(fixture, code) === status)
     .filter((code) => dynamic === undefined || code.dynamic === dynamic)
     .filter((code) => tag === undefined || code.tags.includes(tag))
     .filter((code) => campaignId === undefined || code.campaignId === campaignId)
@@ -57,6 +69,13 @@ function expected(model: readonly QrCodeRecord[], filter: CodeFilter): QrCodeRec
       return text === undefined || texts.some((part) => part.includes(text));
     })
     .sort((one, other) => other.createdAtMs - one.createdAtMs || other.no - one.no);
+}
+
+function statusOf(fixture: CodesFixture | undefined, code: QrCodeRecord): CodeStatus {
+  const { expiresAtMs = Infinity, scanLimit = Infinity, no } = code;
+  if (fixture === undefined) throw new Error('A status needs the clock and the scans');
+  if (expiresAtMs <= fixture.clock.now()) return 'expired';
+  return (fixture.scans.get(no) ?? 0) >= scanLimit ? 'limit_reached' : 'active';
 }
 
 const ids = (codes: readonly QrCodeRecord[]): string[] => codes.map(({ id }) => id);
@@ -78,11 +97,12 @@ describe.each<[string, SearchLimits]>([
       campaignId: fc.constantFrom(undefined, undefined, ...campaigns),
       fromDay: dayInRange,
       toDay: dayInRange,
+      status: fc.constantFrom(undefined, undefined, ...statuses),
       search: fc.constantFrom(undefined, undefined, 'SPRING', 'own-slug-2', 'ext-7', 'nothing', ''),
     });
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 1, max: 60 }), async (filter, limit) => {
-        const all = expected(model, filter);
+        const all = expected(model, filter, fixture);
         const walked: QrCodeRecord[] = [];
         let cursor: string | undefined;
         for (let page = 1; page <= Math.ceil(all.length / limit) + 1; page++) {
@@ -125,6 +145,31 @@ describe.each<[string, SearchLimits]>([
     expect(await total()).toBe(spring.length);
     await fixture.codes.delete(actor, spring[0]!.id);
     expect(await total()).toBe(spring.length - 1);
+  });
+
+  test('a status follows the clock and the scans: no total is remembered beyond them', async () => {
+    const { fixture, model } = await filled(limits);
+    const check = async (): Promise<void> => {
+      for (const status of statuses) {
+        const { data, total } = await fixture.codes.list(1, { filter: { status }, limit: 100 });
+        expect(ids(data)).toEqual(ids(expected(model, { status }, fixture)));
+        expect(total).toBe(data.length);
+      }
+    };
+    await check();
+    const soon = await fixture.codes.create(actor, {
+      target: 'https://example.com/soon',
+      expiresAtMs: fixture.clock.now() + 1_000,
+      scanLimit: 2,
+    });
+    model.unshift(soon);
+    await check();
+    fixture.scans.set(soon.no, 2);
+    await check();
+    expect(statusOf(fixture, soon)).toBe('limit_reached');
+    fixture.clock.move(1_000);
+    await check();
+    expect(statusOf(fixture, soon)).toBe('expired');
   });
 
   test('a cursor goes on where its page ended, whatever was made or deleted meanwhile', async () => {

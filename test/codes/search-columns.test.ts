@@ -147,7 +147,11 @@ it('find what a walk finds after any changes, here and in another process', asyn
           await take(fixture, beside, who, step);
           const [id] = liveIds(fixture, who);
           const listing = { page: fixture.codes.list.bind(fixture.codes) };
-          const walked = new CodeListing(fixture.store);
+          const walked = new CodeListing({
+            ...fixture.app.base,
+            store: fixture.store,
+            scansOf: () => 0,
+          });
           const fromDay = dayOf(fixture.clock.now());
           const all: CodeFilter[] = [filter, { ...filter, fromDay }, { search: filter.search }];
           if (id !== undefined) all.push({ search: id.slice(0, idLength).toUpperCase() });

@@ -16,7 +16,8 @@ import {
   tagsMax,
 } from '../../codes/rules.ts';
 import { design, designPatch } from '../../images/design/design.ts';
-import { codeTypes } from '../../model/code.ts';
+import { codeCampaignsMax } from '../../model/campaign.ts';
+import { codeStatuses, codeTypes } from '../../model/code.ts';
 import { parseId } from '../../model/ids.ts';
 import { count, moment, pageQuery, plainText, queryDay, time } from '../fields.ts';
 
@@ -141,6 +142,17 @@ export const listQuery = z.object({
     .transform((text) => text === 'true')
     .optional()
     .meta({ override: { type: 'boolean', enum: undefined } }),
+  status: z
+    .enum(codeStatuses)
+    .optional()
+    .meta({ description: 'Codes that are so now; expired ones are not among `limit_reached`' }),
+});
+
+const status = z.enum(codeStatuses).meta({
+  description:
+    '`active`: it redirects, or is static. `expired` since `expiresAt`, `limit_reached` from its ' +
+    '`scanLimit`-th scan on: its short link answers 410',
+  example: 'active',
 });
 
 const id = z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
@@ -168,11 +180,19 @@ export const qrCode = z
     tags: z.array(z.string()).meta({ example: ['menu'] }),
     campaignId: z.string().nullable().meta({ description: 'As set on the code', example: null }),
     campaignIds: z.array(z.string()).meta({ description: 'Every campaign it is in', example: [] }),
+    campaigns: z
+      .array(z.object({ id: z.string(), name: z.string() }))
+      .max(codeCampaignsMax)
+      .meta({
+        description: 'The same with their names, oldest first',
+        example: [{ id: 'cmp_01k3zq8m4hd2v7c5x9ab', name: 'Summer' }],
+      }),
     expiresAt: time.nullable().meta({ example: null }),
     scanLimit: count.nullable().meta({ example: null }),
     metadata: z.record(z.string(), z.unknown()).meta({ example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
     externalId: z.string().nullable().meta({ example: null }),
+    status,
     scans: count.meta({ description: 'Lifetime scans, bots and prefetches not counted' }),
     createdBy: z.string().meta({ description: 'User id', example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
     createdAt: time,
@@ -185,6 +205,7 @@ export const qrCodeItem = z
     id,
     type,
     target: z.string().meta({ example: 'https://example.com/menu' }),
+    status,
     scans: count,
     createdAt: time,
     name: z.string().nullable().meta({ example: 'Table 12' }),

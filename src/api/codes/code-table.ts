@@ -39,6 +39,7 @@ const columns: readonly Column[] = [
   ['scans', ({ scans }) => scans],
   ['createdAt', ({ createdAt }) => createdAt],
   ['updatedAt', ({ updatedAt }) => updatedAt],
+  ['status', ({ status }) => status],
 ];
 
 export function codeTable(

@@ -5,14 +5,19 @@
 import type { z } from 'zod';
 import { imageContent } from '../../images/content.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
-import type { QrCodeRecord } from '../../model/code.ts';
+import type { Clock } from '../../model/clock.ts';
+import { codeStatusAt, type CodeStatus, type QrCodeRecord } from '../../model/code.ts';
 import { isoTime } from '../../model/day.ts';
 import type { qrCode, qrCodeItem } from './code-schemas.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
 export interface CodeNumbers {
   readonly scansOf: (codeNo: CodeNo) => number;
-  readonly campaignIdsOf: (codeNo: CodeNo) => string[];
+  /** Oldest first, at most 100. */
+  readonly campaignsOf: (
+    codeNo: CodeNo,
+  ) => ReadonlyArray<{ readonly id: string; readonly name: string }>;
+  readonly clock: Clock;
 }
 
 export class CodeView {
@@ -27,6 +32,8 @@ export class CodeView {
   }
 
   whole(code: QrCodeRecord): z.input<typeof qrCode> {
+    const campaigns = this.#numbers.campaignsOf(code.no);
+    const scans = this.#numbers.scansOf(code.no);
     return {
       id: code.id,
       type: code.type,
@@ -38,13 +45,15 @@ export class CodeView {
       name: code.name ?? null,
       tags: [...code.tags],
       campaignId: code.campaignId ?? null,
-      campaignIds: this.#numbers.campaignIdsOf(code.no),
+      campaignIds: campaigns.map(({ id }) => id),
+      campaigns: campaigns.map(({ id, name }) => ({ id, name })),
       expiresAt: code.expiresAtMs === undefined ? null : isoTime(code.expiresAtMs),
       scanLimit: code.scanLimit ?? null,
       metadata: code.metadata,
       design: code.design ?? null,
       externalId: code.externalId ?? null,
-      scans: this.#numbers.scansOf(code.no),
+      status: this.#status(code, scans),
+      scans,
       createdBy: code.createdBy,
       createdAt: isoTime(code.createdAtMs),
       updatedAt: isoTime(code.updatedAtMs),
@@ -52,11 +61,13 @@ export class CodeView {
   }
 
   item(code: QrCodeRecord): z.input<typeof qrCodeItem> {
+    const scans = this.#numbers.scansOf(code.no);
     return {
       id: code.id,
       type: code.type,
       target: code.target,
-      scans: this.#numbers.scansOf(code.no),
+      status: this.#status(code, scans),
+      scans,
       createdAt: isoTime(code.createdAtMs),
       name: code.name ?? null,
       dynamic: code.dynamic,
@@ -64,6 +75,10 @@ export class CodeView {
       imageUrl: this.#imageUrl(code),
       tags: [...code.tags],
     };
+  }
+
+  #status(code: QrCodeRecord, scans: number): CodeStatus {
+    return codeStatusAt(code, this.#numbers.clock.now(), () => scans);
   }
 
   #shortUrl(code: QrCodeRecord): { shortUrl?: string } {

@@ -13,7 +13,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
-import type { CodeType, QrCodeRecord } from '../../model/code.ts';
+import type { Clock } from '../../model/clock.ts';
+import type { CodeStatus, CodeType, QrCodeRecord } from '../../model/code.ts';
 import { dayMs } from '../../model/day.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
@@ -30,10 +31,11 @@ import {
 import { packedField, unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
 import { tagLengthMax } from '../rules.ts';
+import { BoundsReader } from './bounds-reader.ts';
 import type { SearchColumn } from './search-column.ts';
 import { SearchColumns } from './search-columns.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
-import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Positions one slice of a walk looks at: at 1–3 µs each, about 1 ms. */
 const sliceMax = 500;
@@ -55,6 +57,7 @@ export interface CodeFilter {
   readonly search?: string | undefined;
   readonly tag?: string | undefined;
   readonly dynamic?: boolean | undefined;
+  readonly status?: CodeStatus | undefined;
 }
 
 export interface CodePageRequest {
@@ -79,7 +82,16 @@ export interface SearchLimits {
   readonly walkedCodesMax?: number;
 }
 
-/** What a filter comes to: positions of `driver` in [oldest, newest], that have `others` and the text. */
+export interface ListingOptions {
+  readonly store: Management;
+  readonly clock: Clock;
+  /** Lifetime scans of a code. */
+  readonly scansOf: (codeNo: CodeNo) => number;
+  /** Absent = every search walks. */
+  readonly search?: SearchLimits | undefined;
+}
+
+/** What a filter comes to: positions of `driver` in [oldest, newest], that have `others`, status and text. */
 interface Plan {
   readonly workspaceNo: WorkspaceNo;
   readonly driver: Term;
@@ -87,12 +99,14 @@ interface Plan {
   readonly driverCount: number;
   readonly others: readonly Term[];
   readonly search: string | undefined;
+  readonly status: CodeStatus | undefined;
   readonly oldest: ListPosition;
   readonly newest: ListPosition;
   readonly wholeTime: boolean;
 }
 
 export class CodeListing {
+  readonly #options: ListingOptions;
   readonly #store: Management;
   readonly #columns: SearchColumns;
   readonly #walkedCodesMax: number;
@@ -100,10 +114,11 @@ export class CodeListing {
   /** Walks come one after the other: together they hold the thread no longer than one does. */
   readonly #walkLock = pLimit(1);
 
-  constructor(store: Management, search: SearchLimits = { bytesMax: 0 }) {
-    this.#store = store;
-    this.#columns = new SearchColumns(store, search.bytesMax);
-    this.#walkedCodesMax = search.walkedCodesMax ?? walkedCodesMax;
+  constructor(options: ListingOptions) {
+    this.#options = options;
+    this.#store = options.store;
+    this.#columns = new SearchColumns(options.store, options.search?.bytesMax ?? 0);
+    this.#walkedCodesMax = options.search?.walkedCodesMax ?? walkedCodesMax;
   }
 
   async page(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
@@ -112,7 +127,8 @@ export class CodeListing {
     if (plan === undefined) return { data: [], total: 0 };
     const from = cursor === undefined ? plan.newest : earlier(plan.newest, before(cursor));
     const skip = cursor === undefined ? ((request.page ?? 1) - 1) * request.limit : 0;
-    const direct = plan.others.length === 0 && plan.search === undefined;
+    const { others, search, status } = plan;
+    const direct = others.length === 0 && search === undefined && status === undefined;
     const found = direct
       ? this.#directPage(plan, from, skip, request.limit)
       : await this.#locked(async () => await this.#walkedPage(plan, from, skip, request.limit));
@@ -129,7 +145,8 @@ export class CodeListing {
     if (plan === undefined) return;
     for (let at = plan.newest; ;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
-      const wanted = slice.filter((position) => this.#passes(plan, position));
+      const bounds = new BoundsReader(this.#options);
+      const wanted = slice.filter((position) => this.#passes(plan, bounds, position));
       if (wanted.length > 0) yield this.#records(wanted);
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
@@ -161,6 +178,7 @@ export class CodeListing {
       driverCount: ranked[0]?.count ?? termCount(this.#store, workspaceNo, allCodes),
       others: ranked.slice(1).map(({ term }) => term),
       search: search === '' ? undefined : search,
+      status: filter.status,
       oldest: { createdAtMs: fromMs, no: 0 },
       newest: toMs === undefined ? newest : endOf(toMs),
       wholeTime: fromMs === 0 && toMs === undefined,
@@ -191,8 +209,9 @@ export class CodeListing {
     // Taken before the walk: codes that change meanwhile make another version.
     const version = this.#version(plan.workspaceNo);
     const positions: ListPosition[] = [];
+    const bounds = new BoundsReader(this.#options);
     let matches = 0;
-    await this.#walk(plan, from, (position) => {
+    await this.#walk(plan, bounds, from, (position) => {
       matches++;
       if (matches > skip && positions.length <= limit) positions.push(position);
       return known !== undefined && positions.length > limit ? 'stop' : 'go on';
@@ -200,12 +219,12 @@ export class CodeListing {
     if (known !== undefined) return { positions, total: known };
     if (from !== plan.newest) {
       matches = 0;
-      await this.#walk(plan, plan.newest, () => {
+      await this.#walk(plan, bounds, plan.newest, () => {
         matches++;
         return 'go on';
       });
     }
-    return { positions, total: this.#remember(plan, version, matches) };
+    return { positions, total: this.#remember(plan, version, matches, bounds.holdsUntilMs) };
   }
 
   /** @throws Failure overloaded */
@@ -221,6 +240,7 @@ export class CodeListing {
   /** Visits what passes the plan from `from` down, a slice at a time. */
   async #walk(
     plan: Plan,
+    bounds: BoundsReader,
     from: ListPosition,
     visit: (position: ListPosition) => 'go on' | 'stop',
   ): Promise<void> {
@@ -228,14 +248,16 @@ export class CodeListing {
     const column = await this.#columnFor(plan);
     if (column !== undefined && search !== undefined) {
       const terms = [plan.driver, ...plan.others].filter(({ kind }) => kind !== 'all');
-      await column.walk({ search, terms, newest: from, oldest }, visit);
+      await column.walk({ search, terms, newest: from, oldest }, (position) =>
+        bounds.isIn(plan.status, position.no) ? visit(position) : 'go on',
+      );
       return;
     }
     let at = from;
     for (;;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
       for (const position of slice) {
-        if (this.#passes(plan, position) && visit(position) === 'stop') return;
+        if (this.#passes(plan, bounds, position) && visit(position) === 'stop') return;
       }
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
@@ -269,8 +291,9 @@ export class CodeListing {
     return positions;
   }
 
-  #passes(plan: Plan, position: ListPosition): boolean {
+  #passes(plan: Plan, bounds: BoundsReader, position: ListPosition): boolean {
     const { codeTerms, codes } = this.#store;
+    if (!bounds.isIn(plan.status, position.no)) return false;
     const all = plan.others.every((t) => codeTerms.has(termKey(plan.workspaceNo, t, position)));
     if (!all || plan.search === undefined) return all;
     const packed = codes.get(position.no);
@@ -295,19 +318,21 @@ export class CodeListing {
 
   #knownTotal(plan: Plan): number | undefined {
     const known = this.#totals.get(nameOf(plan));
-    return known?.version === this.#version(plan.workspaceNo) ? known.total : undefined;
+    if (known?.version !== this.#version(plan.workspaceNo)) return undefined;
+    return this.#options.clock.now() < known.holdsUntilMs ? known.total : undefined;
   }
 
-  #remember(plan: Plan, version: number, total: number): number {
-    this.#totals.set(nameOf(plan), { version, total });
+  #remember(plan: Plan, version: number, total: number, holdsUntilMs = Infinity): number {
+    this.#totals.set(nameOf(plan), { version, total, holdsUntilMs });
     return total;
   }
 }
 
-/** Of a filter; holds until the workspace's codes change. */
+/** Of a filter; holds until the workspace's codes change, and for a status until a code's may. */
 interface KnownTotal {
   readonly version: number;
   readonly total: number;
+  readonly holdsUntilMs: number;
 }
 
 interface Found {
@@ -317,9 +342,9 @@ interface Found {
 }
 
 function nameOf(plan: Plan): string {
-  const { workspaceNo, driver, others, search } = plan;
+  const { workspaceNo, driver, others, search, status } = plan;
   const range = [plan.oldest.createdAtMs, plan.newest.createdAtMs];
-  return JSON.stringify([workspaceNo, driver, others, search ?? null, range]);
+  return JSON.stringify([workspaceNo, driver, others, search ?? null, status ?? null, range]);
 }
 
 /** On the packed form: making a record of each code would double the time of a search. */
