@@ -7,6 +7,8 @@
 import { openSync, writeSync } from 'node:fs';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import * as uWS from 'uWebSockets.js';
+import { redirectHead } from '../../src/http/reply-batch.ts';
+import { leaveOutLibraryName } from '../../src/http/unmarked.ts';
 import { steps } from './steps.ts';
 
 const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);
@@ -41,9 +43,8 @@ let current = 0;
 let sum = 0;
 
 function answer(response: HttpResponse): void {
-  response.writeStatus('302 Found');
+  response.writeStatus(redirectHead);
   response.writeHeader('Location', location);
-  response.writeHeader('Cache-Control', 'private, no-store');
   response.end();
 }
 
@@ -82,6 +83,7 @@ function get(response: HttpResponse, request: HttpRequest): void {
   responses[count++] = response;
 }
 
+leaveOutLibraryName();
 const app = uWS.App();
 app.any('/*', get);
 app.listen('127.0.0.1', Number(port), (socket) => {

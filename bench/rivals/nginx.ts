@@ -34,6 +34,8 @@ http {
   server {
     listen 127.0.0.1:${port};
     add_header Cache-Control "private, no-store" always;
+    add_header X-Content-Type-Options nosniff always;
+    add_header X-Robots-Tag noindex always;
     return 302 "${target}";
   }
 }

@@ -23,7 +23,7 @@ import type { BotReasons } from '../scans/visitor/bot.ts';
 import { sendFramed } from './framing.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { ReplyBatch } from './reply-batch.ts';
+import { redirectHead, ReplyBatch } from './reply-batch.ts';
 
 export interface RedirectOptions {
   readonly links: LinkReader;
@@ -107,9 +107,8 @@ export class Redirect {
     // A copy: an answer that waits for the next cycle outlives the table's entry.
     const location = links.location(link).slice();
     sendFramed(response, request, this.isDraining ? 'close' : 'keep', (connection) => {
-      response.writeStatus('302 Found');
+      response.writeStatus(redirectHead);
       response.writeHeader('Location', location);
-      response.writeHeader('Cache-Control', 'private, no-store');
       response.endWithoutBody(0, connection === 'close');
     });
   };

@@ -25,6 +25,7 @@ import {
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
+import { leaveOutLibraryName } from './unmarked.ts';
 
 const figuresMs = 1_000;
 const drainPollMs = 25;
@@ -80,6 +81,7 @@ function figures(): RedirectMessage & { kind: 'figures' } {
   };
 }
 
+leaveOutLibraryName();
 const secure = setup.tlsCertFile !== '';
 const app = secure
   ? uWS.SSLApp({ cert_file_name: setup.tlsCertFile, key_file_name: setup.tlsKeyFile })

@@ -74,6 +74,7 @@ function writeHeaders(
 ): void {
   response.writeHeader('Cache-Control', 'no-store');
   response.writeHeader('X-Content-Type-Options', 'nosniff');
+  response.writeHeader('X-Robots-Tag', 'noindex');
   response.writeHeader('Vary', 'Accept');
   if (kind === 'method') response.writeHeader('Allow', 'GET, HEAD');
   if (retryAfterSeconds !== undefined) {

@@ -24,6 +24,7 @@ import { assertPortFree, ListenError } from './port.ts';
 import { readyAnswer } from './ready.ts';
 import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
 import { sendStream } from './stream.ts';
+import { leaveOutLibraryName } from './unmarked.ts';
 
 declare module 'uWebSockets.js' {
   interface TemplatedApp {
@@ -94,6 +95,7 @@ export class HttpServer {
   static async open(options: HttpServerOptions): Promise<HttpServer> {
     const { host, port } = options;
     if (port !== 0) await assertPortFree(host, port);
+    leaveOutLibraryName();
     const server = new HttpServer(options);
     await new Promise<void>((resolve, reject) => {
       server.#app.listen(host, port, exclusivePort, (socket) => {
@@ -314,6 +316,9 @@ function write(
 function writeHead(res: uWS.HttpResponse, request: Request, reply: Reply): void {
   res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   res.writeHeader('X-Request-Id', request.id);
+  if (!('X-Content-Type-Options' in reply.headers)) {
+    res.writeHeader('X-Content-Type-Options', 'nosniff');
+  }
   for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
 }
 

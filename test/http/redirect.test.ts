@@ -45,13 +45,16 @@ describe('a redirect', () => {
     expect(fields.get('cache-control')).toBe('private, no-store');
     expect(fields.get('content-length')).toBe('0');
     expect(body).toBe('');
+    expect(fields.get('x-content-type-options')).toBe('nosniff');
+    expect(fields.get('x-robots-tag')).toBe('noindex');
     const known = [
       'connection',
       'location',
       'cache-control',
       'content-length',
       'date',
-      'uwebsockets',
+      'x-content-type-options',
+      'x-robots-tag',
     ];
     expect([...fields.keys()].filter((name) => !known.includes(name))).toEqual([]);
     expect(scans).toEqual([
@@ -91,6 +94,8 @@ describe('a redirect', () => {
   it('answers HEAD alike and counts nothing', async () => {
     const { status, fields, scans } = await ask('/ABCD2345', '', 'HEAD');
     expect([status, fields.get('location'), scans.length]).toEqual(['302 Found', target, 0]);
+    const { fields: ofGet } = await ask('/ABCD2345');
+    expect([...fields.keys()].toSorted()).toEqual([...ofGet.keys()].toSorted());
   });
 
   it('keeps the referer and long agents up to 512 bytes, and marks prefetches', async () => {
@@ -130,6 +135,11 @@ describe('a refusal', () => {
     expect(JSON.parse(json.body)).toMatchObject({ code, status: Number(status.slice(0, 3)) });
     const head = await ask(path, '', 'HEAD');
     expect([head.status, head.body]).toEqual([status, '']);
+    for (const { fields } of [page, json, head]) {
+      expect(fields.get('x-content-type-options')).toBe('nosniff');
+      expect(fields.get('x-robots-tag')).toBe('noindex');
+      expect(fields.has('uwebsockets')).toBe(false);
+    }
     expect(Number(head.fields.get('content-length'))).toBeGreaterThan(100);
     expect([...page.scans, ...json.scans, ...head.scans]).toEqual([]);
   });

@@ -74,6 +74,22 @@ describe('requests', () => {
     expect(answer.closed).toBe(false);
   });
 
+  test('no answer may be read as another type, none names the library, however it came about', async () => {
+    const server = await start({ bodyTimeoutMs: 50 });
+    const requests = {
+      200: get,
+      400: `POST / HTTP/1.1\r\n${head}Content-Length: 0\r\nContent-Length: 0\r\n\r\n`,
+      408: `POST / HTTP/1.1\r\n${head}Content-Length: 9\r\n\r\n`,
+      413: `POST / HTTP/1.1\r\n${head}Content-Length: 5000000\r\n\r\n`,
+    };
+    for (const [status, request] of Object.entries(requests)) {
+      const { text } = await sendRaw(server.port, [request]);
+      expect(text).toContain(`HTTP/1.1 ${status} `);
+      expect(text.match(/^X-Content-Type-Options: nosniff\r$/gm)).toHaveLength(1);
+      expect(text).not.toMatch(/uWebSockets/i);
+    }
+  });
+
   test('a chunked body in pieces is put together', async () => {
     const server = await start();
     const answer = await sendRaw(server.port, [
