@@ -52,7 +52,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ ...campaigns, scans: scans.analytics, clock }),
+    ...campaignRoutes({ ...campaigns, codes, scans: scans.analytics, clock }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...webhookRoutes(services),
     ...deliveryRoutes(services.webhooks),

@@ -51,14 +51,17 @@ describe('a campaign', () => {
     const { id } = made.json;
     expect([made.status, made.headers.location]).toEqual([201, `/v1/campaigns/${word(id)}`]);
     expect(word(id)).toMatch(/^cmp_[0-9a-hjkmnp-tv-z]{20}$/);
-    const { createdAt, updatedAt, ...rest } = made.json;
+    const { createdAt, updatedAt, qrCodes, ...rest } = made.json;
+    const target = 'https://example.com/';
+    expect(qrCodes).toEqual([b, a].map((code) => ({ id: code, name: null, target })));
     const resource = { id, ...spring([b, a]), status: 'active', result: null };
     expect(rest).toEqual(resource);
     expect(updatedAt).toBe(createdAt);
     expect(word(createdAt)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect((await get(`/campaigns/${word(id)}`)).json).toEqual(made.json);
     const page = await get('/campaigns?status=active&limit=1');
-    expect(page.items).toEqual([made.json]);
+    // A page may hold 100 campaigns of 1,000 codes: it has their ids alone.
+    expect(page.items).toEqual([{ ...rest, createdAt, updatedAt }]);
     expect(page.json).toMatchObject({ page: 1, limit: 1 });
     expect((await get('/campaigns?page=999')).items).toEqual([]);
     const changed = await patch(id, { name: 'May', endDate: null, qrCodeIds: [a] });
@@ -213,6 +216,30 @@ describe('membership', () => {
 });
 
 describe('numbers', () => {
+  test('and the campaign itself name its codes, so that nothing is asked once per code', async () => {
+    const [named, plain, gone] = [
+      await makeCode({ name: 'Table 12' }),
+      await makeCode(),
+      await makeCode({ name: 'Table 13' }),
+    ];
+    const { id } = (await post('/campaigns', spring([named, plain, gone]))).json;
+    await client.call('PATCH', `/v1/qr-codes/${named}`, { body: { name: 'Table 14' } });
+    await client.call('DELETE', `/v1/qr-codes/${gone}`);
+    const target = 'https://example.com/';
+    const shown = (await get(`/campaigns/${word(id)}`)).json;
+    expect(shown.qrCodes).toEqual([
+      { id: named, name: 'Table 14', target },
+      { id: plain, name: null, target },
+    ]);
+    expect((await patch(id, { name: 'June' })).json.qrCodes).toEqual(shown.qrCodes);
+    const { codes } = (await get(`/campaigns/${word(id)}/analytics`)).json;
+    expect(codes).toMatchObject([
+      { qrId: named, name: 'Table 14', target, deleted: false },
+      { qrId: plain, name: null, target, deleted: false },
+      { qrId: gone, name: null, target: null, deleted: true },
+    ]);
+  });
+
   test('sum over its codes, with conversions inside the schedule', async () => {
     const [a, b] = [await makeCode(), await makeCode()];
     const { id } = (await post('/campaigns', spring([a, b]))).json;

@@ -83,6 +83,25 @@ export const campaign = z
   })
   .meta({ id: 'Campaign' });
 export const campaignPage = pageSchema('CampaignPage', campaign);
+
+const named = {
+  name: z
+    .string()
+    .nullable()
+    .meta({ description: 'Null for one without a name', example: 'Table 12' }),
+  target: z.string().nullable().meta({
+    description: 'Where it leads; null for a deleted one',
+    example: 'https://example.com/menu',
+  }),
+};
+/** The answers with one campaign: a page of campaigns with 1,000 codes each would be too much. */
+export const campaignWithCodes = campaign
+  .extend({
+    qrCodes: z.array(z.object({ id: qrId, ...named })).meta({
+      description: 'The codes of `qrCodeIds` by name, so that no request per code is needed',
+    }),
+  })
+  .meta({ id: 'CampaignWithCodes' });
 export const campaignDeleted = z
   .object({ deleted: z.literal(true), id })
   .meta({ id: 'CampaignDeleted' });
@@ -99,6 +118,7 @@ export const campaignAnalytics = z
       .array(
         z.object({
           qrId,
+          ...named,
           deleted: z.boolean(),
           totalScans: count,
           conversions: count,
@@ -150,7 +170,7 @@ export const codeConversions = z
 export function viewCampaign(
   record: CampaignRecord,
   status: CampaignStatus,
-  codes: readonly string[],
+  codeIds: readonly string[],
 ): z.input<typeof campaign> {
   const { end } = record;
   return {
@@ -158,7 +178,7 @@ export function viewCampaign(
     name: record.name,
     startDate: formatDay(record.startDay),
     endDate: record.endDay === undefined ? null : formatDay(record.endDay),
-    qrCodeIds: [...codes],
+    qrCodeIds: [...codeIds],
     status,
     createdAt: isoTime(record.createdAtMs),
     updatedAt: isoTime(record.updatedAtMs),

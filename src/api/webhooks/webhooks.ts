@@ -229,16 +229,21 @@ function writeRoutes({ endpoints }: Webhooks): [create: Route, update: Route] {
 }
 
 function readRoutes({ endpoints, deliveries }: Webhooks): Route[] {
+  const watched = (record: EndpointRecord) => ({
+    ...viewEndpoint(endpoints, record),
+    health: viewHealth(record, deliveries.figures(record.no)),
+  });
   const listWebhooks = listRoute({
     path: '/webhooks',
     operationId: 'listWebhooks',
     tag,
     summary: 'List endpoints',
-    description: 'Newest first, disabled ones too. Never their secrets.',
-    schema: pageSchema('WebhookPage', endpoint),
+    description:
+      'Newest first, disabled ones too, with how their deliveries fare. Never their secrets.',
+    schema: pageSchema('WebhookPage', watchedEndpoint),
     items: ({ actor }) => endpoints.list(actor.workspaceNo),
     idOf: ({ id }) => id,
-    view: (record) => viewEndpoint(endpoints, record),
+    view: watched,
   });
   const getWebhook = getRoute({
     path: '/webhooks/:id',
@@ -248,13 +253,7 @@ function readRoutes({ endpoints, deliveries }: Webhooks): Route[] {
     description: 'With how its deliveries fare.',
     schema: watchedEndpoint,
     what: 'The endpoint',
-    read: ({ actor, id }) => {
-      const record = endpoints.get(actor.workspaceNo, id);
-      return {
-        ...viewEndpoint(endpoints, record),
-        health: viewHealth(record, deliveries.figures(record.no)),
-      };
-    },
+    read: ({ actor, id }) => watched(endpoints.get(actor.workspaceNo, id)),
   });
   return [listWebhooks, getWebhook];
 }

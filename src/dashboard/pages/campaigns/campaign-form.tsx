@@ -12,7 +12,7 @@ import { Form } from '../../parts/form.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
-import type { Campaign } from './campaign-labels.ts';
+import type { CampaignWithCodes } from './campaign-labels.ts';
 import { CodePicker } from './code-picker.tsx';
 
 interface Texts extends Readonly<Record<string, string>> {
@@ -27,7 +27,7 @@ interface Draft {
 }
 
 interface FormProps {
-  readonly start: Draft;
+  readonly start: Draft & { readonly qrCodes: CampaignWithCodes['qrCodes'] };
   readonly action: string;
   readonly onSave: (draft: Draft) => Promise<void>;
   readonly onCancel: () => void;
@@ -64,7 +64,12 @@ export function CampaignForm({ start, action, onSave, onCancel }: FormProps) {
           hint="Inclusive; empty runs without end"
         />
       </div>
-      <CodePicker chosen={qrCodeIds} onChange={setQrCodeIds} fault={form.faultOf('qrCodeIds')} />
+      <CodePicker
+        chosen={qrCodeIds}
+        known={start.qrCodes}
+        onChange={setQrCodeIds}
+        fault={form.faultOf('qrCodeIds')}
+      />
     </Form>
   );
 }
@@ -79,9 +84,11 @@ export const campaignBody = ({ texts: { name, startDate, endDate }, qrCodeIds }:
 
 export function NewCampaignPage() {
   const today = utcDay(now());
-  const start = { texts: { name: '', startDate: today, endDate: '' }, qrCodeIds: [] };
+  const start = { texts: { name: '', startDate: today, endDate: '' }, qrCodeIds: [], qrCodes: [] };
   const save = async (draft: Draft): Promise<void> => {
-    const campaign = await call<Campaign>('POST', '/campaigns', { body: campaignBody(draft) });
+    const campaign = await call<CampaignWithCodes>('POST', '/campaigns', {
+      body: campaignBody(draft),
+    });
     storeAnswer(`/campaigns/${campaign.id}`, campaign);
     invalidate('/campaigns?');
     say('Campaign created.');

@@ -18,6 +18,15 @@ export interface Campaign {
   } | null;
 }
 
+/** An answer with one campaign names its codes. */
+export interface CampaignWithCodes extends Campaign {
+  readonly qrCodes: ReadonlyArray<{
+    readonly id: string;
+    readonly name: string | null;
+    readonly target: string | null;
+  }>;
+}
+
 export const statusTones: Readonly<Record<Campaign['status'], BadgeTone>> = {
   scheduled: 'plain',
   active: 'good',

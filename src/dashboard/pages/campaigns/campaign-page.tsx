@@ -5,7 +5,7 @@ import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { may } from '../../client/session.ts';
-import type { Analytics, QrCode } from '../../client/wire.ts';
+import type { Analytics } from '../../client/wire.ts';
 import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
@@ -22,13 +22,21 @@ import type { PageProps } from '../../shell/page-props.ts';
 import { Attribution } from '../code/analytics-part.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import { CampaignForm, campaignBody } from './campaign-form.tsx';
-import { type Campaign, scheduleText, statusLabels, statusTones } from './campaign-labels.ts';
+import {
+  type Campaign,
+  type CampaignWithCodes,
+  scheduleText,
+  statusLabels,
+  statusTones,
+} from './campaign-labels.ts';
 
 interface CampaignAnalytics extends Analytics {
   readonly conversions: number;
   readonly conversionRate: number;
   readonly codes: ReadonlyArray<{
     readonly qrId: string;
+    readonly name: string | null;
+    readonly target: string | null;
     readonly deleted: boolean;
     readonly totalScans: number;
     readonly conversions: number;
@@ -40,7 +48,7 @@ type Action = 'edit' | 'delete';
 
 export function CampaignPage({ params }: PageProps) {
   const id = params.id ?? '';
-  const campaign = useResource<Campaign>(`/campaigns/${id}`);
+  const campaign = useResource<CampaignWithCodes>(`/campaigns/${id}`);
   const numbers = useResource<CampaignAnalytics>(`/campaigns/${id}/analytics`);
   const [action, setAction] = useState<Action>();
   const { data } = campaign;
@@ -160,9 +168,17 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
       {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}
       {rows.length > 0 && (
         <Table caption="Scans by code" columns={['Code', { end: 'Scans' }, { end: 'Conversions' }]}>
-          {rows.map(({ qrId, deleted, totalScans, conversions }) => (
+          {rows.map(({ qrId, name, target, deleted, totalScans, conversions }) => (
             <tr key={qrId}>
-              <td>{deleted ? <span class="soft">Deleted</span> : <CodeLink id={qrId} />}</td>
+              <td>
+                {deleted || target === null ? (
+                  <span class="soft">Deleted</span>
+                ) : (
+                  <a class="row-title one-line" dir="auto" href={pathTo('code', { id: qrId })}>
+                    {nameOf({ name, target })}
+                  </a>
+                )}
+              </td>
               <td class="number">{formatNumber(totalScans)}</td>
               <td class="number">{formatNumber(conversions)}</td>
             </tr>
@@ -173,23 +189,14 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
   );
 }
 
-function CodeLink({ id }: { readonly id: string }) {
-  const { data } = useResource<QrCode>(`/qr-codes/${id}`);
-  return (
-    <a class="row-title one-line" href={pathTo('code', { id })}>
-      {data === undefined ? `…${id.slice(-6)}` : nameOf(data)}
-    </a>
-  );
-}
-
 interface ActionProps {
-  readonly campaign: Campaign;
+  readonly campaign: CampaignWithCodes;
   readonly onClose: () => void;
 }
 
 function Edit({ campaign, onClose }: ActionProps) {
-  const { id, name, startDate, endDate, qrCodeIds } = campaign;
-  const start = { texts: { name, startDate, endDate: endDate ?? '' }, qrCodeIds };
+  const { id, name, startDate, endDate, qrCodeIds, qrCodes } = campaign;
+  const start = { texts: { name, startDate, endDate: endDate ?? '' }, qrCodeIds, qrCodes };
   return (
     <Dialog title="Edit campaign" width="wide" onClose={onClose}>
       <CampaignForm
@@ -200,7 +207,7 @@ function Edit({ campaign, onClose }: ActionProps) {
           const body = campaignBody(draft);
           storeAnswer(
             `/campaigns/${id}`,
-            await call<Campaign>('PATCH', `/campaigns/${id}`, { body }),
+            await call<CampaignWithCodes>('PATCH', `/campaigns/${id}`, { body }),
           );
           invalidate('/campaigns?', `/campaigns/${id}/analytics`);
           say('Changes saved.');

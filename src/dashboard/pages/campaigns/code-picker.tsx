@@ -6,9 +6,12 @@ import { CheckField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Ready, Skeleton } from '../../parts/page.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
+import type { CampaignWithCodes } from './campaign-labels.ts';
 
 interface PickerProps {
   readonly chosen: readonly string[];
+  /** Codes whose names are known before they are found. */
+  readonly known: CampaignWithCodes['qrCodes'];
   readonly onChange: (ids: readonly string[]) => void;
   readonly fault: string | undefined;
 }
@@ -17,10 +20,13 @@ const pauseMs = 300;
 const limit = 30;
 const chipsMax = 40;
 
-export function CodePicker({ chosen, onChange, fault }: PickerProps) {
+export function CodePicker({ chosen, known, onChange, fault }: PickerProps) {
   const [text, setText] = useState('');
   const [search, setSearch] = useState('');
-  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
+  const [names, setNames] = useState<ReadonlyMap<string, string>>(
+    () =>
+      new Map(known.map(({ id, name, target }) => [id, nameOf({ name, target: target ?? '' })])),
+  );
   useEffect(() => {
     const timer = setTimeout(() => setSearch(text.trim()), pauseMs);
     return () => clearTimeout(timer);

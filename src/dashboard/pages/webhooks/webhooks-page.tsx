@@ -1,6 +1,6 @@
 /** The list of webhook endpoints. */
 import { useState } from 'preact/hooks';
-import { call, isScarce } from '../../client/http.ts';
+import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
@@ -86,26 +86,13 @@ function NoEndpoints({ onNew }: { readonly onNew: () => void }) {
   );
 }
 
-interface StateProps {
-  readonly id: string;
-  readonly isOn: boolean;
-}
-
-/** The endpoint's status. The list lacks the details; on plans with few requests only on or off is shown. */
-function EndpointState({ id, isOn }: StateProps) {
-  const { data } = useResource<Endpoint>(isOn && !isScarce() ? `/webhooks/${id}` : undefined);
-  const state = isOn ? data?.health?.state : 'disabled';
-  if (state === undefined) return <Badge>On</Badge>;
-  return <Badge tone={healthTones[state]}>{healthLabels[state]}</Badge>;
-}
-
 function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   return (
     <Table
       caption="Endpoints"
       columns={['Endpoint', 'Status', { wide: 'Events' }, { wide: 'Created' }]}
     >
-      {endpoints.map(({ id, url, description, status, events, createdAt }) => (
+      {endpoints.map(({ id, url, description, health, events, createdAt }) => (
         <tr key={id}>
           <td>
             <a class="row-title break" href={pathTo('webhook', { id })}>
@@ -114,7 +101,7 @@ function EndpointTable({ endpoints }: { readonly endpoints: readonly Endpoint[] 
             {description !== null && <span class="row-sub">{description}</span>}
           </td>
           <td>
-            <EndpointState id={id} isOn={status === 'enabled'} />
+            {health && <Badge tone={healthTones[health.state]}>{healthLabels[health.state]}</Badge>}
           </td>
           <td class="hide-narrow soft">{eventsText(events)}</td>
           <td class="hide-narrow soft">
