@@ -16,7 +16,10 @@ import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
 import {
+  answerName,
   assertIdempotencyKey,
+  type IdempotentRequest,
+  isFinal,
   requestFingerprint,
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
@@ -219,10 +222,11 @@ export class ApiServer implements Handler {
     key: string,
     call: Omit<RawCall, 'keep'>,
   ): Promise<Reply> {
-    const scope = scopeOf(call.actor, request, key);
+    const named = namedFor(call.actor, request, key);
     const fingerprint = requestFingerprint(route.method, request.path, await request.body());
+    const answer = route.returnsSecret === true ? 'secret' : 'open';
     const { idempotency } = this.#services.workspaces;
-    const kept = await idempotency.run(...scope, fingerprint, async (ticket) => {
+    const kept = await idempotency.run({ ...named, fingerprint, answer }, async (ticket) => {
       try {
         return keepable(await route.run({ ...call, keep: (result) => ticket.keep(result) }));
       } catch (error) {
@@ -234,9 +238,9 @@ export class ApiServer implements Handler {
     return { ...reply, headers: { ...reply.headers, ...headers } };
   }
 
-  /** A refusal is an answer to keep; what may go better next time is thrown on. */
+  /** A final refusal is an answer to keep; what may go better next time is thrown on. */
   #finalProblem(error: unknown, request: Request): KeptAnswer {
-    if (!(error instanceof Failure) || problemKinds[error.code].status >= 500) throw error;
+    if (!(error instanceof Failure) || !isFinal(problemKinds[error.code].status)) throw error;
     const { status, headers, body } = this.#problem(error, request);
     return { status, headers, body };
   }
@@ -277,11 +281,20 @@ function isKept(route: Route): boolean {
   return route.method === 'POST' && !isOwn && !isSigned;
 }
 
-/** Workspaces are numbered from 1: 0 is for those without one, each client address apart. */
-function scopeOf(actor: Actor | undefined, request: Request, key: string): [number, string] {
-  if (actor !== undefined) return [actor.workspaceNo, key];
+/**
+ * Workspaces are numbered from 1: 0 is for callers without one, each address apart. What is replayed to them
+ * is told to nobody else: the body under the key, the same to the byte, holds the token and the password.
+ */
+function namedFor(
+  actor: Actor | undefined,
+  request: Request,
+  key: string,
+): Pick<IdempotentRequest, 'workspaceNo' | 'name'> {
+  if (actor !== undefined) {
+    return { workspaceNo: actor.workspaceNo, name: answerName(actor, key) };
+  }
   assertIdempotencyKey(key);
-  return [0, hash('sha256', `${request.clientAddress}\n${key}`, 'base64url')];
+  return { workspaceNo: 0, name: hash('sha256', `${request.clientAddress}\n${key}`, 'base64url') };
 }
 
 /** A packed body would be read as the bytes it is packed into. @throws Failure unsupported_media_type */

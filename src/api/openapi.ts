@@ -157,9 +157,16 @@ function accessText(access: Access): string {
 }
 
 const idempotencyHeader = z.object({
-  'Idempotency-Key': z.string().max(255).optional().meta({
-    description: 'The same key within 24 h gets the first answer again, and makes nothing twice',
-  }),
+  'Idempotency-Key': z
+    .string()
+    .max(255)
+    .optional()
+    .meta({
+      description:
+        'The same key from the same sender, a user or an API key, gets the first answer again for 24 h, and ' +
+        'makes nothing twice. Kept are 2xx, 404, 409, 410 and 422; what was refused for now, as 401, 403, 429 ' +
+        'and 5xx, is tried again.',
+    }),
 });
 
 /** One entry a status; its description names the codes. */

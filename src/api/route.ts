@@ -89,6 +89,8 @@ export interface RouteDescription {
    * sending it once does, or its answer is a secret that only its receiver may hold.
    */
   readonly isRepeatable?: true;
+  /** Its answer has a secret that is shown once: a key, the secret of webhooks, the link of an invite. */
+  readonly returnsSecret?: true;
   /** It answers a repeated Idempotency-Key itself, because its answer is streamed. */
   readonly keepsItsAnswer?: true;
   /** Media types of the body beside JSON, for the document. */

@@ -3,21 +3,34 @@
  *
  * The answer is written in the transaction of its effect (`ticket.keep`), so a crash leaves both or
  * neither: a repeated request never makes a second thing. Requests with the same key that come while
- * the first still works wait for it. Only final answers (below 500) are kept.
+ * the first still works wait for it.
+ *
+ * An answer belongs to its sender, a signed-in user or an API key: it may hold a secret, so the same key and
+ * body of somebody else in the workspace is a request of its own. Only what would not change is kept: success,
+ * and refusals that are about the request itself. One that was refused for now (no permission, too many
+ * requests, no space) had no effect, and the next try may succeed.
+ *
+ *   name in the store    "usr_… <key>" or "key_… <key>"; without a sender, api.ts makes one of the address
+ *
+ * Answers kept before they had a sender are under the key alone. Until their day is over the
+ * same request gets them, as was promised, but for those with a secret: these are a conflict.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure, invalid } from '../model/failure.ts';
+import type { Actor } from '../model/workspace.ts';
 import type { Management, StoredAnswer } from '../store/management/management.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 const answerRetentionMs = dayMs;
-/** Printable ASCII, at most this long: it is part of an LMDB key. */
+/** Printable ASCII without spaces, at most this long: it is part of an LMDB key. */
 const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 /** Answers that one run of `expire` removes: a few ms of the writer's time. */
 const expireBatchMax = 1_000;
+/** Refusals that are about the request itself; see above. */
+const finalRefusals: ReadonlySet<number> = new Set([404, 409, 410, 422]);
 
 export interface KeptAnswer {
   readonly status: number;
@@ -41,6 +54,31 @@ interface Running {
   readonly done: Promise<KeptAnswer | undefined>;
 }
 
+/** A request under its key. */
+export interface IdempotentRequest {
+  readonly workspaceNo: WorkspaceNo;
+  /** Of the sender and the key; `answerName`. */
+  readonly name: string;
+  readonly fingerprint: string;
+  readonly answer: 'secret' | 'open';
+}
+
+/** Under which name a sender's answer is kept. @throws Failure validation_failed */
+export function answerName({ userId, keyId = userId }: Actor, key: string): string {
+  assertIdempotencyKey(key);
+  return `${keyId} ${key}`;
+}
+
+/** The name before answers had a sender. No key has a space. */
+export function senderlessName(name: string): string {
+  return name.slice(name.indexOf(' ') + 1);
+}
+
+/** Whether the same request would meet the same answer again. */
+export function isFinal(status: number): boolean {
+  return status < 300 || finalRefusals.has(status);
+}
+
 /** Identifies a request under its key: the same key with another one is a conflict. */
 export function requestFingerprint(method: string, path: string, body: Uint8Array): string {
   return createHash('sha256').update(`${method} ${path}\n`).update(body).digest('base64url');
@@ -59,34 +97,32 @@ export class Idempotency {
   }
 
   /**
-   * Does `work` once per workspace and key; later calls get its answer.
+   * Does `work` once per workspace, sender and key; later calls get its answer.
    * @throws Failure idempotency_conflict for another fingerprint under the key, and what `work` throws
    */
   async run(
-    workspaceNo: WorkspaceNo,
-    key: string,
-    fingerprint: string,
+    request: IdempotentRequest,
     work: (ticket: IdempotencyTicket) => Promise<KeptAnswer>,
   ): Promise<IdempotentAnswer> {
-    assertIdempotencyKey(key);
-    const name = `${workspaceNo}:${key}`;
+    const { workspaceNo, name, fingerprint } = request;
+    const runningName = `${workspaceNo}:${name}`;
     for (;;) {
-      const running = this.#running.get(name);
-      const known = running ?? this.#find(workspaceNo, key);
+      const running = this.#running.get(runningName);
+      const known = running ?? this.#find(workspaceNo, name) ?? this.#senderless(request);
       if (known === undefined) break;
       if (known.fingerprint !== fingerprint) throw conflict();
       const answer = 'done' in known ? await known.done : answerOf(known);
       if (answer !== undefined) return { answer, replayed: true };
     }
     const { promise, resolve } = Promise.withResolvers<KeptAnswer | undefined>();
-    this.#running.set(name, { fingerprint, done: promise });
+    this.#running.set(runningName, { fingerprint, done: promise });
     let final: KeptAnswer | undefined;
     try {
-      const answer = await this.#first(workspaceNo, key, fingerprint, work);
-      if (isFinal(answer)) final = answer;
+      const answer = await this.#first(request, work);
+      if (isFinal(answer.status)) final = answer;
       return { answer, replayed: false };
     } finally {
-      this.#running.delete(name);
+      this.#running.delete(runningName);
       resolve(final);
     }
   }
@@ -103,11 +139,11 @@ export class Idempotency {
         }),
       ];
       for (const entry of over) {
-        const [expiresAtMs, workspaceNo, key] = entry;
+        const [expiresAtMs, workspaceNo, name] = entry;
         idempotencyExpiry.remove(entry);
-        // The key may be in use again since.
-        if (idempotency.get([workspaceNo, key])?.expiresAtMs === expiresAtMs) {
-          idempotency.remove([workspaceNo, key]);
+        // The name may be in use again since.
+        if (idempotency.get([workspaceNo, name])?.expiresAtMs === expiresAtMs) {
+          idempotency.remove([workspaceNo, name]);
         }
       }
       return over.length;
@@ -115,9 +151,7 @@ export class Idempotency {
   }
 
   async #first(
-    workspaceNo: WorkspaceNo,
-    key: string,
-    fingerprint: string,
+    { workspaceNo, name, fingerprint }: IdempotentRequest,
     work: (ticket: IdempotencyTicket) => Promise<KeptAnswer>,
   ): Promise<KeptAnswer> {
     let kept = false;
@@ -126,21 +160,31 @@ export class Idempotency {
       const expiresAtMs = this.#clock.now() + answerRetentionMs;
       const encrypted = this.#cipher.encrypt(body);
       const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body: encrypted };
-      this.#store.idempotency.put([workspaceNo, key], stored);
-      this.#store.idempotencyExpiry.put([expiresAtMs, workspaceNo, key], 1);
+      this.#store.idempotency.put([workspaceNo, name], stored);
+      this.#store.idempotencyExpiry.put([expiresAtMs, workspaceNo, name], 1);
     };
     const answer = await work({ keep });
-    if (!kept && isFinal(answer)) {
+    if (!kept && isFinal(answer.status)) {
       await this.#store.environment.transaction(() => keep(answer));
     }
     return answer;
   }
 
-  #find(workspaceNo: WorkspaceNo, key: string): StoredAnswer | undefined {
-    const stored = this.#store.idempotency.get([workspaceNo, key]);
+  #find(workspaceNo: WorkspaceNo, name: string): StoredAnswer | undefined {
+    const stored = this.#store.idempotency.get([workspaceNo, name]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
+    if (!isFinal(stored.status)) return undefined;
     const body = this.#cipher.decrypt(stored.body);
     return body === undefined ? undefined : { ...stored, body };
+  }
+
+  #senderless({ workspaceNo, name, answer }: IdempotentRequest): StoredAnswer | undefined {
+    const found = this.#find(workspaceNo, senderlessName(name));
+    if (found === undefined || answer === 'open') return found;
+    throw new Failure(
+      'idempotency_conflict',
+      'This was answered before an update of the service; its secret is not shown again',
+    );
   }
 }
 
@@ -152,10 +196,6 @@ export function assertIdempotencyKey(key: string): void {
     'invalid_key',
     'Idempotency-Key: 1 to 255 printable ASCII characters without spaces',
   );
-}
-
-function isFinal(answer: KeptAnswer): boolean {
-  return answer.status < 500;
 }
 
 function answerOf({ status, headers, body }: StoredAnswer): KeptAnswer {

@@ -64,7 +64,7 @@ describe('many in one transaction', () => {
 });
 
 describe('a bulk request', () => {
-  const idempotency = { key: 'k', fingerprint: 'body' };
+  const idempotency = { name: 'k', fingerprint: 'body' };
 
   it('makes every row once, however often it comes, and gives the same lines', async () => {
     const fixture = await openCodes();
@@ -105,7 +105,7 @@ describe('a bulk request', () => {
   it('another body under the key is a conflict, the key of another workspace is not', async () => {
     const fixture = await openCodes();
     await fixture.codes.bulk.run(actor, requestOf(3, [], { idempotency }));
-    const other = requestOf(3, [], { idempotency: { key: 'k', fingerprint: 'other' } });
+    const other = requestOf(3, [], { idempotency: { name: 'k', fingerprint: 'other' } });
     await expect(fixture.codes.bulk.run(actor, other)).rejects.toMatchObject({
       code: 'idempotency_conflict',
     });

@@ -1,8 +1,12 @@
 import { createSecretKey, getRandomValues } from 'node:crypto';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Actor } from '../../src/model/workspace.ts';
 import {
+  answerName,
   Idempotency,
+  type IdempotentRequest,
+  isFinal,
   requestFingerprint,
   type KeptAnswer,
 } from '../../src/workspaces/idempotency.ts';
@@ -17,6 +21,11 @@ const answer = (body: string, status = 201): KeptAnswer => ({
   body,
 });
 const day = 86_400_000;
+const sender: Actor = { userId: 'usr_1', workspaceId: 'ws_1', workspaceNo: 1, role: 'owner' };
+const of = (workspaceNo: number, key: string, fingerprint: string): IdempotentRequest => {
+  const name = answerName(sender, key);
+  return { workspaceNo, name, fingerprint, answer: 'open' };
+};
 
 const secret = createSecretKey(Buffer.alloc(32, 7));
 const cipher = new SecretCipher(() => secret, getRandomValues);
@@ -43,17 +52,17 @@ function openIdempotency() {
 describe('run', () => {
   test('does the work once and gives its answer again, also after a restart', async () => {
     const { temporary, clock, work, made, keys } = openIdempotency();
-    expect(await keys.run(1, 'k', 'f', work)).toEqual({
+    expect(await keys.run(of(1, 'k', 'f'), work)).toEqual({
       answer: answer('thing 1'),
       replayed: false,
     });
-    expect(await keys.run(1, 'k', 'f', work)).toEqual({
+    expect(await keys.run(of(1, 'k', 'f'), work)).toEqual({
       answer: answer('thing 1'),
       replayed: true,
     });
     await temporary.reopen();
     const reopened = new Idempotency(temporary.store, clock, cipher);
-    expect(await reopened.run(1, 'k', 'f', work)).toEqual({
+    expect(await reopened.run(of(1, 'k', 'f'), work)).toEqual({
       answer: answer('thing 1'),
       replayed: true,
     });
@@ -63,16 +72,18 @@ describe('run', () => {
   test('is apart by workspace and by key', async () => {
     const { work, made, keys } = openIdempotency();
     await Promise.all([
-      keys.run(1, 'k', 'f', work),
-      keys.run(2, 'k', 'f', work),
-      keys.run(1, 'K', 'f', work),
+      keys.run(of(1, 'k', 'f'), work),
+      keys.run(of(2, 'k', 'f'), work),
+      keys.run(of(1, 'K', 'f'), work),
     ]);
     expect(made()).toBe(3);
   });
 
   test('of a hundred at the same time one works', async () => {
     const { work, made, keys } = openIdempotency();
-    const runs = await Promise.all(Array.from({ length: 100 }, () => keys.run(1, 'k', 'f', work)));
+    const runs = await Promise.all(
+      Array.from({ length: 100 }, () => keys.run(of(1, 'k', 'f'), work)),
+    );
     expect(made()).toBe(1);
     expect(runs.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(new Set(runs.map((run) => run.answer.body))).toEqual(new Set(['thing 1']));
@@ -80,30 +91,34 @@ describe('run', () => {
 
   test('another request under the key is a conflict, while the first works and after', async () => {
     const { work, made, keys } = openIdempotency();
-    const first = keys.run(1, 'k', 'f', work);
+    const first = keys.run(of(1, 'k', 'f'), work);
     const conflict = { code: 'idempotency_conflict' };
-    await expect(keys.run(1, 'k', 'other', work)).rejects.toMatchObject(conflict);
+    await expect(keys.run(of(1, 'k', 'other'), work)).rejects.toMatchObject(conflict);
     await first;
-    await expect(keys.run(1, 'k', 'other', work)).rejects.toMatchObject(conflict);
+    await expect(keys.run(of(1, 'k', 'other'), work)).rejects.toMatchObject(conflict);
     expect(made()).toBe(1);
   });
 
-  test('a refusal is kept, a server error and a throw are not', async () => {
-    const { keys } = openIdempotency();
-    let tries = 0;
-    const run = async (status: number, key: string): Promise<boolean> => {
-      const { replayed } = await keys.run(1, key, 'f', async () => {
-        tries++;
-        return await Promise.resolve(answer('x', status));
-      });
-      return replayed;
-    };
-    expect([await run(422, 'a'), await run(422, 'a')]).toEqual([false, true]);
-    expect([await run(503, 'b'), await run(503, 'b')]).toEqual([false, false]);
-    expect(tries).toBe(3);
+  const kept = [200, 201, 202, 404, 409, 410, 422];
+  const passing = [400, 401, 402, 403, 408, 413, 415, 429, 500, 503, 507];
+  test.each([...kept, ...passing])(
+    'an answer %i is kept when it would not change',
+    async (status) => {
+      const { keys } = openIdempotency();
+      const run = async (): Promise<boolean> => {
+        const work = async () => await Promise.resolve(answer('x', status));
+        return (await keys.run(of(1, 'k', 'f'), work)).replayed;
+      };
+      expect([await run(), await run()]).toEqual([false, kept.includes(status)]);
+      expect(isFinal(status)).toBe(kept.includes(status));
+    },
+  );
+
+  test('after a throw the next try works', async () => {
+    const { work, keys } = openIdempotency();
     const fails = async (): Promise<KeptAnswer> => await Promise.reject(new Error('broken'));
-    await expect(keys.run(1, 'c', 'f', fails)).rejects.toThrow('broken');
-    expect(await run(201, 'c')).toBe(false);
+    await expect(keys.run(of(1, 'c', 'f'), fails)).rejects.toThrow('broken');
+    expect(await keys.run(of(1, 'c', 'f'), work)).toMatchObject({ replayed: false });
   });
 
   test('a request that waits for one that fails works itself', async () => {
@@ -112,8 +127,11 @@ describe('run', () => {
       await yieldToEventLoop();
       throw new Error('broken');
     };
-    const first = expect(keys.run(1, 'k', 'f', fails)).rejects.toThrow('broken');
-    const others = await Promise.all([keys.run(1, 'k', 'f', work), keys.run(1, 'k', 'f', work)]);
+    const first = expect(keys.run(of(1, 'k', 'f'), fails)).rejects.toThrow('broken');
+    const others = await Promise.all([
+      keys.run(of(1, 'k', 'f'), work),
+      keys.run(of(1, 'k', 'f'), work),
+    ]);
     await first;
     expect(made()).toBe(1);
     expect(new Set(others.map(({ replayed }) => replayed))).toEqual(new Set([false, true]));
@@ -121,27 +139,50 @@ describe('run', () => {
 
   test('an answer is over after 24 hours and is removed; a new one under the key stays', async () => {
     const { temporary, clock, work, made, keys } = openIdempotency();
-    await keys.run(1, 'k', 'f', work);
-    await keys.run(1, 'l', 'f', work);
+    await keys.run(of(1, 'k', 'f'), work);
+    await keys.run(of(1, 'l', 'f'), work);
     clock.move(day - 1);
     expect(await keys.expire()).toBe(0);
-    expect((await keys.run(1, 'k', 'f', work)).replayed).toBe(true);
+    expect((await keys.run(of(1, 'k', 'f'), work)).replayed).toBe(true);
     clock.move(1);
-    expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(false);
+    expect((await keys.run(of(1, 'k', 'other'), work)).replayed).toBe(false);
     expect(made()).toBe(3);
     clock.move(1);
     expect([await keys.expire(1), await keys.expire(), await keys.expire()]).toEqual([1, 1, 0]);
-    expect((await keys.run(1, 'k', 'other', work)).replayed).toBe(true);
+    expect((await keys.run(of(1, 'k', 'other'), work)).replayed).toBe(true);
     expect(temporary.store.idempotency.count({})).toBe(1);
   });
 
-  test('a key of another form is refused', async () => {
-    const { work, keys } = openIdempotency();
+  test('a key of another form is refused', () => {
     for (const key of ['', ' ', 'a b', 'é', 'a\u0000', 'x'.repeat(256)]) {
-      const run = keys.run(1, key, 'f', work);
-      await expect(run, JSON.stringify(key)).rejects.toMatchObject({ code: 'validation_failed' });
+      const refused = expect.objectContaining({ code: 'validation_failed' });
+      expect(() => answerName(sender, key), JSON.stringify(key)).toThrow(refused);
     }
-    expect((await keys.run(1, '~'.repeat(255), 'f', work)).replayed).toBe(false);
+    expect(answerName(sender, '~'.repeat(255))).toBe(`usr_1 ${'~'.repeat(255)}`);
+  });
+
+  test('is apart by sender: a user, each of their keys, another user', async () => {
+    const { work, made, keys } = openIdempotency();
+    const senders = [{}, { keyId: 'key_1' }, { keyId: 'key_2' }, { userId: 'usr_2' }];
+    const runOf = async (more: Partial<Actor>): Promise<boolean> => {
+      const name = answerName({ ...sender, ...more }, 'k');
+      return (await keys.run({ ...of(1, 'k', 'f'), name }, work)).replayed;
+    };
+    // At once, then again: nobody waits for another, nobody gets another's.
+    expect(await Promise.all(senders.map(runOf))).toEqual([false, false, false, false]);
+    expect(await Promise.all(senders.map(runOf))).toEqual([true, true, true, true]);
+    expect(made()).toBe(4);
+  });
+
+  test('an answer kept before it had a sender is given to its request, but no secret', async () => {
+    const { work, made, keys } = openIdempotency();
+    await keys.run({ ...of(1, 'k', 'f'), name: 'k' }, work);
+    expect(await keys.run(of(1, 'k', 'f'), work)).toMatchObject({ replayed: true });
+    const conflict = { code: 'idempotency_conflict' };
+    await expect(keys.run(of(1, 'k', 'other'), work)).rejects.toMatchObject(conflict);
+    const secret = keys.run({ ...of(1, 'k', 'f'), answer: 'secret' }, work);
+    await expect(secret).rejects.toMatchObject(conflict);
+    expect(made()).toBe(1);
   });
 });
 
@@ -149,7 +190,7 @@ test('the answer commits with its effect: a death right after the commit makes n
   const fixture = await openCodes();
   const post = async (dies: (id: string) => void): Promise<boolean> => {
     const keys = new Idempotency(fixture.store, fixture.clock, cipher);
-    const { replayed } = await keys.run(1, 'k', 'f', async (ticket) => {
+    const { replayed } = await keys.run(of(1, 'k', 'f'), async (ticket) => {
       const made = await fixture.codes.create(actor, { target: 'https://example.com/' }, (code) =>
         ticket.keep(answer(code.id)),
       );

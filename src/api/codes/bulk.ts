@@ -19,7 +19,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
-import type { Idempotency } from '../../workspaces/idempotency.ts';
+import { answerName, type Idempotency, senderlessName } from '../../workspaces/idempotency.ts';
 import { BulkGate } from './bulk-gate.ts';
 import { type BulkFormat, bulkRows } from '../../codes/bulk/rows.ts';
 import { newCodeBody, rowDraft } from './code-bodies.ts';
@@ -175,16 +175,18 @@ class BulkCall {
     const { codes, idempotency } = this.#options;
     const { workspaceNo } = this.#actor;
     const key = this.#call.header('idempotency-key');
+    const name = key === undefined ? undefined : this.#nameOf(key);
     const run = async () =>
       await codes.bulk.run(this.#actor, {
         rows: rows.length,
         draftOf: (index) => rowDraft(this.#body, rows[index]),
         lineOf: (index, made) => this.#line(index, made),
         onLines,
-        idempotency: key === undefined ? undefined : { key, fingerprint },
+        idempotency: name && { name: name.ofRows, fingerprint },
       });
-    if (key === undefined) return sumsOf(await run());
-    const { answer, replayed } = await idempotency.run(workspaceNo, key, fingerprint, async () => {
+    if (name === undefined) return sumsOf(await run());
+    const request = { workspaceNo, name: name.ofAnswer, fingerprint, answer: 'open' } as const;
+    const { answer, replayed } = await idempotency.run(request, async () => {
       const summary = await run();
       // An answer that is cut is not the last word: the same request may go on.
       return {
@@ -194,8 +196,19 @@ class BulkCall {
       };
     });
     this.#isReplayed = replayed;
-    if (replayed) for (const kept of codes.bulk.linesOf(workspaceNo, key)) onLines(kept);
+    if (replayed) {
+      for (const kept of codes.bulk.linesOf(workspaceNo, name.ofRows)) onLines(kept);
+    }
     return outcome.parse(JSON.parse(answer.body));
+  }
+
+  /** Rows that were kept before answers had a sender are gone on with where they are. */
+  #nameOf(key: string): { readonly ofAnswer: string; readonly ofRows: string } {
+    const { bulk } = this.#options.codes;
+    const name = answerName(this.#actor, key);
+    const before = senderlessName(name);
+    const isKeptBefore = bulk.isKept(this.#actor.workspaceNo, before);
+    return { ofAnswer: name, ofRows: isKeptBefore ? before : name };
   }
 
   /** @throws Failure for a body that cannot be read as a whole, or has too many rows */

@@ -52,8 +52,8 @@ export interface BulkRequest {
   readonly lineOf: (index: number, outcome: CreateOutcome) => string;
   /** Takes the lines of rows that are committed, in order. */
   readonly onLines: (lines: readonly string[]) => void;
-  /** Undefined = nothing is kept. */
-  readonly idempotency: { readonly key: string; readonly fingerprint: string } | undefined;
+  /** Under which name of sender and Idempotency-Key the lines are kept; undefined = nothing is. */
+  readonly idempotency: { readonly name: string; readonly fingerprint: string } | undefined;
 }
 
 export interface BulkSummary {
@@ -99,11 +99,16 @@ export class BulkRequests {
     return { created, failed: request.rows - created, isCut: false };
   }
 
-  /** The lines kept under a key, in order. */
-  *linesOf(workspaceNo: WorkspaceNo, key: string): Generator<readonly string[]> {
-    for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, key))) {
+  /** The lines kept under a name, in order. */
+  *linesOf(workspaceNo: WorkspaceNo, name: string): Generator<readonly string[]> {
+    for (const { value } of this.#store.bulk.answers.range(answersOf(workspaceNo, name))) {
       yield value.split('\n');
     }
+  }
+
+  /** Whether lines are kept under a name now. */
+  isKept(workspaceNo: WorkspaceNo, name: string): boolean {
+    return this.#find(workspaceNo, name) !== undefined;
   }
 
   /** Removes the kept lines of some requests whose time is over. Every 30 s. */
@@ -112,28 +117,32 @@ export class BulkRequests {
     await environment.transaction(() => {
       const end: [number, number, string] = [this.#clock.now(), 0, ''];
       const expired = [...bulk.expiry.keys({ start: [0, 0, ''], end, limit: expiredMax })];
-      for (const [expiresAtMs, workspaceNo, key] of expired) {
-        bulk.expiry.remove([expiresAtMs, workspaceNo, key]);
-        // The key may be in use again since.
-        if (bulk.requests.get([workspaceNo, key])?.expiresAtMs !== expiresAtMs) continue;
-        this.#delete(workspaceNo, key);
+      for (const [expiresAtMs, workspaceNo, name] of expired) {
+        bulk.expiry.remove([expiresAtMs, workspaceNo, name]);
+        // The name may be in use again since.
+        if (bulk.requests.get([workspaceNo, name])?.expiresAtMs !== expiresAtMs) continue;
+        this.#delete(workspaceNo, name);
       }
     });
   }
 
   #kept({ workspaceNo }: Actor, request: BulkRequest): BulkRequestRecord | undefined {
     if (request.idempotency === undefined) return undefined;
-    const { key, fingerprint } = request.idempotency;
-    const kept = this.#store.bulk.requests.get([workspaceNo, key]);
-    if (kept === undefined || kept.expiresAtMs <= this.#clock.now()) return undefined;
-    if (kept.fingerprint === fingerprint) return kept;
+    const { name, fingerprint } = request.idempotency;
+    const kept = this.#find(workspaceNo, name);
+    if (kept === undefined || kept.fingerprint === fingerprint) return kept;
     const detail = 'This Idempotency-Key was used with another request within 24 hours';
     throw new Failure('idempotency_conflict', detail);
   }
 
+  #find(workspaceNo: WorkspaceNo, name: string): BulkRequestRecord | undefined {
+    const kept = this.#store.bulk.requests.get([workspaceNo, name]);
+    return kept === undefined || kept.expiresAtMs <= this.#clock.now() ? undefined : kept;
+  }
+
   async #repeatKept({ workspaceNo }: Actor, request: BulkRequest): Promise<void> {
-    const key = request.idempotency?.key ?? '';
-    for (const lines of this.linesOf(workspaceNo, key)) {
+    const name = request.idempotency?.name ?? '';
+    for (const lines of this.linesOf(workspaceNo, name)) {
       request.onLines(lines);
       await yieldToEventLoop();
     }
@@ -170,31 +179,32 @@ export class BulkRequests {
     batch: Batch,
   ): void {
     if (idempotency === undefined) return;
-    const { key, fingerprint } = idempotency;
+    const { name, fingerprint } = idempotency;
     const { requests, answers, expiry } = this.#store.bulk;
-    if (first === 0) this.#delete(workspaceNo, key);
-    const expiresAtMs = requests.get([workspaceNo, key])?.expiresAtMs ?? this.#clock.now() + keptMs;
-    requests.put([workspaceNo, key], {
+    if (first === 0) this.#delete(workspaceNo, name);
+    const expiresAtMs =
+      requests.get([workspaceNo, name])?.expiresAtMs ?? this.#clock.now() + keptMs;
+    requests.put([workspaceNo, name], {
       fingerprint,
       rows: first + batch.lines.length,
       created: createdBefore + batch.created,
       expiresAtMs,
     });
-    answers.put([workspaceNo, key, first], batch.lines.join('\n'));
-    if (first === 0) expiry.put([expiresAtMs, workspaceNo, key], 1);
+    answers.put([workspaceNo, name, first], batch.lines.join('\n'));
+    if (first === 0) expiry.put([expiresAtMs, workspaceNo, name], 1);
   }
 
-  #delete(workspaceNo: WorkspaceNo, key: string): void {
+  #delete(workspaceNo: WorkspaceNo, name: string): void {
     const { requests, answers } = this.#store.bulk;
-    const old = [...answers.keys(answersOf(workspaceNo, key))];
+    const old = [...answers.keys(answersOf(workspaceNo, name))];
     for (const answer of old) answers.remove(answer);
-    requests.remove([workspaceNo, key]);
+    requests.remove([workspaceNo, name]);
   }
 }
 
-/** The keys of a request's kept lines. */
-function answersOf(workspaceNo: WorkspaceNo, key: string): Range<[number, string, number]> {
-  return { start: [workspaceNo, key, 0], end: [workspaceNo, key, Infinity] };
+/** The table's keys of a request's kept lines. */
+function answersOf(workspaceNo: WorkspaceNo, name: string): Range<[number, string, number]> {
+  return { start: [workspaceNo, name, 0], end: [workspaceNo, name, Infinity] };
 }
 
 interface Batch {

@@ -2,12 +2,13 @@
  * The tables of what comes in by the thousand, in the management environment: what was made of a row
  * commits with the note that it was done.
  *
- *   bulk_requests        [workspaceNo, Idempotency-Key]                       -> BulkRequestRecord
- *   bulk_answers         [workspaceNo, Idempotency-Key, first row]            -> JSON lines, one a row
- *   bulk_expiry          [expiresAtMs, workspaceNo, Idempotency-Key]          -> 1, to expire it
+ *   bulk_requests        [workspaceNo, name]                                  -> BulkRequestRecord
+ *   bulk_answers         [workspaceNo, name, first row]                       -> JSON lines, one a row
+ *   bulk_expiry          [expiresAtMs, workspaceNo, name]                     -> 1, to expire it
  *   imports              [workspaceNo, SHA-256 of file and options, hex]      -> ImportRecord
  *   link_changes         sequence                                             -> codeNo
  *
+ * `name` is of the sender and its Idempotency-Key (workspaces/idempotency.ts).
  * `link_changes` numbers the changes of links by processes that do not hold the link table: the service
  * that holds it reads the numbers, and removes those it has read.
  */

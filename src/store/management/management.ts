@@ -24,8 +24,8 @@
  *   code_edits           a number, modulo the ring's size (codes/search/code-edits.ts) -> StoredEdit
  *   events               sequence                                             -> StoredEvent
  *   workspace_events     [workspaceNo, sequence]                              -> 1
- *   idempotency          [workspaceNo, key]                                   -> kept answer
- *   idempotency_expiry   [expiresAtMs, workspaceNo, key]                      -> 1
+ *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> kept answer
+ *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   …                    people, billing, bulk, campaigns, logos and webhooks draw theirs
  *

@@ -1,0 +1,225 @@
+/**
+ * What is kept under an Idempotency-Key, and for whom: every POST whose answer has a secret, sent again by
+ * others of the workspace; and refusals that the next try must not meet again.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, Client, type Json, word } from '../../support/client.ts';
+import { Browser } from '../../support/browser.ts';
+import type { Role } from '../../../src/model/workspace.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+let service: TestApp;
+let client: Client;
+const password = 'a good password';
+
+beforeAll(async () => {
+  service = await startTestApi({
+    environment: {
+      QZ_TRUSTED_PROXIES: '127.0.0.1',
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.1/32',
+    },
+  });
+  const open = { perMinute: 1_000_000, perDay: undefined };
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', open);
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+interface SecretCase {
+  readonly operation: string;
+  /** The path of the request; makes what it names. */
+  readonly path: () => Promise<string>;
+  readonly body: () => unknown;
+  /** The secrets of an answer. */
+  readonly secrets: (json: Json) => readonly unknown[];
+  /** What a repetition as another sender answers. */
+  readonly own: number;
+}
+
+const made = async (path: string, body: unknown): Promise<string> =>
+  word((await client.call('POST', path, { body })).json.id);
+const endpoint = { url: 'http://127.0.0.1:1/', events: ['member.joined'] };
+
+const cases: readonly SecretCase[] = [
+  {
+    operation: 'createApiKey',
+    path: async () => await Promise.resolve('/v1/api-keys'),
+    body: () => ({ name: 'ci', role: 'admin' }),
+    secrets: ({ key }) => [key],
+    own: 201,
+  },
+  {
+    operation: 'rotateApiKey',
+    path: async () =>
+      `/v1/api-keys/${await made('/v1/api-keys', { name: 'r', role: 'viewer' })}/rotate`,
+    body: () => ({ overlapSeconds: 3_600 }),
+    secrets: ({ key }) => [key],
+    own: 201,
+  },
+  {
+    operation: 'createWebhook',
+    path: async () => await Promise.resolve('/v1/webhooks'),
+    body: () => endpoint,
+    secrets: ({ secret }) => [secret],
+    own: 201,
+  },
+  {
+    operation: 'rotateWebhookSecret',
+    path: async () => `/v1/webhooks/${await made('/v1/webhooks', endpoint)}/rotate-secret`,
+    body: () => ({ overlapSeconds: 0 }),
+    secrets: ({ secret }) => [secret],
+    own: 200,
+  },
+  {
+    operation: 'createInvite',
+    path: async () => await Promise.resolve('/v1/team/invites'),
+    body: () => ({ email: `secret${keys}@example.com`, role: 'viewer' }),
+    secrets: ({ token, acceptUrl }) => [token, acceptUrl],
+    // The address has its pending invite.
+    own: 409,
+  },
+];
+
+let keys = 0;
+const newHeaders = (): Record<string, string> => ({ 'idempotency-key': `secret-${(keys += 1)}` });
+
+async function memberWithKey(role: Role): Promise<{ id: string; email: string; key: string }> {
+  const email = `member${(keys += 1)}@example.com`;
+  const { users, keys: apiKeys } = service.workspaces;
+  const { id } = await users.create(1, role, { email, name: role, password });
+  const wanted = { workspaceNo: 1, userId: id, name: role, role } as const;
+  return { id, email, key: (await apiKeys.create(wanted)).token };
+}
+
+test('the table has every operation that shows a secret once', async () => {
+  const { paths = {}, components } = (await client.call('GET', '/v1/openapi.json')).json;
+  const showing = Object.entries(components?.schemas ?? {})
+    .filter(([, schema]) => JSON.stringify(schema).includes('shown this once'))
+    .map(([name]) => `"#/components/schemas/${name}"`);
+  const operations = Object.values(paths)
+    .flatMap((item) => Object.values(item))
+    .filter(({ responses }) => showing.some((ref) => JSON.stringify(responses).includes(ref)));
+  const names = operations.map(({ operationId }) => word(operationId));
+  expect(names.toSorted()).toEqual(cases.map(({ operation }) => operation).toSorted());
+});
+
+describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) => {
+  test('is replayed to its sender alone, not to another key or person of the workspace', async () => {
+    const at = await path();
+    const options = { headers: newHeaders(), body: body() };
+    const first = await client.call('POST', at, options);
+    const again = await client.call('POST', at, options);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.text).toBe(first.text);
+    const others: Answer[] = [];
+    for (const role of ['owner', 'admin'] as const) {
+      const { email, key } = await memberWithKey(role);
+      const browser = new Browser(service);
+      await browser.signIn(email, password);
+      others.push(await client.call('POST', at, { ...options, key }));
+      others.push(await browser.call('POST', at, options));
+      await browser.close();
+    }
+    // The same person by another key is another sender too.
+    others.push(
+      await client.call('POST', at, { ...options, key: await service.keyOf('owner') }),
+      await client.call('POST', at, { ...options, key: await service.keyOf('admin') }),
+    );
+    const [secret = ''] = secrets(first.json).map(word);
+    expect(secret.length).toBeGreaterThan(20);
+    for (const other of others) {
+      expect(other.status).toBe(own);
+      expect(other.headers['idempotent-replayed']).toBeUndefined();
+      for (const shown of secrets(first.json)) expect(other.text).not.toContain(shown);
+    }
+  });
+
+  test('is refused to its sender once demoted, and to a key once revoked', async () => {
+    const { id, key } = await memberWithKey('admin');
+    const at = await path();
+    const options = { headers: newHeaders(), body: body(), key };
+    const first = await client.call('POST', at, options);
+    expect(first.status).toBeLessThan(300);
+    const demoted = { body: { role: 'editor' } };
+    await client.call('PATCH', `/v1/team/members/${id}`, demoted);
+    expect((await client.call('POST', at, options)).status).toBe(403);
+    await client.call('PATCH', `/v1/team/members/${id}`, { body: { role: 'admin' } });
+    expect((await client.call('POST', at, options)).text).toBe(first.text);
+    const claims = JSON.parse(Buffer.from(key.split('.')[1] ?? '', 'base64url').toString());
+    await client.call('DELETE', `/v1/api-keys/${word(claims.jti)}`);
+    expect((await client.call('POST', at, options)).status).toBe(401);
+  });
+
+  test('is one when its sender asks three times at once beside another', async () => {
+    const { key } = await memberWithKey('admin');
+    const at = await path();
+    const options = { headers: newHeaders(), body: body() };
+    const send = async (more: object) => await client.call('POST', at, { ...options, ...more });
+    const [one, two, three, other] = await Promise.all([
+      send({}),
+      send({}),
+      send({}),
+      send({ key }),
+    ]);
+    expect([two.text, three.text]).toEqual([one.text, one.text]);
+    // An address has one pending invite: the first of the two senders makes it.
+    const shown = secrets(one.json).filter((secret) => secret !== undefined);
+    for (const secret of shown) expect(other.text).not.toContain(secret);
+    expect([one.status, other.status]).toContain(own === 409 ? 201 : own);
+  });
+});
+
+test('bulk codes are made by each sender of the same key and body', async () => {
+  const headers = newHeaders();
+  const body = [{ target: 'https://example.com/bulk' }];
+  const send = async (key: string) =>
+    await client.call('POST', '/v1/qr-codes/bulk', { headers, body, key });
+  const second = await service.keyOf('editor');
+  const first = await send(service.apiKey);
+  const other = await send(second);
+  expect((await send(service.apiKey)).text).toBe(first.text);
+  expect((await send(second)).text).toBe(other.text);
+  expect(other.text).not.toBe(first.text);
+});
+
+describe('a refusal for now is not kept', () => {
+  test('429 of a password that was guessed too often: after the wait the same request works', async () => {
+    const { email } = await memberWithKey('editor');
+    const browser = new Browser(service);
+    await browser.signIn(email, password, '203.0.113.50');
+    const change = async (oldPassword: string, key: string): Promise<Answer> =>
+      await browser.call('POST', '/v1/auth/password', {
+        body: { oldPassword, newPassword: 'another password' },
+        headers: { 'idempotency-key': key, 'x-forwarded-for': '203.0.113.51' },
+      });
+    let refused = await change('wrong', 'guess-0');
+    for (let at = 1; at < 10 && refused.status !== 429; at += 1) {
+      expect(refused.status).toBe(401);
+      refused = await change('wrong', `guess-${at}`);
+    }
+    expect(refused.status).toBe(429);
+    expect((await change(password, 'the-change')).status).toBe(429);
+    service.clock.move(60_000);
+    expect((await change(password, 'the-change')).status).toBe(200);
+    expect((await change(password, 'the-change')).headers['idempotent-replayed']).toBe('true');
+    await browser.close();
+  });
+
+  test.each([
+    ['401', { oldPassword: 'wrong', newPassword: 'another password' }],
+    ['422', { oldPassword: password, newPassword: 'short' }],
+  ])('%s is answered anew when it may change, again when not', async (status, body) => {
+    const { email } = await memberWithKey('editor');
+    const browser = new Browser(service);
+    await browser.signIn(email, password, '203.0.113.60');
+    const headers = { 'idempotency-key': `refused-${status}` };
+    const send = async () => await browser.call('POST', '/v1/auth/password', { body, headers });
+    const [first, again] = [await send(), await send()];
+    expect([first.status, again.status]).toEqual([Number(status), Number(status)]);
+    expect(again.headers['idempotent-replayed']).toBe(status === '422' ? 'true' : undefined);
+    await browser.close();
+  });
+});
