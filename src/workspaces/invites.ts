@@ -4,6 +4,8 @@
  *
  *   pending --accept--> accepted      pending --7 days--> expired      pending --delete--> nothing
  *
+ * A pending invite is worth no more than its inviter: when they leave, or their role is lowered below what the
+ * invite needs, it is deleted in the same transaction.
  * An address has at most one pending invite in a workspace; one that expired or whose mail could not be
  * sent is replaced by the next. Expired and accepted ones are removed 30 days after the token's end.
  */
@@ -114,6 +116,17 @@ export class Invites {
     });
   }
 
+  /**
+   * Ends the pending invites that a member may no longer have sent. Inside the transaction of the change.
+   * @param role from now on; undefined = no member any more
+   */
+  withdrawOf(workspaceNo: WorkspaceNo, userId: string, role: Role | undefined): void {
+    for (const invite of this.list(workspaceNo)) {
+      if (invite.invitedBy !== userId || this.stateOf(invite) !== 'pending') continue;
+      if (role === undefined || !mayInvite(role, invite.role)) this.#remove(invite);
+    }
+  }
+
   /** The pending invite of a token. @throws Failure not_found, conflict once accepted, gone */
   find(token: string): InviteRecord {
     const { store } = this.#options;
@@ -194,7 +207,7 @@ export class Invites {
     const { store, users } = this.#options;
     const { workspaceNo } = actor;
     const own = users.roleIn(workspaceNo, actor.userId);
-    if (own === undefined || !roleAtLeast(lesserRole(actor.role, own), role)) {
+    if (own === undefined || !mayInvite(lesserRole(actor.role, own), role)) {
       throw new Failure('forbidden', `Cannot invite as ${role}: expected a role up to your own`);
     }
     const known = users.findByEmail(email);
@@ -232,6 +245,10 @@ export class Invites {
     if (people.pendingInvites.get(pending) === id) people.pendingInvites.remove(pending);
     people.inviteExpiry.remove([expiresAtMs + retentionMs, id]);
   }
+}
+
+function mayInvite(own: Role, granted: Role): boolean {
+  return roleAtLeast(own, 'admin') && roleAtLeast(own, granted);
 }
 
 function alreadyMember(): Failure {

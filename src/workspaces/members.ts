@@ -1,7 +1,7 @@
 /**
  * Members of a workspace and their roles. Every rule is checked inside the transaction that writes, so it
  * holds however many requests race: no one changes or grants a role above their own, and the last owner
- * stays.
+ * stays. The invites that a member could not send any more end with the change.
  */
 import { Failure, notFound } from '../model/failure.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
+import type { Invites } from './invites.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -27,9 +28,11 @@ type Acting = Pick<Actor, 'workspaceNo' | 'userId' | 'role'>;
 
 export class Members {
   readonly #store: Management;
+  readonly #invites: Invites;
 
-  constructor(store: Management) {
+  constructor(store: Management, invites: Invites) {
     this.#store = store;
+    this.#invites = invites;
   }
 
   /** By id, newest user first. */
@@ -52,6 +55,7 @@ export class Members {
       if (role !== 'owner') this.#assertNotLastOwner(actor.workspaceNo, membership);
       const changed = { ...membership, role };
       this.#store.memberships.put([actor.workspaceNo, userId], changed);
+      this.#invites.withdrawOf(actor.workspaceNo, userId, role);
       raiseAccessVersion(this.#store);
       return { user, ...changed };
     });
@@ -64,6 +68,7 @@ export class Members {
       this.#assertNotLastOwner(actor.workspaceNo, membership);
       this.#store.memberships.remove([actor.workspaceNo, userId]);
       this.#store.userWorkspaces.remove([userId, actor.workspaceNo]);
+      this.#invites.withdrawOf(actor.workspaceNo, userId, undefined);
       raiseAccessVersion(this.#store);
     });
   }

@@ -80,7 +80,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     keys,
     sessions,
     accounts: new Accounts(store, users, sessions, new SignInThrottle(clock)),
-    members: new Members(store),
+    members: new Members(store, invites),
     invites,
     quota,
     ipQuota: openAddressQuota(clock),

@@ -175,6 +175,40 @@ describe('members', () => {
     expect(await change(id, 'admin', key)).toBe(200);
   });
 
+  test.each([
+    ['removed', undefined, []],
+    ['made a viewer', 'viewer', []],
+    ['made an editor', 'editor', []],
+    ['made an admin', 'admin', ['admin', 'viewer']],
+    ['left an owner', 'owner', ['admin', 'owner', 'viewer']],
+  ] as const)('an inviter who is %s keeps the invites they may send', async (_name, role, kept) => {
+    const { users, keys } = service.workspaces;
+    const name = `inviter-${role ?? 'gone'}`;
+    const { id } = await users.create(1, 'owner', { email: `${name}@example.com`, name });
+    const wanted = { workspaceNo: 1, userId: id, name, role: 'owner' } as const;
+    const { token: key } = await keys.create(wanted);
+    const tokens: Record<string, unknown> = {};
+    for (const granted of ['owner', 'admin', 'viewer']) {
+      tokens[granted] = (await invite(`${name}-${granted}@example.com`, granted, key)).json.token;
+    }
+    const others = await invite(`${name}-others@example.com`, 'owner');
+    if (role === undefined) await client.call('DELETE', `/v1/team/members/${id}`);
+    else await change(id, role);
+    const { items } = await client.call('GET', '/v1/team/invites?limit=100');
+    const sent = items.filter(({ invitedBy }) => word(invitedBy) === id);
+    expect(sent.map((one) => word(one.role)).toSorted()).toEqual(kept);
+    for (const [granted, token] of Object.entries(tokens)) {
+      const { status } = await accept({ token, name, password });
+      expect([granted, status]).toEqual([granted, kept.some((one) => one === granted) ? 200 : 404]);
+    }
+    const joined = await accept({ token: others.json.token, name, password });
+    expect(joined.status).toBe(200);
+    // The address is free for another invite.
+    expect((await invite(`${name}-viewer@example.com`)).status).toBe(
+      kept.some((one) => one === 'viewer') ? 409 : 201,
+    );
+  });
+
   test('a removed member’s key and session end with the next request', async () => {
     const user = { email: 'leaver@example.com', name: 'L', password };
     const { id } = await service.workspaces.users.create(1, 'editor', user);

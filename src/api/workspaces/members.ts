@@ -39,7 +39,7 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
     summary: 'Change a member’s role',
     description:
       'Up to your own role, of members up to your own role; the last owner stays. Holds from the ' +
-      'next request, for their API keys too.',
+      'next request, for their API keys too. Pending invites that they could not send with the new role end.',
     body: memberBody,
     answer: { status: 200, schema: member, what: 'The member' },
     failures: ['not_found', 'conflict', 'storage_full'],
@@ -51,7 +51,9 @@ export function memberRoutes({ members }: WorkspaceServices): Route[] {
     operationId: 'deleteMember',
     tag,
     summary: 'Remove a member',
-    description: 'Their keys and sessions end here with the next request; the last owner stays.',
+    description:
+      'Their keys and sessions end here with the next request, their pending invites at once; the last owner ' +
+      'stays.',
     what: 'Removed',
     failures: ['not_found', 'conflict', 'storage_full'],
     remove: async (actor, id) => await members.remove(actor, id),

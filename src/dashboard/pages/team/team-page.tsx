@@ -119,6 +119,7 @@ function RoleField({ member, own }: { readonly member: Member; readonly own: Rol
     await call('PATCH', `/team/members/${member.userId}`, { body: { role } });
     say(`${member.name} is now ${role}.`);
     invalidate('/team/members');
+    invalidate('/team/invites');
     if (isMe) await loadSession();
   };
   return (
@@ -159,6 +160,7 @@ function RemoveMember({ member: { userId, name, email }, onClose }: RemoveProps)
   const remove = async (): Promise<void> => {
     await call('DELETE', `/team/members/${userId}`);
     invalidate('/team/members');
+    invalidate('/team/invites');
     say(isMe ? `You have left ${workspace.name}.` : `${name} was removed.`);
     if (isMe) await loadSession();
   };
@@ -171,8 +173,8 @@ function RemoveMember({ member: { userId, name, email }, onClose }: RemoveProps)
         onClose={onClose}
       >
         <p>
-          You lose access at once, and API keys that you created here stop working. Codes stay and
-          keep redirecting.
+          You lose access at once; API keys that you created here and invites that you sent stop
+          working. Codes stay and keep redirecting.
         </p>
       </Confirm>
     );
@@ -180,8 +182,8 @@ function RemoveMember({ member: { userId, name, email }, onClose }: RemoveProps)
   return (
     <Confirm title={`Remove ${name}?`} action="Remove" onConfirm={remove} onClose={onClose}>
       <p>
-        {email} loses access at once, and API keys that {name} created here stop working. Codes stay
-        and keep redirecting.
+        {email} loses access at once; API keys that {name} created here and invites that {name} sent
+        stop working. Codes stay and keep redirecting.
       </p>
     </Confirm>
   );
