@@ -105,6 +105,10 @@ export class Egress {
   }
 }
 
+const blockedText =
+  'An address of this machine, a private network or a reserved range. The operator can open networks with the ' +
+  'setting webhooks.allowNetworks';
+
 function parseTarget(guard: AddressGuard, text: string): Target | Fault {
   if (text.length > urlLengthMax) return fault('too_long', `At most ${urlLengthMax} characters`);
   // The parser would strip white space and controls: what a person reads must be what is called.
@@ -123,7 +127,7 @@ function parseTarget(guard: AddressGuard, text: string): Target | Fault {
   const literal = addressesOf(host);
   const addresses = literal.filter((address) => !guard.isDenied(address));
   if (literal.length > 0 && addresses.length === 0) {
-    return fault('blocked_ip', 'An address of this machine, a private network or a reserved range');
+    return fault('blocked_ip', blockedText);
   }
   return { origin: url.origin, path, host, addresses };
 }

@@ -87,7 +87,7 @@ const failureLabels: Readonly<Record<string, string>> = {
   connect: 'Could not connect',
   tls: 'Certificate not accepted',
   reset: 'Connection reset',
-  blocked_ip: 'Address not allowed',
+  blocked_ip: 'Address not allowed (the setting webhooks.allowNetworks opens private networks)',
   redirect: 'Redirected, which is not followed',
   protocol: 'Not a valid HTTP answer',
   unknown: 'Outcome unknown',
