@@ -9,7 +9,7 @@ import { dayMax, dayOf, type DayRange } from '../model/day.ts';
 import type { ScanAnalytics, Subject } from '../scans/query/analytics.ts';
 import type { Analytics } from '../scans/query/answers.ts';
 import type { CampaignCodes, CampaignMember } from './campaign-codes.ts';
-import type { Conversions } from './conversions.ts';
+import type { Conversions, ConversionSum } from './conversions.ts';
 
 /** Days the series of the totals goes back at most: ten years. */
 const seriesDaysMax = 3_660;
@@ -41,6 +41,7 @@ export interface CampaignTotals extends Analytics {
     readonly deleted: boolean;
     readonly totalScans: number;
     readonly conversions: number;
+    readonly conversionValue: number;
   }>;
   readonly timeseries: ReadonlyArray<{ readonly date: string; readonly scans: number }>;
 }
@@ -104,7 +105,8 @@ export class CampaignAnalytics {
           qrId,
           deleted: isDeleted,
           totalScans: scansOf.get(codeNo) ?? 0,
-          conversions: converted.byCode.get(codeNo) ?? 0,
+          conversions: converted.byCode.get(codeNo)?.count ?? 0,
+          conversionValue: converted.byCode.get(codeNo)?.value ?? 0,
         }))
         .sort((a, b) => b.totalScans - a.totalScans),
       timeseries: series.map(({ start, scans: count }) => ({
@@ -119,11 +121,11 @@ export class CampaignAnalytics {
   }
 
   async #conversionsOf(members: readonly CampaignMember[], { fromDay, toDay }: DayRange) {
-    const byCode = new Map<number, number>();
+    const byCode = new Map<number, ConversionSum>();
     let [count, value] = [0, 0];
     for (const [at, { codeNo }] of members.entries()) {
       const sum = this.#options.conversions.sumOf([codeNo], fromDay, toDay);
-      if (sum.count > 0) byCode.set(codeNo, sum.count);
+      if (sum.count > 0) byCode.set(codeNo, sum);
       count += sum.count;
       value += sum.value;
       if (at % sliceCodes === sliceCodes - 1) await yieldToEventLoop();

@@ -255,8 +255,8 @@ describe('numbers', () => {
       conversionValue: 10,
       conversionRate: 0.25,
       codes: [
-        { qrId: a, deleted: false, totalScans: 6, conversions: 1 },
-        { qrId: b, deleted: false, totalScans: 2, conversions: 1 },
+        { qrId: a, deleted: false, totalScans: 6, conversions: 1, conversionValue: 9.99 },
+        { qrId: b, deleted: false, totalScans: 2, conversions: 1, conversionValue: 0.01 },
       ],
     });
     const dates = [-3, -2, -1, 0].map((day) => ({ date: dayText(day), scans: 0 }));

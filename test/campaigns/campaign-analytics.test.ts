@@ -99,6 +99,7 @@ test('equal a plain count over its codes and days, in any range', async () => {
       deleted: at === 3,
       totalScans: facts.filter((fact) => fact.codeNo === no && isPerson(fact)).length,
       conversions: 0,
+      conversionValue: 0,
     }));
     expect(found.codes).toEqual(perCode.sort((a, b) => b.totalScans - a.totalScans));
     const subject = analytics.subjectOf(made);

@@ -166,8 +166,8 @@ describe('membership', () => {
     const found = await analytics.totals(made, {});
     expect(found).toMatchObject({ totalScans: 2, uniqueScanners: 1 });
     expect(found.codes).toEqual([
-      { qrId: a, deleted: false, totalScans: 1, conversions: 0 },
-      { qrId: b, deleted: true, totalScans: 1, conversions: 0 },
+      { qrId: a, deleted: false, totalScans: 1, conversions: 0, conversionValue: 0 },
+      { qrId: b, deleted: true, totalScans: 1, conversions: 0, conversionValue: 0 },
     ]);
     // A list that is set anew lets live codes go, not what is only waiting for its end.
     await campaigns.change(actor, made.id, { qrCodeIds: [] });

@@ -34,6 +34,11 @@ const qrCodeIds = z
   .meta({ description: 'Live codes of the workspace, each once', example: [] });
 const rate = z.number().meta({ description: 'Conversions a scan; 0 without scans', example: 0.25 });
 
+const conversionValue = z.number().min(0).meta({
+  description: 'Sum of the `value` of the conversions, without a currency',
+  example: 24.9,
+});
+
 export const campaignCreateBody = z
   .strictObject({
     name,
@@ -112,7 +117,7 @@ export const campaignAnalytics = z
   .object({
     ...totalsShape,
     conversions: count,
-    conversionValue: z.number(),
+    conversionValue,
     conversionRate: rate,
     codes: z
       .array(
@@ -122,6 +127,7 @@ export const campaignAnalytics = z
           deleted: z.boolean(),
           totalScans: count,
           conversions: count,
+          conversionValue,
         }),
       )
       .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
@@ -160,9 +166,9 @@ export const codeConversions = z
     from: day,
     to: day,
     conversions: count,
-    value: z.number(),
+    value: conversionValue,
     data: z
-      .array(z.object({ date: day, conversions: count, value: z.number() }))
+      .array(z.object({ date: day, conversions: count, value: conversionValue }))
       .meta({ description: 'Days that have some, oldest first' }),
   })
   .meta({ id: 'CodeConversions' });

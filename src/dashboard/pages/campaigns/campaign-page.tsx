@@ -9,7 +9,7 @@ import type { Analytics } from '../../client/wire.ts';
 import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
-import { Figure, Figures } from '../../parts/figures.tsx';
+import { ConversionFigures, Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty, Notice } from '../../parts/notice.tsx';
@@ -32,6 +32,7 @@ import {
 
 interface CampaignAnalytics extends Analytics {
   readonly conversions: number;
+  readonly conversionValue: number;
   readonly conversionRate: number;
   readonly codes: ReadonlyArray<{
     readonly qrId: string;
@@ -40,6 +41,7 @@ interface CampaignAnalytics extends Analytics {
     readonly deleted: boolean;
     readonly totalScans: number;
     readonly conversions: number;
+    readonly conversionValue: number;
   }>;
   readonly timeseries: ReadonlyArray<{ readonly date: string; readonly scans: number }>;
 }
@@ -120,7 +122,7 @@ function Result({ campaign: { result } }: { readonly campaign: Campaign }) {
 }
 
 function Numbers({ id, numbers }: { readonly id: string; readonly numbers: CampaignAnalytics }) {
-  const { totalScans, uniqueScanners, conversions, conversionRate, timeseries } = numbers;
+  const { totalScans, uniqueScanners, timeseries } = numbers;
   const points = timeseries.map(({ date, scans }) => ({ start: `${date}T00:00:00.000Z`, scans }));
   return (
     <div class="stack">
@@ -131,12 +133,11 @@ function Numbers({ id, numbers }: { readonly id: string; readonly numbers: Campa
           value={formatNumber(uniqueScanners)}
           note="Across all codes"
         />
-        <Figure
-          label="Conversions"
-          value={formatNumber(conversions)}
-          note="Reported through the API"
+        <ConversionFigures
+          count={numbers.conversions}
+          value={numbers.conversionValue}
+          rate={numbers.conversionRate}
         />
-        <Figure label="Conversion rate" value={formatPercent(conversionRate)} />
       </Figures>
       <Card title="Scans over time" lead="Per day, in UTC">
         {points.length === 0 ? (
@@ -168,7 +169,7 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
       {rows.length === 0 && <Empty icon="code" title="No codes in this campaign" />}
       {rows.length > 0 && (
         <Table caption="Scans by code" columns={['Code', { end: 'Scans' }, { end: 'Conversions' }]}>
-          {rows.map(({ qrId, name, target, deleted, totalScans, conversions }) => (
+          {rows.map(({ qrId, name, target, deleted, totalScans, conversions, conversionValue }) => (
             <tr key={qrId}>
               <td>
                 {deleted || target === null ? (
@@ -180,7 +181,12 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
                 )}
               </td>
               <td class="number">{formatNumber(totalScans)}</td>
-              <td class="number">{formatNumber(conversions)}</td>
+              <td class="number">
+                {formatNumber(conversions)}
+                {conversionValue > 0 && (
+                  <span class="row-sub">Value {formatNumber(conversionValue)}</span>
+                )}
+              </td>
             </tr>
           ))}
         </Table>

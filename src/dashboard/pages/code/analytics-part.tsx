@@ -5,7 +5,7 @@ import type { Analytics, QrCode, Timeseries } from '../../client/wire.ts';
 import { BreakdownCard } from '../../parts/breakdown.tsx';
 import { intervalOf, RangePicker, rangeQuery, useRange } from '../../parts/date-range.tsx';
 import { ExportButton } from '../../parts/export-button.tsx';
-import { Figure, Figures } from '../../parts/figures.tsx';
+import { ConversionFigures, Figure, Figures } from '../../parts/figures.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Card, Ready, Skeleton } from '../../parts/page.tsx';
 
@@ -22,6 +22,7 @@ export function AnalyticsPart({ code }: { readonly code: QrCode }) {
       <Ready of={totals} skeleton={<Skeleton height={112} />}>
         {(data) => <Totals data={data} />}
       </Ready>
+      <Conversions path={`/qr-codes/${code.id}/conversions?${span}`} scans={totals.data} />
       <Card
         title="Scans over time"
         lead={interval === 'day' ? 'Per day, in UTC' : 'Per hour, in your time zone'}
@@ -69,6 +70,24 @@ function Totals({ data }: { readonly data: Analytics }) {
       <Figure label="Unique scanners" value={formatNumber(uniqueScanners)} />
       <Figure label="iOS" value={formatNumber(devices.ios)} note={share(devices.ios)} />
       <Figure label="Android" value={formatNumber(devices.android)} note={share(devices.android)} />
+    </Figures>
+  );
+}
+
+interface ConversionsProps {
+  readonly path: string;
+  readonly scans: Analytics | undefined;
+}
+
+/** Shown to those who report conversions. */
+function Conversions({ path, scans }: ConversionsProps) {
+  const { data } = useResource<{ readonly conversions: number; readonly value: number }>(path);
+  if (data === undefined || data.conversions === 0) return null;
+  const { conversions, value } = data;
+  const rate = scans === undefined || scans.totalScans === 0 ? 0 : conversions / scans.totalScans;
+  return (
+    <Figures>
+      <ConversionFigures count={conversions} value={value} rate={rate} />
     </Figures>
   );
 }
