@@ -39,6 +39,7 @@ beforeAll(async () => {
   client = new Client(service.url, service.apiKey);
   first = await create('https://example.com/first');
   second = await create('https://example.com/second');
+  scan(first, today - 60, 1);
   scan(first, today - 31, 4);
   scan(first, today, 5, '=HYPERLINK("https://bad.example/")');
   scan(first, today, 2, 'https://www.example.org/a,b', crawler);
@@ -87,7 +88,12 @@ describe('the workspace', () => {
         { id: first.id, name: null, target: 'https://example.com/first', scans: 5 },
         { id: second.id, scans: 3 },
       ],
-      previous: { from: formatDay(today - 59), to: formatDay(today - 30), totalScans: 4 },
+      previous: {
+        from: formatDay(today - 59),
+        to: formatDay(today - 30),
+        totalScans: 4,
+        isWhole: true,
+      },
       change: 1,
     });
     const { scansPerDay } = JSON.parse((await get('/analytics/summary')).text);
@@ -99,8 +105,20 @@ describe('the workspace', () => {
   });
 
   test('a period before without scans gives no change', async () => {
+    const { json } = await get(
+      `/analytics/summary?from=${formatDay(today - 31)}&to=${formatDay(today - 31)}`,
+    );
+    expect(json).toMatchObject({
+      totalScans: 4,
+      previous: { totalScans: 0, isWhole: true },
+      change: null,
+    });
+  });
+
+  test('a period before in which counting began gives no change', async () => {
     const { json } = await get(`/analytics/summary?from=${from}`);
-    expect([json.totalScans, json.change]).toEqual([12, null]);
+    const previous = { from: formatDay(today - 81), totalScans: 1, isWhole: false };
+    expect(json).toMatchObject({ totalScans: 12, previous, change: null });
   });
 
   test('series and shares sum to the totals', async () => {

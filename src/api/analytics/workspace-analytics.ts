@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
+import type { Subject } from '../../scans/query/analytics.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, count } from '../fields.ts';
 import type { Route } from '../route.ts';
@@ -50,13 +51,25 @@ const summary = z
       .meta({ description: 'Of the codes that exist, most scans first' }),
     scansPerDay: z.array(z.object({ day, scans: count })).meta({ description: 'Empty days too' }),
     previous: z
-      .object({ from: day, to: day, totalScans: count, uniqueScanners: count })
+      .object({
+        from: day,
+        to: day,
+        totalScans: count,
+        uniqueScanners: count,
+        isWhole: z.boolean().meta({
+          description: 'False when the first scan of the workspace came after its first day',
+        }),
+      })
       .meta({ description: 'The period of equal length right before' }),
-    change: z.number().nullable().meta({
-      description:
-        'Of `totalScans` against the period before, as a fraction; null when it had none',
-      example: 0.25,
-    }),
+    change: z
+      .number()
+      .nullable()
+      .meta({
+        description:
+          'Of `totalScans` against the period before, as a fraction; null when that had none, or when ' +
+          'counting began within it',
+        example: 0.25,
+      }),
   })
   .meta({ id: 'Summary' });
 type Summary = z.input<typeof summary>;
@@ -121,6 +134,7 @@ async function summaryOf(
   const now = await scans.analytics.totals(subject, range);
   const points = await scans.analytics.series(subject, range, 'day');
   const then = await scans.analytics.totals(subject, before);
+  const isWhole = await hasScans(scans, subject, { fromDay: 0, toDay: before.fromDay });
   const isListed = (codeNo: CodeNo): boolean => {
     const code = codes.findByNo(codeNo);
     return code?.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
@@ -140,9 +154,17 @@ async function summaryOf(
       to: formatDay(Math.max(0, before.toDay)),
       totalScans: then.totalScans,
       uniqueScanners: then.uniqueScanners,
+      isWhole,
     },
-    change: then.totalScans === 0 ? null : (now.totalScans - then.totalScans) / then.totalScans,
+    change:
+      isWhole && then.totalScans > 0 ? (now.totalScans - then.totalScans) / then.totalScans : null,
   };
+}
+
+/** Without its scanners, which are most of the cost: months are read as one each. */
+async function hasScans(scans: ScanQueries, subject: Subject, range: DayRange): Promise<boolean> {
+  const devices = await scans.analytics.breakdown(subject, range, 'device');
+  return devices.some(({ scans: count }) => count > 0);
 }
 
 function topCodeOf(codes: Codes, codeNo: CodeNo, scans: number): Summary['topCodes'] {

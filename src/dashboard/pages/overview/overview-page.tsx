@@ -34,7 +34,7 @@ interface Summary {
     readonly scans: number;
   }>;
   readonly scansPerDay: ReadonlyArray<{ readonly day: string; readonly scans: number }>;
-  readonly change: number | null;
+  readonly previous: { readonly totalScans: number; readonly isWhole: boolean };
 }
 
 const days = 30;
@@ -99,13 +99,23 @@ function NewCode() {
 const sum = (values: ReadonlyArray<{ readonly scans: number }>): number =>
   values.reduce((total, { scans }) => total + scans, 0);
 
+/** Nothing is compared with a period of which only a part was counted. */
+function changeOf(now: number, before: number, isWhole: boolean): number | null | 'partial' {
+  if (before === 0) return null;
+  return isWhole ? now / before - 1 : 'partial';
+}
+
 function Numbers({ data, extra }: { readonly data: Summary; readonly extra: number }) {
   const perDay = data.scansPerDay;
   const today = (perDay.at(-1)?.scans ?? 0) + extra;
   const yesterday = perDay.at(-2)?.scans ?? 0;
   const week = sum(perDay.slice(-7)) + extra;
   const weekBefore = sum(perDay.slice(-14, -7));
-  const weekChange = weekBefore === 0 ? null : week / weekBefore - 1;
+  // Counting had begun: in the month before, or by the first day of the week before.
+  const isWhole = data.previous.totalScans > 0 || sum(perDay.slice(0, -13)) > 0;
+  const { totalScans: monthBefore, isWhole: isWholeMonth } = data.previous;
+  const month = data.totalScans + extra;
+  const monthChange = changeOf(month, monthBefore, isWholeMonth);
   return (
     <Figures>
       <Figure
@@ -116,12 +126,12 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
       <Figure
         label="Last 7 days"
         value={formatShort(week)}
-        note={<Trend change={weekChange} than="the 7 days before" />}
+        note={<Trend change={changeOf(week, weekBefore, isWhole)} than="the 7 days before" />}
       />
       <Figure
         label="Last 30 days"
-        value={formatShort(data.totalScans + extra)}
-        note={<Trend change={data.change} than="the 30 days before" />}
+        value={formatShort(month)}
+        note={<Trend change={monthChange} than="the 30 days before" />}
       />
       <Figure
         label="Unique scanners"
