@@ -14,9 +14,12 @@ const regions = new Intl.DisplayNames(undefined, { type: 'region' });
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const utcDates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const seconds = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const relatives = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' });
 
 const dayMs = 86_400_000;
+/** A minute, an hour or a day begins this much early, so that nothing ends `in 60 min.`. */
+const nearMs = 1_000;
 /** Larger numbers are shortened in narrow places: seven digits do not fit half a phone's width. */
 const compactFrom = 1_000_000;
 
@@ -32,6 +35,8 @@ const formatDate = (iso: string): string => dates.format(new Date(iso));
 /** @param day a UTC day, `2026-03-01` */
 export const formatUtcDay = (day: string): string => utcDates.format(new Date(`${day}T00:00:00Z`));
 export const formatMoment = (iso: string): string => moments.format(new Date(iso));
+/** To the second: what happens several times a minute. */
+export const formatSecond = (iso: string): string => seconds.format(new Date(iso));
 /** The same moment in UTC, shown on hover. */
 export const formatUtc = (iso: string): string =>
   `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
@@ -48,12 +53,16 @@ const spans: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
   ['minute', 60_000],
 ];
 
-/** `3 min. ago`; the date if it is more than 14 days away. */
+/**
+ * `3 min. ago`; the date if it is more than 14 days away. What is past is told in whole units, what is to come in
+ * the nearest: an invite of seven days that was made a second ago ends in seven.
+ */
 export function formatRelative(iso: string, nowMs: number): string {
   const away = new Date(iso).getTime() - nowMs;
   if (Math.abs(away) > 14 * dayMs) return formatDate(iso);
   for (const [unit, ms] of spans) {
-    if (Math.abs(away) >= ms) return relatives.format(Math.trunc(away / ms), unit);
+    if (away <= -ms) return relatives.format(Math.trunc(away / ms), unit);
+    if (away + nearMs >= ms) return relatives.format(Math.round(away / ms), unit);
   }
   return away > 0 ? 'in a moment' : 'just now';
 }

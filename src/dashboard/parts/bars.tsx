@@ -1,5 +1,11 @@
-/** Shares as a list of bars with their numbers; the longest bar has the full width. */
+/**
+ * Shares as a list of bars with their numbers. The name stands over its bar, so that it is read whole; the longest
+ * bar has the full width. What is summed as `Other` is no share of its own, and would dwarf the others: it has
+ * numbers alone.
+ */
+import { useState } from 'preact/hooks';
 import { formatNumber, formatPercent, formatShort } from '../client/format.ts';
+import { Button } from './button.tsx';
 import { Empty } from './notice.tsx';
 
 export interface Share {
@@ -15,42 +21,81 @@ interface BarsProps {
   /** Sum of all shares, if `shares` are only the largest. */
   readonly total?: number;
   readonly emptyText?: string;
-  readonly rowsMax?: number;
 }
 
+/** Shown at first, and after a click. */
+const rowsAtFirst = 10;
+const rowsMax = 500;
+
 export function Bars(props: BarsProps) {
-  const { shares, emptyText = 'No scans in this period', rowsMax = 10 } = props;
+  const { shares, emptyText = 'No scans in this period' } = props;
+  const [isWhole, setWhole] = useState(false);
   const sum = shares.reduce((before, { value }) => before + value, 0);
   const total = Math.max(sum, props.total ?? 0);
   if (total === 0) return <Empty icon="scan" title={emptyText} />;
-  const shown = shares.filter(({ value }) => value > 0).slice(0, rowsMax);
+  const some = shares.filter(({ value }) => value > 0).slice(0, rowsMax);
+  const shown = isWhole ? some : some.slice(0, rowsAtFirst);
   const rest = total - shown.reduce((before, { value }) => before + value, 0);
-  const others: Share = { key: '…rest', label: 'Other', value: rest };
-  const rows = rest > 0 ? [...shown, others] : shown;
-  const most = Math.max(...rows.map(({ value }) => value));
+  const most = Math.max(...shown.map(({ value }) => value));
   return (
-    <ul class="bars">
-      {rows.map(({ key, label, value, href }) => (
-        <li key={key} class="bar-row">
-          <span class="bar-label" title={label} dir="auto">
-            {href === undefined ? (
-              label
-            ) : (
-              <a class="row-title one-line" href={href}>
-                {label}
-              </a>
-            )}
-          </span>
-          <span class="bar-track" aria-hidden="true">
-            <span class="bar-fill" style={{ width: `${(value / most) * 100}%` }} />
-          </span>
-          <span class="bar-value" title={formatNumber(value)}>
-            {formatShort(value)}
-          </span>
-          <span class="bar-share">{formatPercent(value / total)}</span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="bars">
+        {shown.map((share) => (
+          <BarRow key={share.key} share={share} most={most} total={total} />
+        ))}
+        {rest > 0 && (
+          <li class="bar-row bar-other">
+            <span class="bar-label">Other</span>
+            <Numbers value={rest} total={total} />
+          </li>
+        )}
+      </ul>
+      {some.length > rowsAtFirst && (
+        <p class="bars-more">
+          <Button size="small" tone="quiet" onClick={() => setWhole(!isWhole)}>
+            {isWhole ? 'Show fewer' : `Show all ${formatNumber(some.length)}`}
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly share: Share;
+  /** Value of the longest bar. */
+  readonly most: number;
+  readonly total: number;
+}
+
+function BarRow({ share: { label, value, href }, most, total }: RowProps) {
+  return (
+    <li class="bar-row">
+      <span class="bar-label" title={label} dir="auto">
+        {href === undefined ? (
+          label
+        ) : (
+          <a class="row-title" href={href}>
+            {label}
+          </a>
+        )}
+      </span>
+      <span class="bar-track" aria-hidden="true">
+        <span class="bar-fill" style={{ width: `${(value / most) * 100}%` }} />
+      </span>
+      <Numbers value={value} total={total} />
+    </li>
+  );
+}
+
+function Numbers({ value, total }: { readonly value: number; readonly total: number }) {
+  return (
+    <>
+      <span class="bar-value" title={formatNumber(value)}>
+        {formatShort(value)}
+      </span>
+      <span class="bar-share">{formatPercent(value / total)}</span>
+    </>
   );
 }
 

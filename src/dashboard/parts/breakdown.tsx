@@ -67,7 +67,7 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
     value: scans,
   }));
   const emptyText = dimension === 'bot' ? 'No bots in this period' : 'No scans in this period';
-  return <Bars shares={shares} emptyText={emptyText} />;
+  return <Bars key={dimension} shares={shares} emptyText={emptyText} />;
 }
 
 function keyLabel(dimension: Dimension, key: string): string {

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { formatNumber } from '../client/format.ts';
 import { setQuery } from '../client/router.ts';
 import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
 
 interface PagerProps {
   readonly page: number;
@@ -75,6 +76,27 @@ export function Badge({
   readonly children: ComponentChildren;
 }) {
   return <span class={`badge badge-${tone}`}>{children}</span>;
+}
+
+interface ChipProps {
+  readonly label: string;
+  /** What the cross does, for screen readers. */
+  readonly action: string;
+  readonly onRemove: () => void;
+}
+
+/** Something chosen, with a cross that takes it away. */
+export function Chip({ label, action, onRemove }: ChipProps) {
+  return (
+    <span class="chip">
+      <span class="one-line" dir="auto" title={label}>
+        {label}
+      </span>
+      <button type="button" aria-label={action} onClick={onRemove}>
+        <Icon name="close" size={14} />
+      </button>
+    </span>
+  );
 }
 
 interface FactProps {

@@ -1,5 +1,6 @@
-/** A table with column heads. */
-import type { ComponentChildren } from 'preact';
+/** A table with column heads. Where it is wider than its place it scrolls, by keyboard too. */
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** A column head; `wide` = hidden on narrow screens, `unseen` = for screen readers only, `end` = numbers. */
 export type Column =
@@ -19,8 +20,11 @@ interface TableProps {
 }
 
 export function Table({ caption, columns, children }: TableProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const isWide = useOverflow(place);
+  const scroller = { tabIndex: 0, role: 'group', 'aria-label': caption } as const;
   return (
-    <div class="table-wrap">
+    <div ref={place} class="table-wrap" {...(isWide ? scroller : {})}>
       <table class="table">
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -34,6 +38,20 @@ export function Table({ caption, columns, children }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** Whether the content is wider than the element, now: either may change its width. */
+function useOverflow(place: RefObject<HTMLElement | null>): boolean {
+  const [isWide, setWide] = useState(false);
+  useEffect(() => {
+    const { current } = place;
+    if (current === null) return undefined;
+    const observer = new ResizeObserver(() => setWide(current.scrollWidth > current.clientWidth));
+    observer.observe(current);
+    for (const child of current.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, []);
+  return isWide;
 }
 
 function Head({ of }: { readonly of: Column }) {

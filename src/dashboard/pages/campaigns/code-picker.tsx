@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useResource } from '../../client/resource.ts';
 import type { Page as PageOf, QrCodeItem } from '../../client/wire.ts';
 import { CheckField, TextField } from '../../parts/field.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { Chip } from '../../parts/list.tsx';
 import { Ready, Skeleton } from '../../parts/page.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import type { CampaignWithCodes } from './campaign-labels.ts';
@@ -84,12 +84,7 @@ function Chips({ chosen, names, onRemove }: ChipsProps) {
       {chosen.slice(0, chipsMax).map((id) => {
         const name = names.get(id) ?? `…${id.slice(-6)}`;
         return (
-          <span key={id} class="chip">
-            <span class="one-line">{name}</span>
-            <button type="button" aria-label={`Remove ${name}`} onClick={() => onRemove(id)}>
-              <Icon name="close" size={14} />
-            </button>
-          </span>
+          <Chip key={id} label={name} action={`Remove ${name}`} onRemove={() => onRemove(id)} />
         );
       })}
       {chosen.length > chipsMax && <span class="soft">and {chosen.length - chipsMax} more</span>}

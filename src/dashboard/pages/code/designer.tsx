@@ -12,6 +12,7 @@ import { useForm } from '../../client/use-form.ts';
 import type { Design } from '../../../model/design.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
@@ -74,7 +75,15 @@ function PreviewPane({ preview }: { readonly preview: Preview }) {
   return (
     <div class="preview">
       <div class={`checker${isBusy ? ' stale' : ''}`}>
-        <img class="code-image" src={url} alt="How the code will look" width={260} height={260} />
+        {status === 'unscannable' ? (
+          // The picture there is shows another design.
+          <div class="no-picture">
+            <Icon name="warning" size={26} />
+            <p>No picture</p>
+          </div>
+        ) : (
+          <img class="code-image" src={url} alt="How the code will look" width={260} height={260} />
+        )}
       </div>
       <div aria-live="polite">
         {status === 'scannable' && (

@@ -1,10 +1,12 @@
 /** The filters of the list of codes. The search waits until typing stops. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useResource } from '../../client/resource.ts';
 import { setQuery } from '../../client/router.ts';
 import { searchFieldId } from '../../client/shortcuts.ts';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Button } from '../../parts/button.tsx';
+import { Chip } from '../../parts/list.tsx';
+import type { Campaign } from '../campaigns/campaign-labels.ts';
 import { codeTypeOptions } from './code-types.ts';
 
 const pauseMs = 300;
@@ -28,27 +30,44 @@ export function CodeFilters({ query }: { readonly query: URLSearchParams }) {
   });
   const campaign = query.get('campaign');
   return (
-    <search class="codes-filters">
-      <SearchField value={query.get('search') ?? ''} onChange={(text) => set('search', text)} />
-      <SelectField
-        label="Kind"
-        value={kinds.find(({ value }) => value === query.get('dynamic'))?.value ?? ''}
-        options={kinds}
-        onChange={(value) => set('dynamic', value)}
+    <>
+      <search class="codes-filters">
+        <SearchField value={query.get('search') ?? ''} onChange={(text) => set('search', text)} />
+        <SelectField
+          label="Kind"
+          value={kinds.find(({ value }) => value === query.get('dynamic'))?.value ?? ''}
+          options={kinds}
+          onChange={(value) => set('dynamic', value)}
+        />
+        <SelectField
+          label="Type"
+          value={types.find(({ value }) => value === query.get('type'))?.value ?? ''}
+          options={types}
+          onChange={(value) => set('type', value)}
+        />
+        <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" />
+      </search>
+      {campaign !== null && <CampaignFilter id={campaign} onClear={() => set('campaign', '')} />}
+    </>
+  );
+}
+
+interface CampaignFilterProps {
+  readonly id: string;
+  readonly onClear: () => void;
+}
+
+/** A filter that is chosen on the campaign's page, and taken away here. */
+function CampaignFilter({ id, onClear }: CampaignFilterProps) {
+  const { data } = useResource<Campaign>(`/campaigns/${id}`);
+  return (
+    <p class="picked">
+      <Chip
+        label={`Campaign: ${data?.name ?? '…'}`}
+        action="Show all campaigns"
+        onRemove={onClear}
       />
-      <SelectField
-        label="Type"
-        value={types.find(({ value }) => value === query.get('type'))?.value ?? ''}
-        options={types}
-        onChange={(value) => set('type', value)}
-      />
-      <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" />
-      {campaign !== null && (
-        <Button icon="close" onClick={() => set('campaign', '')}>
-          One campaign only
-        </Button>
-      )}
-    </search>
+    </p>
   );
 }
 

@@ -85,11 +85,11 @@ function Whole({ delivery }: { readonly delivery: WholeDelivery }) {
               ))}
             </Fact>
             <Fact label="Created">
-              <Time iso={createdAt} style="full" />
+              <Time iso={createdAt} style="exact" />
             </Fact>
             {nextAttemptAt !== null && (
               <Fact label="Next attempt">
-                <Time iso={nextAttemptAt} style="full" />
+                <Time iso={nextAttemptAt} style="exact" />
               </Fact>
             )}
           </dl>
@@ -120,7 +120,7 @@ function AttemptRow({ attempt, no }: { readonly attempt: Attempt; readonly no: n
         <Badge tone={failure === null ? 'good' : 'bad'}>{no}</Badge> <b>{attemptText(attempt)}</b>
       </p>
       <p class="soft">
-        <Time iso={at} style="full" />, {Math.round(durationMs)} ms
+        <Time iso={at} style="exact" />, {Math.round(durationMs)} ms
         {remoteIp !== null && `, ${remoteIp}`}
       </p>
       {answer !== null && answer !== '' && (
