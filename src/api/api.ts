@@ -31,7 +31,13 @@ import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
 import { createOpenApi } from './openapi.ts';
-import { defectReply, problemKinds, problemReply, type TextReply } from './problem.ts';
+import {
+  defectReply,
+  problemKinds,
+  problemReply,
+  replayedProblem,
+  type TextReply,
+} from './problem.ts';
 import { referencePage } from './docs/reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
 import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
@@ -233,9 +239,10 @@ export class ApiServer implements Handler {
         return this.#finalProblem(error, request);
       }
     });
-    const headers = kept.replayed ? { 'Idempotent-Replayed': 'true' } : {};
     const reply = resultReply(kept.answer);
-    return { ...reply, headers: { ...reply.headers, ...headers } };
+    if (!kept.replayed) return reply;
+    const headers = { ...reply.headers, 'Idempotent-Replayed': 'true' };
+    return replayedProblem({ ...reply, headers }, request);
   }
 
   /** A final refusal is an answer to keep; what may go better next time is thrown on. */

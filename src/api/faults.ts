@@ -2,7 +2,8 @@
  * Validation: a zod schema over a body or a query; all faults at once, with messages for people.
  */
 import type { z } from 'zod';
-import { Failure, type Fault } from '../model/failure.ts';
+import { Failure, type Fault, faultPathLengthMax } from '../model/failure.ts';
+import { shownText } from '../model/text.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -48,13 +49,18 @@ export function validationFailure(
 function faultsOf(issue: Issue): Fault[] {
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...path, key].join('.'),
+    return issue.keys.slice(0, faultsMax).map((key) => ({
+      path: shownPath([...path, key]),
       code: 'unknown_field',
       message: 'There is no such field here',
     }));
   }
-  return [{ path: path.join('.'), ...describe(issue) }];
+  return [{ path: shownPath(path), ...describe(issue) }];
+}
+
+/** A client's own keys are in it: they are shown, never echoed. */
+function shownPath(path: readonly string[]): string {
+  return shownText(path.join('.'), faultPathLengthMax);
 }
 
 function describe(issue: Issue): { code: string; message: string } {

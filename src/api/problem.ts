@@ -160,6 +160,15 @@ export function defectReply(request: Request, docsUrl: string): TextReply {
   );
 }
 
+/** A kept problem as the answer to this request: its id is the one under which the log has it. */
+export function replayedProblem(reply: Reply, request: Request): Reply {
+  if (reply.headers['Content-Type'] !== problemMediaType || typeof reply.body !== 'string') {
+    return reply;
+  }
+  const problem: Readonly<Record<string, unknown>> = JSON.parse(reply.body);
+  return { ...reply, body: JSON.stringify({ ...problem, requestId: request.id }) };
+}
+
 function write(
   code: ProblemCode,
   detail: string,

@@ -26,6 +26,9 @@ export type FailureCode =
   | 'overloaded'
   | 'storage_full';
 
+/** Characters of a fault's path: names that a client made up are in it. */
+export const faultPathLengthMax = 200;
+
 /** One fault of a request: where (`target`, `tags.3`), a stable code, and a sentence for a person. */
 export interface Fault {
   readonly path: string;

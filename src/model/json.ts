@@ -8,10 +8,13 @@
  * The scan is one pass over text of at most the body limit and assumes nothing about validity: what it
  * misreads in broken text, JSON.parse refuses afterwards.
  */
-import { Failure, type Fault } from './failure.ts';
+import { Failure, type Fault, faultPathLengthMax } from './failure.ts';
+import { shownText } from './text.ts';
 
 /** Levels of nesting; deeper than any honest body, far from any stack's end. */
 const depthMax = 32;
+/** Faults of values that are listed: a body of 64 KB can hold thousands. */
+const faultsMax = 100;
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -103,6 +106,7 @@ function unescape(literal: string): string {
 }
 
 function walk(value: unknown, path: string, faults: Fault[]): void {
+  if (faults.length >= faultsMax) return;
   if (typeof value === 'number') checkNumber(value, path, faults);
   else if (typeof value === 'string') checkText(value, path, faults);
   else if (Array.isArray(value)) {
@@ -111,7 +115,7 @@ function walk(value: unknown, path: string, faults: Fault[]): void {
     for (const [key, item] of Object.entries(value)) {
       const at = join(path, key);
       if (key === '__proto__') {
-        faults.push({ path: at, code: 'unknown_field', message: 'This name is not allowed' });
+        faults.push(fault(at, 'unknown_field', 'This name is not allowed'));
       }
       checkText(key, at, faults);
       walk(item, at, faults);
@@ -121,20 +125,18 @@ function walk(value: unknown, path: string, faults: Fault[]): void {
 
 function checkNumber(value: number, path: string, faults: Fault[]): void {
   if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
-  faults.push({
-    path,
-    code: 'number_out_of_range',
-    message: 'This number cannot be kept exactly; integers go to 9007199254740991',
-  });
+  const message = 'This number cannot be kept exactly; integers go to 9007199254740991';
+  faults.push(fault(path, 'number_out_of_range', message));
 }
 
 function checkText(value: string, path: string, faults: Fault[]): void {
   if (value.isWellFormed()) return;
-  faults.push({
-    path,
-    code: 'invalid_text',
-    message: 'This text holds half of a surrogate pair',
-  });
+  faults.push(fault(path, 'invalid_text', 'This text holds half of a surrogate pair'));
+}
+
+/** The body's own keys are in the path: they are shown, never echoed. */
+function fault(path: string, code: string, message: string): Fault {
+  return { path: shownText(path, faultPathLengthMax), code, message };
 }
 
 function join(path: string, key: string): string {
