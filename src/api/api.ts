@@ -44,6 +44,7 @@ import { takesBody, type RawCall, type Result, type Route, type StreamedResult }
 import { Router, type Match } from './router.ts';
 import { createRoutes } from './routes.ts';
 import type { ApiServices } from './services.ts';
+import { withUnknownParameters } from './unknown-parameters.ts';
 
 const versionPrefix = '/v1';
 const imagePrefix = '/i/';
@@ -173,6 +174,13 @@ export class ApiServer implements Handler {
     const path = request.path.slice(versionPrefix.length);
     const isOpenApi = path === '/openapi.json';
     const match = this.#router.match(request.method, path);
+    const answered = await this.#admitted(request, match, isOpenApi);
+    if (match.kind !== 'route' && !isOpenApi) return answered;
+    const route = match.kind === 'route' ? match.route : undefined;
+    return { ...answered, reply: withUnknownParameters(answered.reply, request.query, route) };
+  }
+
+  async #admitted(request: Request, match: Match, isOpenApi: boolean): Promise<Answered> {
     let admission: Admission;
     try {
       admission = await this.#guard.admit(request, accessOf(match, isOpenApi));
@@ -325,7 +333,7 @@ function resultReply(result: Result | StreamedResult | KeptAnswer): Reply {
   const standard = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
   return {
     status: result.status,
-    headers: { ...standard, 'X-Content-Type-Options': 'nosniff', ...result.headers },
+    headers: { ...standard, ...result.headers },
     body: result.body,
   };
 }

@@ -13,6 +13,7 @@ import type { FailureCode } from '../model/failure.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { problemKinds, problemMediaType } from './problem.ts';
 import { type Access, operationAccess } from './roles.ts';
+import { unknownParametersHeader } from './unknown-parameters.ts';
 import { needsBody, takesBody, type Route } from './route.ts';
 
 export type OpenApi = ReturnType<typeof createDocument>;
@@ -57,6 +58,11 @@ const rateHeaders = z.object({
   'X-RateLimit-Remaining': z.int(),
   'X-RateLimit-Reset': z.int().meta({ description: 'Unix seconds when that window ends' }),
   'X-Request-Id': z.string(),
+  [unknownParametersHeader]: z.string().optional().meta({
+    description:
+      'Names in the query that the operation does not know, percent-encoded, separated by commas; the first 20',
+    example: 'sort,timezone',
+  }),
 });
 
 /** @param publicUrl the API's public address, without /v1 */

@@ -44,7 +44,6 @@ const pageHeaders = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy': policy,
   'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'X-Robots-Tag': 'noindex',
 };
@@ -129,7 +128,6 @@ async function makeFiles(): Promise<ReadonlyMap<string, File>> {
       const headers = {
         'Content-Type': type,
         'Cache-Control': 'public, max-age=31536000, immutable',
-        'X-Content-Type-Options': 'nosniff',
       };
       files.set(path, await compress(file.contents, headers));
     }),

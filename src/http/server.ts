@@ -21,7 +21,7 @@ import type { ClientAddresses } from './client-address.ts';
 import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
-import { readyAnswer } from './ready.ts';
+import { noSniffing, readyAnswer } from './ready.ts';
 import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
 import { sendStream } from './stream.ts';
 import { leaveOutLibraryName } from './unmarked.ts';
@@ -316,9 +316,7 @@ function write(
 function writeHead(res: uWS.HttpResponse, request: Request, reply: Reply): void {
   res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   res.writeHeader('X-Request-Id', request.id);
-  if (!('X-Content-Type-Options' in reply.headers)) {
-    res.writeHeader('X-Content-Type-Options', 'nosniff');
-  }
+  res.writeHeader(noSniffing.name, noSniffing.value);
   for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
 }
 

@@ -22,7 +22,6 @@ const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': policy,
   'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-cache',
 };
 

@@ -93,7 +93,6 @@ function commonHeaders(ETag: string, cacheControl: string) {
   return {
     ETag,
     'Cache-Control': cacheControl,
-    'X-Content-Type-Options': 'nosniff',
     'Access-Control-Allow-Origin': '*',
   };
 }

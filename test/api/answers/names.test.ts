@@ -1,9 +1,9 @@
 /** Names that nobody can read, or that read otherwise than they are: refused wherever one may be given. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { importedDrafts } from '../../src/api/codes/code-bodies.ts';
-import { Failure } from '../../src/model/failure.ts';
-import { Client, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { importedDrafts } from '../../../src/api/codes/code-bodies.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { Client, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 const blank = '\u00a0\u200b\u3164';
 const turned = 'invoice\u202efdp.exe';

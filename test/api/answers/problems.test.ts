@@ -1,7 +1,7 @@
 /** Problems have the id of the answer that carries them, and paths that echo nothing harmful and stay short. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Client } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { Client } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 let service: TestApp;
 let client: Client;

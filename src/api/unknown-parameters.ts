@@ -1,0 +1,46 @@
+/**
+ * X-Unknown-Parameters: the names in a query that the operation does not know. They are accepted, because clients
+ * and proxies add their own, and named, because `sort` on a list that cannot sort would else seem to work.
+ *
+ *   ?sort=name&%0d%0aSet-Cookie:x=1   ->   X-Unknown-Parameters: sort,%0D%0ASet-Cookie%3Ax
+ *
+ * Names are percent-encoded in UTF-8, so that no name is a second header or looks like two.
+ */
+import type { Reply } from '../http/request.ts';
+import type { RouteDescription } from './route.ts';
+
+export const unknownParametersHeader = 'X-Unknown-Parameters';
+/** Together at most 1.4 KB: proxies take 4 KB and more. */
+const namesMax = 20;
+const nameLengthMax = 64;
+const more = '...';
+
+/** @param route undefined = it knows none */
+export function withUnknownParameters(
+  reply: Reply,
+  query: string,
+  route: Pick<RouteDescription, 'query'> | undefined,
+): Reply {
+  if (query === '') return reply;
+  const known = route?.query?.shape ?? {};
+  const unknown = new Set<string>();
+  for (const name of new URLSearchParams(query).keys()) {
+    if (Object.hasOwn(known, name)) continue;
+    unknown.add(unknown.size < namesMax ? encoded(name) : more);
+    if (unknown.size > namesMax) break;
+  }
+  if (unknown.size === 0) return reply;
+  const headers = { ...reply.headers, [unknownParametersHeader]: [...unknown].join(',') };
+  return { ...reply, headers };
+}
+
+function encoded(name: string): string {
+  if (name === '') return '""';
+  let text = '';
+  for (const character of name) {
+    const next = encodeURIComponent(character);
+    if (text.length + next.length > nameLengthMax) return text + more;
+    text += next;
+  }
+  return text;
+}

@@ -1,0 +1,144 @@
+/** What every answer has, whatever was asked: how it is to be read, and what of the query was not understood. */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { withUnknownParameters } from '../../../src/api/unknown-parameters.ts';
+import { Client, type Json, word } from '../../support/client.ts';
+import { sendRaw } from '../../support/raw-http.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+let service: TestApp;
+let client: Client;
+
+beforeAll(async () => {
+  service = await startTestApi({ images: 'drawn' });
+  const limits = { perMinute: 100_000, perDay: undefined };
+  await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
+  client = new Client(service.url, service.apiKey);
+});
+afterAll(async () => {
+  await client.close();
+  await service.close();
+});
+
+describe('X-Content-Type-Options', () => {
+  test('is on every answer', async () => {
+    const body = { target: 'https://a.example/' };
+    const made = await client.call('POST', '/v1/qr-codes', { body });
+    const image = new URL(word(made.json.imageUrl)).pathname;
+    const asked: Array<[string, string]> = [
+      ['GET', '/'],
+      ['GET', '/docs'],
+      ['GET', '/docs/webhooks'],
+      ['GET', '/nothing'],
+      ['POST', '/docs'],
+      ['GET', '/health/live'],
+      ['GET', '/health/ready'],
+      ['GET', '/v1/openapi.json'],
+      ['GET', '/v1/qr-codes'],
+      ['GET', '/v1/qr-codes?format=csv'],
+      ['GET', '/v1/qr-codes/x'],
+      ['POST', '/v1/qr-codes'],
+      ['PUT', '/v1/qr-codes'],
+      ['HEAD', '/v1/events/stream'],
+      ['GET', image],
+      ['GET', image],
+      ['GET', `${image}?size=1`],
+      ['GET', '/i/nothing.png'],
+    ];
+    for (const [method, path] of asked) {
+      const { headers } = await client.call(method, path);
+      expect([method, path, headers['x-content-type-options']]).toEqual([method, path, 'nosniff']);
+    }
+  });
+
+  test('also where the request is refused for its framing', async () => {
+    const request =
+      'GET / HTTP/1.1\r\nHost: x\r\nCookie: a\r\nCookie: b\r\nOrigin: x\r\nOrigin: y\r\n\r\n';
+    const { text } = await sendRaw(service.port, [request]);
+    expect(text).toMatch(/^HTTP\/1.1 400 .*^X-Content-Type-Options: nosniff\r$/ms);
+  });
+});
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly known: readonly string[];
+}
+
+async function operations(): Promise<Operation[]> {
+  const document = (await client.call('GET', '/v1/openapi.json')).json;
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path: path.replace(/\{\w+\}/g, 'x'),
+      known: Object.values(operation.parameters ?? {})
+        .filter((parameter: Json) => word(parameter.in) === 'query')
+        .map((parameter: Json) => word(parameter.name)),
+    })),
+  );
+}
+
+const unknownIn = (query: string): string | undefined =>
+  withUnknownParameters({ status: 200, headers: {} }, query, undefined).headers[
+    'X-Unknown-Parameters'
+  ];
+
+describe('X-Unknown-Parameters', () => {
+  test('names what an operation does not know, on every one of them', async () => {
+    const all = await operations();
+    expect(all.length).toBeGreaterThan(70);
+    for (const { method, path, known } of all) {
+      const query = [...known.map((name) => `${name}=%00`), 'sort=name', 'timezone=CET'].join('&');
+      const { headers } = await client.call(method, `/v1${path}?${query}`);
+      const told = headers['x-unknown-parameters'];
+      expect([method, path, told]).toEqual([method, path, 'sort,timezone']);
+      const quiet = await client.call(
+        method,
+        `/v1${path}?${known.map((name) => `${name}=%00`).join('&')}`,
+      );
+      expect(quiet.headers['x-unknown-parameters']).toBeUndefined();
+    }
+  });
+
+  test('comes with a 200, a 401, a 422 and the document', async () => {
+    const told = async (path: string, key = service.apiKey): Promise<unknown[]> => {
+      const { status, headers } = await client.call('GET', `/v1${path}`, { key });
+      return [status, headers['x-unknown-parameters']];
+    };
+    expect(await told('/qr-codes?sort=name')).toEqual([200, 'sort']);
+    expect(await told('/qr-codes?sort=name', 'x')).toEqual([401, 'sort']);
+    expect(await told('/qr-codes?sort=name&limit=x')).toEqual([422, 'sort']);
+    expect(await told('/openapi.json?Version=2')).toEqual([200, 'Version']);
+  });
+
+  test.each([
+    ['a=1&b=2&a=3&b', 'a,b'],
+    ['=1', '""'],
+    ['&&&', undefined],
+    ['', undefined],
+    ['a,b=1', 'a%2Cb'],
+    ['a%0d%0aSet-Cookie:x=1', 'a%0D%0ASet-Cookie%3Ax'],
+    ['%', '%25'],
+    ['%ff', '%EF%BF%BD'],
+    ['%ed%a0%80', '%EF%BF%BD%EF%BF%BD%EF%BF%BD'],
+    ['caf%C3%A9', 'caf%C3%A9'],
+    ['__proto__=1&constructor=2&toString', '__proto__,constructor,toString'],
+  ])('of ?%s', (query, told) => expect(unknownIn(query)).toBe(told));
+
+  test('no query makes it long, ambiguous or more than one header', async () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (query) => {
+        expect(unknownIn(query) ?? '').toMatch(/^[!-~]*$/);
+      }),
+    );
+    const many = Array.from({ length: 10_000 }, (_, at) => `n${at}=1`).join('&');
+    expect(unknownIn(many)?.split(',')).toEqual(
+      [...Array(20).keys()].map((at) => `n${at}`).concat('...'),
+    );
+    const long = Array.from({ length: 30 }, (_, at) => `${at}${'\u{1f600}'.repeat(100)}`).join('&');
+    expect(unknownIn(long)?.length).toBeLessThan(1_500);
+    const raw = `GET /v1/qr-codes?a%0d%0aX-Evil:1=1&b%0aX-Evil:2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+    const { text } = await sendRaw(service.port, [raw]);
+    expect(text).not.toMatch(/^x-evil/im);
+  });
+});
