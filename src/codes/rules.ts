@@ -19,6 +19,8 @@ const metadataKeysMax = 50;
 const metadataBytesMax = 4_096;
 export const externalIdLengthMax = 255;
 export const searchLengthMax = 200;
+/** Each word that most codes have is another pass over their texts. */
+export const searchWordsMax = 10;
 /** The link table counts what is left in 31 bits. */
 export const scanLimitMax = 2 ** 31 - 1;
 /** 9999-12-31T23:59:59.999Z: the last time ISO 8601 writes with a four-digit year. */

@@ -185,7 +185,7 @@ it('is the store of this moment even when codes change while it is built, slice 
   const column = await columns.find(1);
   let found = 0;
   await column?.walk(
-    { search: 'found', terms: [], oldest: { createdAtMs: 0, no: 0 }, newest: endOf(2 ** 47) },
+    { words: ['found'], terms: [], oldest: { createdAtMs: 0, no: 0 }, newest: endOf(2 ** 47) },
     () => (found++, 'go on'),
   );
   expect([column?.live, found]).toEqual([1_200, 300]);

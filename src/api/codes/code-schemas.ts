@@ -11,10 +11,12 @@ import {
   nameLengthMax,
   scanLimitMax,
   searchLengthMax,
+  searchWordsMax,
   slugPattern,
   tagLengthMax,
   tagsMax,
 } from '../../codes/rules.ts';
+import { searchWords } from '../../codes/search/search-text.ts';
 import { design, designPatch } from '../../images/design/design.ts';
 import { codeCampaignsMax } from '../../model/campaign.ts';
 import { codeStatuses, codeTypes } from '../../model/code.ts';
@@ -133,9 +135,21 @@ export const listQuery = z.object({
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
   from: queryDay.optional().meta({ description: 'Created on this UTC day or later' }),
   to: queryDay.optional().meta({ description: 'Created on this UTC day or before' }),
-  search: z.string().min(1).max(searchLengthMax).optional().meta({
-    description: 'Text in name, target, short code or external id',
-  }),
+  search: z
+    .string()
+    .min(1)
+    .max(searchLengthMax)
+    .refine((text) => searchWords(text).length <= searchWordsMax, {
+      message: `Expected at most ${searchWordsMax} words`,
+      params: { code: 'too_many' },
+    })
+    .optional()
+    .meta({
+      description:
+        'Words that are in name, target, short code or external id, in any order, whole or in part; case and ' +
+        `accents do not count. At most ${searchWordsMax}`,
+      example: 'menu berlin',
+    }),
   tag: z.string().min(1).max(tagLengthMax).optional(),
   dynamic: z
     .enum(['true', 'false'])

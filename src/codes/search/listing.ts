@@ -28,11 +28,12 @@ import {
   type ListPosition,
   type Term,
 } from '../../store/management/code-keys.ts';
-import { packedField, unpackCode, type PackedCode } from '../../store/management/code-codec.ts';
+import { unpackCode } from '../../store/management/code-codec.ts';
 import type { Management } from '../../store/management/management.ts';
 import { tagLengthMax } from '../rules.ts';
 import { BoundsReader } from './bounds-reader.ts';
 import type { SearchColumn } from './search-column.ts';
+import { hasWord, searchText, searchWords } from './search-text.ts';
 import { SearchColumns } from './search-columns.ts';
 import { allCodes, formTerm, listVersion, termCount } from './terms.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -53,7 +54,7 @@ export interface CodeFilter {
   /** Days of `createdAt` (model/day.ts), both included. */
   readonly fromDay?: number | undefined;
   readonly toDay?: number | undefined;
-  /** In name, target, short code, external id or id; case does not count. */
+  /** Its words in name, target, short code, external id or id, in any order; case and accents do not count. */
   readonly search?: string | undefined;
   readonly tag?: string | undefined;
   readonly dynamic?: boolean | undefined;
@@ -98,7 +99,8 @@ interface Plan {
   /** Codes that have the driver. */
   readonly driverCount: number;
   readonly others: readonly Term[];
-  readonly search: string | undefined;
+  /** Folded, the longest first; none = any text. */
+  readonly words: readonly string[];
   readonly status: CodeStatus | undefined;
   readonly oldest: ListPosition;
   readonly newest: ListPosition;
@@ -127,8 +129,8 @@ export class CodeListing {
     if (plan === undefined) return { data: [], total: 0 };
     const from = cursor === undefined ? plan.newest : earlier(plan.newest, before(cursor));
     const skip = cursor === undefined ? ((request.page ?? 1) - 1) * request.limit : 0;
-    const { others, search, status } = plan;
-    const direct = others.length === 0 && search === undefined && status === undefined;
+    const { others, words, status } = plan;
+    const direct = others.length === 0 && words.length === 0 && status === undefined;
     const found = direct
       ? this.#directPage(plan, from, skip, request.limit)
       : await this.#locked(async () => await this.#walkedPage(plan, from, skip, request.limit));
@@ -169,7 +171,6 @@ export class CodeListing {
       .map((term) => ({ term, count: termCount(this.#store, workspaceNo, term) }))
       .sort((one, other) => one.count - other.count);
     if (ranked[0]?.count === 0) return undefined;
-    const search = filter.search?.toLowerCase();
     const fromMs = (filter.fromDay ?? 0) * dayMs;
     const toMs = filter.toDay === undefined ? undefined : (filter.toDay + 1) * dayMs - 1;
     return {
@@ -177,7 +178,7 @@ export class CodeListing {
       driver: ranked[0]?.term ?? allCodes,
       driverCount: ranked[0]?.count ?? termCount(this.#store, workspaceNo, allCodes),
       others: ranked.slice(1).map(({ term }) => term),
-      search: search === '' ? undefined : search,
+      words: searchWords(filter.search ?? ''),
       status: filter.status,
       oldest: { createdAtMs: fromMs, no: 0 },
       newest: toMs === undefined ? newest : endOf(toMs),
@@ -244,11 +245,11 @@ export class CodeListing {
     from: ListPosition,
     visit: (position: ListPosition) => 'go on' | 'stop',
   ): Promise<void> {
-    const { search, oldest } = plan;
+    const { words, oldest } = plan;
     const column = await this.#columnFor(plan);
-    if (column !== undefined && search !== undefined) {
+    if (column !== undefined) {
       const terms = [plan.driver, ...plan.others].filter(({ kind }) => kind !== 'all');
-      await column.walk({ search, terms, newest: from, oldest }, (position) =>
+      await column.walk({ words, terms, newest: from, oldest }, (position) =>
         bounds.isIn(plan.status, position.no) ? visit(position) : 'go on',
       );
       return;
@@ -268,8 +269,8 @@ export class CodeListing {
 
   /** Undefined where walking is less work, or the only way. */
   async #columnFor(plan: Plan): Promise<SearchColumn | undefined> {
-    const { workspaceNo, search, driver, driverCount, others } = plan;
-    if (search === undefined || search.includes('\0')) return undefined;
+    const { workspaceNo, words, driver, driverCount, others } = plan;
+    if (words.length === 0) return undefined;
     // A campaign has at most 1,000 codes: a column does not know them.
     const isOfCampaign = [driver, ...others].some(({ kind }) => kind === 'campaign');
     if (isOfCampaign || driverCount <= this.#walkedCodesMax) return undefined;
@@ -295,9 +296,12 @@ export class CodeListing {
     const { codeTerms, codes } = this.#store;
     if (!bounds.isIn(plan.status, position.no)) return false;
     const all = plan.others.every((t) => codeTerms.has(termKey(plan.workspaceNo, t, position)));
-    if (!all || plan.search === undefined) return all;
+    if (!all || plan.words.length === 0) return all;
     const packed = codes.get(position.no);
-    return packed !== undefined && contains(packed, plan.search);
+    if (packed === undefined) return false;
+    // On the packed form: making a record of each code would double the time of a search.
+    const text = searchText(packed);
+    return plan.words.every((word) => hasWord(text, word));
   }
 
   #records(positions: readonly ListPosition[]): QrCodeRecord[] {
@@ -342,19 +346,9 @@ interface Found {
 }
 
 function nameOf(plan: Plan): string {
-  const { workspaceNo, driver, others, search, status } = plan;
+  const { workspaceNo, driver, others, words, status } = plan;
   const range = [plan.oldest.createdAtMs, plan.newest.createdAtMs];
-  return JSON.stringify([workspaceNo, driver, others, search ?? null, status ?? null, range]);
-}
-
-/** On the packed form: making a record of each code would double the time of a search. */
-function contains(packed: PackedCode, search: string): boolean {
-  const { id, target, name, shortCode, externalId } = packedField;
-  // An id is searched as an id: its letters mean nothing, and short texts would be in many of them.
-  if (search.startsWith('qr_') && packed[id].startsWith(search)) return true;
-  return [target, name, shortCode, externalId].some(
-    (at) => packed[at]?.toLowerCase().includes(search) === true,
-  );
+  return JSON.stringify([workspaceNo, driver, others, words, status ?? null, range]);
 }
 
 function earlier(one: ListPosition, other: ListPosition): ListPosition {

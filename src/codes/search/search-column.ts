@@ -2,12 +2,10 @@
  * The searchable text of a workspace's codes in memory, one entry a code in the order of the list, oldest
  * first:
  *
- *   text    id NUL target NUL name NUL short code NUL external id      in lower case
+ *   text    all that is searched of it (search-text.ts)
  *   label   NUL "all:" NUL NUL "form:url" NUL NUL "tag:shop" NUL …     its terms, as JSON, so without NUL
  *
- * NUL parts the fields, so nothing is found across two of them; a search that has NUL in it is not for the
- * column. Being neither a letter nor ignorable, NUL also lets all fields be lowered at once: a final sigma
- * stays one. Strings and `includes` were measured against one Buffer with `indexOf`, 5 to 15 times as slow
+ * Strings and `includes` were measured against one Buffer with `indexOf`, 5 to 15 times as slow
  * where most codes match, and against strings of 256 codes, about as fast: 2 to 18 ms for 100,000 codes on
  * a busy machine. So a change is an assignment, and there is nothing to compact: a deletion leaves an
  * entry without text, in which nothing is found, and what is empty goes when a quarter is.
@@ -16,10 +14,9 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { ListPosition, Term } from '../../store/management/code-keys.ts';
+import { hasWord } from './search-text.ts';
 import { termName, termsOf } from './terms.ts';
 
-/** `qr_` and 20 characters. */
-const idLength = 23;
 /** What one slice of a walk reads, codes and characters: 1 to 3 ms. */
 const sliceCodes = 10_000;
 const sliceCharacters = 1_000_000;
@@ -36,8 +33,8 @@ export interface SearchEntry extends ListPosition {
 }
 
 export interface ColumnSearch {
-  /** In lower case, not empty, without NUL. */
-  readonly search: string;
+  /** Folded; a code is found when it has all. */
+  readonly words: readonly string[];
   /** Forms and tags. */
   readonly terms: readonly Term[];
   /** The first position that may be found, and the last one: newest first. */
@@ -107,7 +104,7 @@ export class SearchColumn {
 
   /** Visits what is found, newest first, in slices; nothing may be added or edited meanwhile. */
   async walk(
-    { search, terms, newest, oldest }: ColumnSearch,
+    { words, terms, newest, oldest }: ColumnSearch,
     visit: (position: ListPosition) => 'go on' | 'stop',
   ): Promise<void> {
     const marks = terms.map(markOf);
@@ -120,7 +117,7 @@ export class SearchColumn {
         const entry = this.#entries[at];
         if (entry === undefined) break;
         characters += entry.text.length;
-        if (!isIn(entry.text, search)) continue;
+        if (!words.every((word) => hasWord(entry.text, word))) continue;
         if (!marks.every((mark) => entry.label.includes(mark))) continue;
         if (visit(entry) === 'stop') return;
       }
@@ -154,11 +151,6 @@ export class SearchColumn {
 /** What an entry's label has for each of its terms. */
 function markOf(term: Term): string {
   return `\0${JSON.stringify(termName(term))}\0`;
-}
-
-/** An id is searched as an id, from its beginning. */
-function isIn(text: string, search: string): boolean {
-  return text.includes(search, idLength) || (search.startsWith('qr_') && text.startsWith(search));
 }
 
 function order(one: ListPosition, other: ListPosition): number {

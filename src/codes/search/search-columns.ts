@@ -24,6 +24,7 @@ import { endOf, type ListPosition, positionOf, termKey } from '../../store/manag
 import type { Management } from '../../store/management/management.ts';
 import { findEdit } from './code-edits.ts';
 import { SearchColumn, type SearchEntry } from './search-column.ts';
+import { searchText } from './search-text.ts';
 import { allCodes, termCount } from './terms.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -142,10 +143,8 @@ export class SearchColumns {
     // On the packed form: making a record of each code took a fifth of the time.
     if (packed === undefined || typeof packed[field.deletedAtMs] === 'number') return undefined;
     const [type, dynamic, tags] = [packed[field.type], packed[field.dynamic], packed[field.tags]];
-    const { id, target, name, shortCode, externalId } = field;
-    const texts = [id, target, name, shortCode, externalId].map((at) => packed[at]);
-    const text = texts.join('\0').toLowerCase();
-    return { createdAtMs, no, text, label: column.labelOf({ type, dynamic, tags }) };
+    const label = column.labelOf({ type, dynamic, tags });
+    return { createdAtMs, no, text: searchText(packed), label };
   }
 
   /** @returns false when it is too large alone; others go before it */

@@ -1,8 +1,8 @@
 /** Whether a code still leads somewhere, and which campaigns it is in: /v1/qr-codes from outside. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { isoTime } from '../../src/model/day.ts';
-import { type Answer, Client, word } from '../support/client.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { isoTime } from '../../../src/model/day.ts';
+import { type Answer, Client, word } from '../../support/client.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 let service: TestApp;
 let client: Client;
