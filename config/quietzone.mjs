@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 /** Runs TypeScript files without a flag from here on. */
 const oldestMajor = 22;
 const oldestMinor = 18;
+const parentPollMs = 250;
 const packageName = `node-${process.platform}-${process.arch}`;
 
 const main = new URL('../src/main.ts', import.meta.url);
@@ -28,9 +29,22 @@ if (node === undefined) {
   );
   process.exitCode = 1;
 } else if (node === realpathSync(process.execPath)) {
+  stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
   await import(main.href);
 } else {
   runChild(node);
+}
+
+/** npx starts this through a shell that does not pass signals on: when npx ends, the shell goes, and so do we. */
+function stopWithNpx(stop) {
+  if (process.env.npm_lifecycle_event !== 'npx') return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, parentPollMs);
+  timer.unref();
 }
 
 /** The dependency's binary, else this process's own where it is new enough. */
@@ -63,6 +77,7 @@ function runChild(binary) {
     const fromKeys = signal === 'SIGINT' || signal === 'SIGQUIT';
     process.on(signal, () => (fromKeys && hasTerminal ? undefined : child.kill(signal)));
   }
+  stopWithNpx(() => child.kill('SIGTERM'));
   child.on('error', (error) => {
     process.stderr.write(
       `Cannot start ${binary}: ${error.message}, expected a program that runs\n`,

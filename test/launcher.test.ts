@@ -1,5 +1,6 @@
 /** The `quietzone` command: found through a link from any folder, it ends as the service ends. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 /** A fake of the service: prints its arguments, then ends as the first one says. */
 const service = `
 const [order, ...rest] = process.argv.slice(2);
-process.on('SIGTERM', () => process.exit(7));
+process.on('SIGTERM', () => {
+  console.log('stopped');
+  process.exit(7);
+});
 console.log(JSON.stringify({ order, rest, folder: process.cwd() }));
 if (order === 'stay') setTimeout(() => undefined, 20_000);
 else if (order === 'die') process.kill(process.pid, 'SIGKILL');
@@ -74,6 +78,21 @@ describe.each(['as the same process', 'as a child'])('quietzone, %s', (way) => {
 
   it('passes a signal on', async () => {
     expect(await run(['stay'], 'SIGTERM')).toMatchObject({ code: 7 });
+  });
+
+  it('stops when npx has ended, which runs it by a shell that passes no signal on', async () => {
+    const line = `"${process.execPath}" "${command}" stay; true`;
+    const shell = spawn('/bin/sh', ['-c', line], {
+      env: { ...process.env, npm_lifecycle_event: 'npx' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    shell.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      shell.kill('SIGTERM');
+    });
+    await once(shell, 'close');
+    expect(output).toMatch(/stopped\n$/);
   });
 
   it('ends as killed when the service is killed', async () => {

@@ -12,27 +12,32 @@ export async function serve(context: Process, options: CommonOptions): Promise<v
     log.fatal({ err }, 'a defect: an unhandled rejection');
     process.exit(1);
   });
-  const app = await openApp(config, log);
+  const opening = openApp(config, log);
+  stopOnSignals(opening, log);
+  const app = await opening;
   context.result(welcome(config, app.bootstrapped));
-  // Before the log line: a supervisor that waits for it may stop the service at once.
-  stopOnSignals(app, log);
   log.info({ version: version(), node: process.version }, 'ready');
 }
 
-function stopOnSignals(app: App, log: Logger): void {
+/** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has a bound of its own. */
+const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
+
+/** @param opening a service that is still starting stops once it has: its redirects may be under way */
+function stopOnSignals(opening: Promise<App>, log: Logger): void {
   let isStopping = false;
   const stop = (signal: string): void => {
     if (isStopping) return;
     isStopping = true;
     log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
-    app.close().then(
-      () => process.exit(0),
-      (err: unknown) => {
-        log.fatal({ err }, 'cannot stop cleanly');
-        process.exit(1);
-      },
-    );
+    opening
+      .then((app) => app.close())
+      .then(
+        () => process.exit(0),
+        (err: unknown) => {
+          log.fatal({ err }, 'cannot stop cleanly');
+          process.exit(1);
+        },
+      );
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of stopSignals) process.on(signal, stop);
 }

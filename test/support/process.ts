@@ -329,7 +329,7 @@ export const pause = (ms: number): Promise<undefined> =>
   new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
 
 /** The environment of this process without its own Quietzone settings. */
-function environmentWith(own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
   );

@@ -2,8 +2,8 @@
 import { chmodSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Client } from '../support/client.ts';
-import { freePorts, spawnCommand, startProcess, withDataFolder } from '../support/process.ts';
+import { Client } from '../../support/client.ts';
+import { freePorts, spawnCommand, startProcess, withDataFolder } from '../../support/process.ts';
 
 /** Files and folders that others may do anything with, as `mode name`. */
 function openIn(folder: string): string[] {

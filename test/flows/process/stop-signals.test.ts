@@ -1,0 +1,71 @@
+/** Every usual way to ask the service to stop drains it: by signal, early or repeated, and by way of npm. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { isListening } from '../../support/leaks.ts';
+import {
+  environmentWith,
+  freePorts,
+  ServiceProcess,
+  settingsOf,
+  startProcess,
+  withDataFolder,
+} from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const drained = { code: 0, signal: null };
+
+it.each([
+  ['SIGHUP', 'SIGHUP'],
+  ['SIGQUIT', 'SIGTERM'],
+] as const)('%s and then %s drain it, and it exits with 0', (first, second) =>
+  withDataFolder(async (dataDir) => {
+    const service = await startProcess({ dataDir, ports: await freePorts() });
+    service.signal(first);
+    await service.waitForLog(/"msg":"stopping/, 20_000);
+    service.signal(second);
+    expect(await service.exit).toEqual(drained);
+    expect(service.complaints).toEqual([]);
+  }),
+);
+
+it('a signal before it is ready is kept until it is', () =>
+  withDataFolder(async (dataDir) => {
+    const service = new ServiceProcess({ dataDir, ports: await freePorts() });
+    // Made after the handlers, before anything listens.
+    await expect.poll(() => existsSync(join(dataDir, 'management.mdb')), soon).toBe(true);
+    service.signal('SIGTERM');
+    expect(await service.exit).toEqual(drained);
+  }));
+
+it('SIGTERM to npm ends the service that `npm start` has started', { timeout: 120_000 }, () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const npm = spawn('npm', ['start'], {
+      cwd: root,
+      env: environmentWith(settingsOf({ dataDir, ports })),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      // A group of its own: whatever a failure leaves of it is ended below.
+      detached: true,
+    });
+    let log = '';
+    npm.stderr.on('data', (text) => void (log += text));
+    const closed = once(npm, 'close');
+    try {
+      await expect.poll(() => log, { timeout: 100_000 }).toContain('"msg":"ready"');
+      npm.kill('SIGTERM');
+      // The service has ended too when the last holder of the pipe has.
+      await closed;
+      expect(log).toContain('"msg":"stopping');
+      expect(await isListening(ports.redirect)).toBe(false);
+    } finally {
+      if (npm.pid !== undefined && (await isListening(ports.redirect))) {
+        process.kill(-npm.pid, 'SIGKILL');
+      }
+    }
+  }),
+);
