@@ -59,7 +59,7 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
   request_timeout: {
     status: 408,
     title: 'Request timeout',
-    meaning: 'The body did not arrive in time.',
+    meaning: 'Neither the body nor 64 KiB of it arrived within 10 s. The connection is closed.',
   },
   conflict: {
     status: 409,

@@ -48,6 +48,8 @@ const standardStallMs = 60_000;
 /** Requests in flight: 128 MiB of bodies at most. */
 const standardInFlightMax = 2_048;
 const standardBodyTimeoutMs = 10_000;
+/** uWS's idle timer of 10 s counts in steps of 4 s and ends after 8 to 12 s: put off this often, it never does. */
+const renewMs = 4_000;
 /** How often a drain looks. */
 const drainPollMs = 20;
 
@@ -57,7 +59,7 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Default: `standardBodyBytesMax`. */
   readonly bodyBytesMax?: number;
-  /** A body that has not arrived by then is refused with 408; default: 10 s. */
+  /** A body of which 64 KiB, or all, have not arrived by then is refused with 408; default: 10 s. */
   readonly bodyTimeoutMs?: number;
   /** One more is answered 503; default: 2,048. */
   readonly inFlightMax?: number;
@@ -73,6 +75,9 @@ export interface HttpServerOptions {
 export class HttpServer {
   readonly #app = uWS.App();
   readonly #options: HttpServerOptions;
+  /** Bodies that are not complete, of requests that are not answered. */
+  readonly #arriving = new Set<Body>();
+  readonly #renewing: NodeJS.Timeout;
   #listenSocket: uWS.us_listen_socket | undefined;
   #port = 0;
   #inFlight = 0;
@@ -89,6 +94,9 @@ export class HttpServer {
       this.#connections += change;
     });
     this.#app.any('/*', (res, req) => this.#accept(res, req));
+    this.#renewing = setInterval(() => {
+      for (const body of this.#arriving) body.renew();
+    }, renewMs);
   }
 
   /** @throws ListenError with the reason when the address cannot be listened on */
@@ -143,6 +151,7 @@ export class HttpServer {
   close(): void {
     this.#isDraining = true;
     this.#stopListening();
+    clearInterval(this.#renewing);
     this.#app.close();
   }
 
@@ -163,12 +172,21 @@ export class HttpServer {
       pause: () => res.pause(),
       resume: () => res.resume(),
     });
-    res.onAborted(() => body.abort());
-    res.onData((chunk, isLast) => body.push(chunk, isLast));
+    if (!body.isEnded) this.#arriving.add(body);
+    res.onAborted(() => {
+      this.#arriving.delete(body);
+      body.abort();
+    });
+    res.onData((chunk, isLast) => {
+      if (isLast) this.#arriving.delete(body);
+      body.push(chunk, isLast);
+    });
     const request = this.#request(res, req, headers, body);
     const fault = headers.fault() ?? this.#overload();
-    if (fault !== undefined) setImmediate(() => this.#refuse(res, request, fault));
-    else void this.#answer(res, request, body);
+    if (fault !== undefined) {
+      this.#arriving.delete(body);
+      setImmediate(() => this.#refuse(res, request, fault));
+    } else void this.#answer(res, request, body);
   }
 
   /** Answers at once what needs no request: no body will follow, so nothing is left to listen for. */
@@ -236,6 +254,7 @@ export class HttpServer {
     try {
       const reply = await this.#reply(request);
       if (!body.isEnded) await body.ended(lingerMs);
+      this.#arriving.delete(body);
       if (body.isAborted) return;
       const connection = this.#isDraining || !body.isEnded ? 'close' : 'keep';
       if (isSource(reply.body) && request.method !== 'HEAD') {
