@@ -30,7 +30,7 @@ import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
-import { createOpenApi } from './openapi.ts';
+import { createOpenApi } from './openapi/document.ts';
 import {
   defectReply,
   problemKinds,

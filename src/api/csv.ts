@@ -12,9 +12,16 @@ export const formatTypes = {
   ndjson: 'application/x-ndjson',
 } as const satisfies Readonly<Record<Format, string>>;
 
-export const csvFormat = z.enum(['json', 'csv']).optional().meta({
-  description: 'In place of the Accept header, which a link cannot send',
-});
+/** What answers that may be a file have, for the document. */
+export const tableHeaders = ['Vary', 'Content-Disposition'] as const;
+
+export const csvFormat = z
+  .enum(['json', 'csv'])
+  .optional()
+  .meta({
+    description: 'In place of the Accept header, which a link cannot send',
+    param: { id: 'Format' },
+  });
 export const streamFormat = z.enum(['json', 'csv', 'ndjson']).optional().meta({
   description: 'In place of the Accept header, which a link cannot send',
 });

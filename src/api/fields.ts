@@ -18,8 +18,12 @@ export function plainText(lengthMax: number) {
       if (fault === undefined) return;
       const { code, message } = fault;
       context.addIssue({ code: 'custom', message, params: { code } });
-    });
+    })
+    .meta({ override: { pattern: noControls } });
 }
+
+/** What a pattern can say of it, with the `u` flag and without. */
+const noControls = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
 /** A whole number in a query. */
 export function queryInteger(minimum: number, maximum: number, standard: number) {
@@ -64,14 +68,20 @@ export const time = z.string().meta({
 export const count = z.int().min(0);
 
 export const pageQuery = {
-  page: queryInteger(1, 999_999_999, 1).meta({ description: 'Page, from 1' }),
-  limit: queryInteger(1, 100, 20).meta({ description: 'Items a page' }),
+  page: queryInteger(1, 999_999_999, 1).meta({
+    description: 'Page, from 1',
+    param: { id: 'Page' },
+  }),
+  limit: queryInteger(1, 100, 20).meta({ description: 'Items a page', param: { id: 'Limit' } }),
   cursor: z
     .string()
     .min(1)
     .max(512)
     .optional()
-    .meta({ description: '`nextCursor` of the page before: walks long lists at constant cost' }),
+    .meta({
+      description: '`nextCursor` of the page before: walks long lists at constant cost',
+      param: { id: 'Cursor' },
+    }),
 };
 
 /** A POST that says everything by its address: no body, or `{}`. */

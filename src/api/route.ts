@@ -7,6 +7,8 @@ import type { KeptHeader } from '../http/request.ts';
 import { Failure, type FailureCode, type Fault } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { check, validationFailure } from './faults.ts';
+import type { AnswerHeader } from './openapi/headers.ts';
+import type { Tag } from './openapi/tags.ts';
 import { parseJson } from '../model/json.ts';
 import type { OperationId } from './roles.ts';
 import type { Session } from '../workspaces/sessions.ts';
@@ -70,7 +72,7 @@ export interface RouteDescription {
   /** Below /v1; parameters as `:id`. */
   readonly path: string;
   readonly operationId: OperationId;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
   readonly query?: z.ZodObject;
@@ -83,7 +85,11 @@ export interface RouteDescription {
     readonly known?: string;
     /** Media types of the answer when not JSON alone; a type that is not JSON is text. */
     readonly mediaTypes?: readonly string[];
+    /** Headers beside those of every answer; a 201 has its Location without being told. */
+    readonly headers?: readonly AnswerHeader[];
   };
+  /** Headers of the request that change what it does, for the document. */
+  readonly requestHeaders?: Readonly<Record<string, z.ZodType>>;
   /**
    * An Idempotency-Key has no meaning here, and the answer is never stored: sending it twice does what
    * sending it once does, or its answer is a secret that only its receiver may hold.

@@ -9,7 +9,7 @@
 import type { Reply } from '../http/request.ts';
 import type { RouteDescription } from './route.ts';
 
-export const unknownParametersHeader = 'X-Unknown-Parameters';
+const unknownParametersHeader = 'X-Unknown-Parameters';
 /** Together at most 1.4 KB: proxies take 4 KB and more. */
 const namesMax = 20;
 const nameLengthMax = 64;

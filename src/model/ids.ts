@@ -37,6 +37,12 @@ export const base32Alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 const bodyLength = 20;
 const bodyPattern = /^[0-9a-hjkmnp-tv-z]{20}$/;
+
+/** The form of an id, as the source of a regular expression. */
+export function idPattern(prefix: IdPrefix): string {
+  return `^${prefix}_${bodyPattern.source.slice(1)}`;
+}
+
 const timeBits = 48n;
 const tailBits = 52n;
 const timeMsMax = 2 ** 48 - 1;

@@ -8,8 +8,9 @@ import { Failure, type FailureCode } from '../../model/failure.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
 import { type Analytics, breakdowns, type Interval, intervals } from '../../scans/query/answers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { csvFormat, csvResult, formatOf, formatTypes } from '../csv.ts';
+import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders } from '../csv.ts';
 import { count, queryDay, time } from '../fields.ts';
+import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
 import { type Call, createRoute, jsonResult, type Route, type StreamedResult } from '../route.ts';
 
@@ -26,10 +27,14 @@ const daysMax: Readonly<Record<Interval, number>> = { hour: 92, day: 3_660 };
 /** A UTC day in an answer. */
 export const day = z.string().meta({ override: { format: 'date' }, example: '2026-03-01' });
 
-/** `from` and `to` of a query, described by what they are when absent. */
-export const rangeShape = (from: string, to: string) => ({
-  from: queryDay.optional().meta({ description: `First UTC day; default: ${from}` }),
-  to: queryDay.optional().meta({ description: `Last UTC day, included; default: ${to}` }),
+/** `from` and `to` of a query, described by what they are when absent; components of the document. */
+export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, to: string) => ({
+  from: queryDay
+    .optional()
+    .meta({ description: `First UTC day; default: ${from}`, param: { id: `${of}From` } }),
+  to: queryDay
+    .optional()
+    .meta({ description: `Last UTC day, included; default: ${to}`, param: { id: `${of}To` } }),
 });
 export type RangeQuery = z.output<z.ZodObject<ReturnType<typeof rangeShape>>>;
 
@@ -42,6 +47,19 @@ export const totalsShape = {
     .max(10)
     .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
 };
+
+const interval = z
+  .enum(intervals)
+  .default('day')
+  .meta({
+    description: 'Length of a point',
+    param: { id: 'Interval' },
+  });
+const by = z.enum(breakdowns).meta({
+  description: 'What the scans are told apart by',
+  example: 'country',
+  param: { id: 'BreakdownBy' },
+});
 
 const timeseries = z
   .object({
@@ -86,7 +104,7 @@ interface Described {
 }
 
 export interface AnalyticsResource<Of extends Scope, Found> {
-  readonly tag: string;
+  readonly tag: Tag;
   readonly failures: readonly FailureCode[];
   readonly rangeShape: ReturnType<typeof rangeShape>;
   /** @throws Failure not_found, validation_failed when the range is backwards */
@@ -118,7 +136,7 @@ function totalsRoute<Of extends Scope, Found>(resource: AnalyticsResource<Of, Fo
     method: 'GET',
     tag,
     query: z.object({ ...range, format: csvFormat }),
-    answer: { status: 200, schema, what: 'The numbers', mediaTypes },
+    answer: { status: 200, schema, what: 'The numbers', mediaTypes, headers: tableHeaders },
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);
@@ -140,22 +158,28 @@ function seriesRoute<Of extends Scope, Found>(
     tag,
     query: z.object({
       ...range,
-      interval: z.enum(intervals).default('day'),
+      interval,
       format: csvFormat,
     }),
-    answer: { status: 200, schema: timeseries, what: 'The points, oldest first', mediaTypes },
+    answer: {
+      status: 200,
+      schema: timeseries,
+      what: 'The points, oldest first',
+      mediaTypes,
+      headers: tableHeaders,
+    },
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);
-      const { interval } = call.query;
+      const { interval: length } = call.query;
       const shown = scope.shown ?? scope.range;
-      checkLength(shown, interval);
-      const data = await scans.series(scope.subject, shown, interval);
+      checkLength(shown, length);
+      const data = await scans.series(scope.subject, shown, length);
       if (formatOfCall(call) === 'json') {
-        return jsonResult(200, { interval, ...formatRange(shown), data }, varied);
+        return jsonResult(200, { interval: length, ...formatRange(shown), data }, varied);
       }
       const rows = data.map(({ start, scans: value }) => [start, value]);
-      return csvFile(`scans-by-${interval}`, shown, ['start', 'scans'], rows);
+      return csvFile(`scans-by-${length}`, shown, ['start', 'scans'], rows);
     },
   });
 }
@@ -169,19 +193,25 @@ function breakdownRoute<Of extends Scope, Found>(
     method: 'GET',
     tag,
     description: breakdownDescription,
-    query: z.object({ ...range, by: z.enum(breakdowns), format: csvFormat }),
-    answer: { status: 200, schema: breakdown, what: 'The shares, most scans first', mediaTypes },
+    query: z.object({ ...range, by, format: csvFormat }),
+    answer: {
+      status: 200,
+      schema: breakdown,
+      what: 'The shares, most scans first',
+      mediaTypes,
+      headers: tableHeaders,
+    },
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);
-      const { by } = call.query;
+      const { by: dimension } = call.query;
       const shown = scope.shown ?? scope.range;
-      const data = await scans.breakdown(scope.subject, scope.range, by);
+      const data = await scans.breakdown(scope.subject, scope.range, dimension);
       if (formatOfCall(call) === 'json') {
-        return jsonResult(200, { by, ...formatRange(shown), data }, varied);
+        return jsonResult(200, { by: dimension, ...formatRange(shown), data }, varied);
       }
       const rows = data.map(({ key, scans: value }) => [key, value]);
-      return csvFile(`scans-by-${by}`, shown, [by, 'scans'], rows);
+      return csvFile(`scans-by-${dimension}`, shown, [dimension, 'scans'], rows);
     },
   });
 }

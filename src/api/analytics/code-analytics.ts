@@ -22,7 +22,7 @@ import {
 } from './analytics-routes.ts';
 
 const path = '/qr-codes/:id/analytics';
-const codeRangeShape = rangeShape('the day of creation', 'today');
+export const codeRangeShape = rangeShape('Code', 'the day of creation', 'today');
 
 const analytics = z.object(totalsShape).meta({
   id: 'Analytics',

@@ -12,11 +12,11 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
 import { analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
-import { codeRange } from './code-analytics.ts';
+import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
-import { fileHeaders, formatOf, formatTypes, streamFormat } from '../csv.ts';
-import { queryDay, queryInteger, time } from '../fields.ts';
+import { fileHeaders, formatOf, formatTypes, streamFormat, tableHeaders } from '../csv.ts';
+import { queryInteger, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
@@ -49,8 +49,7 @@ const rawScanPage = z
   .meta({ id: 'RawScanPage' });
 
 const query = z.object({
-  from: queryDay.optional().meta({ description: 'First UTC day; default: the day of creation' }),
-  to: queryDay.optional().meta({ description: 'Last UTC day, included; default: today' }),
+  ...codeRangeShape,
   bots: z
     .enum(['true', 'false'])
     .default('false')
@@ -85,6 +84,7 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       schema: rawScanPage,
       what: 'A page of scans, or all of them',
       mediaTypes: Object.values(formatTypes),
+      headers: tableHeaders,
     },
     failures: ['not_found'],
     handle: async ({ actor, id, query: asked, header }) => {

@@ -85,7 +85,7 @@ export function workspaceAnalyticsRoutes(options: WorkspaceAnalyticsOptions): Ro
   return analyticsRoutes(scans.analytics, {
     tag: analyticsTag,
     failures: [],
-    rangeShape: rangeShape('29 days before `to`', 'today'),
+    rangeShape: rangeShape('Workspace', '29 days before `to`', 'today'),
     scopeOf: ({ actor, query }) => ({
       subject: { workspace: actor.workspaceNo },
       range: workspaceRange(clock, query),

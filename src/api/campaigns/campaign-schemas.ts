@@ -59,7 +59,7 @@ export const campaignPatchBody = z
 
 export const campaignListQuery = z.object({
   ...pageQuery,
-  status: z.enum(campaignStatuses).optional(),
+  status: z.enum(campaignStatuses).optional().meta({ description: 'Campaigns that are so now' }),
 });
 
 export const campaign = z
@@ -111,7 +111,7 @@ export const campaignDeleted = z
   .object({ deleted: z.literal(true), id })
   .meta({ id: 'CampaignDeleted' });
 
-export const campaignRangeShape = rangeShape('the start', 'the end');
+export const campaignRangeShape = rangeShape('Campaign', 'the start', 'the end');
 
 export const campaignAnalytics = z
   .object({

@@ -4,12 +4,8 @@ import type { Conversion, Conversions } from '../../campaigns/conversions.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, formatDay, isoTime } from '../../model/day.ts';
 import { z } from 'zod';
-import {
-  campaignRangeShape,
-  codeConversions,
-  conversion,
-  conversionBody,
-} from './campaign-schemas.ts';
+import { codeConversions, conversion, conversionBody } from './campaign-schemas.ts';
+import { codeRangeShape } from '../analytics/code-analytics.ts';
 import { checkOrder } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
@@ -42,6 +38,7 @@ function createOne({ conversions }: ConversionsOptions): Route {
       schema: conversion,
       what: 'It is counted; Location sums the code’s',
       known: 'Its `externalId` was counted before: the first',
+      headers: ['Location'],
     },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { qrId, value, externalId }, keep }) => {
@@ -63,7 +60,7 @@ function listDays({ conversions, codes, clock }: ConversionsOptions): Route {
     tag,
     summary: 'Conversions of a code',
     description: 'By UTC day, over a range of days, both ends included.',
-    query: z.object(campaignRangeShape),
+    query: z.object(codeRangeShape),
     answer: { status: 200, schema: codeConversions, what: 'The sums' },
     failures: ['not_found'],
     handle: ({ actor, id, query }) => {

@@ -28,6 +28,7 @@ import type { CodeView } from './code-view.ts';
 import { formatOf } from '../csv.ts';
 import { count } from '../fields.ts';
 import { LineQueue } from './line-queue.ts';
+import { fault } from '../openapi/problems.ts';
 import { problemKinds } from '../problem.ts';
 import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../route.ts';
 
@@ -55,7 +56,7 @@ export interface BulkOptions {
 const rowError = z.object({
   code: z.string().meta({ example: 'slug_taken' }),
   detail: z.string(),
-  errors: z.array(z.object({ path: z.string(), code: z.string(), message: z.string() })).optional(),
+  errors: z.array(fault).optional(),
 });
 const rowResult = z
   .object({

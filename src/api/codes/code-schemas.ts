@@ -131,7 +131,7 @@ export const putBody = z
 
 export const listQuery = z.object({
   ...pageQuery,
-  type: z.enum(codeTypes).optional(),
+  type: z.enum(codeTypes).optional().meta({ description: 'Codes of this type' }),
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
   from: queryDay.optional().meta({ description: 'Created on this UTC day or later' }),
   to: queryDay.optional().meta({ description: 'Created on this UTC day or before' }),
@@ -150,12 +150,15 @@ export const listQuery = z.object({
         `accents do not count. At most ${searchWordsMax}`,
       example: 'menu berlin',
     }),
-  tag: z.string().min(1).max(tagLengthMax).optional(),
+  tag: z.string().min(1).max(tagLengthMax).optional().meta({ description: 'Codes with this tag' }),
   dynamic: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')
     .optional()
-    .meta({ override: { type: 'boolean', enum: undefined } }),
+    .meta({
+      override: { type: 'boolean', enum: undefined },
+      description: 'Only dynamic codes, or only static ones',
+    }),
   status: z
     .enum(codeStatuses)
     .optional()

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { Actor } from '../../model/workspace.ts';
-import { csvFormat, formatOf } from '../csv.ts';
+import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
 import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
@@ -91,6 +91,7 @@ function listMany({ codes, view }: QrCodesOptions): Route {
       schema: qrCodePage,
       what: 'A page of codes, or the table of all',
       mediaTypes: ['application/json', 'text/csv'],
+      headers: tableHeaders,
     },
     failures: [],
     handle: async ({ actor, query, header }) => {

@@ -7,7 +7,7 @@
 import type { Reply } from '../../http/request.ts';
 import { roles } from '../../model/workspace.ts';
 import { firstRequest } from './front-page.ts';
-import type { OpenApi } from '../openapi.ts';
+import type { OpenApi } from '../openapi/document.ts';
 import { guideLinks, readGuide } from './guides.ts';
 import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';

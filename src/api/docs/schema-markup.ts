@@ -3,7 +3,7 @@
  * Reads the few keywords that our zod schemas produce; what it does not know it leaves out.
  */
 import { z } from 'zod';
-import type { OpenApi } from '../openapi.ts';
+import type { OpenApi } from '../openapi/document.ts';
 import { inline } from './markdown.ts';
 import { escapeHtml } from './page.ts';
 
@@ -13,7 +13,7 @@ const schemaShape = z.object({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   format: z.string().optional(),
   description: z.string().optional(),
-  example: z.unknown().optional(),
+  examples: z.array(z.unknown()).optional(),
   default: z.unknown().optional(),
   const: z.unknown().optional(),
   enum: z.array(z.unknown()).optional(),
@@ -96,7 +96,7 @@ function defaultText(schema: Schema): string {
 /** An example value of a schema, from the examples of its fields. */
 export function exampleOf(document: OpenApi, schema: Schema): unknown {
   const whole = resolve(document, schema);
-  const given = whole.example === undefined ? schema.example : whole.example;
+  const [given] = whole.examples ?? schema.examples ?? [];
   if (given !== undefined) return given;
   if (whole.const !== undefined) return whole.const;
   if (whole.enum !== undefined) return whole.enum[0];

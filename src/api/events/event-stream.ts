@@ -105,6 +105,12 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     description:
       'Server-sent events, from now on or from the last id. Costs one request, however long it lasts.',
     query,
+    requestHeaders: {
+      'Last-Event-ID': z
+        .string()
+        .optional()
+        .meta({ description: 'Goes on right after this id: browsers send it when they reconnect' }),
+    },
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     failures: [],
     handle: ({ actor, session, clientAddress, query: asked, header }) => {

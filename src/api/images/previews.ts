@@ -75,7 +75,13 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
       'Costs one request.',
     body: archiveBody,
     isRepeatable: true,
-    answer: { status: 200, schema: z.string(), what: 'The ZIP', mediaTypes: ['application/zip'] },
+    answer: {
+      status: 200,
+      schema: z.string(),
+      what: 'The ZIP',
+      mediaTypes: ['application/zip'],
+      headers: ['Content-Disposition'],
+    },
     failures: [],
     handle: async ({ actor, body }): Promise<StreamedResult> => {
       const { ids, format, size } = body;

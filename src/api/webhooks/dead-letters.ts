@@ -46,9 +46,9 @@ const end = dayOrMoment(1).meta({
 });
 
 const deadLettersQuery = z.object({
-  endpointId: endpointId.optional(),
-  from: start.optional(),
-  to: end.optional(),
+  endpointId: endpointId.optional().meta({ description: 'Those of this endpoint' }),
+  from: start.optional().meta({ description: 'Dead since this day (UTC) or time, included' }),
+  to: end.optional().meta({ description: 'Dead until this day (UTC) or time, included' }),
   ...pageQuery,
 });
 const replayBody = z

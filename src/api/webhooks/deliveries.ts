@@ -79,7 +79,7 @@ export const acceptedDelivery = z
   .object({ id: deliveryId, state: z.enum(deliveryStates).meta({ example: 'pending' }) })
   .meta({ id: 'AcceptedDelivery' });
 const deliveriesQuery = z.object({
-  state: z.enum(deliveryStates).optional(),
+  state: z.enum(deliveryStates).optional().meta({ description: 'Deliveries that are so now' }),
   ...pageQuery,
 });
 export const timeOrNull = (timeMs: number | undefined): string | null =>
@@ -216,7 +216,12 @@ export function deliveryRoutes(webhooks: Webhooks): Route[] {
       'Makes another delivery of the same events and bytes, with retries of its own, whatever became of ' +
       'this one. Receivers know the events by their ids.',
     body: emptyBody,
-    answer: { status: 202, schema: acceptedDelivery, what: 'The new delivery; Location names it' },
+    answer: {
+      status: 202,
+      schema: acceptedDelivery,
+      what: 'The new delivery; Location names it',
+      headers: ['Location'],
+    },
     failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id: deliveredId }) => {
       const { id, state } = await deliveries.redeliver(actor.workspaceNo, deliveredId);

@@ -45,7 +45,11 @@ const email = z
   .string()
   .max(emailLengthMax)
   .regex(emailPattern, 'Expected an e-mail address')
-  .meta({ example: 'jane@example.com' });
+  .meta({
+    override: { format: 'idn-email', pattern: emailPattern.source.replaceAll('\\p{C}', '') },
+    description: 'Where the invite goes',
+    example: 'jane@example.com',
+  });
 const inviteBody = z.strictObject({ email, role }).meta({ id: 'InviteCreate' });
 const acceptBody = z
   .strictObject({

@@ -47,25 +47,6 @@ const tag = 'Sessions';
 
 export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCookie): Route[] {
   const { accounts, sessions } = workspaces;
-  const signIn = createPublicRoute({
-    method: 'POST',
-    path: '/auth/sign-in',
-    operationId: 'signIn',
-    tag,
-    summary: 'Sign in',
-    description:
-      'Begins a session in a cookie. Failures make the next attempt wait, per account and address; ' +
-      'an unknown e-mail is answered as a wrong password is.',
-    body: signInBody,
-    isRepeatable: true,
-    answer: { status: 200, schema: sessionSchema, what: 'Who you are; Set-Cookie has the session' },
-    failures: ['storage_full'],
-    handle: async ({ body: { email, password }, clientAddress }) => {
-      const made = await accounts.signIn(email, password, clientAddress);
-      const view = viewSession(workspaces, made.actor, made.csrfToken);
-      return jsonResult(200, view, { 'Set-Cookie': cookie.begin(made.secret) });
-    },
-  });
   const signOut = createRoute({
     method: 'POST',
     path: '/auth/sign-out',
@@ -75,7 +56,12 @@ export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCook
     description: 'Ends this session at once.',
     body: emptyBody,
     isRepeatable: true,
-    answer: { status: 200, schema: done, what: 'Signed out; Set-Cookie removes the session' },
+    answer: {
+      status: 200,
+      schema: done,
+      what: 'Signed out; Set-Cookie removes the session',
+      headers: ['Set-Cookie'],
+    },
     failures: ['storage_full'],
     handle: async ({ session }) => {
       await sessions.end(given(session).hash);
@@ -109,7 +95,34 @@ export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCook
     what: 'User, workspace and role',
     read: ({ actor, session }) => viewSession(workspaces, actor, session?.csrfToken),
   });
-  return [signIn, signOut, changePassword, getSession];
+  return [signInRoute(workspaces, cookie), signOut, changePassword, getSession];
+}
+
+function signInRoute(workspaces: WorkspaceServices, cookie: SessionCookie): Route {
+  return createPublicRoute({
+    method: 'POST',
+    path: '/auth/sign-in',
+    operationId: 'signIn',
+    tag,
+    summary: 'Sign in',
+    description:
+      'Begins a session in a cookie. Failures make the next attempt wait, per account and address; ' +
+      'an unknown e-mail is answered as a wrong password is.',
+    body: signInBody,
+    isRepeatable: true,
+    answer: {
+      status: 200,
+      schema: sessionSchema,
+      what: 'Who you are; Set-Cookie has the session',
+      headers: ['Set-Cookie'],
+    },
+    failures: ['storage_full'],
+    handle: async ({ body: { email, password }, clientAddress }) => {
+      const made = await workspaces.accounts.signIn(email, password, clientAddress);
+      const view = viewSession(workspaces, made.actor, made.csrfToken);
+      return jsonResult(200, view, { 'Set-Cookie': cookie.begin(made.secret) });
+    },
+  });
 }
 
 export function viewSession(

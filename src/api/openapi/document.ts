@@ -1,0 +1,229 @@
+/**
+ * OpenAPI 3.1, assembled from the same table and the same schemas that answer requests: it cannot say
+ * what the service does not do. What operations share, headers, parameters, refusals, schemas, is a component
+ * that they refer to.
+ */
+import { z } from 'zod';
+import { createDocument, type oas31 } from 'zod-openapi';
+import type {
+  ZodOpenApiContentObject,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import type { FailureCode } from '../../model/failure.ts';
+import { type Access, operationAccess } from '../roles.ts';
+import { needsBody, takesBody, type Route } from '../route.ts';
+import { SessionCookie } from '../workspaces/cookie.ts';
+import { type AnswerHeader, headersOf } from './headers.ts';
+import { PathParameters } from './path-parameters.ts';
+import { ProblemResponses } from './problems.ts';
+import { tags } from './tags.ts';
+import { tidySchema } from './tidy-schema.ts';
+
+export type OpenApi = oas31.OpenAPIObject;
+
+/** What any operation may answer. */
+const commonFailures: readonly FailureCode[] = [
+  'bad_request',
+  'unauthorized',
+  'forbidden',
+  'validation_failed',
+  'rate_limited',
+  'daily_cap_reached',
+  'overloaded',
+];
+const bodyFailures: readonly FailureCode[] = [
+  'invalid_json',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+
+const jsonType = 'application/json';
+
+/** @param publicUrl the API's public address, without /v1 */
+export function createOpenApi(routes: readonly Route[], publicUrl: string): OpenApi {
+  const parts = new OperationParts(publicUrl);
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    const path = pathOf(route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: parts.operation(route) };
+  }
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: 'Quietzone API',
+        version: '1',
+        description: 'Dynamic QR codes: create them, change where they lead, count their scans',
+        contact: { name: 'The operator of this installation', url: publicUrl },
+        license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
+      },
+      externalDocs: { description: 'Reference and guides', url: `${publicUrl}/docs` },
+      servers: [{ url: `${publicUrl}/v1` }],
+      security: [{ apiKey: [] }, { session: [] }],
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+      paths: paths satisfies ZodOpenApiPathsObject,
+      components: { securitySchemes: securitySchemes(publicUrl) },
+    },
+    { override: tidySchema },
+  );
+  dropRepeats(document);
+  return document;
+}
+
+/** A parameter or header says what it is; its schema need not say it again. */
+function dropRepeats({ paths, components }: OpenApi): void {
+  const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
+  const parameters: Described[] = operations.flatMap(({ parameters: own = [] }) => own);
+  const shared = [components?.parameters, components?.headers].map((part) => part ?? {});
+  for (const described of [...parameters, ...shared.flatMap((part) => Object.values(part))]) {
+    if ('schema' in described) delete described.schema?.description;
+  }
+}
+
+type Described = oas31.ParameterObject | oas31.HeaderObject | oas31.ReferenceObject;
+
+/** The path as the document has it. */
+function pathOf({ path }: Route): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+function securitySchemes(publicUrl: string): Record<string, oas31.SecuritySchemeObject> {
+  return {
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description:
+        'An API key, made in the dashboard, by `createApiKey` or `quietzone keys create`.',
+    },
+    session: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: new SessionCookie(publicUrl).name,
+      description: 'Made by `signIn`, for the dashboard.',
+    },
+    csrfToken: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-CSRF-Token',
+      description:
+        '`csrfToken` of the session: requests of a session that change something send it as well.',
+    },
+  };
+}
+
+class OperationParts {
+  readonly #problems: ProblemResponses;
+  readonly #pathParameters = new PathParameters();
+
+  constructor(publicUrl: string) {
+    this.#problems = new ProblemResponses(`${publicUrl}/docs`);
+  }
+
+  operation(route: Route): ZodOpenApiOperationObject {
+    const { answer, query, requestHeaders } = route;
+    const access = operationAccess[route.operationId];
+    const hasBody = takesBody(route) && route.body?.type !== 'undefined';
+    const path = this.#pathParameters.of(route.path);
+    const headers = { ...(isKept(route) ? idempotencyHeader : {}), ...requestHeaders };
+    const known = answer.known === undefined ? {} : successOf(200, answer.known, route);
+    return {
+      operationId: route.operationId,
+      tags: [route.tag],
+      summary: route.summary,
+      description: `${route.description} ${accessText(access)}`,
+      ...securityOf(access, route),
+      requestParams: {
+        ...(path === undefined ? {} : { path }),
+        ...(query === undefined || isEmpty(query.shape) ? {} : { query }),
+        ...(isEmpty(headers) ? {} : { header: z.object(headers) }),
+      },
+      ...(hasBody && route.body !== undefined
+        ? {
+            requestBody: {
+              required: needsBody(route),
+              content: { [jsonType]: { schema: route.body }, ...otherMedia(route.bodyMedia) },
+            },
+          }
+        : {}),
+      responses: {
+        ...successOf(answer.status, answer.what, route),
+        ...known,
+        ...this.#problems.of([
+          ...commonFailures,
+          ...(hasBody ? bodyFailures : []),
+          ...route.failures,
+        ]),
+      },
+    };
+  }
+}
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0;
+}
+
+/** Whether an answer is kept under the request's Idempotency-Key. */
+function isKept({ method, isRepeatable, operationId }: Route): boolean {
+  return method === 'POST' && isRepeatable !== true && operationAccess[operationId] !== 'signed';
+}
+
+function successOf(status: number, description: string, route: Route): ZodOpenApiResponsesObject {
+  const { answer } = route;
+  const { schema, mediaTypes = [jsonType], headers = [] } = answer;
+  const own: AnswerHeader[] = [
+    ...(status === 201 ? (['Location'] as const) : []),
+    ...(isKept(route) ? (['Idempotent-Replayed'] as const) : []),
+    ...headers,
+  ];
+  const content: ZodOpenApiContentObject = mediaTypes.includes(jsonType)
+    ? { [jsonType]: { schema } }
+    : {};
+  const others = otherMedia(mediaTypes.filter((type) => type !== jsonType));
+  const sent = { ...content, ...others };
+  return { [`${status}`]: { description, headers: headersOf(own), content: sent } };
+}
+
+/** Beside JSON: lines and tables are text without a schema of their own, pictures and archives are bytes. */
+function otherMedia(types: readonly string[] = []): ZodOpenApiContentObject {
+  const text: oas31.SchemaObject = { type: 'string' };
+  return Object.fromEntries(types.map((type) => [type, isText(type) ? { schema: text } : {}]));
+}
+
+function isText(type: string): boolean {
+  return type.startsWith('text/') || type.endsWith('json') || type.endsWith('xml');
+}
+
+function securityOf(access: Access, { method }: Route): Pick<oas31.OperationObject, 'security'> {
+  if (isKeyless(access)) return { security: [] };
+  const session = method === 'GET' ? { session: [] } : { session: [], csrfToken: [] };
+  if (access === 'person') return { security: [session] };
+  return method === 'GET' ? {} : { security: [{ apiKey: [] }, session] };
+}
+
+function isKeyless(access: Access): boolean {
+  return access === 'public' || access === 'signed';
+}
+
+function accessText(access: Access): string {
+  if (access === 'person') return 'For people who are signed in, not for API keys.';
+  return isKeyless(access) ? 'Needs no key.' : `Least role: ${access}.`;
+}
+
+const idempotencyHeader = {
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[!-~]{1,255}$/)
+    .optional()
+    .meta({
+      description:
+        'The same key from the same sender, a user or an API key, gets the first answer again for 24 h, and ' +
+        'makes nothing twice. Kept are 2xx, 404, 409, 410 and 422; what was refused for now, as 401, 403, 429 ' +
+        'and 5xx, is tried again',
+      example: 'f3b1c7e2-order-4711',
+      param: { id: 'IdempotencyKey' },
+    }),
+};

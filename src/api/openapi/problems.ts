@@ -1,0 +1,125 @@
+/** Refusals in the document: one component for each set of codes that share a status. */
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { FailureCode } from '../../model/failure.ts';
+import { idPattern } from '../../model/ids.ts';
+import { type ProblemCode, problemKinds, problemMediaType } from '../problem.ts';
+import { type AnswerHeader, headersOf } from './headers.ts';
+
+/** One fault of a request. */
+export const fault = z
+  .object({
+    path: z.string().meta({
+      description: 'Where it is: names and indexes joined by dots; empty for the whole',
+      example: 'target',
+    }),
+    code: z.string().meta({ description: 'Stable: branch on it', example: 'required' }),
+    message: z.string().meta({ description: 'For people', example: 'This is required' }),
+  })
+  .meta({ id: 'Fault', description: 'One fault of a request' });
+
+const problem = z
+  .object({
+    type: z.string().meta({
+      override: { format: 'uri' },
+      description: 'Address of the code’s description',
+      example: 'http://localhost:8080/docs#error-validation_failed',
+    }),
+    title: z.string().meta({ description: 'The code in words', example: 'Validation failed' }),
+    status: z
+      .int()
+      .min(400)
+      .max(599)
+      .meta({ description: 'The status of the answer', example: 422 }),
+    detail: z.string().meta({
+      description: 'What is the matter this time, for people',
+      example: 'The body has one fault',
+    }),
+    code: z
+      .enum(Object.keys(problemKinds))
+      .meta({ description: 'Stable: branch on it', example: 'validation_failed' }),
+    requestId: z.string().meta({
+      override: { pattern: idPattern('req') },
+      description: 'Names this request in the service’s log',
+      example: 'req_01k3zq8m4hd2v7c5x9ab',
+    }),
+    errors: z.array(fault).optional().meta({ description: 'Every fault of the request at once' }),
+  })
+  .meta({ id: 'Problem', description: 'A refusal, as RFC 9457 has it' });
+
+const statusHeaders: Readonly<Record<number, readonly AnswerHeader[]>> = {
+  401: ['WWW-Authenticate'],
+  404: ['Idempotent-Replayed'],
+  409: ['Idempotent-Replayed'],
+  410: ['Idempotent-Replayed'],
+  422: ['Idempotent-Replayed'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+/** What an address answers to other methods, and to defects of the service. */
+const otherCodes: readonly ProblemCode[] = ['method_not_allowed', 'internal_error'];
+
+/** The refusals of one document; each set of codes is the same component wherever it is asked for. */
+export class ProblemResponses {
+  readonly #made = new Map<string, ZodOpenApiResponseObject>();
+  readonly #docsUrl: string;
+
+  /** @param docsUrl address of the reference page, whose sections the types point at */
+  constructor(docsUrl: string) {
+    this.#docsUrl = docsUrl;
+  }
+
+  /** One entry a status, and `default` for what any address may answer. */
+  of(failures: readonly FailureCode[]): ZodOpenApiResponsesObject {
+    const byStatus = Map.groupBy(new Set(failures), (code) => problemKinds[code].status);
+    const entries = [...byStatus].map(([status, found]) => {
+      const sorted = found.toSorted();
+      const id = sorted.map(pascalCase).join('Or');
+      return [`${status}`, this.#response(id, sorted, statusHeaders[status] ?? [])];
+    });
+    const other = this.#response('OtherProblem', otherCodes, ['Allow', 'Retry-After']);
+    return { ...Object.fromEntries(entries), default: other };
+  }
+
+  #response(
+    id: string,
+    found: readonly ProblemCode[],
+    headers: readonly AnswerHeader[],
+  ): ZodOpenApiResponseObject {
+    const known = this.#made.get(id);
+    if (known !== undefined) return known;
+    const made = {
+      id,
+      description: found.map((code) => `\`${code}\`: ${problemKinds[code].meaning}`).join(' '),
+      headers: headersOf(headers),
+      content: {
+        [problemMediaType]: {
+          schema: problem,
+          examples: Object.fromEntries(found.map((code) => [code, { value: this.#sample(code) }])),
+        },
+      },
+    };
+    this.#made.set(id, made);
+    return made;
+  }
+
+  #sample(code: ProblemCode): z.input<typeof problem> {
+    const { status, title, meaning } = problemKinds[code];
+    return {
+      type: `${this.#docsUrl}#error-${code}`,
+      title,
+      status,
+      detail: meaning,
+      code,
+      requestId: 'req_01k3zq8m4hd2v7c5x9ab',
+      ...(code === 'validation_failed' ? { errors: [sampleFault] } : {}),
+    };
+  }
+}
+
+const sampleFault = { path: 'target', code: 'required', message: 'This is required' };
+
+/** `slug_taken` -> `SlugTaken`. */
+function pascalCase(code: string): string {
+  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,15 @@
+/** The groups of operations, in the order of the reference, and what each is about. */
+export const tags = {
+  'QR codes': 'Codes, their designs and images, one by one and in bulk.',
+  Analytics: 'Scans of a code and of the workspace, counted and raw.',
+  Events: 'What happened in the workspace, as a list and as a live stream.',
+  Campaigns: 'Codes with a schedule, their results, and conversions.',
+  Webhooks: 'Endpoints that events are sent to, deliveries and dead letters.',
+  Team: 'Members of the workspace and invites.',
+  'API keys': 'Keys for programs.',
+  Workspaces: 'The workspaces of a person.',
+  Sessions: 'Signing in and out, for the dashboard.',
+  Billing: 'Plans, the subscription, checkouts and usage.',
+} as const satisfies Readonly<Record<string, string>>;
+
+export type Tag = keyof typeof tags;
