@@ -294,7 +294,36 @@ describe('GET /v1/qr-codes', () => {
     await own.close();
   });
 
+  test('by ids: the live ones of the workspace, newest first, in one request', async () => {
+    const make = async (name: string) =>
+      word((await client.call('POST', '/v1/qr-codes', { body: { target, name } })).json.id);
+    const ids = [await make('One'), await make('Two'), await make('Gone')];
+    await client.call('DELETE', `/v1/qr-codes/${ids[2]}`);
+    const unknown = 'qr_00000000000000000000';
+    const list = async (more = '') =>
+      await client.call('GET', `/v1/qr-codes?ids=${[...ids, ids[0], unknown].join(',')}${more}`);
+    const found = await list();
+    expect(found.items.map(({ name }) => name)).toEqual(['Two', 'One']);
+    expect(found.json).toMatchObject({ page: 1, total: 2, limit: 20 });
+    expect((await list('&limit=1&page=2')).items.map(({ name }) => name)).toEqual(['One']);
+    const { actor, workspaces } = service;
+    const other = await workspaces.workspaces.create(actor.userId, 'Other');
+    const request = {
+      workspaceNo: other.no,
+      userId: actor.userId,
+      name: 'x',
+      role: 'owner',
+    } as const;
+    const { token: key } = await workspaces.keys.create(request);
+    const hidden = await client.call('GET', `/v1/qr-codes?ids=${ids[0]}`, { key });
+    expect(hidden.json).toMatchObject({ data: [], total: 0 });
+    expect((await list('&tag=x')).faults).toMatchObject([{ path: 'ids', code: 'goes_alone' }]);
+  });
+
   test.each([
+    'ids=',
+    'ids=cmp_00000000000000000000',
+    `ids=${Array.from({ length: 101 }, (_, at) => `qr_${String(at).padStart(20, '0')}`).join(',')}`,
     'page=0',
     'page=x',
     'limit=0',

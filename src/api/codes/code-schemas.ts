@@ -129,8 +129,21 @@ export const putBody = z
   })
   .meta({ id: 'QrCodePut', description: 'Full replacement: absent or null resets' });
 
+const idsMax = 100;
+const idList = z
+  .string()
+  .transform((text) => [...new Set(text.split(','))])
+  .refine(
+    (ids) => ids.length <= idsMax && ids.every((text) => parseId('qr', text) !== undefined),
+    `Expected up to ${idsMax} QR code ids (qr_…) with commas between them`,
+  )
+  .meta({ override: { type: 'string' }, example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+
 export const listQuery = z.object({
   ...pageQuery,
+  ids: idList.optional().meta({
+    description: `The live ones of these codes, up to ${idsMax} ids with commas; goes with no other filter`,
+  }),
   type: z.enum(codeTypes).optional().meta({ description: 'Codes of this type' }),
   campaign: campaignId.optional().meta({ description: 'Codes of this campaign' }),
   from: queryDay.optional().meta({ description: 'Created on this UTC day or later' }),

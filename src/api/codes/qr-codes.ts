@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
+import { invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
@@ -95,8 +96,16 @@ function listMany({ codes, view }: QrCodesOptions): Route {
     },
     failures: [],
     handle: async ({ actor, query, header }) => {
-      const { page, limit, cursor, campaign, from, to, format, ...rest } = query;
+      const { page, limit, cursor, campaign, from, to, format, ids, ...rest } = query;
       checkOrder(from, to);
+      if (ids !== undefined) {
+        assertAlone({ ...rest, campaign, from, to, cursor, format });
+        const named = ids.flatMap((id) => codes.find(actor.workspaceNo, id) ?? []);
+        const newest = named.sort((a, b) => b.createdAtMs - a.createdAtMs || b.no - a.no);
+        const data = newest.slice((page - 1) * limit, page * limit);
+        const shown = data.map((code) => view.item(code));
+        return jsonResult(200, { data: shown, page, total: named.length, limit });
+      }
       const filter = { ...rest, campaignId: campaign, fromDay: from, toDay: to };
       if (formatOf(format, header('accept'), ['json', 'csv']) === 'csv') {
         return codeTable(codes, view, actor.workspaceNo, filter);
@@ -116,6 +125,13 @@ function listMany({ codes, view }: QrCodesOptions): Route {
       });
     },
   });
+}
+
+/** @throws Failure validation_failed when `ids` is not the only filter */
+function assertAlone(others: object): void {
+  const [name] = Object.entries(others).find(([, value]) => value !== undefined) ?? [];
+  if (name === undefined) return;
+  throw invalid('ids', 'goes_alone', `Cannot filter by ids and by ${name}, expected one of them`);
 }
 
 function getOne({ codes, view }: QrCodesOptions): Route {

@@ -1,8 +1,7 @@
 /**
  * The only access to the API. Cookies are sent by the browser, the CSRF token goes with every change, and a
- * refusal is thrown as a `Problem`. The remaining quota is kept for polling.
+ * refusal is thrown as a `Problem`.
  */
-import { signal } from '@preact/signals';
 import { Problem, type ProblemDocument, unreachable } from './problem.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -21,15 +20,6 @@ let csrfToken = '';
 export function setCsrfToken(token: string | undefined): void {
   csrfToken = token ?? '';
 }
-
-/** Limit of the current window, and what is left of it. */
-export const quota = signal<{ readonly limit: number; readonly remaining: number } | undefined>(
-  undefined,
-);
-
-/** On plans with at most this many requests a minute, optional requests are left out. */
-const scarceLimit = 60;
-export const isScarce = (): boolean => (quota.value?.limit ?? Infinity) <= scarceLimit;
 
 /** Called when the session has ended, to show the sign-in page. */
 let onSignedOut: () => void = () => undefined;
@@ -63,7 +53,6 @@ export async function send(
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw unreachable();
   }
-  noteQuota(response);
   if (response.ok) return response;
   const problem = await problemIn(response);
   if (problem.status === 401 && !path.startsWith('/auth/')) onSignedOut();
@@ -81,12 +70,6 @@ function headersOf(method: Method, { body, raw, accept }: CallOptions): Record<s
 function bodyOf({ body, raw }: CallOptions): { body?: BodyInit } {
   if (raw !== undefined) return { body: raw.data };
   return body === undefined ? {} : { body: JSON.stringify(body) };
-}
-
-function noteQuota({ headers }: Response): void {
-  const limit = Number(headers.get('X-RateLimit-Limit') ?? NaN);
-  const remaining = Number(headers.get('X-RateLimit-Remaining') ?? NaN);
-  if (Number.isFinite(limit) && Number.isFinite(remaining)) quota.value = { limit, remaining };
 }
 
 async function problemIn(response: Response): Promise<Problem> {

@@ -3,14 +3,14 @@
  * is passed on once.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { call, isScarce } from './http.ts';
+import { now } from './browser-clock.ts';
+import { call } from './http.ts';
+import { problemOf } from './problem.ts';
 import type { EventPage, ServiceEvent } from './wire.ts';
 
 export type LiveState = 'connecting' | 'live' | 'polling';
 
 const pollMs = 5_000;
-/** A small plan has 20 requests a minute for everything. */
-const scarcePollMs = 20_000;
 /** Ids remembered, so that a repeated event is passed on once. */
 const seenMax = 500;
 
@@ -65,6 +65,7 @@ function poll(emit: (event: ServiceEvent) => void): () => void {
   let timer = 0;
   let known: ReadonlySet<string> | undefined;
   const next = async (): Promise<void> => {
+    let waitMs = pollMs;
     try {
       const { data } = await call<EventPage>('GET', '/events?limit=50');
       const before = known;
@@ -72,10 +73,11 @@ function poll(emit: (event: ServiceEvent) => void): () => void {
       for (const event of before === undefined ? [] : data.toReversed()) {
         if (before?.has(event.id) === false) emit(event);
       }
-    } catch {
+    } catch (error) {
       // The next poll returns what was missed.
+      waitMs = Math.max(pollMs, (problemOf(error).retryAtMs ?? 0) - now());
     }
-    timer = window.setTimeout(() => void next(), isScarce() ? scarcePollMs : pollMs);
+    timer = window.setTimeout(() => void next(), waitMs);
   };
   void next();
   return () => clearTimeout(timer);

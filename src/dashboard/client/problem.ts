@@ -2,6 +2,11 @@
  * A failed request: the API's problem document (RFC 9457), or the browser's error when there is no
  * answer.
  */
+import { now } from './browser-clock.ts';
+
+/** A longer wait is the user's to decide about. */
+const retrySecondsMax = 61;
+
 export interface FieldFault {
   readonly path: string;
   readonly code: string;
@@ -24,8 +29,8 @@ export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | undefined;
   readonly faults: readonly FieldFault[];
-  /** Seconds after which the same request may succeed. */
-  readonly retryAfterSeconds: number | undefined;
+  /** When the same request may succeed, where the service said so and it is soon. */
+  readonly retryAtMs: number | undefined;
 
   constructor(status: number, document: ProblemDocument, retryAfterSeconds?: number) {
     super(document.detail ?? document.title ?? 'The answer of the service cannot be read.');
@@ -33,7 +38,9 @@ export class Problem extends Error {
     this.code = document.code ?? 'unknown';
     this.requestId = document.requestId;
     this.faults = document.errors ?? [];
-    this.retryAfterSeconds = retryAfterSeconds;
+    const isSoon = retryAfterSeconds !== undefined && retryAfterSeconds <= retrySecondsMax;
+    const mayPass = status === 429 || status === 503;
+    this.retryAtMs = isSoon && mayPass ? now() + retryAfterSeconds * 1_000 : undefined;
   }
 
   /** The fault of one field of a form. */

@@ -1,22 +1,18 @@
 /**
  * A cache of API answers by path: shown at once when a page returns to it, reloaded when old, invalidated when
- * a change may affect it. Every request counts against the workspace's limits, so nothing is loaded twice
- * within a few seconds, and a request refused by a limit is repeated when the limit's window ends.
+ * a change may affect it. Nothing is loaded twice within a few seconds, and a request that a limit refused is
+ * repeated when the limit's window ends.
  */
 import { type Signal, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from './browser-clock.ts';
-import { call, isScarce } from './http.ts';
+import { call } from './http.ts';
 import { type Problem, problemOf } from './problem.ts';
 
 /** A younger answer is not reloaded, unless a change made here invalidates it. */
 const freshMs = 8_000;
-/** On a plan with few requests a minute, so that going back and forth costs nothing. */
-const scarceFreshMs = 45_000;
 /** Answers kept: a session of browsing, a few megabytes at most. */
 const entriesMax = 120;
-/** A longer wait than a minute's window means the day's cap: then the user decides. */
-const retrySecondsMax = 61;
 
 interface Entry {
   readonly data: Signal<unknown>;
@@ -67,30 +63,30 @@ export function useResource<T>(path: string | undefined): Resource<T> {
   };
 }
 
-/** Intervals of `usePolling`. */
 const pollMs = 2_000;
-const scarcePollMs = 15_000;
 /** About two minutes: after that the user must refresh. */
 const pollsMax = 60;
 
 /** Reloads at intervals while something is under way and the page is visible. */
 export function usePolling(
   isUnderWay: boolean,
-  { reload }: Pick<Resource<unknown>, 'reload'>,
+  resource: Pick<Resource<unknown>, 'reload' | 'problem'>,
 ): void {
   const polls = useRef(0);
-  const latest = useRef(reload);
-  latest.current = reload;
+  const latest = useRef(resource);
+  latest.current = resource;
   useEffect(() => {
     if (!isUnderWay) return undefined;
     polls.current = 0;
     const poll = (): void => {
-      if (document.visibilityState === 'hidden') return;
+      const { reload, problem } = latest.current;
+      // What a limit refused is repeated when its window ends.
+      if (document.visibilityState === 'hidden' || problem?.retryAtMs !== undefined) return;
       polls.current += 1;
       if (polls.current > pollsMax) clearInterval(timer);
-      else void latest.current();
+      else void reload();
     };
-    const timer = setInterval(poll, isScarce() ? scarcePollMs : pollMs);
+    const timer = setInterval(poll, pollMs);
     return () => clearInterval(timer);
   }, [isUnderWay]);
 }
@@ -137,8 +133,7 @@ function entryOf(path: string): Entry {
 
 async function readIfOld(path: string): Promise<void> {
   const entry = entryOf(path);
-  const limitMs = isScarce() ? scarceFreshMs : freshMs;
-  if (now() - entry.loadedMs < limitMs) return;
+  if (now() - entry.loadedMs < freshMs) return;
   await (entry.reading ?? read(path));
 }
 
@@ -165,10 +160,9 @@ async function readOnce(path: string, entry: Entry): Promise<void> {
   }
 }
 
-function retryLater(path: string, entry: Entry, { status, retryAfterSeconds }: Problem): void {
-  if (status !== 429 && status !== 503) return;
-  if (retryAfterSeconds === undefined || retryAfterSeconds > retrySecondsMax) return;
+function retryLater(path: string, entry: Entry, { retryAtMs }: Problem): void {
+  if (retryAtMs === undefined) return;
   entry.retry = window.setTimeout(() => {
     if (entries.get(path) === entry) void read(path);
-  }, retryAfterSeconds * 1_000);
+  }, retryAtMs - now());
 }

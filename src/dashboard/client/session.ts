@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { type Role, roleAtLeast } from '../../model/workspace.ts';
 import { call, setCsrfToken, whenSignedOut } from './http.ts';
 import { Problem, problemOf } from './problem.ts';
+import { clearCodeNames } from './code-names.ts';
 import { clearResources } from './resource.ts';
 import { replaceAddress } from './router.ts';
 import type { Session } from './wire.ts';
@@ -17,7 +18,7 @@ export type SessionState =
 export const sessionState = signal<SessionState>({ kind: 'unknown' });
 
 whenSignedOut(() => {
-  if (sessionState.value.kind === 'in') clearResources();
+  if (sessionState.value.kind === 'in') clearAnswers();
   sessionState.value = { kind: 'out' };
 });
 
@@ -34,7 +35,7 @@ export async function loadSession(): Promise<void> {
 /** @throws Problem */
 export async function signIn(email: string, password: string): Promise<void> {
   const session = await call<Session>('POST', '/auth/sign-in', { body: { email, password } });
-  clearResources();
+  clearAnswers();
   begin(session);
 }
 
@@ -42,7 +43,7 @@ export async function signIn(email: string, password: string): Promise<void> {
 export async function signOut(): Promise<void> {
   await call('POST', '/auth/sign-out');
   setCsrfToken(undefined);
-  clearResources();
+  clearAnswers();
   // The next user starts at the overview, not on this user's page.
   replaceAddress(pathTo('signIn'));
   sessionState.value = { kind: 'out' };
@@ -51,7 +52,7 @@ export async function signOut(): Promise<void> {
 /** @throws Problem */
 export async function switchWorkspace(id: string): Promise<void> {
   const session = await call<Session>('POST', `/workspaces/${id}/switch`);
-  clearResources();
+  clearAnswers();
   begin(session);
 }
 
@@ -80,4 +81,10 @@ export function may(least: Role): boolean {
 function begin(session: Session): void {
   setCsrfToken(session.csrfToken);
   sessionState.value = { kind: 'in', session };
+}
+
+/** Another user or workspace must not see these. */
+function clearAnswers(): void {
+  clearResources();
+  clearCodeNames();
 }

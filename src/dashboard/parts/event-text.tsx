@@ -1,10 +1,9 @@
 /** Events as text. */
 import type { ComponentChildren } from 'preact';
 import type { EventKind } from '../../model/event.ts';
-import { countryName, formatMoment } from '../client/format.ts';
-import { isScarce, quota } from '../client/http.ts';
-import { useResource } from '../client/resource.ts';
-import type { QrCode, ServiceEvent } from '../client/wire.ts';
+import { countryName, formatMoment, shortAddress } from '../client/format.ts';
+import { useCodeName } from '../client/code-names.ts';
+import type { ServiceEvent } from '../client/wire.ts';
 import { pathTo } from '../paths.ts';
 import type { IconName } from './icon.tsx';
 
@@ -127,17 +126,17 @@ function Lines({ first, second }: { readonly first: ComponentChildren; readonly 
   );
 }
 
-/** Names are loaded only while more requests than this are left. */
-const remainingMin = 40;
 const tailLength = 6;
 
-/** A code's name, which is loaded once; on plans with few requests, the end of its id. */
+/** A code's name; the end of its id while that is loaded, and once the code is deleted. */
 function CodeName({ id }: { readonly id: string }) {
-  const isPlenty = !isScarce() && (quota.value?.remaining ?? 0) > remainingMin;
-  const { data, problem } = useResource<QrCode>(
-    isPlenty && id !== '' ? `/qr-codes/${id}` : undefined,
-  );
+  const known = useCodeName(id);
   const tail = `…${id.slice(-tailLength)}`;
-  if (problem !== undefined && data === undefined) return <span>{tail}</span>;
-  return <a href={pathTo('code', { id })}>{data?.name ?? data?.slug ?? tail}</a>;
+  if (known === null) return <span>{tail}</span>;
+  const label = known === undefined ? tail : (known.name ?? shortAddress(known.target));
+  return (
+    <a dir="auto" href={pathTo('code', { id })}>
+      {label}
+    </a>
+  );
 }

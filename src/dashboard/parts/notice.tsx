@@ -1,6 +1,8 @@
 /** Boxes with text: problems and their remedy, hints, empty states. */
 import type { ComponentChildren } from 'preact';
+import { plural } from '../client/format.ts';
 import type { Problem } from '../client/problem.ts';
+import { useSecondsUntil } from '../client/use-retry.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -29,6 +31,7 @@ export function Notice({ tone = 'info', title, children }: NoticeProps) {
 
 interface ProblemProps {
   readonly problem: Problem;
+  /** Repeats the request; after a limit's refusal the caller also does so by itself. */
   readonly onRetry?: () => void;
 }
 
@@ -43,13 +46,14 @@ const titles: Readonly<Record<string, string>> = {
 
 /** A problem in the API's own words, with the request id for the operator. */
 export function ProblemNotice({ problem, onRetry }: ProblemProps) {
-  const { code, faults, requestId, retryAfterSeconds } = problem;
+  const { code, faults, requestId, retryAtMs } = problem;
   return (
     <Notice
       tone={code === 'rate_limited' ? 'warn' : 'bad'}
       title={titles[code] ?? 'Something went wrong'}
     >
-      <p>{problem.message}</p>
+      {/* It says how long to wait, which the countdown says better. */}
+      {(code !== 'rate_limited' || retryAtMs === undefined) && <p>{problem.message}</p>}
       {faults.length > 1 && (
         <ul>
           {faults.map(({ path, message }) => (
@@ -59,8 +63,8 @@ export function ProblemNotice({ problem, onRetry }: ProblemProps) {
           ))}
         </ul>
       )}
-      {retryAfterSeconds !== undefined && retryAfterSeconds <= 61 && (
-        <p>Retrying automatically in {retryAfterSeconds} seconds.</p>
+      {retryAtMs !== undefined && (
+        <Countdown atMs={retryAtMs} action={onRetry === undefined ? 'Try again' : 'Retrying'} />
       )}
       {requestId !== undefined && <p class="notice-id">Request {requestId}</p>}
       {onRetry !== undefined && (
@@ -69,6 +73,21 @@ export function ProblemNotice({ problem, onRetry }: ProblemProps) {
         </Button>
       )}
     </Notice>
+  );
+}
+
+interface CountdownProps {
+  readonly atMs: number;
+  readonly action: string;
+}
+
+/** A timer, which screen readers do not announce at every second. */
+function Countdown({ atMs, action }: CountdownProps) {
+  const seconds = useSecondsUntil(atMs);
+  return (
+    <p role="timer">
+      {seconds === 0 ? `${action} now.` : `${action} in ${plural(seconds, 'second')}.`}
+    </p>
   );
 }
 

@@ -1,14 +1,17 @@
 /** Shows the splash, the sign-in page, or the frame with the page at the address. */
 import { Component, type ComponentChildren } from 'preact';
+import type { Problem } from '../client/problem.ts';
 import { currentPath } from '../client/router.ts';
 import { loadSession, sessionState } from '../client/session.ts';
 import { Button } from '../parts/button.tsx';
+import { useRetry } from '../client/use-retry.ts';
 import { Notice, ProblemNotice } from '../parts/notice.tsx';
+import { Page } from '../parts/page.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { NotFoundPage } from '../pages/session/not-found-page.tsx';
 import { SignInPage } from '../pages/session/sign-in-page.tsx';
 import { matchPath, type PathMatch } from '../paths.ts';
-import { Frame } from './frame.tsx';
+import { Frame, placeAt } from './frame.tsx';
 import { HelpDialog } from './help.tsx';
 import { pages } from './pages.ts';
 
@@ -37,12 +40,7 @@ function Screen() {
     case 'unknown':
       return <Splash />;
     case 'unreachable':
-      return (
-        <main class="sign-in">
-          <h1 class="unseen">Quietzone</h1>
-          <ProblemNotice problem={state.problem} onRetry={() => void loadSession()} />
-        </main>
-      );
+      return <Unreachable problem={state.problem} />;
     case 'out':
       return <SignInPage />;
     case 'in':
@@ -53,6 +51,26 @@ function Screen() {
     <Frame key={state.session.workspace.id}>
       {match === undefined ? <NotFoundPage /> : <CurrentPage match={match} />}
     </Frame>
+  );
+}
+
+/** Where only a limit refuses the session, the frame stays and the session is asked for again by itself. */
+function Unreachable({ problem }: { readonly problem: Problem }) {
+  const retry = (): void => void loadSession();
+  useRetry(problem, retry);
+  const notice = <ProblemNotice problem={problem} onRetry={retry} />;
+  if (problem.retryAtMs !== undefined) {
+    return (
+      <Frame>
+        <Page title={placeAt(currentPath.value)?.label ?? 'Quietzone'}>{notice}</Page>
+      </Frame>
+    );
+  }
+  return (
+    <main class="sign-in">
+      <h1 class="unseen">Quietzone</h1>
+      {notice}
+    </main>
   );
 }
 

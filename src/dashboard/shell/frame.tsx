@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { currentPath } from '../client/router.ts';
-import { may } from '../client/session.ts';
+import { may, sessionState } from '../client/session.ts';
 import { isHelpOpen } from '../client/shortcuts.ts';
 import { Button } from '../parts/button.tsx';
 import { Icon, type IconName, Logo } from '../parts/icon.tsx';
@@ -50,7 +50,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
           <Logo size={24} />
           Quietzone
         </a>
-        <AccountMenu />
+        {isSignedIn() && <AccountMenu />}
       </header>
       {isOpen && <Drawer path={path} onClose={() => setOpen(false)} />}
       <main class="content" id="content" tabIndex={-1}>
@@ -91,7 +91,7 @@ function Navigation({ path }: { readonly path: string }) {
         <Logo size={26} />
         Quietzone
       </a>
-      <WorkspaceMenu />
+      {isSignedIn() && <WorkspaceMenu />}
       <nav class="nav" aria-label="Main">
         <ul>
           {places.map((place) => (
@@ -116,16 +116,28 @@ function Navigation({ path }: { readonly path: string }) {
           <Icon name="help" />
           Shortcuts
         </button>
-        <AccountMenu />
+        {isSignedIn() && <AccountMenu />}
       </div>
     </>
   );
 }
 
+/** Not so while a limit keeps the session from being loaded. */
+const isSignedIn = (): boolean => sessionState.value.kind === 'in';
+
+/** The entry of the navigation whose page, or a page below it, is at the path. */
+export function placeAt(path: string): Place | undefined {
+  return [...places, ...settings].find((place) => isWithin(place, path));
+}
+
+function isWithin({ name }: Place, path: string): boolean {
+  const address = pathTo(name);
+  return address === '/' ? path === '/' : path === address || path.startsWith(`${address}/`);
+}
+
 function NavigationLink({ place, path }: { readonly place: Place; readonly path: string }) {
   const address = pathTo(place.name);
-  const isHere =
-    address === '/' ? path === '/' : path === address || path.startsWith(`${address}/`);
+  const isHere = isWithin(place, path);
   return (
     <li>
       <a class="nav-link" href={address} {...(isHere ? { 'aria-current': 'page' as const } : {})}>

@@ -9,6 +9,7 @@ import { type Problem, problemOf } from '../../client/problem.ts';
 import { invalidate } from '../../client/resource.ts';
 import { currentSession, noteWorkspace, switchWorkspace } from '../../client/session.ts';
 import { useForm } from '../../client/use-form.ts';
+import { useRetry } from '../../client/use-retry.ts';
 import type { Page as PageOf, Workspace } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Badge } from '../../parts/list.tsx';
@@ -50,6 +51,7 @@ export function CheckoutPage({ params }: PageProps) {
     findCheckout(id).then(setCheckout, (error: unknown) => setProblem(problemOf(error)));
   };
   useEffect(read, [id]);
+  useRetry(problem, read);
   return (
     <Page title="Checkout" back={{ href: pathTo('billing'), label: 'Billing' }}>
       <div class="page-narrow stack">

@@ -1,6 +1,5 @@
 /** One code: image and destination on top; analytics, scans, design, history and details below. */
 import { useState } from 'preact/hooks';
-import { isScarce } from '../../client/http.ts';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { invalidate, type Resource, useResource } from '../../client/resource.ts';
@@ -63,9 +62,9 @@ export function CodePage({ params }: PageProps) {
 /** Each reload reads the code and its analytics: about six requests. */
 const settleMs = 20_000;
 
-/** Scans of the code since it was loaded, counted live; 0 on plans with few requests. */
+/** Scans of the code since it was loaded, counted live. */
 function useLiveScans({ data, reload }: Resource<QrCode>): number {
-  const id = data?.dynamic === true && !isScarce() ? data.id : undefined;
+  const id = data?.dynamic === true ? data.id : undefined;
   const counted = useLiveCount(settleMs, async () => {
     await reload();
     invalidate(`/qr-codes/${id}/analytics`);

@@ -71,7 +71,7 @@ export function Designer({ code }: { readonly code: QrCode }) {
 }
 
 function PreviewPane({ preview }: { readonly preview: Preview }) {
-  const { url, status, problem, isBusy } = preview;
+  const { url, status, problem, isBusy, redraw } = preview;
   return (
     <div class="preview">
       <div class={`checker${isBusy ? ' stale' : ''}`}>
@@ -96,7 +96,9 @@ function PreviewPane({ preview }: { readonly preview: Preview }) {
             <p>{problem.faults[0]?.message ?? problem.message}</p>
           </Notice>
         )}
-        {status === 'unknown' && problem !== undefined && <ProblemNotice problem={problem} />}
+        {status === 'unknown' && problem !== undefined && (
+          <ProblemNotice problem={problem} onRetry={redraw} />
+        )}
       </div>
     </div>
   );

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
 import { useResource } from '../../client/resource.ts';
+import { useRetry } from '../../client/use-retry.ts';
 import type { EventPage, Page as PageOf, QrCode, ServiceEvent } from '../../client/wire.ts';
 import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
@@ -38,6 +39,7 @@ export function HistoryPart({ code }: { readonly code: QrCode }) {
     readHistory(code.id).then(setEvents, (error: unknown) => setProblem(problemOf(error)));
   };
   useEffect(read, [code.updatedAt]);
+  useRetry(problem, read);
   const nameOf = (userId: unknown): string =>
     members.data?.data.find((member) => member.userId === userId)?.name ?? 'Former member';
   return (

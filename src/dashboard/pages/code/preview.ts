@@ -1,7 +1,8 @@
 /** The preview of an unsaved design, drawn by the service a moment after the last change. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isScarce, send } from '../../client/http.ts';
+import { send } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
+import { useRetry } from '../../client/use-retry.ts';
 import type { Design } from '../../../model/design.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { ownImage } from '../../parts/code-image.tsx';
@@ -11,21 +12,23 @@ export interface Preview {
   readonly status: 'scannable' | 'unscannable' | 'unknown';
   readonly problem: Problem | undefined;
   readonly isBusy: boolean;
+  /** Asks for it once more. */
+  readonly redraw: () => void;
 }
 
-/** Every preview is a request: dragging in a colour picker must not use up a small plan's minute. */
+/** Every preview is a request and a drawing: dragging in a colour picker makes one when it rests. */
 const pauseMs = 350;
-const scarcePauseMs = 1_200;
 const size = 520;
 
 export function usePreview(code: QrCode, design: Design): Preview {
   const plain = ownImage(code.imageUrl, 'svg');
-  const [preview, setPreview] = useState<Preview>({
+  const [preview, setPreview] = useState<Omit<Preview, 'redraw'>>({
     url: plain,
     status: 'unknown',
     problem: undefined,
     isBusy: false,
   });
+  const [tries, setTries] = useState(0);
   const drawn = useRef('');
   useEffect(() => () => URL.revokeObjectURL(drawn.current), []);
   const text = JSON.stringify(design);
@@ -44,19 +47,18 @@ export function usePreview(code: QrCode, design: Design): Preview {
   };
   useEffect(() => {
     const stopper = new AbortController();
-    const timer = setTimeout(
-      () => {
-        setPreview((before) => ({ ...before, isBusy: true }));
-        void show(stopper.signal);
-      },
-      isScarce() ? scarcePauseMs : pauseMs,
-    );
+    const timer = setTimeout(() => {
+      setPreview((before) => ({ ...before, isBusy: true }));
+      void show(stopper.signal);
+    }, pauseMs);
     return () => {
       clearTimeout(timer);
       stopper.abort();
     };
-  }, [code.id, text]);
-  return preview;
+  }, [code.id, text, tries]);
+  const redraw = (): void => setTries(tries + 1);
+  useRetry(preview.problem, redraw);
+  return { ...preview, redraw };
 }
 
 async function draw(id: string, design: Design, signal: AbortSignal): Promise<Blob> {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { capitalize, countryName } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
+import { useRetry } from '../../client/use-retry.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { ExportButton } from '../../parts/export-button.tsx';
@@ -47,6 +48,7 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
     setBusy(false);
   };
   useEffect(() => void read(undefined), []);
+  useRetry(problem, () => void read(cursor));
   const actions = (
     <>
       <Button size="small" icon="refresh" isBusy={isBusy} onClick={() => void read(undefined)}>
