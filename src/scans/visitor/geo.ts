@@ -5,9 +5,12 @@
  * opens the same bytes. `maxmind` reads their metadata and decodes their records; the search tree is
  * walked here, over the 16 address bytes as a scan record carries them, without making text of them:
  *
- *     address ─ cache ─ hit ─────────────────────────────────────────────┐
- *        └ miss ─ tree of countries ─ record ─ cache or decode ─ country ─┼─ Place
- *               └ tree of cities ─── record ─ cache or decode ─ city ────┘
+ *     address ─ cache ─ hit ────────────────────────────────────────────────────────┐
+ *        └ miss ─ tree of cities ─ record ─ cache or decode ─ country and city ─────┼─ Place
+ *                     └ no country in it ─ tree of countries ─ record ─ country ────┘
+ *
+ * City and country are of one record, never of two: the databases disagree on the country of one address in twenty,
+ * and a city of one beside the country of the other is a place that does not exist (`London, US`).
  *
  * A look-up never fails: what no database knows, what is not routed, and whatever a broken file yields
  * is the country `ZZ` and no city. Records are read in the bundled shape (`country_code`, `city`) and
@@ -41,7 +44,7 @@ export interface Place {
   readonly country: string;
   /** The same letters as rollups and blocks carry them. */
   readonly countryNumber: number;
-  /** As the database writes it, ≤ 128 characters; empty = unknown. */
+  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
   readonly city: string;
   /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
   readonly namedCity: string;
@@ -170,10 +173,9 @@ export class Geo {
     const ipv4 = isMappedIpv4(address, at);
     if (ipv4 ? isUnroutedIpv4(address, at + 12) : isUnroutedIpv6(address, at)) return nowhere;
     const cities = ipv4 ? this.#cityV4 : this.#cityV6;
-    const city = cities === undefined ? nowhere : cities.find(address, at, ipv4);
-    const country = this.#country?.find(address, at, ipv4) ?? nowhere;
-    if (country.country === unknownCountry || country.country === city.country) return city;
-    return placeOf(country.country, city.city);
+    const city = cities?.find(address, at, ipv4) ?? nowhere;
+    if (city.country !== unknownCountry) return city;
+    return this.#country?.find(address, at, ipv4) ?? nowhere;
   }
 }
 
@@ -194,12 +196,25 @@ const isUnroutedIpv6 = (address: Uint8Array, at: number): boolean => (address[at
 const field = (record: unknown, name: string): unknown =>
   typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
 
-/** Reads a record of either shape; anything else is nowhere. */
+/** Reads a record of either shape; anything else is nowhere, and so is a city without its country. */
 function parsePlace(record: GeoRecord): Place {
   const code = field(record, 'country_code') ?? field(field(record, 'country'), 'iso_code');
+  if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return nowhere;
   const cityField = field(record, 'city');
   const name = typeof cityField === 'string' ? cityField : field(field(cityField, 'names'), 'en');
-  const country = typeof code === 'string' && /^[A-Z]{2}$/.test(code) ? code : unknownCountry;
-  const city = typeof name === 'string' ? name.slice(0, cityCharactersMax) : unknownCity;
-  return country === unknownCountry && city === '' ? nowhere : placeOf(country, city);
+  return placeOf(code, typeof name === 'string' ? cityOf(name) : unknownCity);
 }
+
+/**
+ * A city's name without its district, so that a city is counted as one: `Vienna (Floridsdorf)` is Vienna, and
+ * `Zurich (Zurich (Kreis 11) / Oerlikon)` is Zurich. Of the bundled networks 11 % are named so.
+ */
+function cityOf(name: string): string {
+  const [, city, remark = ''] = /^([^(]*[^( ]) ?\(([^()]*).*\)$/.exec(name) ?? [];
+  if (city === undefined) return name.slice(0, cityCharactersMax);
+  return (partOfName.test(remark) ? `${city} (${remark})` : city).slice(0, cityCharactersMax);
+}
+
+/** Rivers and regions that tell cities of one name apart: Frankfurt (Oder) is not Frankfurt am Main. */
+const partOfName =
+  /^(?:Aller|Allg[aä]u|Elbe|Lahn|Oder|Oberpfalz|Ruhr|Saale|Sieg|Spree|Taunus|Unterweser|Westfalen|W[uü]mme)$/;

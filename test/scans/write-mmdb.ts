@@ -1,0 +1,73 @@
+/**
+ * Writes small mmdb files (MaxMind DB file format 2.0), as an operator may have them: a tree of 32-bit records over
+ * IPv4 or IPv6 networks, and records of nested maps of texts.
+ */
+import { parseAddress } from '../support/address.ts';
+
+export type MmdbRecord = { readonly [name: string]: string | MmdbRecord };
+
+/** @param networks `address/bits`, none inside another */
+export function writeMmdb(
+  ipVersion: 4 | 6,
+  networks: ReadonlyArray<readonly [network: string, record: MmdbRecord]>,
+): Buffer {
+  const nodes: Array<[left: number, right: number]> = [[-1, -1]];
+  const leaves: Array<{ node: number; side: 0 | 1; offset: number }> = [];
+  const data: Buffer[] = [];
+  let bytes = 0;
+  for (const [network, record] of networks) {
+    const [address = '', prefix = ''] = network.split('/');
+    const [start, bits] = ipVersion === 4 ? [96, Number(prefix)] : [0, Number(prefix)];
+    const encoded = encode(record);
+    let node = 0;
+    for (let bit = 0; bit < bits; bit++) {
+      const at = start + bit;
+      const side = ((parseAddress(address)[at >> 3]! >> (7 - (at & 7))) & 1) === 0 ? 0 : 1;
+      if (bit === bits - 1) leaves.push({ node, side, offset: bytes });
+      else if (nodes[node]![side] === -1) nodes[node]![side] = nodes.push([-1, -1]) - 1;
+      node = nodes[node]![side];
+    }
+    data.push(encoded);
+    bytes += encoded.length;
+  }
+  for (const { node, side, offset } of leaves) nodes[node]![side] = nodes.length + 16 + offset;
+  const tree = Buffer.alloc(nodes.length * 8);
+  for (const [at, sides] of nodes.entries()) {
+    for (const side of [0, 1] as const) {
+      tree.writeUInt32BE(sides[side] === -1 ? nodes.length : sides[side], at * 8 + side * 4);
+    }
+  }
+  const metadata = map([
+    ['binary_format_major_version', uint16(2)],
+    ['binary_format_minor_version', uint16(0)],
+    ['build_epoch', uint16(1)],
+    ['database_type', encode('test')],
+    ['description', map([])],
+    ['ip_version', uint16(ipVersion)],
+    ['languages', Buffer.from([0, 4])],
+    ['node_count', uint16(nodes.length)],
+    ['record_size', uint16(32)],
+  ]);
+  const mark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
+  return Buffer.concat([tree, Buffer.alloc(16), ...data, mark, metadata]);
+}
+
+function encode(value: string | MmdbRecord): Buffer {
+  if (typeof value !== 'string') {
+    return map(Object.entries(value).map(([name, one]) => [name, encode(one)]));
+  }
+  const text = Buffer.from(value);
+  if (text.length < 29) return Buffer.concat([Buffer.from([0x40 | text.length]), text]);
+  return Buffer.concat([Buffer.from([0x40 | 29, text.length - 29]), text]);
+}
+
+function map(entries: ReadonlyArray<readonly [string, Buffer]>): Buffer {
+  return Buffer.concat([
+    Buffer.from([0xe0 | entries.length]),
+    ...entries.flatMap(([name, value]) => [encode(name), value]),
+  ]);
+}
+
+function uint16(value: number): Buffer {
+  return Buffer.from([0xa2, value >> 8, value & 0xff]);
+}
