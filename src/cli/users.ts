@@ -1,13 +1,18 @@
 /** `quietzone users`: people and their passwords, beside a running service too. */
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { roles, type Role } from '../model/workspace.ts';
+import { isoTime } from '../model/day.ts';
+import { roles, type Role, type UserRecord } from '../model/workspace.ts';
 import { generatePassword } from '../workspaces/passwords.ts';
+import type { WorkspaceServices } from '../workspaces/services.ts';
+import { isProven } from '../workspaces/users.ts';
 import {
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
+  jsonOption,
+  tableText,
   workspaceOf,
   workspaceOption,
 } from './command.ts';
@@ -21,6 +26,11 @@ interface CreateOptions extends PasswordOptions {
   readonly name: string;
   readonly role: Role;
   readonly workspace?: string;
+}
+
+interface ListOptions extends CommonOptions {
+  readonly workspace?: string;
+  readonly json?: boolean;
 }
 
 const passwordOption = ['-p, --password <text>', 'default: one is made and shown once'] as const;
@@ -48,7 +58,10 @@ export function addUserCommands(program: Command, context: CommandContext): void
   users
     .command('reset-password')
     .description('give a user another password and end their sessions')
-    .requiredOption('-e, --email <address>', 'whose')
+    .requiredOption(
+      '-e, --email <address>',
+      'whose; an id (usr_…) where accounts share the address',
+    )
     .option(...passwordOption)
     .option(...configOption)
     .action((options: PasswordOptions) =>
@@ -60,6 +73,48 @@ export function addUserCommands(program: Command, context: CommandContext): void
         );
       }),
     );
+  addAddressCommands(users, context);
+}
+
+function addAddressCommands(users: Command, context: CommandContext): void {
+  users
+    .command('list')
+    .description('list the users, and whether their e-mail address is confirmed')
+    .option('-w, --workspace <id>', 'workspace (default: all)')
+    .option(...jsonOption)
+    .option(...configOption)
+    .action((options: ListOptions) =>
+      administer(context, options, ({ services }) =>
+        context.result(tableText(listUsers(services, options.workspace), options)),
+      ),
+    );
+  users
+    .command('confirm')
+    .description('say that an e-mail address is the user’s: it is nobody else’s then')
+    .argument('<user>', 'id, or the e-mail address of one account')
+    .option(...configOption)
+    .action((reference: string, options: CommonOptions) =>
+      administer(context, options, async ({ services }) => {
+        const { id, email } = await services.users.confirm(services.users.get(reference));
+        context.result(`User ${id} is confirmed: ${email} is theirs`);
+      }),
+    );
+}
+
+/** @param id a workspace; undefined = all */
+function listUsers(services: WorkspaceServices, id: string | undefined): object[] {
+  const { users, workspaces } = services;
+  const workspace = id === undefined ? undefined : workspaceOf(services, id);
+  const isListed = (user: UserRecord): boolean =>
+    workspace === undefined || users.roleIn(workspace.no, user.id) !== undefined;
+  return [...users.all()].filter(isListed).map((user) => ({
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    confirmed: isProven(user),
+    workspaces: workspaces.of(user.id).map((one) => `${one.workspace.name} (${one.role})`),
+    createdAt: isoTime(user.createdAtMs),
+  }));
 }
 
 const newPassword = (): string => generatePassword((bytes) => randomFillSync(bytes));

@@ -52,6 +52,8 @@ export interface UserRecord {
   readonly name: string;
   /** `scrypt$log2N$r$p$salt$hash`; absent for a user who cannot sign in by password. */
   readonly passwordHash?: string;
+  /** False where nothing shows that the mailbox is theirs: the address is not theirs then. Absent = proven. */
+  readonly mailboxProven?: false;
   readonly createdAtMs: number;
 }
 
@@ -92,6 +94,8 @@ export interface InviteRecord {
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly acceptedAtMs?: number;
+  /** The token went out by mail and was shown to nobody: it proves the mailbox. */
+  readonly isMailed?: true;
   /** The mail could not be sent: the next invite to the address replaces this one. */
   readonly mailFailed?: boolean;
 }

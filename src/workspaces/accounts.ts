@@ -1,13 +1,15 @@
 /**
  * Signing in and passwords: throttle, hash and session in one order, so that no way to sign in leaves out
  * a step. A wrong password and an unknown e-mail get the same answer after the same work.
+ * An address may have several accounts (users.ts): the password tells which one is meant.
  */
-import { Failure, invalid } from '../model/failure.ts';
+import { Failure, invalid, notFound } from '../model/failure.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInThrottle } from './sign-in-throttle.ts';
-import { foldEmail, type Users } from './users.ts';
+import { passwordMatches } from './passwords.ts';
+import { foldEmail, isProven, type Users } from './users.ts';
 
 /** Of passwords that people choose; the operator may set others. */
 export const passwordLengthMin = 8;
@@ -37,19 +39,43 @@ export class Accounts {
 
   /** The user with this e-mail and password. @throws Failure unauthorized, rate_limited, overloaded */
   async verifyPassword(email: string, password: string, address: string): Promise<UserRecord> {
+    const { user } = await this.#attempt(email, address, async () => ({
+      user: await this.#users.authenticate(email, password),
+    }));
+    if (user !== undefined) return user;
+    throw new Failure('unauthorized', 'The e-mail address or the password is wrong');
+  }
+
+  /** The user, whose password it is: no other account of their address. @throws Failure as above */
+  async verifyOwn(userId: string, password: string, address: string): Promise<UserRecord> {
+    const user = this.#users.find(userId);
+    const stored = user?.passwordHash;
+    const { user: verified } = await this.#attempt(user?.email ?? '', address, async () => {
+      const matches = stored !== undefined && (await passwordMatches(password, stored));
+      return { user: matches ? user : undefined };
+    });
+    if (verified !== undefined) return verified;
+    throw new Failure('unauthorized', 'The password is wrong');
+  }
+
+  /** Counts as failed in the throttle unless a user comes of it. */
+  async #attempt<T extends { readonly user: UserRecord | undefined }>(
+    email: string,
+    address: string,
+    check: () => Promise<T>,
+  ): Promise<T> {
     const attempt = this.#throttle.begin(foldEmail(email), address);
-    let user: UserRecord | undefined;
+    let checked: T;
     try {
-      user = await this.#users.authenticate(email, password);
+      checked = await check();
     } catch (error) {
       attempt.withdraw();
       throw error;
     }
-    if (user === undefined) {
-      throw new Failure('unauthorized', 'The e-mail address or the password is wrong');
-    }
-    attempt.succeed();
-    return user;
+    const { user } = checked;
+    if (user !== undefined && isProven(user)) attempt.succeed();
+    else if (user !== undefined) attempt.withdraw();
+    return checked;
   }
 
   /** The other sessions end. @throws Failure unauthorized (old password), rate_limited, validation_failed */
@@ -58,9 +84,8 @@ export class Accounts {
     passwords: { readonly old: string; readonly new: string },
     at: { readonly address: string; readonly sessionHash: string },
   ): Promise<void> {
-    const email = this.#users.find(userId)?.email ?? '';
-    const verified = await this.verifyPassword(email, passwords.old, at.address);
-    const passwordHash = await this.#users.hash(passwords.new);
+    const verified = await this.verifyOwn(userId, passwords.old, at.address);
+    const passwordHash = await this.#users.hash(verified, passwords.new);
     await this.#store.environment.transaction(() => {
       const found = this.#store.users.get(userId);
       if (found === undefined || found.passwordHash !== verified.passwordHash) {
@@ -71,14 +96,16 @@ export class Accounts {
     });
   }
 
-  /** For the operator: every session of the user ends. @throws Failure not_found */
-  async resetPassword(email: string, password: string): Promise<UserRecord> {
-    const passwordHash = await this.#users.hash(password);
+  /**
+   * For the operator: every session of the user ends.
+   * @param reference an id, or the address of one account @throws Failure not_found, conflict
+   */
+  async resetPassword(reference: string, password: string): Promise<UserRecord> {
+    const user = this.#users.get(reference);
+    const passwordHash = await this.#users.hash(user, password);
     return await this.#store.environment.transaction(() => {
-      const found = this.#users.findByEmail(email);
-      if (found === undefined) {
-        throw new Failure('not_found', 'There is no user with this e-mail address');
-      }
+      const found = this.#users.find(user.id);
+      if (found === undefined) throw notFound('user');
       const changed = { ...found, passwordHash };
       this.#store.users.put(found.id, changed);
       this.#sessions.removeOthers(found.id, undefined);
@@ -87,8 +114,10 @@ export class Accounts {
   }
 
   /**
-   * The user who accepts an invite: signed in with its e-mail, known by password, or new.
-   * @throws Failure forbidden (signed in as another), unauthorized, validation_failed, rate_limited
+   * The user who accepts an invite: signed in with its e-mail; else the account of its e-mail with the given
+   * password; else a new one. What is needed, the work and the answer are the same in both cases: the holder
+   * of a token learns nothing about accounts elsewhere. So each try is a guess, and counts as one.
+   * @throws Failure forbidden (signed in as another), validation_failed, rate_limited, overloaded
    */
   async invitee(
     invite: InviteRecord,
@@ -96,29 +125,28 @@ export class Accounts {
     at: { readonly address: string; readonly userId: string | undefined },
   ): Promise<{ known: UserRecord } | { fresh: UserRecord }> {
     const { name, password } = given;
+    const { email } = invite;
     const signedIn = at.userId === undefined ? undefined : this.#users.find(at.userId);
     if (signedIn !== undefined && password === undefined) {
-      if (foldEmail(signedIn.email) === foldEmail(invite.email)) return { known: signedIn };
+      if (foldEmail(signedIn.email) === foldEmail(email)) return { known: signedIn };
       throw new Failure('forbidden', 'The invite is for another e-mail address than you have here');
     }
-    const isKnown = this.#users.findByEmail(invite.email) !== undefined;
-    const missing = [
-      ...(isKnown || name !== undefined ? [] : ['name']),
-      ...(password === undefined ? ['password'] : []),
-    ];
-    if (missing.length > 0 || password === undefined) {
-      const faults = missing.map((path) => ({
-        path,
-        code: 'required',
-        message: 'This is required',
-      }));
-      throw new Failure('validation_failed', `Needed to accept: ${missing.join(', ')}`, { faults });
+    if (name === undefined || password === undefined) {
+      throw missing({ name, password });
     }
-    if (isKnown) return { known: await this.verifyPassword(invite.email, password, at.address) };
     if (password.length < passwordLengthMin) {
       throw invalid('password', 'too_short', `Expected at least ${passwordLengthMin} characters`);
     }
-    const { email } = invite;
-    return { fresh: await this.#users.prepare({ email, name: name ?? '', password }) };
+    const prepared = await this.#users.prepare({ email, name });
+    const { user: known, passwordHash } = await this.#attempt(email, at.address, () =>
+      this.#users.identify(email, password),
+    );
+    return known === undefined ? { fresh: { ...prepared, passwordHash } } : { known };
   }
+}
+
+function missing(given: Readonly<Record<string, string | undefined>>): Failure {
+  const paths = Object.keys(given).filter((path) => given[path] === undefined);
+  const faults = paths.map((path) => ({ path, code: 'required', message: 'This is required' }));
+  return new Failure('validation_failed', `Needed to accept: ${paths.join(', ')}`, { faults });
 }

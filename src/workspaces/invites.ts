@@ -6,6 +6,9 @@
  *
  * A pending invite is worth no more than its inviter: when they leave, or their role is lowered below what the
  * invite needs, it is deleted in the same transaction.
+ * A token that went out by mail and was shown to nobody proves the mailbox of the account that accepts with it;
+ * one that the inviter has seen proves nothing (users.ts).
+ *
  * An address has at most one pending invite in a workspace; one that expired or whose mail could not be
  * sent is replaced by the next. Expired and accepted ones are removed 30 days after the token's end.
  */
@@ -18,7 +21,7 @@ import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
-import { foldEmail, type Users } from './users.ts';
+import { foldEmail, isProven, type Users } from './users.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -34,11 +37,16 @@ const expireBatchMax = 500;
 export const inviteStates = ['pending', 'accepted', 'expired'] as const;
 export type InviteState = (typeof inviteStates)[number];
 
+export interface NewInvite {
+  readonly email: string;
+  readonly role: Role;
+  /** How the link goes out; one that replaces an invite whose mail could not be sent is shown in any case. */
+  readonly delivery: 'mailed' | 'shown';
+}
+
 export interface MadeInvite {
   readonly invite: InviteRecord;
   readonly token: string;
-  /** It replaces one whose mail could not be sent: the link has to be shown. */
-  readonly isAgain: boolean;
 }
 
 export interface InvitesOptions {
@@ -60,8 +68,7 @@ export class Invites {
   /** @param inTransaction runs in the same transaction @throws Failure forbidden, conflict */
   async create(
     actor: Actor,
-    email: string,
-    role: Role,
+    { email, role, delivery }: NewInvite,
     inTransaction?: (made: MadeInvite) => void,
   ): Promise<MadeInvite> {
     const { store, ids, clock, randomBytes } = this.#options;
@@ -70,6 +77,7 @@ export class Invites {
       const replaced = this.#assertMayInvite(actor, email, role);
       if (replaced !== undefined) this.#remove(replaced);
       const createdAtMs = clock.now();
+      const isMailed = delivery === 'mailed' && replaced?.mailFailed !== true;
       const invite: InviteRecord = {
         id: ids.newId('inv'),
         workspaceNo: actor.workspaceNo,
@@ -79,12 +87,13 @@ export class Invites {
         invitedBy: actor.userId,
         createdAtMs,
         expiresAtMs: createdAtMs + lifeMs,
+        ...(isMailed ? { isMailed } : {}),
       };
       this.#write(invite);
       const { workspaceId, workspaceNo, userId } = actor;
       const data = { workspaceId, email: invite.email, role, invitedBy: userId };
       this.#options.outbox.append('member.invited', workspaceNo, data);
-      const made = { invite, token, isAgain: replaced?.mailFailed === true };
+      const made = { invite, token };
       inTransaction?.(made);
       return made;
     });
@@ -146,7 +155,7 @@ export class Invites {
    * Makes the user a member.
    * @param user `known`, or `fresh` from `Users.prepare`
    * @param inTransaction runs in the same transaction
-   * @throws Failure as `find`; conflict when the user is a member or the e-mail was taken meanwhile
+   * @throws Failure as `find`; conflict when the address has a member by now, or the account was changed
    */
   async accept<T>(
     token: string,
@@ -159,22 +168,31 @@ export class Invites {
       const { workspaceNo, role } = invite;
       const workspace = store.workspaces.get(workspaceNo);
       if (workspace === undefined) throw notFound('workspace');
-      const record = 'known' in user ? user.known : user.fresh;
-      if ('fresh' in user && users.findByEmail(record.email) !== undefined) {
-        throw new Failure(
-          'conflict',
-          'A user with this e-mail exists by now; accept with its password',
-        );
+      if (users.memberWith(workspaceNo, invite.email) !== undefined) throw alreadyMember();
+      const { id } = 'known' in user ? user.known : user.fresh;
+      if ('known' in user) this.#assertUnchanged(user.known, workspaceNo);
+      if ('known' in user) users.addMember(workspaceNo, id, role);
+      else users.write({ ...user.fresh, mailboxProven: false }, workspaceNo, role);
+      const record = users.find(id);
+      if (invite.isMailed === true && record !== undefined && !isProven(record)) {
+        users.prove(record);
       }
-      if (users.roleIn(workspaceNo, record.id) !== undefined) throw alreadyMember();
-      if ('fresh' in user) users.write(record, workspaceNo, role);
-      else users.addMember(workspaceNo, record.id, role);
       store.people.invites.put(invite.id, { ...invite, acceptedAtMs: clock.now() });
       store.people.pendingInvites.remove([workspaceNo, foldEmail(invite.email)]);
-      const joined = { workspaceId: workspace.id, userId: record.id, role };
+      const joined = { workspaceId: workspace.id, userId: id, role };
       outbox.append('member.joined', workspaceNo, joined);
       return inTransaction(joined);
     });
+  }
+
+  /** What the account was known by holds still. @throws Failure conflict */
+  #assertUnchanged(known: UserRecord, workspaceNo: WorkspaceNo): void {
+    const { users } = this.#options;
+    const now = users.find(known.id);
+    if (now?.passwordHash !== known.passwordHash || now?.email !== known.email) {
+      throw new Failure('conflict', 'Cannot accept: the account was changed just now');
+    }
+    if (users.roleIn(workspaceNo, known.id) !== undefined) throw alreadyMember();
   }
 
   /** The mail did not leave: the next invite to the address replaces this one and shows its link. */
@@ -210,10 +228,7 @@ export class Invites {
     if (own === undefined || !mayInvite(lesserRole(actor.role, own), role)) {
       throw new Failure('forbidden', `Cannot invite as ${role}: expected a role up to your own`);
     }
-    const known = users.findByEmail(email);
-    if (known !== undefined && users.roleIn(workspaceNo, known.id) !== undefined) {
-      throw alreadyMember();
-    }
+    if (users.memberWith(workspaceNo, email) !== undefined) throw alreadyMember();
     const pendingId = store.people.pendingInvites.get([workspaceNo, foldEmail(email)]);
     const pending = pendingId === undefined ? undefined : store.people.invites.get(pendingId);
     if (pending !== undefined && this.stateOf(pending) === 'pending' && !pending.mailFailed) {

@@ -15,6 +15,7 @@ import {
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
 import type { Invites } from './invites.ts';
+import type { Users } from './users.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -28,10 +29,12 @@ type Acting = Pick<Actor, 'workspaceNo' | 'userId' | 'role'>;
 
 export class Members {
   readonly #store: Management;
+  readonly #users: Users;
   readonly #invites: Invites;
 
-  constructor(store: Management, invites: Invites) {
+  constructor(store: Management, users: Users, invites: Invites) {
     this.#store = store;
+    this.#users = users;
     this.#invites = invites;
   }
 
@@ -66,10 +69,8 @@ export class Members {
     await this.#store.environment.transaction(() => {
       const { membership } = this.#target(actor, userId);
       this.#assertNotLastOwner(actor.workspaceNo, membership);
-      this.#store.memberships.remove([actor.workspaceNo, userId]);
-      this.#store.userWorkspaces.remove([userId, actor.workspaceNo]);
+      this.#users.removeMember(actor.workspaceNo, userId);
       this.#invites.withdrawOf(actor.workspaceNo, userId, undefined);
-      raiseAccessVersion(this.#store);
     });
   }
 

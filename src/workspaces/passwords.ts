@@ -4,12 +4,15 @@
  * The hash contains its parameters, so that they can grow and old hashes still verify.
  *
  *   scrypt$15$8$3$<salt, 16 bytes base64url>$<hash, 32 bytes base64url>
+ *
+ * A salt is random, but for accounts that share an address (users.ts): theirs is derived from the address and a
+ * secret of the installation, so one hash tells whose of them a password is, however many there are.
  */
-import { scrypt, timingSafeEqual } from 'node:crypto';
+import { createHmac, type KeyObject, scrypt } from 'node:crypto';
 import pLimit from 'p-limit';
 import { Failure, invalid } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
-import { randomText } from './secret-text.ts';
+import { isSameText, randomText } from './secret-text.ts';
 
 const productionCostLog2 = 15;
 const blockSize = 8;
@@ -19,7 +22,7 @@ const hashBytes = 32;
 /** A stored hash with a dearer setting than this is refused: it could stall the pool. */
 const costLog2Max = 20;
 /** Longer ones are refused unhashed: hashing time would follow the length. */
-const passwordLengthMax = 256;
+export const passwordLengthMax = 256;
 /**
  * Node runs file and crypto work on the same four threads: two hashes at a time leave two for journals
  * and stores. At 0.2 s a try 32 that wait are done within about 4 s; one more is refused. So a flood of
@@ -35,26 +38,34 @@ export interface PasswordsOptions {
   readonly randomBytes: RandomBytes;
   /** log2 of scrypt's N for new hashes; tests hand in a small one. */
   readonly costLog2?: number | undefined;
+  /** Of the installation, for salts of addresses. */
+  readonly secret: () => KeyObject;
 }
 
 export class Passwords {
   readonly #randomBytes: RandomBytes;
   readonly #costLog2: number;
+  readonly #secret: () => KeyObject;
 
-  constructor({ randomBytes, costLog2 = productionCostLog2 }: PasswordsOptions) {
+  constructor({ randomBytes, costLog2 = productionCostLog2, secret }: PasswordsOptions) {
     this.#randomBytes = randomBytes;
     this.#costLog2 = costLog2;
+    this.#secret = secret;
   }
 
   /** @throws Failure validation_failed for a password that is too long, overloaded */
   async hash(password: string): Promise<string> {
-    if (password.length > passwordLengthMax) {
-      throw invalid('password', 'too_long', `At most ${passwordLengthMax} characters`);
-    }
-    const salt = Buffer.from(this.#randomBytes(new Uint8Array(saltBytes)));
-    const hash = await derive(password, salt, this.#costLog2, blockSize, parallelism);
-    const parts = ['scrypt', this.#costLog2, blockSize, parallelism];
-    return [...parts, salt.toString('base64url'), hash.toString('base64url')].join('$');
+    return await hashUnder(this.#prefix(randomText(saltBytes, this.#randomBytes)), password);
+  }
+
+  /** Parameters and salt of the hashes of accounts that share an address. @param address folded */
+  prefixOf(address: string): string {
+    const digest = createHmac('sha256', this.#secret()).update(`salt of ${address}`).digest();
+    return this.#prefix(digest.subarray(0, saltBytes).toString('base64url'));
+  }
+
+  #prefix(salt: string): string {
+    return ['scrypt', this.#costLog2, blockSize, parallelism, salt, ''].join('$');
   }
 }
 
@@ -65,14 +76,30 @@ export function generatePassword(randomBytes: RandomBytes): string {
 
 /** Compares in constant time. @throws Failure overloaded; Error for a stored hash of another form */
 export async function passwordMatches(password: string, stored: string): Promise<boolean> {
-  const match = hashShape.exec(stored);
-  if (match === null) throw new Error('Cannot verify a password: the stored hash has another form');
-  const [, cost, block, parallel, salt = '', expected = ''] = match;
+  const prefix = prefixIn(stored);
   if (password.length > passwordLengthMax) return false;
+  return isSameText(await hashUnder(prefix, password), stored);
+}
+
+/** Parameters and salt of a stored hash. @throws Error where it has another form, or costs too much */
+export function prefixIn(stored: string): string {
+  const [, cost] = hashShape.exec(stored) ?? [];
+  if (cost === undefined) {
+    throw new Error('Cannot verify a password: the stored hash has another form');
+  }
   if (Number(cost) > costLog2Max) throw new Error('Cannot verify a password: its cost is too high');
+  return stored.slice(0, stored.lastIndexOf('$') + 1);
+}
+
+/** The hash with these parameters and salt. @throws Failure validation_failed, overloaded */
+export async function hashUnder(prefix: string, password: string): Promise<string> {
+  if (password.length > passwordLengthMax) {
+    throw invalid('password', 'too_long', `At most ${passwordLengthMax} characters`);
+  }
+  const [, cost, block, parallel, salt = ''] = prefix.split('$');
   const saltOf = Buffer.from(salt, 'base64url');
   const hash = await derive(password, saltOf, Number(cost), Number(block), Number(parallel));
-  return timingSafeEqual(hash, Buffer.from(expected, 'base64url'));
+  return prefix + hash.toString('base64url');
 }
 
 async function derive(

@@ -1,6 +1,7 @@
 /**
  * Opens all of workspaces/: the app calls this once, the API uses what it returns.
  */
+import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { Outbox } from '../outbox/outbox.ts';
@@ -62,17 +63,20 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
   const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
   const signingKeys = (): ReturnType<typeof openSigningKeys> =>
     openSigningKeys(dataDir, randomBytes);
-  const users = new Users(store, ids, clock, new Passwords({ randomBytes, costLog2 }));
+  // Rotation keeps the oldest.
+  let oldest: KeyObject | undefined;
+  const secret = (): KeyObject => {
+    oldest ??= signingKeys().at(-1)?.secret;
+    if (oldest === undefined) throw new Error('Cannot encrypt: no signing key, expected one');
+    return oldest;
+  };
+  const users = new Users(store, ids, clock, new Passwords({ randomBytes, costLog2, secret }));
   const keys = new ApiKeys({ store, ids, clock, signingKeys });
   const quota = new Quota(store, clock);
   const sessions = new Sessions(store, clock, randomBytes);
   const outbox = new Outbox(store, ids, clock);
   const invites = new Invites({ store, users, outbox, ids, clock, randomBytes });
-  const cipher = new SecretCipher(() => {
-    const oldest = signingKeys().at(-1);
-    if (oldest === undefined) throw new Error('Cannot encrypt: no signing key, expected one');
-    return oldest.secret;
-  }, randomBytes);
+  const cipher = new SecretCipher(secret, randomBytes);
   const idempotency = new Idempotency(store, clock, cipher);
   return {
     workspaces: new Workspaces({ store, users, keys, ids, clock, randomBytes }),
@@ -80,7 +84,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     keys,
     sessions,
     accounts: new Accounts(store, users, sessions, new SignInThrottle(clock)),
-    members: new Members(store, invites),
+    members: new Members(store, users, invites),
     invites,
     quota,
     ipQuota: openAddressQuota(clock),

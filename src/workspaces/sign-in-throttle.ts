@@ -3,6 +3,8 @@
  * An account is a folded e-mail, whether it exists or not, so refusals reveal nothing. Its wait is a minute
  * at most: about 1,500 guesses a day for an attacker, and its owner is never locked out for long.
  * An attempt counts as failed from its start, so that a thousand at once are not a thousand guesses.
+ * Only the owner of an address is forgiven earlier failures by a success: a person who has some other account of
+ * the address (users.ts) could sign in there between guesses.
  *
  * In memory only, and bounded: the entry that was used longest ago goes first.
  */
@@ -33,8 +35,9 @@ interface Entry {
 
 /** One attempt: failed unless it says otherwise. */
 export interface Attempt {
+  /** By the owner of the address: earlier failures are forgiven. */
   succeed(): void;
-  /** It does not count: the password was not checked. */
+  /** It does not count: the password was not checked, or is that of one of several accounts of the address. */
   withdraw(): void;
 }
 

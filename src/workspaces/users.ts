@@ -1,26 +1,58 @@
 /**
- * Users: people with an e-mail address, members of workspaces by role.
- * An e-mail is looked up in lower case and Unicode NFC; it belongs to one user.
+ * Users: people with an e-mail address, members of workspaces by role. An e-mail is looked up in lower case and
+ * Unicode NFC.
+ *
+ * An address has one owner at most, an account whose mailbox is proven: by a link that went out by mail alone, or
+ * by the operator's word (the first owner, `users create`, `users confirm`). An invite whose link was shown to
+ * the inviter proves nothing: the account that it makes has the address in its workspace, not on the
+ * installation. So an address may have several accounts:
+ *
+ *   user_emails         ceo@corp               -> usr_a        the owner, where there is one
+ *   unproven_emails     [ceo@corp, usr_b]      -> 1            by an invite of workspace B
+ *                       [ceo@corp, usr_c]      -> 1            by an invite of workspace C
+ *
+ * Nobody can take an address from its owner, or keep others from joining with it elsewhere. The password tells
+ * which account is meant: the owner's first, then the newest. All of one address cost two hashes, whatever their
+ * number, so the time of an answer says nothing about them. A workspace has one account of an address at most,
+ * and an unproven one ends with its last membership: an address has no more of them than there are workspaces.
  */
 import type { Clock } from '../model/clock.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
 import { assertLine } from '../model/text.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
+import type { Range } from '../store/environment.ts';
 import type { Management } from '../store/management/management.ts';
 import { raiseAccessVersion } from './access.ts';
-import { passwordMatches, type Passwords } from './passwords.ts';
+import {
+  hashUnder,
+  passwordLengthMax,
+  passwordMatches,
+  type Passwords,
+  prefixIn,
+} from './passwords.ts';
+import { isSameText } from './secret-text.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 const emailLengthMax = 254;
 const nameLengthMax = 120;
+/** Costs of hashing that the unproven accounts of an address have, from several versions of the program. */
+const prefixesMax = 4;
 
 export interface NewUser {
   readonly email: string;
   readonly name: string;
   /** Absent: the user cannot sign in by password. */
   readonly password?: string | undefined;
+}
+
+/** What a password says about an address. */
+export interface Identified {
+  /** Whose password it is. */
+  readonly user: UserRecord | undefined;
+  /** Its hash, for a further account of the address. */
+  readonly passwordHash: string;
 }
 
 export class Users {
@@ -38,14 +70,15 @@ export class Users {
     this.#passwords = passwords;
   }
 
-  /** Makes a user and a member of the workspace. @throws Failure conflict, not_found */
+  /** Makes a user who owns the address, and is a member. @throws Failure conflict, not_found */
   async create(workspaceNo: WorkspaceNo, role: Role, user: NewUser): Promise<UserRecord> {
     const prepared = await this.prepare(user);
     return await this.#store.environment.transaction(() => {
       if (this.#store.workspaces.get(workspaceNo) === undefined) {
         throw notFound('workspace');
       }
-      if (this.findByEmail(user.email) !== undefined) {
+      const isTaken = this.findByEmail(user.email) !== undefined;
+      if (isTaken || this.memberWith(workspaceNo, user.email) !== undefined) {
         throw new Failure('conflict', 'A user with this e-mail address exists already');
       }
       this.write(prepared, workspaceNo, role);
@@ -74,9 +107,41 @@ export class Users {
 
   /** Stores a prepared user as a member. Inside a transaction that has looked for the e-mail. */
   write(user: UserRecord, workspaceNo: WorkspaceNo, role: Role): void {
-    this.#store.users.put(user.id, user);
-    this.#store.userEmails.put(foldEmail(user.email), user.id);
+    this.put(user);
     this.addMember(workspaceNo, user.id, role);
+  }
+
+  /** Stores a user under their address. Inside a transaction. @param before the record that this one replaces */
+  put(user: UserRecord, before?: UserRecord): void {
+    const { users, userEmails, people } = this.#store;
+    if (before !== undefined) this.#removeAddress(before);
+    users.put(user.id, user);
+    const address = foldEmail(user.email);
+    if (isProven(user)) userEmails.put(address, user.id);
+    else people.unprovenEmails.put([address, user.id], 1);
+  }
+
+  /** Makes an account the owner of its address. Inside a transaction. @returns undefined where another is */
+  prove(user: UserRecord): UserRecord | undefined {
+    if (this.findByEmail(user.email) !== undefined) return undefined;
+    const { mailboxProven: _, ...proven } = user;
+    this.put(proven, user);
+    return proven;
+  }
+
+  /** By the operator's word. @throws Failure conflict where the address has an owner */
+  async confirm(user: UserRecord): Promise<UserRecord> {
+    return await this.#store.environment.transaction(() => {
+      const found = this.find(user.id);
+      if (found === undefined) throw notFound('user');
+      const owner = this.findByEmail(found.email);
+      const proven = owner?.id === found.id ? owner : this.prove(found);
+      if (proven !== undefined) return proven;
+      throw new Failure(
+        'conflict',
+        `Cannot confirm ${found.id}: ${owner?.id} is confirmed for ${found.email}, expected nobody`,
+      );
+    });
   }
 
   /** Makes a known user a member. Inside a transaction that has looked for the membership. */
@@ -87,14 +152,70 @@ export class Users {
     raiseAccessVersion(this.#store);
   }
 
+  /** Inside a transaction. */
+  removeMember(workspaceNo: WorkspaceNo, userId: string): void {
+    const { memberships, userWorkspaces } = this.#store;
+    memberships.remove([workspaceNo, userId]);
+    userWorkspaces.remove([userId, workspaceNo]);
+    const user = this.find(userId);
+    const isLast = [...this.workspacesOf(userId)].length === 0;
+    if (user !== undefined && !isProven(user) && isLast) this.#removeAddress(user);
+    raiseAccessVersion(this.#store);
+  }
+
+  /** By number, ascending. */
+  *workspacesOf(userId: string): Generator<WorkspaceNo> {
+    const range = { start: [userId, 0], end: [userId, 2 ** 32] } satisfies Range<[string, number]>;
+    for (const [, workspaceNo] of this.#store.userWorkspaces.keys(range)) yield workspaceNo;
+  }
+
+  /** Every user, oldest first. */
+  *all(): Generator<UserRecord> {
+    for (const { value } of this.#store.users.range({})) yield value;
+  }
+
   find(userId: string): UserRecord | undefined {
     return this.#store.users.get(userId);
   }
 
+  /**
+   * For the operator: the account that an id names, or an address that one account has.
+   * @throws Failure not_found, conflict
+   */
+  get(reference: string): UserRecord {
+    const byId = this.find(reference);
+    const [found, ...others] = byId === undefined ? this.accountsOf(reference) : [byId];
+    if (found === undefined) throw new Failure('not_found', `There is no user ${reference}`);
+    if (others.length === 0) return found;
+    const all = [found, ...others].map((user) => `  ${this.#described(user)}`).join('\n');
+    throw new Failure(
+      'conflict',
+      `Several accounts have this address, name one by its id:\n${all}`,
+    );
+  }
+
+  /** The owner of an address. */
   findByEmail(email: string): UserRecord | undefined {
     if (email.length > emailLengthMax) return undefined;
     const id = this.#store.userEmails.get(foldEmail(email));
     return id === undefined ? undefined : this.find(id);
+  }
+
+  /** The accounts of an address: its owner, then the others, newest first. */
+  accountsOf(email: string): UserRecord[] {
+    const owner = this.findByEmail(email);
+    const others = [...this.#unprovenIds(email)].flatMap((id) => this.find(id) ?? []);
+    return owner === undefined ? others : [owner, ...others];
+  }
+
+  /** The member of a workspace who has this address there. */
+  memberWith(workspaceNo: WorkspaceNo, email: string): string | undefined {
+    const owner = this.#store.userEmails.get(foldEmail(email));
+    if (owner !== undefined && this.roleIn(workspaceNo, owner) !== undefined) return owner;
+    for (const id of this.#unprovenIds(email)) {
+      if (this.roleIn(workspaceNo, id) !== undefined) return id;
+    }
+    return undefined;
   }
 
   /** The user's role in a workspace; undefined when no member. */
@@ -110,18 +231,63 @@ export class Users {
     return undefined;
   }
 
-  /** The user when e-mail and password belong together; the same time passes when there is no such user. */
+  /** The account of an address whose password it is; the same time passes without one. */
   async authenticate(email: string, password: string): Promise<UserRecord | undefined> {
+    if (password.length > passwordLengthMax) return undefined;
+    return (await this.identify(email, password)).user;
+  }
+
+  /** @throws Failure validation_failed for a password that is too long, overloaded */
+  async identify(email: string, password: string): Promise<Identified> {
     const decoyHash = await this.#decoy();
     this.#store.environment.refresh();
-    const user = this.findByEmail(email);
-    const matches = await passwordMatches(password, user?.passwordHash ?? decoyHash);
-    return matches && user?.passwordHash !== undefined ? user : undefined;
+    const owner = this.findByEmail(email);
+    const others = this.accountsOf(email).filter((user) => !isProven(user));
+    const prefix = this.#passwords.prefixOf(foldEmail(email));
+    const stored = others.flatMap(({ passwordHash }) => passwordHash ?? []);
+    const prefixes = [...new Set([prefix, ...stored.map(prefixIn)])].slice(0, prefixesMax);
+    const [isOwner, ...hashes] = await Promise.all([
+      passwordMatches(password, owner?.passwordHash ?? decoyHash),
+      ...prefixes.map((each) => hashUnder(each, password)),
+    ]);
+    const [passwordHash = ''] = hashes;
+    if (isOwner && owner?.passwordHash !== undefined) return { user: owner, passwordHash };
+    const isTheirs = ({ passwordHash: own = '' }: UserRecord): boolean =>
+      hashes.some((made) => isSameText(made, own));
+    return { user: others.find(isTheirs), passwordHash };
   }
 
   /** @returns the hash to store; the record is written in the transaction that ends the sessions */
-  async hash(password: string): Promise<string> {
-    return await this.#passwords.hash(password);
+  async hash(user: UserRecord, password: string): Promise<string> {
+    if (isProven(user)) return await this.#passwords.hash(password);
+    return await hashUnder(this.#passwords.prefixOf(foldEmail(user.email)), password);
+  }
+
+  #described(user: UserRecord): string {
+    const where = [...this.workspacesOf(user.id)].map(
+      (no) => this.#store.workspaces.get(no)?.name ?? '',
+    );
+    const state = isProven(user) ? 'confirmed' : 'not confirmed';
+    return `${user.id}  ${user.name}, ${state}, in ${where.join(', ') || 'no workspace'}`;
+  }
+
+  *#unprovenIds(email: string): Generator<string> {
+    if (email.length > emailLengthMax) return;
+    const address = foldEmail(email);
+    const { unprovenEmails } = this.#store.people;
+    const newestFirst: Range<[string, string]> = {
+      start: [address, '\uffff'],
+      end: [address, ''],
+      reverse: true,
+    };
+    for (const [, id] of unprovenEmails.keys(newestFirst)) yield id;
+  }
+
+  #removeAddress(user: UserRecord): void {
+    const { userEmails, people } = this.#store;
+    const address = foldEmail(user.email);
+    if (userEmails.get(address) === user.id) userEmails.remove(address);
+    people.unprovenEmails.remove([address, user.id]);
   }
 
   /** Made at the first sign-in; when that fails, at the next. */
@@ -134,6 +300,11 @@ export class Users {
       throw error;
     }
   }
+}
+
+/** Whether the account owns its address. */
+export function isProven(user: UserRecord): boolean {
+  return user.mailboxProven !== false;
 }
 
 /** How an e-mail is looked up: no spelling of one address is another user. */

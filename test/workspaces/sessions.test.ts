@@ -51,8 +51,9 @@ test('invites are removed with all their entries a month after their end', async
   const app = await openTestApp();
   const { invites, keys } = app.workspaces;
   const { actor } = await keys.verify(app.first.apiKey);
-  await invites.create(actor, 'late@example.com', 'viewer');
-  const removed = await invites.create(actor, 'gone@example.com', 'viewer');
+  const wanted = { role: 'viewer', delivery: 'shown' } as const;
+  await invites.create(actor, { ...wanted, email: 'late@example.com' });
+  const removed = await invites.create(actor, { ...wanted, email: 'gone@example.com' });
   await invites.remove(1, removed.invite.id);
   app.clock.move(37 * dayMs - 1);
   expect(await invites.expire()).toBe(0);

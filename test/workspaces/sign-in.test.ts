@@ -1,4 +1,5 @@
 /** Password hashes, the bound on how many run, and the waits after wrong passwords. */
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { Passwords, passwordMatches } from '../../src/workspaces/passwords.ts';
 import { SignInThrottle } from '../../src/workspaces/sign-in-throttle.ts';
@@ -6,11 +7,14 @@ import { Users } from '../../src/workspaces/users.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 import { openTestApp } from '../support/test-app.ts';
 
+const key = createSecretKey(Buffer.alloc(32, 7));
+const secret = (): KeyObject => key;
+
 describe('passwords', () => {
   const randomBytes = (bytes: Uint8Array): Uint8Array => bytes.fill(7);
 
   test('have their parameters and salt in the hash', async () => {
-    const hash = await new Passwords({ randomBytes }).hash('pässword');
+    const hash = await new Passwords({ randomBytes, secret }).hash('pässword');
     expect(hash).toMatch(/^scrypt\$15\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
     expect(await passwordMatches('pa\u0308ssword', hash)).toBe(true);
     const cheap = 'scrypt$4$8$1$BwcHBwcHBwcHBwcHBwcHBw$' + 'A'.repeat(43);
@@ -20,7 +24,7 @@ describe('passwords', () => {
   });
 
   test('are hashed two at a time; 32 wait, the rest is refused', async () => {
-    const passwords = new Passwords({ randomBytes, costLog2: 4 });
+    const passwords = new Passwords({ randomBytes, costLog2: 4, secret });
     const all = await Promise.allSettled(
       Array.from({ length: 50 }, (_, at) => passwords.hash(`password ${at}`)),
     );
@@ -34,7 +38,7 @@ describe('passwords', () => {
 
 test('a wrong password and an unknown e-mail take the same time', async () => {
   const { store, base, clock } = await openTestApp();
-  const passwords = new Passwords({ randomBytes: base.randomBytes, costLog2: 13 });
+  const passwords = new Passwords({ ...base, costLog2: 13, secret });
   const users = new Users(store, base.ids, clock, passwords);
   await users.create(1, 'viewer', { email: 'jane@example.com', name: 'Jane', password: 'right' });
   const leastMs = { 'jane@example.com': Infinity, 'nobody@example.com': Infinity };

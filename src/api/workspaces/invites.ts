@@ -125,14 +125,14 @@ function createInvite({ workspaces, mail, publicUrl }: InvitesOptions): Route {
     handle: async ({ actor, body, keep }) => {
       const urlOf = ({ token }: MadeInvite): string => `${publicUrl}${invitePath}?token=${token}`;
       const answer = (made: MadeInvite): Result => {
-        const isShown = mail === undefined || made.isAgain;
-        const secret = isShown ? { acceptUrl: urlOf(made), token: made.token } : {};
+        const secret =
+          made.invite.isMailed !== true ? { acceptUrl: urlOf(made), token: made.token } : {};
         return created('/team/invites', { ...viewInvite(made.invite, 'pending'), ...secret });
       };
-      const made = await workspaces.invites.create(actor, body.email, body.role, (record) =>
-        keep(answer(record)),
-      );
-      if (mail !== undefined && !made.isAgain) {
+      const delivery = mail === undefined ? 'shown' : 'mailed';
+      const wanted = { ...body, delivery } as const;
+      const made = await workspaces.invites.create(actor, wanted, (record) => keep(answer(record)));
+      if (mail !== undefined && made.invite.isMailed === true) {
         await sendMail(workspaces, mail, actor, made.invite, urlOf(made));
       }
       return answer(made);
@@ -168,8 +168,10 @@ function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
     tag,
     summary: 'Accept an invite',
     description:
-      'By the token of the link, once. A new user gives a name and a password; a known one their ' +
-      'password, or nothing when signed in. Emits `member.joined`.',
+      'By the token of the link, once. Give a name and a password: the account of the address that has this ' +
+      'password joins, else a new one does. A person who is signed in with the address gives nothing else. ' +
+      'An account made by a link that the inviter was shown is one of this workspace, and keeps nobody from ' +
+      'using the address elsewhere. Emits `member.joined`.',
     body: acceptBody,
     answer: { status: 200, schema: joined, what: 'Where you are a member now' },
     failures: ['not_found', 'conflict', 'gone', 'idempotency_conflict', 'storage_full'],

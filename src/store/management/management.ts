@@ -8,7 +8,7 @@
  *   workspaces           workspaceNo                                          -> WorkspaceRecord
  *   workspace_ids        "ws_…"                                               -> workspaceNo
  *   users                "usr_…"                                              -> UserRecord
- *   user_emails          folded e-mail                                        -> "usr_…"
+ *   user_emails          folded e-mail                                        -> "usr_…", who owns the address
  *   memberships          [workspaceNo, "usr_…"]                               -> MembershipRecord
  *   user_workspaces      ["usr_…", workspaceNo]                               -> 1
  *   api_keys             "key_…"                                              -> ApiKeyRecord

@@ -1,5 +1,5 @@
 /**
- * The tables of sessions and invites, in the management environment: an invite, the membership it
+ * The tables of sessions, invites and unproven addresses, in the management environment: an invite, the membership it
  * becomes, and their events commit together.
  *
  *   sessions             SHA-256 of the session's secret, base64url           -> SessionRecord
@@ -11,6 +11,8 @@
  *   invite_tokens        SHA-256 of the token, base64url                      -> "inv_…"
  *   pending_invites      [workspaceNo, folded e-mail]                         -> "inv_…", at most one
  *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, to expire it
+ *   unproven_emails      [folded e-mail, "usr_…"]                             -> 1: accounts that are members
+ *                                                                               and do not own the address
  */
 import type { InviteRecord, SessionRecord } from '../../model/workspace.ts';
 import type { StoreEnvironment } from '../environment.ts';
@@ -26,5 +28,6 @@ export function openPeopleTables(environment: StoreEnvironment) {
     inviteTokens: environment.table<string, string>('invite_tokens'),
     pendingInvites: environment.table<[number, string], string>('pending_invites'),
     inviteExpiry: environment.table<[number, string], number>('invite_expiry'),
+    unprovenEmails: environment.table<[string, string], number>('unproven_emails'),
   };
 }

@@ -82,8 +82,7 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
   const form = useForm({ name: '', password: '' });
   const join = async (): Promise<void> => {
     const { name, password } = form.texts;
-    const named = name.trim() === '' ? {} : { name: name.trim() };
-    onJoined(await accept({ token, password, ...named }));
+    onJoined(await accept({ token, password, name: name.trim() }));
   };
   return (
     <PlainForm
@@ -93,7 +92,8 @@ function JoinAsNew({ token, onJoined }: JoinProps) {
       foot={<SubmitButton form={form} action="Join" />}
     >
       <p class="soft">
-        Choose a name and a password. If you already have an account, just enter its password.
+        Choose a name and a password. If you already have an account here, enter its password, or
+        sign in first and open this link again.
       </p>
       <TextField label="Name" autocomplete="name" {...form.field('name')} lengthMax={120} />
       <TextField

@@ -1,0 +1,316 @@
+/**
+ * One e-mail address, several accounts: without a mail server an invite proves no mailbox. Nobody takes an
+ * address from its owner or keeps another from joining, and no answer tells what there is elsewhere.
+ */
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { WorkspaceRecord } from '../../../src/model/workspace.ts';
+import { isProven } from '../../../src/workspaces/users.ts';
+import { Browser } from '../../support/browser.ts';
+import { type Answer, Client, type Json, word } from '../../support/client.ts';
+import { startMailServer } from '../../support/fakes/mail-server.ts';
+import { runCommand } from '../../support/process.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
+
+const email = 'ceo@corp.example';
+const squatterPassword = 'squatter’s password';
+const ownPassword = 'the person’s password';
+
+let service: TestApp;
+let client: Client;
+
+beforeEach(async () => {
+  service = await startTestApi({ environment: { QZ_TRUSTED_PROXIES: '127.0.0.1' } });
+  client = new Client(service.url, service.apiKey);
+  onTestFinished(async () => await client.close());
+});
+
+interface Place extends WorkspaceRecord {
+  /** Of its admin. */
+  readonly key: string;
+}
+
+/** A workspace of its own admin, who invites whom he likes. */
+async function place(name: string, app = service): Promise<Place> {
+  const { users, workspaces, keys } = app.workspaces;
+  const admin = await users.create(1, 'viewer', { email: `${name}@admin.example`, name });
+  const workspace = await workspaces.create(admin.id, name);
+  await workspaces.setPlan(workspace.no, 'enterprise');
+  const wanted = { workspaceNo: workspace.no, userId: admin.id, name, role: 'owner' } as const;
+  return { ...workspace, key: (await keys.create(wanted)).token };
+}
+
+let strangers = 0;
+const stranger = (): Record<string, string> => ({
+  'x-forwarded-for': `203.0.${(strangers += 1) >> 8}.${strangers & 255}`,
+});
+
+const invite = async ({ key }: Place, role = 'editor', to = email): Promise<Answer> =>
+  await client.call('POST', '/v1/team/invites', { key, body: { email: to, role } });
+
+async function accept(token: unknown, password: string, name = 'Ceo'): Promise<Answer> {
+  const body = { token, name, password };
+  const path = '/v1/team/invites/accept';
+  return await client.call('POST', path, { key: undefined, headers: stranger(), body });
+}
+
+async function join(at: Place, password: string): Promise<Json> {
+  const { status, json } = await accept((await invite(at)).json.token, password);
+  expect(status).toBe(200);
+  return json;
+}
+
+/** The session that begins with this password. */
+async function signIn(password: string): Promise<{ answer: Answer; browser: Browser }> {
+  const browser = new Browser(service);
+  onTestFinished(async () => await browser.close());
+  const answer = await browser.signIn(email, password, stranger()['x-forwarded-for']);
+  return { answer, browser };
+}
+
+const namesOf = async (browser: Browser): Promise<string[]> =>
+  (await browser.call('GET', '/v1/workspaces')).items.map(({ name }) => word(name)).toSorted();
+
+async function run(...args: string[]): Promise<{ code: number | null; text: string }> {
+  const { code, stdout, stderr } = await runCommand(args, { QZ_DATA_DIR: service.dataDir });
+  return { code, text: stdout + stderr };
+}
+
+describe('an address that was squatted', () => {
+  test('is free for the person whose it is; each signs in to their own', async () => {
+    const [a, b] = [await place('A'), await place('B')];
+    const squatter = await join(b, squatterPassword);
+    const person = await join(a, ownPassword);
+    expect(person.userId).not.toBe(squatter.userId);
+    const own = await signIn(ownPassword);
+    expect(own.answer.json).toMatchObject({
+      user: { id: person.userId },
+      workspace: { name: 'A' },
+    });
+    const others = await signIn(squatterPassword);
+    expect(others.answer.json.workspace?.name).toBe('B');
+    // Neither reaches the other's workspace.
+    expect([await namesOf(own.browser), await namesOf(others.browser)]).toEqual([['A'], ['B']]);
+    const goTo = await others.browser.call('POST', `/v1/workspaces/${a.id}/switch`);
+    expect(goTo.status).toBe(404);
+    expect((await signIn('neither')).answer.status).toBe(401);
+  });
+
+  test('is not taken from a person who came first', async () => {
+    const [a, b] = [await place('A'), await place('B')];
+    const person = await join(a, ownPassword);
+    const squatter = await join(b, squatterPassword);
+    expect(squatter.userId).not.toBe(person.userId);
+    expect((await signIn(ownPassword)).answer.json.user?.id).toBe(person.userId);
+    const change = { body: { role: 'owner' } };
+    const path = `/v1/team/members/${word(person.userId)}`;
+    expect((await client.call('PATCH', path, { ...change, key: b.key })).status).toBe(404);
+  });
+
+  test('by any number of workspaces keeps nobody out', async () => {
+    const a = await place('A');
+    for (let at = 0; at < 12; at += 1) {
+      await join(await place(`squat${at}`), `${squatterPassword} ${at}`);
+      service.clock.move(60_000);
+    }
+    await join(a, ownPassword);
+    service.clock.move(60_000);
+    for (let at = 12; at < 24; at += 1) {
+      await join(await place(`squat${at}`), `${squatterPassword} ${at}`);
+      service.clock.move(60_000);
+    }
+    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+    expect((await signIn(`${squatterPassword} 3`)).answer.json.workspace?.name).toBe('squat3');
+  });
+
+  test('is joined again by its password: one account in two workspaces', async () => {
+    const [a, c] = [await place('A'), await place('C')];
+    const first = await join(a, ownPassword);
+    expect((await join(c, ownPassword)).userId).toBe(first.userId);
+    expect(await namesOf((await signIn(ownPassword)).browser)).toEqual(['A', 'C']);
+  });
+
+  test('is free again in its workspace when the account was removed', async () => {
+    const a = await place('A');
+    const first = await join(a, squatterPassword);
+    expect((await invite(a)).status).toBe(409);
+    const path = `/v1/team/members/${word(first.userId)}`;
+    expect((await client.call('DELETE', path, { key: a.key })).status).toBe(200);
+    expect((await signIn(squatterPassword)).answer.status).toBe(401);
+    await join(a, ownPassword);
+    expect(service.store.people.unprovenEmails.count({})).toBe(1);
+    expect((await signIn(ownPassword)).answer.status).toBe(200);
+  });
+});
+
+describe('an answer does not tell what there is elsewhere', () => {
+  /** What differs between any two answers is left out. */
+  const shapeOf = ({ status, json, headers }: Answer) => ({
+    status,
+    fields: Object.keys(json),
+    headers: Object.keys(headers).toSorted(),
+    errors: json.errors,
+    detail: json.detail,
+  });
+
+  async function walk(at: Place): Promise<Array<ReturnType<typeof shapeOf>>> {
+    const invited = await invite(at);
+    const { token } = invited.json;
+    const path = '/v1/team/invites/accept';
+    const headers = stranger();
+    const answers = [invited];
+    for (const body of [
+      { token },
+      { token, password: 'x' },
+      { token, name: 'N' },
+      { token, name: 'N', password: 'short' },
+      { token, name: 'N', password: 'a new password' },
+      { token, name: 'N', password: 'a new password' },
+    ]) {
+      answers.push(await client.call('POST', path, { key: undefined, headers, body }));
+    }
+    answers.push(await invite(at));
+    return answers.map(shapeOf);
+  }
+
+  test('whether it is nobody’s, an owner’s, or unproven accounts’', async () => {
+    const nobodys = await walk(await place('A'));
+    const shared = await walk(await place('B'));
+    const { users } = service.workspaces;
+    service.clock.move(3_600_000);
+    await users.create(1, 'viewer', { email, name: 'Owner', password: ownPassword });
+    const owned = await walk(await place('C'));
+    expect([shared, owned]).toEqual([nobodys, nobodys]);
+    expect(nobodys.map(({ status }) => status)).toEqual([201, 422, 422, 422, 422, 200, 409, 409]);
+  });
+
+  test('guesses by invites wait as guesses at the sign-in do', async () => {
+    const b = await place('B');
+    await service.workspaces.users.create(1, 'viewer', { email, name: 'O', password: ownPassword });
+    const statuses: number[] = [];
+    for (let at = 0; at < 8; at += 1) {
+      const { token } = (await invite(b)).json;
+      const guess = await accept(token, `guess number ${at}`);
+      statuses.push(guess.status);
+      if (guess.status !== 200) break;
+      const path = `/v1/team/members/${word(guess.json.userId)}`;
+      await client.call('DELETE', path, { key: b.key });
+    }
+    expect(statuses.at(-1)).toBe(429);
+    // The same count holds at the sign-in.
+    expect((await signIn(ownPassword)).answer.status).toBe(429);
+  });
+
+  test('an account of the address does not clear the failures of guesses at another', async () => {
+    await join(await place('A'), ownPassword);
+    service.clock.move(3_600_000);
+    await join(await place('B'), squatterPassword);
+    service.clock.move(3_600_000);
+    let guesses = 0;
+    let refused = false;
+    for (; guesses < 20 && !refused; guesses += 1) {
+      refused = (await signIn(`guess ${guesses}`)).answer.status === 429;
+      if (!refused) refused = (await signIn(squatterPassword)).answer.status === 429;
+    }
+    expect(guesses).toBeLessThan(8);
+  });
+});
+
+describe('the operator', () => {
+  test('confirms one account: the address is theirs, others keep their workspace', async () => {
+    const [a, b] = [await place('A'), await place('B')];
+    const squatter = await join(b, squatterPassword);
+    const person = await join(a, ownPassword);
+    const ambiguous = await run('users', 'confirm', email);
+    expect(ambiguous.code).toBe(1);
+    for (const part of [squatter.userId, person.userId, 'in A', 'in B', 'not confirmed']) {
+      expect(ambiguous.text).toContain(part);
+    }
+    const reset = await run('users', 'reset-password', '-e', email);
+    expect([reset.code, reset.text]).toEqual([1, ambiguous.text]);
+    const done = await run('users', 'confirm', word(person.userId));
+    expect(done).toEqual({
+      code: 0,
+      text: `User ${word(person.userId)} is confirmed: ${email} is theirs\n`,
+    });
+    // Once more is the same; another is refused.
+    expect(await run('users', 'confirm', word(person.userId))).toEqual(done);
+    const other = await run('users', 'confirm', word(squatter.userId));
+    expect(other.code).toBe(1);
+    expect(other.text).toContain(`${word(person.userId)} is confirmed for ${email}`);
+    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+    expect((await signIn(squatterPassword)).answer.json.workspace?.name).toBe('B');
+    // The owner is who joins elsewhere with this password.
+    expect((await join(await place('C'), ownPassword)).userId).toBe(person.userId);
+    const listed = JSON.parse((await run('users', 'list', '--json')).text);
+    const shown = listed.filter((user: { email: string }) => user.email === email);
+    expect(shown).toMatchObject([
+      { id: squatter.userId, confirmed: false, workspaces: ['B (editor)'] },
+      { id: person.userId, confirmed: true, workspaces: ['C (editor)', 'A (editor)'] },
+    ]);
+    expect((await run('users', 'confirm', 'usr_00000000000000000000')).code).toBe(1);
+  });
+
+  test('gives an unproven account another password, and it alone', async () => {
+    const [a, b] = [await place('A'), await place('B')];
+    const squatter = await join(b, squatterPassword);
+    await join(a, ownPassword);
+    const id = word(squatter.userId);
+    expect((await run('users', 'reset-password', '-e', id, '-p', 'a third one')).code).toBe(0);
+    expect((await signIn('a third one')).answer.json.workspace?.name).toBe('B');
+    expect((await signIn(squatterPassword)).answer.status).toBe(401);
+    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+  });
+
+  test('makes an owner beside unproven accounts', async () => {
+    const b = await place('B');
+    await join(b, squatterPassword);
+    const args = ['users', 'create', '-e', email, '-n', 'Real', '-p', ownPassword];
+    expect((await run(...args)).code).toBe(0);
+    expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('My workspace');
+    expect((await run(...args)).code).toBe(1);
+    expect((await run(...args, '-w', b.id)).code).toBe(1);
+  });
+});
+
+test('an unproven account changes its own password, and no other account’s', async () => {
+  const [a, b] = [await place('A'), await place('B')];
+  await join(a, ownPassword);
+  await join(b, squatterPassword);
+  const { browser } = await signIn(squatterPassword);
+  const change = async (oldPassword: string, newPassword: string): Promise<number> => {
+    const options = { body: { oldPassword, newPassword }, headers: stranger() };
+    return (await browser.call('POST', '/v1/auth/password', options)).status;
+  };
+  expect(await change(ownPassword, 'a third password')).toBe(401);
+  expect(await change(squatterPassword, 'a third password')).toBe(200);
+  expect((await signIn('a third password')).answer.json.workspace?.name).toBe('B');
+  expect((await signIn(ownPassword)).answer.json.workspace?.name).toBe('A');
+});
+
+test('a link that came by mail proves the address, of a new account and of one made before', async () => {
+  const mailServer = await startMailServer();
+  onTestFinished(() => mailServer.close());
+  const [a, b] = [await place('A'), await place('B')];
+  const person = await join(a, ownPassword);
+  await join(b, squatterPassword);
+  await client.close();
+  service = await service.restart({ environment: mailServer.environment });
+  await service.listen();
+  client = new Client(service.url);
+  const c = await place('C');
+  const mailed = async (at: Place): Promise<string> => {
+    expect((await invite(at)).json.token).toBeUndefined();
+    const { source } = await mailServer.next();
+    return /token=(?:3D)?([\w-]{43})/.exec(source.replace(/=\r\n/g, ''))?.[1] ?? '';
+  };
+  const joined = await accept(await mailed(c), ownPassword);
+  expect(joined.json.userId).toBe(person.userId);
+  const { users } = service.workspaces;
+  expect(users.findByEmail(email)?.id).toBe(person.userId);
+  // The squatter's account stays what it was, also by a link that came by mail.
+  const d = await place('D');
+  const squatter = await accept(await mailed(d), squatterPassword);
+  const record = users.find(word(squatter.json.userId));
+  expect(record !== undefined && isProven(record)).toBe(false);
+  expect(users.findByEmail(email)?.id).toBe(person.userId);
+});
