@@ -24,6 +24,7 @@ import {
   openDataFolder,
   readSecret,
 } from './engine/data-folder.ts';
+import { configWarnings } from './engine/config-warnings.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
@@ -122,6 +123,7 @@ export async function openApp(
   log: Logger,
   machine: Machine = thisMachine,
 ): Promise<App> {
+  for (const warning of configWarnings(config)) log.warn(warning);
   const folder = openDataFolder(config.dataDir);
   const closers: Closers = [await lockDataFolder(folder)];
   const close = async (): Promise<void> => {

@@ -19,7 +19,7 @@ import { previewRoutes } from './images/previews.ts';
 import { qrCodeRoutes } from './codes/qr-codes.ts';
 import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
-import { sessionRoutes } from './workspaces/session.ts';
+import { createSessionView, sessionRoutes } from './workspaces/session.ts';
 import { workspaceAnalyticsRoutes } from './analytics/workspace-analytics.ts';
 import { usageRoutes } from './billing/usage.ts';
 import { webhookRoutes } from './webhooks/webhooks.ts';
@@ -34,6 +34,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     campaignsOf: (no) => codes.memberships.campaignsOf(no),
     clock,
   });
+  const sessionView = createSessionView(workspaces, shortUrlBase);
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, ownHosts }),
@@ -60,8 +61,8 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...memberRoutes(workspaces),
     ...inviteRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...apiKeyRoutes({ workspaces, clock }),
-    ...workspaceRoutes(workspaces),
-    ...sessionRoutes(workspaces, cookie),
+    ...workspaceRoutes(workspaces, sessionView),
+    ...sessionRoutes(workspaces, cookie, sessionView),
     ...billingRoutes(services.billing),
     ...usageRoutes({ workspaces, codes }),
   ];

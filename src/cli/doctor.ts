@@ -10,6 +10,7 @@ import {
   openDataFolder,
 } from '../engine/data-folder.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
+import { configWarnings } from '../engine/config-warnings.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
@@ -21,6 +22,8 @@ const openFilesNamed = 5;
 
 interface Finding {
   readonly ok: boolean;
+  /** It runs as it is, but is seldom meant so. */
+  readonly isWarning?: boolean;
   readonly text: string;
 }
 
@@ -56,9 +59,13 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
       ? [good('geo databases are readable')]
       : warnings.map((text) => ({ ok: false, text }))),
   );
-  const text = findings.map(({ ok, text }) => `${ok ? 'ok  ' : 'BAD '} ${text}`).join('\n');
+  findings.push(...configWarnings(config).map((text) => ({ ok: true, isWarning: true, text })));
+  const text = findings.map((finding) => `${markOf(finding)} ${finding.text}`).join('\n');
   return { text, ok: findings.every(({ ok }) => ok) };
 }
+
+const markOf = ({ ok, isWarning }: Finding): string =>
+  isWarning === true ? 'WARN' : ok ? 'ok  ' : 'BAD ';
 
 const good = (text: string): Finding => ({ ok: true, text });
 

@@ -1,4 +1,5 @@
 /** `quietzone serve`: the service, until a signal stops it. */
+import { networkInterfaces } from 'node:os';
 import { type App, openApp } from '../app.ts';
 import { createLog, type Logger } from '../telemetry/log.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
@@ -15,7 +16,7 @@ export async function serve(context: Process, options: CommonOptions): Promise<v
   const opening = openApp(config, log);
   stopOnSignals(opening, log);
   const app = await opening;
-  context.result(welcome(config, app.bootstrapped));
+  context.result(welcome(config, app.bootstrapped, networkInterfaces()));
   log.info({ version: version(), node: process.version }, 'ready');
 }
 

@@ -1,8 +1,14 @@
 /** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
 import type { Config } from '../config.ts';
+import { isLocalUrl, isLoopback } from '../model/address.ts';
 import type { Bootstrapped } from '../workspaces/workspaces.ts';
+import { type Interfaces, networkHosts } from './network-address.ts';
 
-export function welcome(config: Config, first: Bootstrapped | undefined): string {
+export function welcome(
+  config: Config,
+  first: Bootstrapped | undefined,
+  interfaces: Interfaces,
+): string {
   const api = config.api.publicUrl;
   const lines = [
     '',
@@ -12,8 +18,28 @@ export function welcome(config: Config, first: Bootstrapped | undefined): string
     `  API            ${api}/v1   (reference: ${api}/docs)`,
     `  Short links    ${config.shortUrlBase}/…`,
   ];
+  if (isLocalUrl(config.shortUrlBase)) lines.push(...otherAddress(config, interfaces));
   if (first !== undefined) lines.push(...secrets(api, first));
   return [...lines, ''].join('\n');
+}
+
+/** What to do while codes lead to this machine's own name, which on a phone is the phone. */
+function otherAddress({ shortUrlBase, redirect }: Config, interfaces: Interfaces): string[] {
+  const [host = '192.168.x.y', ...others] = networkHosts(interfaces);
+  const { protocol, port } = new URL(shortUrlBase);
+  const base = `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
+  const isClosed = isLoopback(redirect.host) || redirect.host === 'localhost';
+  const listen = isClosed ? 'QZ_REDIRECT_HOST=0.0.0.0 ' : '';
+  return [
+    '',
+    `  No phone can open ${shortUrlBase}: codes made now can be tried on this machine only, and prints keep`,
+    '  the address that they were printed with. Before you print, start with an address of this machine in',
+    `  your network${others.length === 0 ? '' : ` (it also has ${others.join(', ')})`}, or with your own domain:`,
+    '',
+    `  ${listen}QZ_SHORT_URL_BASE=${base} npm start`,
+    '',
+    `  or write "shortUrlBase": "${base}" to the file that QZ_CONFIG names.`,
+  ];
 }
 
 /** The first owner's sign-in, where a command creates the first workspace before the service has run. */

@@ -64,6 +64,14 @@ export function isLoopback(text: string): boolean {
   return address !== undefined && loopback.has(address);
 }
 
+/** True for a web address that leads back to the machine that opens it: `localhost`, loopback, `0.0.0.0`. */
+export function isLocalUrl(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return true;
+  const address = parseAddress(host);
+  return address !== undefined && (loopback.has(address) || unspecified.has(address));
+}
+
 /** A list of addresses and CIDR blocks. */
 export class Networks {
   readonly #networks: ReadonlyArray<{ readonly address: Address; readonly bits: number }>;
@@ -85,3 +93,5 @@ export class Networks {
 }
 
 const loopback = new Networks(['127.0.0.0/8', '::1']);
+/** Connecting to them reaches this machine too. */
+const unspecified = new Networks(['0.0.0.0', '::']);

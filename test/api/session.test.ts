@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Passwords } from '../../src/workspaces/passwords.ts';
 import { Browser } from '../support/browser.ts';
-import { word } from '../support/client.ts';
+import { Client, word } from '../support/client.ts';
 import { startTestApi, type TestApp } from '../support/test-app.ts';
 
 let service: TestApp;
@@ -156,4 +156,15 @@ test('sign-ins beyond the queue of hashes get 503, and other requests are served
   expect([refused.status, refused.headers['retry-after'], live.status]).toEqual([503, '5', 200]);
   await Promise.all(hashes);
   expect((await browser.signIn('flood@example.com', 'x', '198.18.0.1')).status).toBe(401);
+});
+
+test.each([
+  { base: 'http://localhost:8081', local: true },
+  { base: 'https://go.example.com', local: false },
+])('says what short links begin with: $base', async ({ base, local }) => {
+  const service = await startTestApi({ environment: { QZ_SHORT_URL_BASE: base } });
+  const client = new Client(service.url, service.apiKey);
+  const { json } = await client.call('GET', '/v1/session');
+  expect(json.shortLinks).toEqual({ base, local });
+  await client.close();
 });

@@ -92,7 +92,7 @@ describe('the workspace', () => {
         from: formatDay(today - 59),
         to: formatDay(today - 30),
         totalScans: 4,
-        isWhole: true,
+        complete: true,
       },
       change: 1,
     });
@@ -110,14 +110,14 @@ describe('the workspace', () => {
     );
     expect(json).toMatchObject({
       totalScans: 4,
-      previous: { totalScans: 0, isWhole: true },
+      previous: { totalScans: 0, complete: true },
       change: null,
     });
   });
 
   test('a period before in which counting began gives no change', async () => {
     const { json } = await get(`/analytics/summary?from=${from}`);
-    const previous = { from: formatDay(today - 81), totalScans: 1, isWhole: false };
+    const previous = { from: formatDay(today - 81), totalScans: 1, complete: false };
     expect(json).toMatchObject({ totalScans: 12, previous, change: null });
   });
 

@@ -46,6 +46,8 @@ test(
     await button(page, 'Create code').click();
     const link = page.locator('a.short-url');
     await link.waitFor();
+    // Codes of this service are for this machine alone.
+    await page.getByText('Your first code is ready. Before you print it').waitFor();
     const shortUrl = (await link.getAttribute('href')) ?? '';
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.locator('.live-on').waitFor();

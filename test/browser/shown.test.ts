@@ -243,20 +243,50 @@ test(
   'a period that was counted in part is compared with nothing',
   async () => {
     const page = await harness.openSignedIn('/settings/data');
-    let isWhole = false;
+    let complete = false;
     await page.route(/\/v1\/analytics\/summary/, async (route) => {
       const response = await route.fetch();
       const answer = await response.json();
       // As after 45 days: the month before was counted for half of its days.
-      const previous = { ...answer.previous, totalScans: 10, isWhole };
+      const previous = { ...answer.previous, totalScans: 10, complete };
       await route.fulfill({ response, json: { ...answer, previous } });
     });
     const month = page.locator('.figure', { hasText: 'Last 30 days' }).first();
     await page.goto('/');
     await month.getByText('Too early to compare with the 30 days before').waitFor();
-    isWhole = true;
+    complete = true;
     await page.goto('/');
     await month.getByText('▲').waitFor();
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
+  'codes for this machine alone come with what to do, on every page and before a download',
+  async () => {
+    const page = await harness.openSignedIn('/codes/new');
+    const notice = page.locator('.local-notice');
+    await notice.getByText(`begin with ${harness.service.redirectUrl}`).waitFor();
+    await notice.getByText('What to do').click();
+    await notice.getByText('QZ_SHORT_URL_BASE=http://192.168.').waitFor();
+    await page.getByLabel('Web address', { exact: true }).fill('example.com/local');
+    await page.getByRole('button', { name: 'Create code' }).click();
+    await page.getByText('Code created. Before you print it').waitFor();
+    await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByText('no phone can open its address').waitFor();
+    await page.route(/\/v1\/session$/, async (route) => {
+      const response = await route.fetch();
+      const shortLinks = { base: 'https://go.example.com', local: false };
+      await route.fulfill({ response, json: { ...(await response.json()), shortLinks } });
+    });
+    await page.goto('/codes/new');
+    await page.getByLabel('Web address', { exact: true }).fill('example.com/far');
+    await page.getByRole('button', { name: 'Create code' }).click();
+    await page.getByText('It already works').waitFor();
+    await page.getByRole('button', { name: 'Download' }).click();
+    await page.getByRole('link', { name: 'SVG' }).waitFor();
+    expect(await page.getByText('no phone can open').count()).toBe(0);
     await page.context().close();
   },
   testMs,

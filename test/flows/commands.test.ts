@@ -41,6 +41,21 @@ test('doctor finds the running service, version prints one line', async () => {
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
+test('while no phone can open the codes, the start says so once, and doctor warns without failing', async () => {
+  const isTold = ({ msg }: { readonly msg: string }): boolean => /no phone can open/.test(msg);
+  const told = service.logEntries.filter(isTold);
+  expect(told).toMatchObject([{ level: 'warn' }]);
+  expect(told[0]?.msg).toContain(service.redirectUrl);
+  const local = await runCommand(['doctor'], environment);
+  expect(local.stdout).toMatch(
+    /^WARN short links begin with http:\/\/localhost:8081, .*QZ_SHORT_URL_BASE/m,
+  );
+  const base = { QZ_SHORT_URL_BASE: 'https://go.example.com' };
+  const open = await runCommand(['doctor'], { ...environment, ...base });
+  expect(open.stdout).not.toContain('WARN');
+  expect(local.code).toBe(open.code);
+});
+
 test('users, keys and plans changed on the command line hold from the next request', async () => {
   const run = async (...args: string[]): Promise<string> => {
     const result = await runCommand(args, environment);

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addressBytes,
   addressGroup,
+  isLocalUrl,
   isLoopback,
   Networks,
   normaliseAddress,
@@ -113,4 +114,26 @@ describe('Networks', () => {
   it('has no network that is no address', () => {
     expect(() => new Networks(['10.0.0/8'])).toThrow('Cannot use the network 10.0.0/8');
   });
+});
+
+describe('isLocalUrl', () => {
+  it.each([
+    'http://localhost:8081',
+    'https://LOCALHOST.',
+    'http://menu.localhost',
+    'http://127.0.0.1:8081',
+    'http://127.1',
+    'http://[::1]:8081',
+    'http://[::ffff:127.0.0.1]',
+    'http://0.0.0.0:8081',
+    'http://[::]:8081',
+  ])('%s leads to the machine that opens it', (url) => expect(isLocalUrl(url)).toBe(true));
+
+  it.each([
+    'https://go.example.com',
+    'http://localhost.example.com',
+    'http://192.168.1.20:8081',
+    'http://[2001:db8::1]:8081',
+    'http://128.0.0.1',
+  ])('%s does not', (url) => expect(isLocalUrl(url)).toBe(false));
 });

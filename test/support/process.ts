@@ -51,8 +51,10 @@ export interface LogEntry {
   readonly [key: string]: unknown;
 }
 
-/** The shards were not there within five seconds: no fault of what a test is about. */
-export const slowStart = /^shards are still counting/;
+/**
+ * The shards were not there within five seconds, and short links of a test are local: no fault of what it is about.
+ */
+export const everyStart = /^(shards are still counting|short links begin with)/;
 
 /** Services that have not ended: a test that fails leaves none behind. */
 const running = new Set<ServiceProcess>();
@@ -141,7 +143,7 @@ export class ServiceProcess {
 
   /** What it logged that is more than information, but for what only tells of a busy machine. */
   get complaints(): LogEntry[] {
-    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !slowStart.test(msg));
+    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
   }
 
   /** Every line that it logged. @throws when a line is not one JSON object with level and message */

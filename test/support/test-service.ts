@@ -14,7 +14,7 @@ import {
   type LogEntry,
   type Ports,
   settingsOf,
-  slowStart,
+  everyStart,
 } from './process.ts';
 
 export interface TestServiceOptions {
@@ -73,7 +73,7 @@ export class TestService {
 
   /** What it logged that is more than information, but for what only tells of a busy machine. */
   get complaints(): LogEntry[] {
-    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !slowStart.test(msg));
+    return this.logEntries.filter(({ level, msg }) => level !== 'info' && !everyStart.test(msg));
   }
 
   /** Stops as SIGTERM does. @throws Error when a file or a port is left open */

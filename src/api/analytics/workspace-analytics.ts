@@ -56,7 +56,7 @@ const summary = z
         to: day,
         totalScans: count,
         uniqueScanners: count,
-        isWhole: z.boolean().meta({
+        complete: z.boolean().meta({
           description: 'False when the first scan of the workspace came after its first day',
         }),
       })
@@ -154,7 +154,7 @@ async function summaryOf(
       to: formatDay(Math.max(0, before.toDay)),
       totalScans: then.totalScans,
       uniqueScanners: then.uniqueScanners,
-      isWhole,
+      complete: isWhole,
     },
     change:
       isWhole && then.totalScans > 0 ? (now.totalScans - then.totalScans) / then.totalScans : null,

@@ -3,6 +3,7 @@
  * dashboard; programs use API keys.
  */
 import { z } from 'zod';
+import { isLocalUrl } from '../../model/address.ts';
 import type { Actor } from '../../model/workspace.ts';
 import { passwordLengthMin } from '../../workspaces/accounts.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
@@ -36,6 +37,20 @@ export const sessionSchema = z
   .object({
     user,
     workspace,
+    shortLinks: z
+      .object({
+        base: z.string().meta({
+          description: 'What the address of every short link begins with',
+          example: 'https://go.example.com',
+        }),
+        local: z.boolean().meta({
+          description:
+            'True while that is the name of the machine itself, as `localhost` is: no phone can open the ' +
+            'codes, and what is printed keeps the address',
+          example: false,
+        }),
+      })
+      .meta({ description: 'Of this installation' }),
     csrfToken: z.string().optional().meta({
       description: 'Of a signed-in person: sent as X-CSRF-Token with what changes something',
     }),
@@ -45,7 +60,11 @@ const done = z.object({ done: z.literal(true) }).meta({ id: 'Done' });
 
 const tag = 'Sessions';
 
-export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCookie): Route[] {
+export function sessionRoutes(
+  workspaces: WorkspaceServices,
+  cookie: SessionCookie,
+  view: SessionView,
+): Route[] {
   const { accounts, sessions } = workspaces;
   const signOut = createRoute({
     method: 'POST',
@@ -93,12 +112,16 @@ export function sessionRoutes(workspaces: WorkspaceServices, cookie: SessionCook
     description: 'The user and the workspace that this key or session acts for, and as what.',
     schema: sessionSchema,
     what: 'User, workspace and role',
-    read: ({ actor, session }) => viewSession(workspaces, actor, session?.csrfToken),
+    read: ({ actor, session }) => view(actor, session?.csrfToken),
   });
-  return [signInRoute(workspaces, cookie), signOut, changePassword, getSession];
+  return [signInRoute(workspaces, cookie, view), signOut, changePassword, getSession];
 }
 
-function signInRoute(workspaces: WorkspaceServices, cookie: SessionCookie): Route {
+function signInRoute(
+  { accounts }: WorkspaceServices,
+  cookie: SessionCookie,
+  view: SessionView,
+): Route {
   return createPublicRoute({
     method: 'POST',
     path: '/auth/sign-in',
@@ -118,27 +141,34 @@ function signInRoute(workspaces: WorkspaceServices, cookie: SessionCookie): Rout
     },
     failures: ['storage_full'],
     handle: async ({ body: { email, password }, clientAddress }) => {
-      const made = await workspaces.accounts.signIn(email, password, clientAddress);
-      const view = viewSession(workspaces, made.actor, made.csrfToken);
-      return jsonResult(200, view, { 'Set-Cookie': cookie.begin(made.secret) });
+      const made = await accounts.signIn(email, password, clientAddress);
+      const answer = view(made.actor, made.csrfToken);
+      return jsonResult(200, answer, { 'Set-Cookie': cookie.begin(made.secret) });
     },
   });
 }
 
-export function viewSession(
-  { users, workspaces }: WorkspaceServices,
+export type SessionView = (
   actor: Actor,
   csrfToken: string | undefined,
-) {
-  const user = users.find(actor.userId);
-  const workspace = workspaces.find(actor.workspaceNo);
-  if (user === undefined || workspace === undefined) {
-    throw new Error('Cannot show a session: its user or workspace is missing');
-  }
-  return {
-    user: { id: user.id, email: user.email, name: user.name },
-    workspace: viewWorkspace(workspace, actor.role),
-    csrfToken,
+) => z.input<typeof sessionSchema>;
+
+/** @param base what short links begin with */
+export function createSessionView(services: WorkspaceServices, base: string): SessionView {
+  const { users, workspaces } = services;
+  const shortLinks = { base, local: isLocalUrl(base) };
+  return (actor, csrfToken) => {
+    const user = users.find(actor.userId);
+    const workspace = workspaces.find(actor.workspaceNo);
+    if (user === undefined || workspace === undefined) {
+      throw new Error('Cannot show a session: its user or workspace is missing');
+    }
+    return {
+      user: { id: user.id, email: user.email, name: user.name },
+      workspace: viewWorkspace(workspace, actor.role),
+      shortLinks,
+      csrfToken,
+    };
   };
 }
 

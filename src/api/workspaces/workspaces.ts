@@ -7,13 +7,13 @@ import { emptyBody } from '../fields.ts';
 import { created, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import { name, viewWorkspace, workspace } from './people.ts';
-import { given, sessionSchema, viewSession } from './session.ts';
+import { given, sessionSchema, type SessionView } from './session.ts';
 
 const workspaceBody = z.strictObject({ name }).meta({ id: 'WorkspaceName' });
 
 const tag = 'Workspaces';
 
-export function workspaceRoutes(services: WorkspaceServices): Route[] {
+export function workspaceRoutes(services: WorkspaceServices, view: SessionView): Route[] {
   const { workspaces, sessions } = services;
   const listWorkspaces = listRoute({
     path: '/workspaces',
@@ -78,7 +78,7 @@ export function workspaceRoutes(services: WorkspaceServices): Route[] {
     handle: async ({ session, id }) => {
       const own = given(session);
       const actor = await sessions.switchTo(own.hash, id);
-      return jsonResult(200, viewSession(services, actor, own.csrfToken));
+      return jsonResult(200, view(actor, own.csrfToken));
     },
   });
   return [listWorkspaces, createWorkspace, updateWorkspace, switchWorkspace];

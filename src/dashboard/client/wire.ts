@@ -28,6 +28,11 @@ export interface Workspace {
 export interface Session {
   readonly user: User;
   readonly workspace: Workspace;
+  readonly shortLinks: {
+    readonly base: string;
+    /** No phone can open them. */
+    readonly local: boolean;
+  };
   readonly csrfToken?: string;
 }
 

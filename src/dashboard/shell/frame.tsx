@@ -8,6 +8,7 @@ import { Button } from '../parts/button.tsx';
 import { Icon, type IconName, Logo } from '../parts/icon.tsx';
 import { type PathName, pathTo } from '../paths.ts';
 import { AccountMenu } from './account-menu.tsx';
+import { LocalNotice } from './local-notice.tsx';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
 interface Place {
@@ -54,6 +55,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
       </header>
       {isOpen && <Drawer path={path} onClose={() => setOpen(false)} />}
       <main class="content" id="content" tabIndex={-1}>
+        <LocalNotice />
         {children}
       </main>
     </div>

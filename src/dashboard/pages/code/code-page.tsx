@@ -4,7 +4,7 @@ import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { invalidate, type Resource, useResource } from '../../client/resource.ts';
 import { currentQuery, confirmLeaving, setQuery } from '../../client/router.ts';
-import { may } from '../../client/session.ts';
+import { currentSession, may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
 import { ownImage } from '../../parts/code-image.tsx';
@@ -112,6 +112,7 @@ function Actions({ code, onAction }: ActionsProps) {
   return (
     <>
       <Menu button={button}>
+        {code.shortUrl !== undefined && <LocalWarning />}
         {formats.map(({ format, label, size }) => (
           <MenuItem
             key={format}
@@ -127,6 +128,17 @@ function Actions({ code, onAction }: ActionsProps) {
         <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />
       )}
     </>
+  );
+}
+
+/** A print keeps the address that it has. */
+function LocalWarning() {
+  if (!currentSession().shortLinks.local) return null;
+  return (
+    <p class="menu-note">
+      <Icon name="warning" size={16} />
+      <span>Do not print it yet: no phone can open its address. See the notice above.</span>
+    </p>
   );
 }
 

@@ -4,6 +4,7 @@ import type { CodeType } from '../../../model/code.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
+import { currentSession } from '../../client/session.ts';
 import { useForm, type FormState } from '../../client/use-form.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { ButtonLink } from '../../parts/button.tsx';
@@ -55,7 +56,12 @@ export function NewCodePage() {
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     invalidate('/qr-codes?', '/analytics', '/events');
     storeAnswer(`/qr-codes/${code.id}`, code);
-    say('Code created. It already works.');
+    const isLocal = dynamic && currentSession().shortLinks.local;
+    say(
+      isLocal
+        ? 'Code created. Before you print it, see the notice above.'
+        : 'Code created. It already works.',
+    );
     navigate(pathTo('code', { id: code.id }));
   };
   return (

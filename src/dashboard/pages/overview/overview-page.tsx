@@ -34,7 +34,7 @@ interface Summary {
     readonly scans: number;
   }>;
   readonly scansPerDay: ReadonlyArray<{ readonly day: string; readonly scans: number }>;
-  readonly previous: { readonly totalScans: number; readonly isWhole: boolean };
+  readonly previous: { readonly totalScans: number; readonly complete: boolean };
 }
 
 const days = 30;
@@ -113,7 +113,7 @@ function Numbers({ data, extra }: { readonly data: Summary; readonly extra: numb
   const weekBefore = sum(perDay.slice(-14, -7));
   // Counting had begun: in the month before, or by the first day of the week before.
   const isWhole = data.previous.totalScans > 0 || sum(perDay.slice(0, -13)) > 0;
-  const { totalScans: monthBefore, isWhole: isWholeMonth } = data.previous;
+  const { totalScans: monthBefore, complete: isWholeMonth } = data.previous;
   const month = data.totalScans + extra;
   const monthChange = changeOf(month, monthBefore, isWholeMonth);
   return (

@@ -15,13 +15,17 @@ import { withScheme } from '../codes/target-fields.tsx';
 
 export function Welcome() {
   const form = useForm({ target: '' });
-  const { user } = currentSession();
+  const { user, shortLinks } = currentSession();
   const create = async (): Promise<void> => {
     const body = { target: withScheme(form.texts.target) };
     const code = await call<QrCode>('POST', '/qr-codes', { body });
     storeAnswer(`/qr-codes/${code.id}`, code);
     invalidate('/qr-codes?', '/analytics', '/events');
-    say('Your first code is ready. Scan it!');
+    say(
+      shortLinks.local
+        ? 'Your first code is ready. Before you print it, see the notice above.'
+        : 'Your first code is ready. Scan it!',
+    );
     navigate(pathTo('code', { id: code.id }));
   };
   return (

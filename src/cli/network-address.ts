@@ -1,0 +1,45 @@
+/** Addresses at which other devices may reach this machine. */
+import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { Networks, parseAddress } from '../model/address.ts';
+
+export type Interfaces = ReturnType<typeof networkInterfaces>;
+
+/**
+ * Most likely first: home and office networks, other private ones, public ones; IPv4 before IPv6, which is
+ * longer to type and in a code. Link-local addresses need a zone, which no web address has.
+ */
+const preferred = [
+  '192.168.0.0/16',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '0.0.0.0/0',
+  'fc00::/7',
+  '::/0',
+].map((network) => new Networks([network]));
+const linkLocal = new Networks(['169.254.0.0/16', 'fe80::/10']);
+/** Networks between programs of this machine. */
+const virtual = /^(docker|br-|veth|virbr|vmnet|cni|flannel|podman)/;
+
+/** As the host of a web address, `192.168.1.20` or `[2001:db8::1]`, the best one first. */
+export function networkHosts(interfaces: Interfaces): string[] {
+  return Object.entries(interfaces)
+    .filter(([name]) => !virtual.test(name))
+    .flatMap(([, addresses = []]) => addresses)
+    .filter(isReachable)
+    .map(({ address, family }) => ({
+      host: family === 'IPv6' ? `[${address}]` : address,
+      rank: rankOf(address),
+    }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ host }) => host);
+}
+
+function isReachable({ internal, address }: NetworkInterfaceInfo): boolean {
+  const parsed = parseAddress(address);
+  return !internal && parsed !== undefined && !linkLocal.has(parsed);
+}
+
+function rankOf(address: string): number {
+  const parsed = parseAddress(address);
+  return preferred.findIndex((network) => parsed !== undefined && network.has(parsed));
+}

@@ -1,0 +1,48 @@
+/**
+ * While short links begin with `localhost`: that no phone can open the codes, and what to do. On every page, in one
+ * line until it is opened, because a code that is printed now leads nowhere for good.
+ */
+import { currentSession } from '../client/session.ts';
+import { CopyLine } from '../parts/copy.tsx';
+import { Icon } from '../parts/icon.tsx';
+
+/** Stands for an address that only the operator knows. */
+const sampleHost = '192.168.1.20';
+const localHosts = /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/;
+
+/** The address that this page was opened at serves phones too, where it is not the machine's own name. */
+function suggestion(base: string): string {
+  const { protocol, port } = new URL(base);
+  const host = localHosts.test(location.hostname) ? sampleHost : location.hostname;
+  return `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
+}
+
+export function LocalNotice() {
+  const { base, local } = currentSession().shortLinks;
+  if (!local) return null;
+  return (
+    <details class="local-notice">
+      <summary>
+        <Icon name="warning" size={16} />
+        <span>
+          No phone can open these codes: they begin with <b>{base}</b>.{' '}
+          <span class="local-more">What to do</span>
+        </span>
+      </summary>
+      <div class="prose">
+        <p>
+          On a phone, that address is the phone itself. Before you print, the operator gives short
+          links an address in your network or on the web, and starts the service again:
+        </p>
+        <CopyLine
+          text={`QZ_SHORT_URL_BASE=${suggestion(base)} npm start`}
+          label="the command that sets the address"
+        />
+        <p>
+          The images here follow the new address. Codes that are already printed keep the one they
+          were printed with. The terminal of the service names the addresses of its machine.
+        </p>
+      </div>
+    </details>
+  );
+}
