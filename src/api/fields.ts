@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { parseDay } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
+import { type IdPrefix, idPattern, parseId } from '../model/ids.ts';
 import { lineFault } from '../model/text.ts';
 
 /** Text a person typed: something that is seen, and nothing that hides, so that no list, log or CSV is broken. */
@@ -65,7 +66,28 @@ export const time = z.string().meta({
   example: '2026-03-01T12:00:00.000Z',
 });
 
+export const createdAt = time.meta({ description: 'When it was made' });
+export const updatedAt = time.meta({ description: 'When it was last changed' });
+
 export const count = z.int().min(0);
+
+/** An id in an answer. */
+export function idField(prefix: IdPrefix, description: string) {
+  const example = `${prefix}_01k3zq8m4hd2v7c5x9ab`;
+  return z.string().meta({ override: { pattern: idPattern(prefix) }, description, example });
+}
+
+/** An id that a client gives. @param what `a campaign` */
+export function givenId(prefix: IdPrefix, what: string) {
+  return z
+    .string()
+    .refine((text) => parseId(prefix, text) !== undefined, `Expected ${what} id (${prefix}_…)`)
+    .meta({
+      override: { pattern: idPattern(prefix) },
+      description: `Id of ${what}`,
+      example: `${prefix}_01k3zq8m4hd2v7c5x9ab`,
+    });
+}
 
 export const pageQuery = {
   page: queryInteger(1, 999_999_999, 1).meta({

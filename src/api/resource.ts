@@ -54,11 +54,14 @@ const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 export function pageSchema<S extends z.ZodType>(id: string, item: S) {
   return z
     .object({
-      data: z.array(item),
-      page: z.int().min(1).meta({ example: 1 }),
-      total: count,
-      limit: z.int().min(1).max(100).meta({ example: 20 }),
-      nextCursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+      data: z.array(item).meta({ description: 'What is on the page, newest first' }),
+      page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
+      total: count.meta({ description: 'How many there are on all pages', example: 1 }),
+      limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+      nextCursor: z.string().optional().meta({
+        description: 'Gets the next page as `cursor`; absent on the last one',
+        example: 'eyJhIjoxfQ',
+      }),
     })
     .meta({ id });
 }
@@ -111,7 +114,13 @@ function startAfter<T>(items: readonly T[], cursor: string, idOf: (item: T) => s
   return at === -1 ? items.length : at;
 }
 
-const deleted = z.object({ deleted: z.literal(true), id: z.string() }).meta({ id: 'DeletedOne' });
+export const wasDeleted = z.literal(true).meta({ description: 'It is deleted' });
+const deleted = z
+  .object({
+    deleted: wasDeleted,
+    id: z.string().meta({ description: 'Its id', example: 'whk_01k3zq8m4hd2v7c5x9ab' }),
+  })
+  .meta({ id: 'DeletedOne' });
 
 /** @param remove @throws Failure not_found, also the second time */
 export function deleteRoute({

@@ -35,7 +35,7 @@ test('Spectral has nothing to say by any of its OpenAPI rules', async () => {
   spectral.setRuleset(
     new spectralCore.Ruleset({ extends: [[spectralRulesets.oas, 'all']], rules }),
   );
-  expect(await spectral.run(text.replace('"summary":', '"sumary":'))).not.toEqual([]);
+  expect(await spectral.run({ openapi: '3.1.0', paths: {} })).not.toEqual([]);
   const results = await spectral.run(text);
   const findings = results.map(
     ({ code, path, message }) => `${code}: ${path.join('.')}: ${message}`,

@@ -26,10 +26,17 @@ beforeAll(async () => {
   const limits = { perMinute: 100_000, perDay: undefined };
   await service.workspaces.workspaces.setPlan(1, 'enterprise', limits);
   client = new Client(service.url, service.apiKey);
-  document = (await client.call('GET', '/v1/openapi.json', { key: undefined })).json;
+  const { text } = await client.call('GET', '/v1/openapi.json', { key: undefined });
+  document = JSON.parse(text, closed);
   ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema(document, 'openapi');
 });
+/** Answers may have more fields one day; today they have those that are described. */
+function closed(_key: string, value: Json): unknown {
+  const isOpen = value?.properties !== undefined && value.additionalProperties === undefined;
+  return isOpen ? { ...value, additionalProperties: false } : value;
+}
+
 afterAll(async () => {
   await client.close();
   await service.close();

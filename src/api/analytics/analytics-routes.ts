@@ -25,7 +25,17 @@ export const varied = { Vary: 'Accept' };
 const daysMax: Readonly<Record<Interval, number>> = { hour: 92, day: 3_660 };
 
 /** A UTC day in an answer. */
-export const day = z.string().meta({ override: { format: 'date' }, example: '2026-03-01' });
+export const day = z.string().meta({
+  override: { format: 'date' },
+  description: 'UTC day',
+  example: '2026-03-01',
+});
+export const firstDay = day.meta({ description: 'First UTC day that is counted' });
+export const lastDay = day.meta({
+  description: 'Last UTC day that is counted',
+  example: '2026-03-31',
+});
+export const scanCount = count.meta({ description: 'Scans', example: 42 });
 
 /** `from` and `to` of a query, described by what they are when absent; components of the document. */
 export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, to: string) => ({
@@ -38,12 +48,27 @@ export const rangeShape = (of: 'Code' | 'Campaign' | 'Workspace', from: string, 
 });
 export type RangeQuery = z.output<z.ZodObject<ReturnType<typeof rangeShape>>>;
 
+export const country = z.string().meta({
+  override: { pattern: '^[A-Z]{2}$' },
+  description: 'Two letters (ISO 3166); unknown is `ZZ`',
+  example: 'DE',
+});
+
 export const totalsShape = {
-  totalScans: count,
-  uniqueScanners: count.meta({ description: 'Exact while few, then within 2 %' }),
-  devices: z.object({ ios: count, android: count, other: count }),
+  totalScans: count.meta({ description: 'Scans; bots and prefetches not counted', example: 42 }),
+  uniqueScanners: count.meta({
+    description: 'Different scanners: exact while few, then within 2 %',
+    example: 35,
+  }),
+  devices: z
+    .object({
+      ios: count.meta({ description: 'iPhones and iPads', example: 20 }),
+      android: count.meta({ description: 'Android phones and tablets', example: 18 }),
+      other: count.meta({ description: 'Everything else', example: 4 }),
+    })
+    .meta({ description: 'Scans by device; sums to `totalScans`' }),
   topCountries: z
-    .array(z.object({ code: z.string().meta({ example: 'DE' }), scans: count }))
+    .array(z.object({ code: country, scans: scanCount }))
     .max(10)
     .meta({ description: 'At most ten, most scans first; unknown is `ZZ`' }),
 };
@@ -63,19 +88,33 @@ const by = z.enum(breakdowns).meta({
 
 const timeseries = z
   .object({
-    interval: z.enum(intervals).meta({ example: 'day' }),
-    from: day,
-    to: day,
-    data: z.array(z.object({ start: time, scans: count })),
+    interval: z.enum(intervals).meta({ description: 'Length of a point', example: 'day' }),
+    from: firstDay,
+    to: lastDay,
+    data: z
+      .array(
+        z.object({
+          start: time.meta({ description: 'Start of the point, UTC' }),
+          scans: scanCount,
+        }),
+      )
+      .meta({ description: 'Every point of the range, oldest first, empty ones too' }),
   })
   .meta({ id: 'Timeseries' });
 
 const breakdown = z
   .object({
-    by: z.enum(breakdowns).meta({ example: 'country' }),
-    from: day,
-    to: day,
-    data: z.array(z.object({ key: z.string().meta({ example: 'DE' }), scans: count })),
+    by: z.enum(breakdowns).meta({ description: 'As asked for', example: 'country' }),
+    from: firstDay,
+    to: lastDay,
+    data: z
+      .array(
+        z.object({
+          key: z.string().meta({ description: 'The country, city, system, …', example: 'DE' }),
+          scans: scanCount,
+        }),
+      )
+      .meta({ description: 'Most scans first' }),
   })
   .meta({ id: 'Breakdown' });
 

@@ -11,12 +11,13 @@ import type { Clock } from '../../model/clock.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
-import { analyticsTag, fileNameOf, varied } from './analytics-routes.ts';
+import { analyticsTag, country, fileNameOf, varied } from './analytics-routes.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, formatOf, formatTypes, streamFormat, tableHeaders } from '../csv.ts';
-import { queryInteger, time } from '../fields.ts';
+import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
+import { idField, queryInteger, time } from '../fields.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
@@ -28,23 +29,32 @@ const formats = ['json', 'csv', 'ndjson'] as const;
 
 const rawScan = z
   .object({
-    id: z.string().meta({ example: 'scn_01k3zq8m4hd2v7c5x9ab' }),
-    scannedAt: time,
-    country: z.string().meta({ example: 'DE', description: 'Two letters; unknown is `ZZ`' }),
-    city: z.string().meta({ description: 'Empty when unknown' }),
-    device: z.string().meta({ example: 'mobile' }),
-    os: z.string().meta({ example: 'iOS' }),
-    browser: z.string().meta({ example: 'Safari' }),
-    referer: z.string().nullable(),
-    bot: z.string().nullable().meta({ description: 'Why it is no scan; null = it is one' }),
+    id: idField('scn', 'Id of the scan'),
+    scannedAt: time.meta({ description: 'When it was scanned' }),
+    country,
+    city: z.string().meta({ description: 'Empty when unknown', example: 'Leipzig' }),
+    device: z.enum(deviceNames).meta({ description: 'Kind of device', example: 'mobile' }),
+    os: z.enum(osNames).meta({ description: 'Its system', example: 'iOS' }),
+    browser: z.enum(browserNames).meta({ description: 'Its browser', example: 'Safari' }),
+    referer: z
+      .string()
+      .nullable()
+      .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
+    bot: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it is no scan; null = it is one', example: null }),
   })
   .meta({ id: 'RawScan' });
 
 const rawScanPage = z
   .object({
-    data: z.array(rawScan),
-    limit: z.int().meta({ example: 100 }),
-    nextCursor: z.string().optional().meta({ description: 'Absent on the last page' }),
+    data: z.array(rawScan).meta({ description: 'Newest first' }),
+    limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+    nextCursor: z.string().optional().meta({
+      description: 'Gets the next page as `cursor`; absent on the last one',
+      example: '2.40.7',
+    }),
   })
   .meta({ id: 'RawScanPage' });
 

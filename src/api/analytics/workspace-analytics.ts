@@ -9,16 +9,19 @@ import type { Clock } from '../../model/clock.ts';
 import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { checkOrder, count } from '../fields.ts';
+import { checkOrder, count, idField } from '../fields.ts';
 import type { Route } from '../route.ts';
 import {
   analyticsRoutes,
   analyticsTag,
   checkLength,
   day,
+  firstDay,
   formatRange,
+  lastDay,
   rangeShape,
   type RangeQuery,
+  scanCount,
   seriesDescription,
   totalsRows,
   totalsShape,
@@ -32,30 +35,45 @@ const topCodesMax = 10;
 
 const topCode = z
   .object({
-    id: z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' }),
-    name: z.string().nullable(),
-    target: z.string(),
-    shortUrl: z.string().optional(),
-    scans: count,
+    id: idField('qr', 'Id of the code'),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'What people call it; null without', example: 'Table 12' }),
+    target: z.string().meta({ description: 'Where it leads', example: 'https://example.com/menu' }),
+    shortUrl: z
+      .string()
+      .optional()
+      .meta({
+        override: { format: 'uri' },
+        description: 'The printed address; dynamic codes only',
+        example: 'http://localhost:8081/K7RM2X9D',
+      }),
+    scans: scanCount,
   })
   .meta({ id: 'TopCode' });
 
 const summary = z
   .object({
-    from: day,
-    to: day,
+    from: firstDay,
+    to: lastDay,
     ...totalsShape,
     topCodes: z
       .array(topCode)
       .max(topCodesMax)
       .meta({ description: 'Of the codes that exist, most scans first' }),
-    scansPerDay: z.array(z.object({ day, scans: count })).meta({ description: 'Empty days too' }),
+    scansPerDay: z
+      .array(z.object({ day, scans: scanCount }))
+      .meta({ description: 'Oldest first, empty days too' }),
     previous: z
       .object({
-        from: day,
-        to: day,
-        totalScans: count,
-        uniqueScanners: count,
+        from: day.meta({ description: 'Its first UTC day', example: '2026-01-29' }),
+        to: day.meta({ description: 'Its last UTC day', example: '2026-02-28' }),
+        totalScans: count.meta({ description: 'Scans of those days', example: 34 }),
+        uniqueScanners: count.meta({
+          description: 'Different scanners of those days',
+          example: 30,
+        }),
         complete: z.boolean().meta({
           description: 'False when the first scan of the workspace came after its first day',
         }),

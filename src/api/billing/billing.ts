@@ -15,14 +15,19 @@ import {
 } from '../../model/billing.ts';
 import { isoTime } from '../../model/day.ts';
 import { plans } from '../../model/workspace.ts';
-import { emptyBody, plainText, time } from '../fields.ts';
+import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
 import { created, getRoute, keptResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 const reasonLengthMax = 500;
 
-const paidPlan = z.enum(paidPlans).meta({ example: 'pro' });
-const interval = z.enum(billingIntervals).meta({ example: 'month' });
+const paidPlan = z.enum(paidPlans).meta({ description: 'A plan that is paid for', example: 'pro' });
+const interval = z
+  .enum(billingIntervals)
+  .meta({ description: 'How often it is paid', example: 'month' });
+const status = z
+  .enum(subscriptionStates)
+  .meta({ description: 'Where the subscription stands', example: 'active' });
 const amount = z.number().min(0).meta({ description: 'In major units', example: 29 });
 const currency = z.string().meta({ description: 'ISO 4217', example: 'EUR' });
 const address = z.string().meta({ override: { type: 'string', format: 'uri' } });
@@ -47,67 +52,90 @@ const cancelBody = z
 
 /** Only the fields of every event: the signature proves that the rest is Stripe's. */
 const stripeEventBody = z
-  .looseObject({ id: z.string(), type: z.string() })
+  .looseObject({
+    id: z
+      .string()
+      .meta({ description: 'Stripe’s id of the event', example: 'evt_1Q2w3E4r5T6y7U8i' }),
+    type: z
+      .string()
+      .meta({ description: 'Kind of the event', example: 'customer.subscription.updated' }),
+  })
   .meta({ description: 'An event as Stripe sends it' });
 
 const planList = z
   .object({
-    data: z.array(
-      z.object({
-        plan: z.enum(plans),
-        limits: z.object({
-          perMinute: z.int(),
-          perDay: z.int().nullable().meta({ description: 'null = no daily cap' }),
+    data: z
+      .array(
+        z.object({
+          plan: z.enum(plans).meta({ description: 'Its name', example: 'pro' }),
+          limits: z
+            .object({
+              perMinute: z.int().min(0).meta({ description: 'Requests a minute', example: 120 }),
+              perDay: z
+                .int()
+                .min(0)
+                .nullable()
+                .meta({ description: 'Requests a day; null = no daily cap', example: 50_000 }),
+            })
+            .meta({ description: 'What it allows' }),
+          prices: z
+            .array(z.object({ interval, amount, currency }))
+            .meta({ description: 'Empty for what is not sold here' }),
         }),
-        prices: z
-          .array(z.object({ interval, amount, currency }))
-          .meta({ description: 'Empty for what is not sold here' }),
-      }),
-    ),
+      )
+      .meta({ description: 'Every plan, the smallest first' }),
   })
   .meta({ id: 'Plans' });
 
 const subscription = z
   .object({
     plan: z.enum(plans).meta({ description: 'The workspace’s plan now', example: 'pro' }),
-    status: z.enum(subscriptionStates).meta({ example: 'active' }),
+    status,
     interval: interval.optional(),
     amount: amount.optional(),
     currency: currency.optional(),
-    provider: z.enum(billingProviders).optional(),
-    currentPeriodStart: time.optional(),
-    currentPeriodEnd: time.optional(),
+    provider: z
+      .enum(billingProviders)
+      .optional()
+      .meta({ description: 'Who takes the payment', example: 'manual' }),
+    currentPeriodStart: time.optional().meta({ description: 'Since when it is paid' }),
+    currentPeriodEnd: time.optional().meta({ description: 'Until when it is paid' }),
     effectiveAt: time.optional().meta({ description: 'When a canceled plan becomes Free' }),
     reason: z.string().optional().meta({ description: 'Why it was canceled', example: 'Moving' }),
   })
   .meta({ id: 'Subscription' });
 
 const canceled = z.object({
-  status: z.enum(subscriptionStates).meta({ example: 'canceling' }),
-  effectiveAt: time,
+  status: status.meta({ example: 'canceling' }),
+  effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
 });
 
 const checkout = z
   .object({
-    id: z.string().meta({ example: 'chk_01k3zq8m4hd2v7c5x9ab' }),
+    id: idField('chk', 'Id of the checkout'),
     url: address.meta({
       description: 'Where it is paid, or shown',
-      example: 'https://example.com',
+      example: 'https://billing.example.com/pay/4711',
     }),
-    status: z.enum(checkoutStates).meta({ example: 'open' }),
+    status: z.enum(checkoutStates).meta({ description: 'Where it stands', example: 'open' }),
     plan: paidPlan,
     interval,
     amount,
     currency,
-    createdAt: time,
-    expiresAt: time,
+    createdAt,
+    expiresAt: time.meta({ description: 'It can be paid until then' }),
   })
   .meta({ id: 'Checkout' });
 
 const portal = z.object({
-  url: address.meta({ example: 'https://billing.stripe.com/p/session/test' }),
+  url: address.meta({
+    description: 'Where to go, within a few minutes',
+    example: 'https://billing.stripe.com/p/session/test',
+  }),
 });
-const received = z.object({ received: z.literal(true) });
+const received = z.object({
+  received: z.literal(true).meta({ description: 'What it led to is stored' }),
+});
 
 function viewPlans(catalogue: Catalogue): z.input<typeof planList> {
   const data = catalogue.offers().map(({ plan, limits, prices }) => ({

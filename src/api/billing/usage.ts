@@ -9,13 +9,20 @@ import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
 
 const window = z.object({
-  used: count.meta({ description: 'Requests so far' }),
-  limit: count.nullable().meta({ description: 'null: no cap' }),
-  remaining: count.nullable(),
-  resetAt: time,
+  used: count.meta({ description: 'Requests so far', example: 7 }),
+  limit: count
+    .nullable()
+    .meta({ description: 'Most that are allowed; null = no cap', example: 120 }),
+  remaining: count.nullable().meta({ description: 'What is left; null = no cap', example: 113 }),
+  resetAt: time.meta({ description: 'When it begins anew' }),
 });
 const usage = z
-  .object({ plan: z.enum(plans), minute: window, day: window, qrCodes: count })
+  .object({
+    plan: z.enum(plans).meta({ description: 'The workspace’s plan now', example: 'pro' }),
+    minute: window.meta({ description: 'This UTC minute' }),
+    day: window.meta({ description: 'This UTC day' }),
+    qrCodes: count.meta({ description: 'Codes of the workspace', example: 12 }),
+  })
   .meta({ id: 'Usage' });
 
 export interface UsageOptions {

@@ -7,33 +7,53 @@ import {
   type CampaignStatus,
 } from '../../model/campaign.ts';
 import { formatDay, isoTime } from '../../model/day.ts';
-import { parseId } from '../../model/ids.ts';
-import { day, rangeShape, totalsShape } from '../analytics/analytics-routes.ts';
-import { count, pageQuery, plainText, queryDay, time } from '../fields.ts';
-import { pageSchema } from '../resource.ts';
+import {
+  day,
+  firstDay,
+  lastDay,
+  rangeShape,
+  scanCount,
+  totalsShape,
+} from '../analytics/analytics-routes.ts';
+import {
+  count,
+  createdAt,
+  givenId,
+  idField,
+  pageQuery,
+  plainText,
+  queryDay,
+  time,
+  updatedAt,
+} from '../fields.ts';
+import { pageSchema, wasDeleted } from '../resource.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;
 const valueMax = 1_000_000_000;
 
-const name = plainText(nameLengthMax).meta({ example: 'Spring menu' });
+const name = plainText(nameLengthMax).meta({
+  description: 'What people call it',
+  example: 'Spring menu',
+});
 const startDate = queryDay.meta({ description: 'First UTC day' });
 const endDate = queryDay.meta({
   description: 'Last UTC day, included: the campaign ends at the start of the day after it',
   example: '2026-03-31',
 });
-const id = z.string().meta({ example: 'cmp_01k3zq8m4hd2v7c5x9ab' });
-const qrId = z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
-const givenQrId = z
-  .string()
-  .refine((text) => parseId('qr', text) !== undefined, 'Expected a QR code id (qr_…)')
-  .meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
+const id = idField('cmp', 'Id of the campaign');
+const qrId = idField('qr', 'Id of the code');
+const givenQrId = givenId('qr', 'a QR code');
 const qrCodeIds = z
   .array(givenQrId)
   .max(campaignCodesMax)
-  .meta({ description: 'Live codes of the workspace, each once', example: [] });
+  .meta({
+    description: 'Live codes of the workspace, each once',
+    example: ['qr_01k3zq8m4hd2v7c5x9ab'],
+  });
 const rate = z.number().meta({ description: 'Conversions a scan; 0 without scans', example: 0.25 });
 
+const conversions = count.meta({ description: 'Conversions', example: 12 });
 const conversionValue = z.number().min(0).meta({
   description: 'Sum of the `value` of the conversions, without a currency',
   example: 24.9,
@@ -52,7 +72,7 @@ export const campaignPatchBody = z
   .strictObject({
     name: name.optional(),
     startDate: startDate.optional(),
-    endDate: endDate.nullable().optional(),
+    endDate: endDate.nullable().optional().meta({ description: 'Null takes the end away' }),
     qrCodeIds: qrCodeIds.optional().meta({ description: 'Replaces the list' }),
   })
   .meta({ id: 'CampaignPatch', description: 'JSON merge patch: absent keeps' });
@@ -65,19 +85,26 @@ export const campaignListQuery = z.object({
 export const campaign = z
   .object({
     id,
-    name: z.string().meta({ example: 'Spring menu' }),
-    startDate: day,
-    endDate: day.nullable().meta({ example: '2026-03-31' }),
-    qrCodeIds: z.array(z.string()).meta({ example: ['qr_01k3zq8m4hd2v7c5x9ab'] }),
-    status: z.enum(campaignStatuses).meta({ example: 'active' }),
-    createdAt: time,
-    updatedAt: time,
+    name: z.string().meta({ description: 'What people call it', example: 'Spring menu' }),
+    startDate: day.meta({ description: 'First UTC day' }),
+    endDate: day
+      .nullable()
+      .meta({ description: 'Last UTC day, included; null = no end', example: '2026-03-31' }),
+    qrCodeIds: z.array(z.string()).meta({
+      description: 'Ids of its codes, in the order they were given',
+      example: ['qr_01k3zq8m4hd2v7c5x9ab'],
+    }),
+    status: z
+      .enum(campaignStatuses)
+      .meta({ description: 'By its schedule and the clock', example: 'active' }),
+    createdAt,
+    updatedAt,
     result: z
       .object({
-        endedAt: time,
-        totalScans: count,
-        uniqueScanners: count,
-        conversions: count,
+        endedAt: time.meta({ description: 'When it was counted' }),
+        totalScans: count.meta({ description: 'Scans inside the schedule', example: 1_284 }),
+        uniqueScanners: count.meta({ description: 'Union over its codes', example: 973 }),
+        conversions,
         conversionRate: rate,
       })
       .nullable()
@@ -108,7 +135,7 @@ export const campaignWithCodes = campaign
   })
   .meta({ id: 'CampaignWithCodes' });
 export const campaignDeleted = z
-  .object({ deleted: z.literal(true), id })
+  .object({ deleted: wasDeleted, id })
   .meta({ id: 'CampaignDeleted' });
 
 export const campaignRangeShape = rangeShape('Campaign', 'the start', 'the end');
@@ -116,7 +143,7 @@ export const campaignRangeShape = rangeShape('Campaign', 'the start', 'the end')
 export const campaignAnalytics = z
   .object({
     ...totalsShape,
-    conversions: count,
+    conversions,
     conversionValue,
     conversionRate: rate,
     codes: z
@@ -124,15 +151,15 @@ export const campaignAnalytics = z
         z.object({
           qrId,
           ...named,
-          deleted: z.boolean(),
-          totalScans: count,
-          conversions: count,
+          deleted: z.boolean().meta({ description: 'The code was deleted', example: false }),
+          totalScans: scanCount,
+          conversions,
           conversionValue,
         }),
       )
       .meta({ description: 'Every code, most scans first; deleted ones while they still count' }),
     timeseries: z
-      .array(z.object({ date: day, scans: count }))
+      .array(z.object({ date: day, scans: scanCount }))
       .meta({ description: 'Scans of each day until today or the end' }),
   })
   .meta({ id: 'CampaignAnalytics' });
@@ -154,21 +181,27 @@ export const conversionBody = z
 export const conversion = z
   .object({
     qrId,
-    value: z.number().nullable().meta({ example: 19.9 }),
-    externalId: z.string().nullable().meta({ example: 'order-4711' }),
-    createdAt: time,
+    value: z
+      .number()
+      .nullable()
+      .meta({ description: 'What it was worth; null without', example: 19.9 }),
+    externalId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Your own name of it; null without', example: 'order-4711' }),
+    createdAt: time.meta({ description: 'When it was counted' }),
     deduplicated: z.boolean().meta({ description: 'It was counted before, not by this request' }),
   })
   .meta({ id: 'Conversion' });
 
 export const codeConversions = z
   .object({
-    from: day,
-    to: day,
-    conversions: count,
+    from: firstDay,
+    to: lastDay,
+    conversions,
     value: conversionValue,
     data: z
-      .array(z.object({ date: day, conversions: count, value: conversionValue }))
+      .array(z.object({ date: day, conversions, value: conversionValue }))
       .meta({ description: 'Days that have some, oldest first' }),
   })
   .meta({ id: 'CodeConversions' });

@@ -54,9 +54,9 @@ export interface BulkOptions {
 }
 
 const rowError = z.object({
-  code: z.string().meta({ example: 'slug_taken' }),
-  detail: z.string(),
-  errors: z.array(fault).optional(),
+  code: z.string().meta({ description: 'Stable: branch on it', example: 'slug_taken' }),
+  detail: z.string().meta({ description: 'What is the matter, for people' }),
+  errors: z.array(fault).optional().meta({ description: 'Every fault of the row at once' }),
 });
 const rowResult = z
   .object({
@@ -69,7 +69,11 @@ const rowResult = z
   })
   .meta({ id: 'BulkRowResult' });
 const bulkAnswer = z
-  .object({ created: count, failed: count, results: z.array(rowResult) })
+  .object({
+    created: count.meta({ description: 'Rows that became codes', example: 1 }),
+    failed: count.meta({ description: 'Rows that did not', example: 0 }),
+    results: z.array(rowResult).meta({ description: 'One a row, in their order' }),
+  })
   .meta({ id: 'BulkAnswer' });
 
 export function bulkRoutes(options: BulkOptions): Route[] {

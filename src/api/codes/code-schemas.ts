@@ -21,7 +21,19 @@ import { design, designPatch } from '../../images/design/design.ts';
 import { codeCampaignsMax } from '../../model/campaign.ts';
 import { codeStatuses, codeTypes } from '../../model/code.ts';
 import { parseId } from '../../model/ids.ts';
-import { count, moment, pageQuery, plainText, queryDay, time } from '../fields.ts';
+import {
+  count,
+  createdAt,
+  givenId,
+  idField,
+  moment,
+  pageQuery,
+  plainText,
+  queryDay,
+  time,
+  updatedAt,
+} from '../fields.ts';
+import { pageSchema, wasDeleted } from '../resource.ts';
 
 /** The longest target of any type; the type's own rule may be stricter. */
 const targetLengthMax = 8_192;
@@ -34,7 +46,10 @@ const target = z.string().min(1).max(targetLengthMax).meta({
   description: 'Where the code leads; for other types their content',
   example: 'https://example.com/menu',
 });
-const name = plainText(nameLengthMax).meta({ description: 'For people', example: 'Table 12' });
+const name = plainText(nameLengthMax).meta({
+  description: 'What people call it',
+  example: 'Table 12',
+});
 const slug = z
   .string()
   .regex(slugPattern, 'Expected 3 to 64 letters, digits, _ or -')
@@ -42,7 +57,7 @@ const slug = z
 const tags = z
   .array(plainText(tagLengthMax))
   .max(tagsMax)
-  .meta({ example: ['menu', 'berlin'] });
+  .meta({ description: 'Words to find it by', example: ['menu', 'berlin'] });
 const scanLimit = z
   .int()
   .min(1)
@@ -54,11 +69,13 @@ const metadata = z
     for (const { message } of metadataFaults(value)) context.addIssue({ code: 'custom', message });
   })
   .meta({ description: 'Yours: kept and returned as it is', example: { table: 12 } });
-const campaignId = z
-  .string()
-  .refine((text) => parseId('cmp', text) !== undefined, 'Expected a campaign id (cmp_…)')
-  .meta({ example: 'cmp_01k3zq8m4hd2v7c5x9ab' });
-const externalId = plainText(externalIdLengthMax).meta({ description: 'Your own id of it' });
+const campaignId = givenId('cmp', 'a campaign').meta({
+  description: 'Campaign that it belongs to',
+});
+const externalId = plainText(externalIdLengthMax).meta({
+  description: 'Your own id of it',
+  example: 'table-12',
+});
 const expiresAt = moment
   .refine((timeMs) => timeMs >= 0 && timeMs <= expiresAtMsMax, {
     message: 'Expected a time from 1970 to 9999',
@@ -86,7 +103,7 @@ export const createBody = z
     scanLimit: unset(scanLimit),
     metadata: unset(metadata),
     externalId: unset(externalId),
-    design: unset(design),
+    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
   })
   .meta({ id: 'QrCodeCreate' });
 
@@ -112,7 +129,9 @@ export const patchBody = z
     scanLimit: scanLimit.nullable().optional(),
     metadata: metadata.nullable().optional(),
     campaignId: campaignId.nullable().optional(),
-    design: designPatch.nullable().optional(),
+    design: designPatch.nullable().optional().meta({
+      description: 'Merged into the design; null makes the image plain',
+    }),
   })
   .meta({ id: 'QrCodePatch', description: 'JSON merge patch: absent keeps, null removes' });
 
@@ -125,7 +144,7 @@ export const putBody = z
     scanLimit: unset(scanLimit),
     metadata: unset(metadata),
     campaignId: unset(campaignId),
-    design: unset(design),
+    design: unset(design).meta({ description: 'Absent or null: the plain image' }),
   })
   .meta({ id: 'QrCodePut', description: 'Full replacement: absent or null resets' });
 
@@ -185,48 +204,85 @@ const status = z.enum(codeStatuses).meta({
   example: 'active',
 });
 
-const id = z.string().meta({ example: 'qr_01k3zq8m4hd2v7c5x9ab' });
-const shortUrl = z.string().optional().meta({
-  description: 'The printed address; dynamic codes only',
-  example: 'http://localhost:8081/K7RM2X9D',
+const id = idField('qr', 'Id of the code');
+const shownTarget = target.meta({ description: 'Where it leads; for static types the content' });
+const dynamic = z.boolean().meta({
+  description: 'Whether the target can change after printing',
 });
-const imageUrl = z
+const shownName = z
   .string()
-  .meta({ example: 'http://localhost:8080/i/qr_01k3zq8m4hd2v7c5x9ab.png' });
+  .nullable()
+  .meta({ description: 'What people call it; null without', example: 'Table 12' });
+const shownTags = z
+  .array(z.string())
+  .meta({ description: 'Words to find it by', example: ['menu'] });
+const shortUrl = z
+  .string()
+  .optional()
+  .meta({
+    override: { format: 'uri' },
+    description: 'The printed address; dynamic codes only',
+    example: 'http://localhost:8081/K7RM2X9D',
+  });
+const imageUrl = z.string().meta({
+  override: { format: 'uri' },
+  description: 'The picture to print; also as .svg, .pdf, .eps, .webp',
+  example: 'http://localhost:8080/i/qr_01k3zq8m4hd2v7c5x9ab.png',
+});
 
 export const qrCode = z
   .object({
     id,
     type,
-    target: z.string().meta({ example: 'https://example.com/menu' }),
-    dynamic: z.boolean(),
+    target: shownTarget,
+    dynamic,
     shortUrl,
     imageUrl,
     slug: z
       .string()
       .nullable()
       .meta({ description: 'The short code; null for static codes', example: 'K7RM2X9D' }),
-    name: z.string().nullable().meta({ example: 'Table 12' }),
-    tags: z.array(z.string()).meta({ example: ['menu'] }),
-    campaignId: z.string().nullable().meta({ description: 'As set on the code', example: null }),
+    name: shownName,
+    tags: shownTags,
+    campaignId: z
+      .string()
+      .nullable()
+      .meta({ description: 'The campaign set on the code; null without', example: null }),
     campaignIds: z.array(z.string()).meta({ description: 'Every campaign it is in', example: [] }),
     campaigns: z
-      .array(z.object({ id: z.string(), name: z.string() }))
+      .array(
+        z.object({
+          id: idField('cmp', 'Id of the campaign'),
+          name: z.string().meta({ description: 'Its name', example: 'Summer' }),
+        }),
+      )
       .max(codeCampaignsMax)
       .meta({
         description: 'The same with their names, oldest first',
         example: [{ id: 'cmp_01k3zq8m4hd2v7c5x9ab', name: 'Summer' }],
       }),
-    expiresAt: time.nullable().meta({ example: null }),
-    scanLimit: count.nullable().meta({ example: null }),
-    metadata: z.record(z.string(), z.unknown()).meta({ example: { table: 12 } }),
+    expiresAt: time
+      .nullable()
+      .meta({ description: 'From then on it answers 410; null = never', example: null }),
+    scanLimit: count
+      .nullable()
+      .meta({ description: 'Scans after which it answers 410; null = no limit', example: null }),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'Yours, as you set it', example: { table: 12 } }),
     design: design.nullable().meta({ description: 'Null = the plain image' }),
-    externalId: z.string().nullable().meta({ example: null }),
+    externalId: z
+      .string()
+      .nullable()
+      .meta({ description: 'Your own id of it; null without', example: 'table-12' }),
     status,
-    scans: count.meta({ description: 'Lifetime scans, bots and prefetches not counted' }),
-    createdBy: z.string().meta({ description: 'User id', example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
-    createdAt: time,
-    updatedAt: time,
+    scans: count.meta({
+      description: 'Lifetime scans, bots and prefetches not counted',
+      example: 42,
+    }),
+    createdBy: idField('usr', 'User who made it'),
+    createdAt,
+    updatedAt,
   })
   .meta({ id: 'QrCode' });
 
@@ -234,29 +290,18 @@ export const qrCodeItem = z
   .object({
     id,
     type,
-    target: z.string().meta({ example: 'https://example.com/menu' }),
+    target: shownTarget,
     status,
-    scans: count,
-    createdAt: time,
-    name: z.string().nullable().meta({ example: 'Table 12' }),
-    dynamic: z.boolean(),
+    scans: count.meta({ description: 'Lifetime scans', example: 42 }),
+    createdAt,
+    name: shownName,
+    dynamic,
     shortUrl,
     imageUrl,
-    tags: z.array(z.string()).meta({ example: ['menu'] }),
+    tags: shownTags,
   })
   .meta({ id: 'QrCodeItem' });
 
-export const qrCodePage = z
-  .object({
-    data: z.array(qrCodeItem),
-    page: z.int().min(1).meta({ example: 1 }),
-    total: count,
-    limit: z.int().min(1).max(100).meta({ example: 20 }),
-    nextCursor: z
-      .string()
-      .optional()
-      .meta({ description: 'Absent on the last page', example: 'eyJhIjoxfQ' }),
-  })
-  .meta({ id: 'QrCodePage' });
+export const qrCodePage = pageSchema('QrCodePage', qrCodeItem);
 
-export const deleted = z.object({ deleted: z.literal(true), id }).meta({ id: 'Deleted' });
+export const deleted = z.object({ deleted: wasDeleted, id }).meta({ id: 'Deleted' });

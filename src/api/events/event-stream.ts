@@ -16,10 +16,10 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import { type EventKind, eventKinds } from '../../model/event.ts';
 import { Failure, invalid } from '../../model/failure.ts';
-import { parseId } from '../../model/ids.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import { EventFeed, type FeedFilter, type FeedPosition, parsePosition } from './event-feed.ts';
+import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
@@ -62,11 +62,7 @@ const positionText = z.string().transform((text, context) => {
 
 const query = z.object({
   event: kindList.optional().meta({ description: 'Only these kinds, separated by commas' }),
-  code: z
-    .string()
-    .refine((text) => parseId('qr', text) !== undefined, 'Expected a qr_ id')
-    .optional()
-    .meta({ description: 'Only what is about this code' }),
+  code: givenId('qr', 'a QR code').optional().meta({ description: 'Only what is about this code' }),
   lastEventId: positionText.optional().meta({
     override: { type: 'string' },
     description: 'In place of the Last-Event-ID header: goes on right after this id',

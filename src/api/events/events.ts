@@ -14,7 +14,8 @@ import { invalidCursor } from '../../model/cursor.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { queryInteger, time } from '../fields.ts';
+import { queryInteger } from '../fields.ts';
+import { event } from './event-schemas.ts';
 import { getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
@@ -36,20 +37,12 @@ const query = z.object({
 
 const eventPage = z
   .object({
-    data: z.array(
-      z
-        .object({
-          id: z.string().meta({ example: 'evt_01k3zq8m4hd2v7c5x9ab' }),
-          event: z.enum(eventKinds),
-          createdAt: time.optional().meta({ description: 'QR code events only' }),
-          data: z
-            .record(z.string(), z.unknown())
-            .meta({ example: { id: 'qr_01k3zq8m4hd2v7c5x9ab' } }),
-        })
-        .meta({ id: 'Event' }),
-    ),
-    limit: z.int().meta({ example: 20 }),
-    nextCursor: z.string().optional().meta({ example: 'eyJvIjo5fQ' }),
+    data: z.array(event).meta({ description: 'Newest first' }),
+    limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+    nextCursor: z.string().optional().meta({
+      description: 'Gets the next page as `cursor`; absent on the last one',
+      example: 'eyJvIjo5fQ',
+    }),
   })
   .meta({ id: 'EventPage' });
 

@@ -1,10 +1,10 @@
 /** Schemas of images, previews and logos. */
 import { z } from 'zod';
-import { design } from '../../images/design/design.ts';
+import { design, logoName } from '../../images/design/design.ts';
 import { imageFormats, sizeMax, sizeMin, sizeStandard } from '../../images/draw/drawing.ts';
 import { logoMediaTypes } from '../../images/logo/logo.ts';
 import { codeTypes } from '../../model/code.ts';
-import { count, queryInteger, time } from '../fields.ts';
+import { count, createdAt, queryInteger } from '../fields.ts';
 
 /** Codes in one archive. */
 const archiveCodesMax = 1_000;
@@ -32,7 +32,7 @@ export const archiveBody = z
       .max(archiveCodesMax)
       .refine((ids) => new Set(ids).size === ids.length, 'Expected each id once')
       .meta({ description: 'Live codes of the workspace' }),
-    format: z.enum(imageFormats).default('png'),
+    format: z.enum(imageFormats).default('png').meta({ description: 'Of every image' }),
     size: size.default(sizeStandard),
   })
   .meta({ id: 'ImageArchiveRequest' });
@@ -45,7 +45,7 @@ export const previewBody = z
       description: 'Draw a static code of this target. Without `id` and `target`: a short URL',
     }),
     type: z.enum(codeTypes).default('url').meta({ description: 'Of `target`' }),
-    format: z.enum(['svg', 'png']).default('svg'),
+    format: z.enum(['svg', 'png']).default('svg').meta({ description: 'Of the image' }),
     size: size.default(sizeStandard),
   })
   .refine(({ id, target }) => id === undefined || target === undefined, {
@@ -73,15 +73,21 @@ export const logoBodyMedia: readonly string[] = logoMediaTypes;
 export const logo = z
   .object({
     id: z.string().meta({
+      override: { pattern: logoName.source },
       description: 'For `design.logo`',
       example: 'logo:0123456789abcdef0123456789abcdef',
     }),
-    width: count.meta({ description: 'Pixels, as it is kept' }),
-    height: count,
-    bytes: count,
-    codes: count.meta({ description: 'Live codes that have it' }),
-    createdAt: time,
+    width: count.meta({ description: 'Pixels, as it is kept', example: 512 }),
+    height: count.meta({ description: 'Pixels, as it is kept', example: 512 }),
+    bytes: count.meta({ description: 'Size of the PNG that is kept', example: 18_204 }),
+    codes: count.meta({ description: 'Live codes that have it', example: 3 }),
+    createdAt,
   })
   .meta({ id: 'Logo' });
 
-export const logoList = z.object({ data: z.array(logo), total: count }).meta({ id: 'LogoList' });
+export const logoList = z
+  .object({
+    data: z.array(logo).meta({ description: 'All of them, newest first' }),
+    total: count.meta({ description: 'How many there are', example: 1 }),
+  })
+  .meta({ id: 'LogoList' });

@@ -19,7 +19,7 @@ import { type AnswerHeader, headersOf } from './headers.ts';
 import { PathParameters } from './path-parameters.ts';
 import { ProblemResponses } from './problems.ts';
 import { tags } from './tags.ts';
-import { tidySchema } from './tidy-schema.ts';
+import { openAnswers, tidySchemas } from './tidy-schemas.ts';
 
 export type OpenApi = oas31.OpenAPIObject;
 
@@ -67,8 +67,9 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       paths: paths satisfies ZodOpenApiPathsObject,
       components: { securitySchemes: securitySchemes(publicUrl) },
     },
-    { override: tidySchema },
+    { override: openAnswers },
   );
+  tidySchemas(document);
   dropRepeats(document);
   return document;
 }

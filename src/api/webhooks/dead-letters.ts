@@ -24,7 +24,7 @@ const noEndpoint = 0;
 const deadLetter = z
   .object({
     ...deliveryFields,
-    deadAt: time,
+    deadAt: time.meta({ description: 'When its last attempt failed' }),
     deadReason: z.enum(['exhausted', 'gone', 'endpoint_disabled']).meta({
       description: '`exhausted`: every attempt failed; `gone`: the receiver answered 410',
     }),
@@ -32,7 +32,9 @@ const deadLetter = z
   })
   .meta({ id: 'DeadLetter' });
 
-const replayed = z.object({ replayed: count }).meta({ id: 'Replayed' });
+const replayed = z
+  .object({ replayed: count.meta({ description: 'How many will be sent again', example: 3 }) })
+  .meta({ id: 'Replayed' });
 
 const start = dayOrMoment(0).meta({
   override: { type: 'string' },
@@ -52,7 +54,11 @@ const deadLettersQuery = z.object({
   ...pageQuery,
 });
 const replayBody = z
-  .strictObject({ from: start, to: end, endpointId: endpointId.optional() })
+  .strictObject({
+    from: start,
+    to: end,
+    endpointId: endpointId.optional().meta({ description: 'Only this endpoint’s' }),
+  })
   .meta({ id: 'DeadLetterReplay' });
 
 /** Milliseconds: the first of a day or a moment (0), or the first after it (1). */

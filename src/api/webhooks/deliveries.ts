@@ -12,17 +12,19 @@ import { Failure } from '../../model/failure.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
-import { count, emptyBody, pageQuery, time } from '../fields.ts';
+import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
 
 const tag = 'Webhooks';
 
-export const kind = z.enum(eventKinds).meta({ example: 'qr.scanned' });
-export const endpointId = z.string().meta({ example: 'whk_01k3zq8m4hd2v7c5x9ab' });
-export const deliveryId = z.string().meta({ example: 'dlv_01k3zq8m4hd2v7c5x9ab' });
-const eventId = z.string().meta({ example: 'evt_01k3zq8m4hd2v7c5x9ab' });
+export const kind = z
+  .enum(eventKinds)
+  .meta({ description: 'Kind of the event', example: 'qr.scanned' });
+export const endpointId = idField('whk', 'Id of the endpoint');
+export const deliveryId = idField('dlv', 'Id of the delivery');
+const eventId = idField('evt', 'Id of the event');
 
 const failureClasses = [
   'status',
@@ -39,30 +41,45 @@ const failureClasses = [
 
 export const attempt = z
   .object({
-    at: time,
-    durationMs: z.number().min(0).meta({ example: 38 }),
-    remoteIp: z.string().nullable().meta({ example: '198.18.7.20' }),
-    status: z.int().nullable().meta({ example: 204 }),
+    at: time.meta({ description: 'When it began' }),
+    durationMs: z.number().min(0).meta({ description: 'How long it took', example: 38 }),
+    remoteIp: z.string().nullable().meta({
+      description: 'Address it was sent to; null when none was reached',
+      example: '198.18.7.20',
+    }),
+    status: z
+      .int()
+      .nullable()
+      .meta({ description: 'HTTP status of the receiver; null without an answer', example: 204 }),
     failure: z.enum(failureClasses).nullable().meta({
       description: 'Why it is no success; `null` when it is one',
       example: null,
     }),
-    answer: z.string().nullable().meta({ description: 'The beginning of the answer, up to 4 KB' }),
+    answer: z
+      .string()
+      .nullable()
+      .meta({ description: 'The beginning of the answer, up to 4 KB', example: 'ok' }),
   })
-  .meta({ id: 'WebhookAttempt' });
+  .meta({ id: 'WebhookAttempt', description: 'One attempt and what came back' });
 
 const deliveryStates = ['pending', 'delivered', 'dead', 'canceled'] as const;
+
+const deliveryState = z
+  .enum(deliveryStates)
+  .meta({ description: 'Where it stands', example: 'delivered' });
 
 export const deliveryFields = {
   id: deliveryId,
   endpointId: endpointId.nullable().meta({ description: '`null` when the endpoint is deleted' }),
   event: kind,
   eventIds: z.array(eventId).meta({ description: 'More than one where scans are sent as a list' }),
-  state: z.enum(deliveryStates).meta({ example: 'delivered' }),
-  attemptCount: count.meta({ example: 1 }),
-  lastAttempt: attempt.nullable(),
-  nextAttemptAt: time.nullable().meta({ example: null }),
-  createdAt: time,
+  state: deliveryState,
+  attemptCount: count.meta({ description: 'Attempts so far', example: 1 }),
+  lastAttempt: attempt.nullable().meta({ description: 'Null before the first one' }),
+  nextAttemptAt: time
+    .nullable()
+    .meta({ description: 'When it is tried again; null when it is not', example: null }),
+  createdAt,
 };
 const delivery = z.object(deliveryFields).meta({ id: 'Delivery' });
 const wholeDelivery = z
@@ -76,7 +93,7 @@ const wholeDelivery = z
   })
   .meta({ id: 'WholeDelivery' });
 export const acceptedDelivery = z
-  .object({ id: deliveryId, state: z.enum(deliveryStates).meta({ example: 'pending' }) })
+  .object({ id: deliveryId, state: deliveryState.meta({ example: 'pending' }) })
   .meta({ id: 'AcceptedDelivery' });
 const deliveriesQuery = z.object({
   state: z.enum(deliveryStates).optional().meta({ description: 'Deliveries that are so now' }),

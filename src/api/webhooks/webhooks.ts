@@ -13,7 +13,7 @@ import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { alsoFinding } from '../faults.ts';
-import { count, plainText, time } from '../fields.ts';
+import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
@@ -46,7 +46,10 @@ const events = z
     description: 'Kinds of events, or `*` for all, also those to come',
     example: ['qr.scanned'],
   });
-const description = plainText(descriptionLengthMax).meta({ example: 'Till in the north hall' });
+const description = plainText(descriptionLengthMax).meta({
+  description: 'For people',
+  example: 'Till in the north hall',
+});
 const maxBatch = z.int().min(1).max(batchMax).meta({
   description: 'Scans of a busy code in one request at most; 1 = never a list',
 });
@@ -85,23 +88,38 @@ const testBody = z.strictObject({ event: kind }).meta({ id: 'WebhookTest' });
 
 const endpointFields = {
   id: endpointId,
-  url: z.string().meta({ example: 'https://example.com/hooks/qr' }),
-  events: z.array(z.string()).meta({ example: ['qr.scanned'] }),
-  description: z.string().nullable().meta({ example: 'Till in the north hall' }),
-  maxBatch: z.int().meta({ example: batchMax }),
-  status: z.enum(['enabled', 'disabled']),
+  url: z.string().meta({
+    override: { format: 'uri' },
+    description: 'Where events are sent',
+    example: 'https://example.com/hooks/qr',
+  }),
+  events: z
+    .array(z.string())
+    .meta({ description: 'Kinds of events, or `*` for all', example: ['qr.scanned'] }),
+  description: z
+    .string()
+    .nullable()
+    .meta({ description: 'For people; null without', example: 'Till in the north hall' }),
+  maxBatch: z
+    .int()
+    .min(1)
+    .max(batchMax)
+    .meta({ description: 'Scans in one request at most', example: batchMax }),
+  status: z
+    .enum(['enabled', 'disabled'])
+    .meta({ description: 'Whether events are sent there', example: 'enabled' }),
   disabledReason: z.enum(['by_hand', 'gone', 'failing']).nullable().meta({
     description: '`gone`: it answered 410; `failing`: nothing but failures for five days',
     example: null,
   }),
-  disabledAt: time.nullable().meta({ example: null }),
+  disabledAt: time.nullable().meta({ description: 'Null while enabled', example: null }),
   olderSecretsEndAt: time.nullable().meta({
     description: 'Until then deliveries carry signatures of older secrets as well',
     example: null,
   }),
-  createdBy: z.string().meta({ example: 'usr_01k3zq8m4hd2v7c5x9ab' }),
-  createdAt: time,
-  updatedAt: time,
+  createdBy: idField('usr', 'User who made it'),
+  createdAt,
+  updatedAt,
 };
 const endpoint = z.object(endpointFields).meta({ id: 'Webhook' });
 const madeEndpoint = z
@@ -118,21 +136,32 @@ const watchedEndpoint = z
     ...endpointFields,
     health: z
       .object({
-        state: z.enum(['unused', 'healthy', 'failing', 'disabled']).meta({ example: 'healthy' }),
+        state: z.enum(['unused', 'healthy', 'failing', 'disabled']).meta({
+          description: '`unused`: nothing was sent yet; `failing`: the latest attempt failed',
+          example: 'healthy',
+        }),
         consecutiveFailures: count.meta({
           description: 'Attempts since the last success',
           example: 0,
         }),
-        lastSuccessAt: time.nullable(),
-        lastFailureAt: time.nullable().meta({ example: null }),
+        lastSuccessAt: time.nullable().meta({ description: 'Null before the first one' }),
+        lastFailureAt: time
+          .nullable()
+          .meta({ description: 'Null before the first one', example: null }),
         waiting: count.meta({ description: 'Deliveries to be sent, now or later', example: 0 }),
       })
-      .meta({ id: 'WebhookHealth' }),
+      .meta({ id: 'WebhookHealth', description: 'How its deliveries fare' }),
   })
   .meta({ id: 'WatchedWebhook' });
 
 const testResult = z
-  .object({ delivered: z.boolean(), deliveryId, attempt })
+  .object({
+    delivered: z
+      .boolean()
+      .meta({ description: 'Whether the receiver answered 2xx', example: true }),
+    deliveryId,
+    attempt,
+  })
   .meta({ id: 'WebhookTestResult' });
 
 function viewEndpoint(endpoints: Webhooks['endpoints'], record: EndpointRecord) {

@@ -9,7 +9,7 @@ import { invalid } from '../../model/failure.ts';
 import type { ApiKeyRecord } from '../../model/workspace.ts';
 import type { MadeKey } from '../../workspaces/api-keys.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { moment, time } from '../fields.ts';
+import { createdAt, idField, moment, time } from '../fields.ts';
 import { created, deleteRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, type Result, type Route } from '../route.ts';
 import { name, role, timeOrNull, userId } from './people.ts';
@@ -18,14 +18,18 @@ const overlapSecondsStandard = 86_400;
 const overlapSecondsMax = 30 * 86_400;
 
 const keyFields = {
-  id: z.string().meta({ example: 'key_01k3zq8m4hd2v7c5x9ab' }),
-  name: z.string().meta({ example: 'Till' }),
-  role,
+  id: idField('key', 'Id of the key'),
+  name: z.string().meta({ description: 'What people call it', example: 'Till' }),
+  role: role.meta({ description: 'What it may do' }),
   userId: userId.meta({ description: 'Whom it speaks for' }),
-  createdAt: time,
-  lastUsedAt: time.nullable(),
-  expiresAt: time.nullable(),
-  revokedAt: time.nullable(),
+  createdAt,
+  lastUsedAt: time.nullable().meta({ description: 'Null before its first request' }),
+  expiresAt: time
+    .nullable()
+    .meta({ description: 'From then on it is refused; null = never', example: null }),
+  revokedAt: time
+    .nullable()
+    .meta({ description: 'Since then it is refused; null while it is good', example: null }),
 };
 const apiKey = z.object(keyFields).meta({ id: 'ApiKey' });
 const madeApiKey = z
@@ -36,14 +40,16 @@ const madeApiKey = z
   .meta({ id: 'MadeApiKey' });
 const apiKeyBody = z
   .strictObject({
-    name,
-    role: role.default('editor'),
+    name: name.meta({ description: 'What it is for', example: 'Till' }),
+    role: role.default('editor').meta({ description: 'What it may do, up to your own role' }),
     expiresAt: moment.nullable().default(null).meta({ description: 'Absent: it does not expire' }),
   })
   .meta({ id: 'ApiKeyCreate' });
 const rotateBody = z
   .strictObject({
-    overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard),
+    overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard).meta({
+      description: 'How long the key before still works',
+    }),
   })
   .default({ overlapSeconds: overlapSecondsStandard })
   .meta({ id: 'ApiKeyRotate' });

@@ -7,11 +7,19 @@ import { isoTime } from '../../model/day.ts';
 import type { Actor, InviteRecord } from '../../model/workspace.ts';
 import { inviteStates, type InviteState, type MadeInvite } from '../../workspaces/invites.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { time } from '../fields.ts';
+import { createdAt, idField, time } from '../fields.ts';
 import { created, deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { emailLengthMax, givenPassword, name, role, userId, workspaceId } from './people.ts';
+import {
+  emailLengthMax,
+  givenPassword,
+  name,
+  role,
+  shownEmail,
+  userId,
+  workspaceId,
+} from './people.ts';
 
 /** The dashboard's page that an invite's link opens. */
 const invitePath = '/accept-invite';
@@ -23,22 +31,27 @@ const emailPattern =
   /^[^\s\p{C}@"(),:;<>[\\\]]{1,64}@[^\s\p{C}@"(),:;<>[\\\]]+\.[^\s\p{C}@"(),:;<>[\\\].]+$/u;
 
 const inviteFields = {
-  id: z.string().meta({ example: 'inv_01k3zq8m4hd2v7c5x9ab' }),
-  email: z.string().meta({ example: 'jane@example.com' }),
-  role,
-  status: z.enum(inviteStates),
-  invitedBy: userId,
-  createdAt: time,
-  expiresAt: time,
+  id: idField('inv', 'Id of the invite'),
+  email: shownEmail,
+  role: role.meta({ description: 'The role they will have' }),
+  status: z.enum(inviteStates).meta({ description: 'Where it stands', example: 'pending' }),
+  invitedBy: userId.meta({ description: 'User who invited them' }),
+  createdAt,
+  expiresAt: time.meta({ description: 'Its link works until then' }),
 };
 const invite = z.object(inviteFields).meta({ id: 'Invite' });
 const madeInvite = z
   .object({
     ...inviteFields,
-    acceptUrl: z.string().optional().meta({
-      description: 'Only where no mail is sent: the link to hand over, shown this once',
-    }),
-    token: z.string().optional().meta({ description: 'The token in that link' }),
+    acceptUrl: z
+      .string()
+      .optional()
+      .meta({
+        override: { format: 'uri' },
+        description: 'Only where no mail is sent: the link to hand over, shown this once',
+        example: 'http://localhost:8080/accept-invite?token=k5q3w9',
+      }),
+    token: z.string().optional().meta({ description: 'The token in that link', example: 'k5q3w9' }),
   })
   .meta({ id: 'MadeInvite' });
 const email = z
@@ -53,9 +66,15 @@ const email = z
 const inviteBody = z.strictObject({ email, role }).meta({ id: 'InviteCreate' });
 const acceptBody = z
   .strictObject({
-    token: z.string().min(1).max(256),
-    name: name.optional(),
-    password: givenPassword.optional(),
+    token: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({ description: 'The token of the link', example: 'k5q3w9' }),
+    name: name.optional().meta({ description: 'Of a new user: how others see them' }),
+    password: givenPassword.optional().meta({
+      description: 'Of a new user: one to choose, 8 characters or more; of a known one: theirs',
+    }),
   })
   .meta({ id: 'InviteAccept' });
 const joined = z.object({ workspaceId, userId, role }).meta({ id: 'Joined' });

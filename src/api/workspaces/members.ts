@@ -6,10 +6,16 @@ import type { WorkspaceServices } from '../../workspaces/services.ts';
 import { time } from '../fields.ts';
 import { deleteRoute, listRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
-import { role, userId } from './people.ts';
+import { role, shownEmail, shownName, userId } from './people.ts';
 
 const member = z
-  .object({ userId, email: z.string(), name: z.string(), role, joinedAt: time })
+  .object({
+    userId,
+    email: shownEmail,
+    name: shownName,
+    role,
+    joinedAt: time.meta({ description: 'Since when they are a member' }),
+  })
   .meta({ id: 'Member' });
 const memberBody = z.strictObject({ role }).meta({ id: 'MemberChange' });
 

@@ -2,26 +2,45 @@
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { plans, roles, type Role, type WorkspaceRecord } from '../../model/workspace.ts';
-import { plainText, time } from '../fields.ts';
+import { createdAt, idField, plainText } from '../fields.ts';
 
 export const emailLengthMax = 254;
 export const passwordLengthMax = 256;
 const nameLengthMax = 120;
 
-export const role = z.enum(roles).meta({ example: 'editor' });
-export const name = plainText(nameLengthMax);
+export const role = z
+  .enum(roles)
+  .meta({ description: 'What they may do in the workspace', example: 'editor' });
+export const name = plainText(nameLengthMax).meta({
+  description: 'What people call it',
+  example: 'Jane Doe',
+});
 /** A password that is given, right or wrong. */
-export const givenPassword = z.string().min(1).max(passwordLengthMax);
-export const userId = z.string().meta({ example: 'usr_01k3zq8m4hd2v7c5x9ab' });
-export const workspaceId = z.string().meta({ example: 'ws_01k3zq8m4hd2v7c5x9ab' });
+export const givenPassword = z
+  .string()
+  .min(1)
+  .max(passwordLengthMax)
+  .meta({
+    override: { format: 'password' },
+    description: 'Their password',
+    example: 'correct horse battery staple',
+  });
+export const userId = idField('usr', 'Id of the user');
+export const workspaceId = idField('ws', 'Id of the workspace');
+export const shownEmail = z.string().meta({
+  override: { format: 'idn-email' },
+  description: 'Their e-mail address',
+  example: 'jane@example.com',
+});
+export const shownName = z.string().meta({ description: 'Their name', example: 'Jane Doe' });
 
 export const workspace = z
   .object({
     id: workspaceId,
-    name: z.string().meta({ example: 'My workspace' }),
-    plan: z.enum(plans),
-    role,
-    createdAt: time,
+    name: z.string().meta({ description: 'What people call it', example: 'My workspace' }),
+    plan: z.enum(plans).meta({ description: 'Its plan now', example: 'pro' }),
+    role: role.meta({ description: 'Your role in it' }),
+    createdAt,
   })
   .meta({ id: 'Workspace' });
 

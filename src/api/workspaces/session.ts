@@ -16,27 +16,44 @@ import {
   emailLengthMax,
   givenPassword,
   passwordLengthMax,
+  shownEmail,
+  shownName,
   userId,
   viewWorkspace,
   workspace,
 } from './people.ts';
 
 const signInBody = z
-  .strictObject({ email: z.string().min(1).max(emailLengthMax), password: givenPassword })
+  .strictObject({
+    email: z.string().min(1).max(emailLengthMax).meta({
+      description: 'Your e-mail address',
+      example: 'jane@example.com',
+    }),
+    password: givenPassword.meta({ description: 'Your password' }),
+  })
   .meta({ id: 'SignIn' });
 const newPassword = z
   .string()
   .min(passwordLengthMin)
   .max(passwordLengthMax)
-  .meta({ description: 'Whatever you can remember; kept as a scrypt hash' });
+  .meta({
+    override: { format: 'password' },
+    description: 'Whatever you can remember; kept as a scrypt hash',
+    example: 'another horse battery staple',
+  });
 const passwordBody = z
-  .strictObject({ oldPassword: givenPassword, newPassword })
+  .strictObject({
+    oldPassword: givenPassword.meta({ description: 'The one you have' }),
+    newPassword,
+  })
   .meta({ id: 'PasswordChange' });
-const user = z.object({ id: userId, email: z.string(), name: z.string() }).meta({ id: 'User' });
+const user = z
+  .object({ id: userId, email: shownEmail, name: shownName })
+  .meta({ id: 'User', description: 'A person' });
 export const sessionSchema = z
   .object({
-    user,
-    workspace,
+    user: user.meta({ description: 'Who acts' }),
+    workspace: workspace.meta({ description: 'Where they act' }),
     shortLinks: z
       .object({
         base: z.string().meta({
@@ -52,11 +69,14 @@ export const sessionSchema = z
       })
       .meta({ description: 'Of this installation' }),
     csrfToken: z.string().optional().meta({
+      example: 'Zk3q8m4hd2v7c5x9ab',
       description: 'Of a signed-in person: sent as X-CSRF-Token with what changes something',
     }),
   })
   .meta({ id: 'Session' });
-const done = z.object({ done: z.literal(true) }).meta({ id: 'Done' });
+const done = z
+  .object({ done: z.literal(true).meta({ description: 'It is done' }) })
+  .meta({ id: 'Done' });
 
 const tag = 'Sessions';
 

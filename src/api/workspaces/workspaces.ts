@@ -9,7 +9,9 @@ import { createRoute, jsonResult, type Result, type Route } from '../route.ts';
 import { name, viewWorkspace, workspace } from './people.ts';
 import { given, sessionSchema, type SessionView } from './session.ts';
 
-const workspaceBody = z.strictObject({ name }).meta({ id: 'WorkspaceName' });
+const workspaceBody = z
+  .strictObject({ name: name.meta({ example: 'Second shop' }) })
+  .meta({ id: 'WorkspaceName' });
 
 const tag = 'Workspaces';
 

@@ -68,7 +68,10 @@ const fields = {
   }),
 };
 
-const gradientFields = { from: colour, to: colour };
+const gradientFields = {
+  from: colour.meta({ description: 'Colour at the start' }),
+  to: colour.meta({ description: 'Colour at the end', example: '#0f6b5c' }),
+};
 const gradientType = z
   .enum(gradientTypes)
   .meta({ description: 'Default linear: from the upper left to the lower right corner' });
@@ -111,7 +114,8 @@ export const designPatch = z
         type: gradientType.nullable().optional(),
       })
       .nullable()
-      .optional(),
+      .optional()
+      .meta({ description: 'In place of `foreground`; null takes it away' }),
     logo: fields.logo.nullable().optional(),
     logoScale: fields.logoScale.nullable().optional(),
   })

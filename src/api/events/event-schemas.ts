@@ -1,0 +1,151 @@
+/** The eleven events on the wire: what webhooks, `GET /events` and the stream carry. */
+import { z } from 'zod';
+import { billingIntervals, paidPlans } from '../../model/billing.ts';
+import { codeTypes } from '../../model/code.ts';
+import type { EventKind } from '../../model/event.ts';
+import { deviceNames, osNames } from '../../model/scan.ts';
+import { roles } from '../../model/workspace.ts';
+import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { count, idField, time } from '../fields.ts';
+
+const qrId = idField('qr', 'Id of the code');
+const campaignId = idField('cmp', 'Id of the campaign');
+const workspaceId = idField('ws', 'Id of the workspace');
+const role = z.enum(roles).meta({ description: 'Their role' });
+const plan = z.enum(paidPlans).meta({ description: 'The plan' });
+const interval = z.enum(billingIntervals).meta({ description: 'How often it is paid' });
+const day = z.string().meta({ override: { format: 'date' } });
+const changed = z.record(z.string(), z.unknown());
+const terms = z.object({ plan, interval: interval.optional() });
+
+const data = {
+  'qr.created': z.object({
+    id: qrId,
+    type: z.enum(codeTypes).meta({ description: 'What the code holds' }),
+    target: z.string().meta({ description: 'Where it leads; for static types the content' }),
+    dynamic: z.boolean().meta({ description: 'Whether the target can change after printing' }),
+    shortUrl: z
+      .string()
+      .optional()
+      .meta({ override: { format: 'uri' }, description: 'Dynamic codes only' }),
+    createdBy: idField('usr', 'User who made it'),
+  }),
+  'qr.updated': z.object({
+    id: qrId,
+    before: changed.meta({ description: 'The fields that changed, as they were' }),
+    after: changed.meta({ description: 'The same fields, as they are' }),
+    updatedBy: idField('usr', 'User who changed it'),
+  }),
+  'qr.deleted': z.object({ id: qrId, deletedBy: idField('usr', 'User who deleted it') }),
+  'qr.scanned': z.object({
+    qrId,
+    scannedAt: time.meta({ description: 'When it was scanned' }),
+    country: z.string().meta({
+      override: { pattern: '^[A-Z]{2}$' },
+      description: 'Two letters (ISO 3166); unknown is `ZZ`',
+    }),
+    city: z.string().meta({ description: 'Empty when unknown' }),
+    device: z.enum(deviceNames).meta({ description: 'Kind of device' }),
+    os: z.enum(osNames).meta({ description: 'Its system' }),
+    referer: z
+      .string()
+      .nullable()
+      .meta({ description: 'Address of the page that led here; null for a camera' }),
+  }),
+  'campaign.created': z.object({
+    id: campaignId,
+    name: z.string().meta({ description: 'What people call it' }),
+    startDate: day.meta({ description: 'First UTC day' }),
+    endDate: day.nullable().meta({ description: 'Last UTC day, included; null = no end' }),
+    qrCodeIds: z.array(z.string()).meta({ description: 'Ids of its codes' }),
+  }),
+  'campaign.ended': z.object({
+    id: campaignId,
+    totalScans: count.meta({ description: 'Scans inside the schedule' }),
+    uniqueScanners: count.meta({ description: 'Union over its codes' }),
+    conversionRate: z.number().min(0).meta({ description: 'Conversions a scan; 0 without scans' }),
+  }),
+  'subscription.created': z.object({
+    workspaceId,
+    plan,
+    interval,
+    amount: z.number().min(0).meta({ description: 'In major units' }),
+    currency: z
+      .string()
+      .meta({ override: { pattern: '^[A-Z]{3}$' }, description: 'ISO 4217, upper case' }),
+  }),
+  'subscription.updated': z.object({
+    workspaceId,
+    before: terms.meta({ description: 'As it was' }),
+    after: terms.meta({ description: 'As it is' }),
+  }),
+  'subscription.canceled': z.object({
+    workspaceId,
+    effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
+    reason: z.string().meta({ description: 'Why; `unspecified` when nobody said' }),
+  }),
+  'member.invited': z.object({
+    workspaceId,
+    email: z
+      .string()
+      .meta({ override: { format: 'idn-email' }, description: 'Where the invite went' }),
+    role,
+    invitedBy: idField('usr', 'User who invited them'),
+  }),
+  'member.joined': z.object({ workspaceId, userId: idField('usr', 'User who joined'), role }),
+} as const satisfies Readonly<Record<EventKind, z.ZodType>>;
+
+const sampleTimeMs = Date.UTC(2026, 2, 1, 12);
+
+/** The envelope of a kind; `createdAt` stands in those of QR codes alone. */
+function envelope<K extends EventKind>(kind: K) {
+  return z
+    .object({
+      id: idField('evt', 'Id of the event: the same on every attempt and replay'),
+      event: z.literal(kind).meta({ description: 'Kind of the event' }),
+      ...(kind.startsWith('qr.')
+        ? { createdAt: time.meta({ description: 'When it happened' }) }
+        : {}),
+      data: data[kind].meta({ description: 'What happened' }),
+    })
+    .meta({
+      id: `${pascalCase(kind)}Event`,
+      example: sampleEvent(kind, 'evt_01k3zq8m4hd2v7c5x9ab', sampleTimeMs),
+    });
+}
+
+/** `qr.created` -> `QrCreated`. */
+function pascalCase(kind: EventKind): string {
+  return kind.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+const eventSchemas = {
+  'qr.created': envelope('qr.created'),
+  'qr.updated': envelope('qr.updated'),
+  'qr.deleted': envelope('qr.deleted'),
+  'qr.scanned': envelope('qr.scanned'),
+  'campaign.created': envelope('campaign.created'),
+  'campaign.ended': envelope('campaign.ended'),
+  'subscription.created': envelope('subscription.created'),
+  'subscription.updated': envelope('subscription.updated'),
+  'subscription.canceled': envelope('subscription.canceled'),
+  'member.invited': envelope('member.invited'),
+  'member.joined': envelope('member.joined'),
+} as const satisfies Readonly<Record<EventKind, z.ZodType>>;
+
+/** Any of them, told apart by `event`. */
+export const event = z
+  .discriminatedUnion('event', [
+    eventSchemas['qr.scanned'],
+    eventSchemas['qr.created'],
+    eventSchemas['qr.updated'],
+    eventSchemas['qr.deleted'],
+    eventSchemas['campaign.created'],
+    eventSchemas['campaign.ended'],
+    eventSchemas['subscription.created'],
+    eventSchemas['subscription.updated'],
+    eventSchemas['subscription.canceled'],
+    eventSchemas['member.invited'],
+    eventSchemas['member.joined'],
+  ])
+  .meta({ id: 'Event', description: 'What happened, in the envelope that webhooks carry' });

@@ -1,0 +1,129 @@
+/**
+ * What the OpenAPI document owes its readers. Each finding says what to add, and where: metadata stands beside
+ * the zod schema that it is about.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Client, type Json, word } from '../support/client.ts';
+import { startTestApi, type TestApp } from '../support/test-app.ts';
+
+let app: TestApp;
+let client: Client;
+let document: Json;
+
+beforeAll(async () => {
+  app = await startTestApi();
+  client = new Client(app.url, app.apiKey);
+  document = (await client.call('GET', '/v1/openapi.json')).json;
+});
+afterAll(async () => {
+  await client.close();
+  await app.close();
+});
+
+/** What a reference names, or the part itself. */
+function resolved(part: Json): Json {
+  if (part.$ref === undefined) return part;
+  const steps = word(part.$ref).split('/').slice(1);
+  return steps.reduce((found, step) => found[step] ?? {}, document);
+}
+
+interface Place {
+  /** `QrCodeCreate.design.logo`, `GET /qr-codes ?page`. */
+  readonly name: string;
+  readonly part: Json;
+}
+
+function operations(): Place[] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, part]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      part,
+    })),
+  );
+}
+
+/** The fields of a schema, and those of the schemas that stand in it; references are places of their own. */
+function fieldsIn(name: string, schema: Json): Place[] {
+  const own = Object.entries(schema.properties ?? {}).map(([field, part]) => ({
+    name: `${name}.${field}`,
+    part,
+  }));
+  const alternatives = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) =>
+    Object.values(list ?? {}).map((part) => ({ name, part })),
+  );
+  const items = [schema.items, schema.additionalProperties].flatMap((part) =>
+    typeof part === 'object' ? [{ name: `${name}[]`, part }] : [],
+  );
+  const inner = [...own, ...alternatives, ...items];
+  return [...own, ...inner.flatMap((place) => fieldsIn(place.name, place.part))];
+}
+
+/** Every schema: components, and those that stand in operations. */
+function schemas(): Place[] {
+  const components = Object.entries(document.components?.schemas ?? {});
+  const inOperations = operations().flatMap(({ name, part }) => {
+    const answers = Object.values(part.responses ?? {}).map(resolved);
+    const bodies = [part.requestBody ?? {}, ...answers];
+    return bodies.flatMap(({ content }) =>
+      Object.values(content ?? {}).map(({ schema = {} }) => ({ name, part: schema })),
+    );
+  });
+  return [...components.map(([name, part]) => ({ name, part })), ...inOperations];
+}
+
+/** Findings, each once. */
+function listed(findings: readonly string[]): string {
+  return [...new Set(findings)].join('\n');
+}
+
+test('every field of every body and answer is described', () => {
+  const fields = schemas().flatMap(({ name, part }) => fieldsIn(name, part));
+  expect(fields.length).toBeGreaterThan(500);
+  const bare = fields.filter(
+    ({ part }) => part.description === undefined && resolved(part).description === undefined,
+  );
+  const findings = bare.map(
+    ({ name }) => `${name}: add .meta({ description: '…' }) to the field in its zod schema`,
+  );
+  expect(listed(findings)).toBe('');
+});
+
+test('every parameter and every header of an answer is described', () => {
+  const findings = operations().flatMap(({ name, part }) => {
+    const parameters = Object.values(part.parameters ?? {}).map(resolved);
+    const answers = Object.values(part.responses ?? {}).map(resolved);
+    const headers = answers.flatMap((answer) =>
+      Object.entries(answer.headers ?? {}).map(([key, header]) => ({
+        name: key,
+        description: resolved(header).description,
+      })),
+    );
+    return [...parameters, ...headers]
+      .filter(({ description }) => description === undefined)
+      .map((found) => `${name}, ${word(found.name)}: add .meta({ description: '…' }) to it`);
+  });
+  expect(listed(findings)).toBe('');
+});
+
+test('no operation repeats what a component has', () => {
+  const names = new Map<string, string>();
+  const findings = operations().flatMap(({ name, part }) => {
+    const own = Object.values(part.parameters ?? {}).filter(({ $ref }) => $ref === undefined);
+    return own.flatMap((parameter) => {
+      const text = JSON.stringify(parameter);
+      const before = names.get(text);
+      names.set(text, name);
+      return before === undefined
+        ? []
+        : [
+            `${name} repeats ${word(parameter.name)} of ${before}: add .meta({ param: { id: '…' } })`,
+          ];
+    });
+  });
+  const repeated = operations().flatMap(({ name, part }) =>
+    Object.entries(part.responses ?? {})
+      .filter(([status, answer]) => !status.startsWith('2') && answer.$ref === undefined)
+      .map(([status]) => `${name} has an answer ${status} of its own, expected a component`),
+  );
+  expect(listed([...findings, ...repeated])).toBe('');
+});
