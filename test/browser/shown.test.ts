@@ -5,7 +5,7 @@
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { word } from '../support/client.ts';
+import { type Json, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
@@ -257,6 +257,73 @@ test(
     complete = true;
     await page.goto('/');
     await month.getByText('▲').waitFor();
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
+  'a code that leads nowhere is marked in the list and on its page, and found by its status',
+  async () => {
+    const limited = { target: 'https://example.com/few', name: 'Voucher', scanLimit: 1 };
+    const { id, shortUrl } = await post('/qr-codes', limited);
+    await scan(word(shortUrl), visitors[0]);
+    const statusOf = async () =>
+      (await harness.api.call('GET', `/v1/qr-codes/${word(id)}`)).json.status;
+    await expect.poll(statusOf, { timeout: waitMs }).toBe('limit_reached');
+    const page = await harness.openSignedIn('/codes');
+    const row = page.getByRole('row', { name: 'Voucher' });
+    await row.getByText('Limit reached').waitFor();
+    expect(
+      await page.getByRole('row', { name: 'Table 11' }).getByText('Limit reached').count(),
+    ).toBe(0);
+    await page.getByLabel('Status').selectOption('Limit reached');
+    await page.getByRole('row', { name: 'Table 11' }).waitFor({ state: 'detached' });
+    expect(await page.locator('.code-cell').count()).toBe(1);
+    await row.getByRole('link').click();
+    await page.getByText('This code has reached its scan limit').waitFor();
+    await page.getByRole('link', { name: 'Change its limit' }).click();
+    await page.getByLabel('Scan limit').fill('2');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('This code has reached its scan limit').waitFor({ state: 'detached' });
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
+  'a code is put into a campaign when it is made, into another from its page, and taken out of both',
+  async () => {
+    const startDate = new Date().toISOString().slice(0, 10);
+    const first = await post('/campaigns', { name: 'Fair', startDate, qrCodeIds: [] });
+    const second = await post('/campaigns', { name: 'Market', startDate, qrCodeIds: [codeId] });
+    const codesOf = async ({ id }: Json) =>
+      (await harness.api.call('GET', `/v1/campaigns/${word(id)}`)).json.qrCodeIds;
+    const page = await harness.openSignedIn('/codes/new');
+    await page.getByLabel('Web address', { exact: true }).fill('example.com/stand');
+    await page.getByLabel('Campaign').selectOption('Fair');
+    await page.getByRole('button', { name: 'Create code' }).click();
+    const fact = page.locator('.fact', { hasText: 'Campaigns' });
+    await fact.getByRole('link', { name: 'Fair' }).waitFor();
+    const made = new URL(page.url()).pathname.split('/').at(-1);
+    expect(await codesOf(first)).toEqual([made]);
+    const change = fact.getByRole('button', { name: 'Change campaigns' });
+    const dialog = page.getByRole('dialog');
+    const save = async (): Promise<void> => {
+      await dialog.getByRole('button', { name: 'Save changes' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await change.click();
+    await dialog.getByLabel('Market').check();
+    await save();
+    await fact.getByRole('link', { name: 'Market' }).waitFor();
+    expect([await codesOf(first), await codesOf(second)]).toEqual([[made], [codeId, made]]);
+    await change.click();
+    await dialog.getByLabel('Fair').uncheck();
+    await dialog.getByLabel('Market').uncheck();
+    await save();
+    await fact.getByRole('button', { name: 'Put into a campaign' }).waitFor();
+    expect([await codesOf(first), await codesOf(second)]).toEqual([[], [codeId]]);
     await page.context().close();
   },
   testMs,

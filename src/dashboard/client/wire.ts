@@ -1,4 +1,5 @@
 /** The fields of the API's answers that the pages read. The OpenAPI document has all of them. */
+import type { CodeStatus } from '../../model/code.ts';
 import type { Design } from '../../model/design.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { Plan, Role } from '../../model/workspace.ts';
@@ -40,6 +41,7 @@ export interface QrCodeItem {
   readonly id: string;
   readonly type: string;
   readonly target: string;
+  readonly status: CodeStatus;
   readonly scans: number;
   readonly createdAt: string;
   readonly name: string | null;
@@ -52,6 +54,7 @@ export interface QrCodeItem {
 export interface QrCode extends QrCodeItem {
   readonly slug: string | null;
   readonly campaignId: string | null;
+  readonly campaigns: ReadonlyArray<{ readonly id: string; readonly name: string }>;
   readonly expiresAt: string | null;
   readonly scanLimit: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;

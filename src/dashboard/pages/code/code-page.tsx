@@ -11,10 +11,12 @@ import { ownImage } from '../../parts/code-image.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
 import { typeLabel } from '../codes/code-types.ts';
+import { StatusBadge } from '../codes/code-status.tsx';
 import { nameOf } from '../codes/codes-table.tsx';
 import type { PageProps } from '../../shell/page-props.ts';
 import { AnalyticsPart } from './analytics-part.tsx';
@@ -45,6 +47,7 @@ export function CodePage({ params }: PageProps) {
       <Ready of={code} skeleton={<TopSkeleton />}>
         {(shown) => (
           <div class="stack">
+            <Ended code={shown} />
             <CodeTop
               code={{ ...shown, scans: shown.scans + extraScans }}
               onRetarget={() => setAction('retarget')}
@@ -80,8 +83,36 @@ function Lead({ code }: { readonly code: QrCode }) {
   return (
     <>
       <Badge tone={code.dynamic ? 'accent' : 'plain'}>{code.dynamic ? 'Dynamic' : 'Static'}</Badge>{' '}
-      {typeLabel(code.type)}, created <Time iso={code.createdAt} />
+      <StatusBadge status={code.status} /> {typeLabel(code.type)}, created{' '}
+      <Time iso={code.createdAt} />
     </>
+  );
+}
+
+/** A code that leads nowhere, and where that is changed. */
+function Ended({ code: { id, status, expiresAt } }: { readonly code: QrCode }) {
+  if (status === 'active') return null;
+  const isExpired = status === 'expired';
+  return (
+    <Notice
+      tone="warn"
+      title={isExpired ? 'This code has expired' : 'This code has reached its scan limit'}
+    >
+      <p>
+        A scan shows that it is no longer available
+        {isExpired && expiresAt !== null && (
+          <>
+            , since <Time iso={expiresAt} style="full" />
+          </>
+        )}
+        .{' '}
+        {may('editor') && (
+          <a href={`${pathTo('code', { id })}?part=details`}>
+            {isExpired ? 'Change its end' : 'Change its limit'}
+          </a>
+        )}
+      </p>
+    </Notice>
   );
 }
 

@@ -8,6 +8,7 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
+import { CampaignsFact } from './campaigns-fact.tsx';
 import { ShortLink } from '../codes/codes-table.tsx';
 
 interface CodeTopProps {
@@ -51,6 +52,7 @@ export function CodeTop({ code, onRetarget }: CodeTopProps) {
               <Time iso={code.expiresAt} style="full" />
             </Fact>
           )}
+          <CampaignsFact code={code} />
           {code.tags.length > 0 && (
             <Fact label="Tags">
               <span class="tags">

@@ -1,5 +1,6 @@
 /** The filters of the list of codes. The search waits until typing stops. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { codeStatuses } from '../../../model/code.ts';
 import { useResource } from '../../client/resource.ts';
 import { setQuery } from '../../client/router.ts';
 import { searchFieldId } from '../../client/shortcuts.ts';
@@ -7,6 +8,7 @@ import { SelectField, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Chip } from '../../parts/list.tsx';
 import type { Campaign } from '../campaigns/campaign-labels.ts';
+import { statusLabels } from './code-status.tsx';
 import { codeTypeOptions } from './code-types.ts';
 
 const pauseMs = 300;
@@ -15,6 +17,11 @@ const kinds = [
   { value: '', label: 'All kinds' },
   { value: 'true', label: 'Dynamic' },
   { value: 'false', label: 'Static' },
+] as const;
+
+const statuses = [
+  { value: '', label: 'Any status' },
+  ...codeStatuses.map((value) => ({ value, label: statusLabels[value] })),
 ] as const;
 
 const types = [{ value: '', label: 'All types' }, ...codeTypeOptions] as const;
@@ -44,6 +51,12 @@ export function CodeFilters({ query }: { readonly query: URLSearchParams }) {
           value={types.find(({ value }) => value === query.get('type'))?.value ?? ''}
           options={types}
           onChange={(value) => set('type', value)}
+        />
+        <SelectField
+          label="Status"
+          value={statuses.find(({ value }) => value === query.get('status'))?.value ?? ''}
+          options={statuses}
+          onChange={(value) => set('status', value)}
         />
         <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" />
       </search>

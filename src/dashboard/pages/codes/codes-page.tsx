@@ -13,7 +13,16 @@ import { CodeFilters } from './code-filters.tsx';
 import { CodesTable } from './codes-table.tsx';
 
 const limit = 25;
-const filterNames = ['search', 'type', 'dynamic', 'tag', 'campaign', 'from', 'to'] as const;
+const filterNames = [
+  'search',
+  'type',
+  'dynamic',
+  'status',
+  'tag',
+  'campaign',
+  'from',
+  'to',
+] as const;
 
 export function CodesPage() {
   const query = currentQuery.value;

@@ -6,6 +6,7 @@ import { CodeImage } from '../../parts/code-image.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Time } from '../../parts/time.tsx';
 import { pathTo } from '../../paths.ts';
+import { StatusBadge } from './code-status.tsx';
 import { typeLabel } from './code-types.ts';
 
 const pictureSize = 44;
@@ -46,16 +47,19 @@ export const nameOf = ({ name, target }: Pick<QrCodeItem, 'name' | 'target'>): s
   name ?? shortAddress(target);
 
 function CodeRow({ code }: { readonly code: QrCodeItem }) {
-  const { id, type, target, scans, createdAt, dynamic, shortUrl, imageUrl, tags } = code;
+  const { id, type, target, scans, createdAt, dynamic, shortUrl, imageUrl, tags, status } = code;
   return (
     <tr>
       <td>
         <div class="code-cell">
           <CodeImage url={imageUrl} size={pictureSize} />
           <div class="code-cell-text">
-            <a class="row-title one-line" dir="auto" href={pathTo('code', { id })}>
-              {nameOf(code)}
-            </a>
+            <div class="code-cell-title">
+              <a class="row-title one-line" dir="auto" href={pathTo('code', { id })}>
+                {nameOf(code)}
+              </a>
+              <StatusBadge status={status} />
+            </div>
             <span class="row-sub one-line">
               {shortUrl === undefined ? `Static · ${typeLabel(type)}` : shortAddress(shortUrl)}
             </span>

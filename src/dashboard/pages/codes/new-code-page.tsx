@@ -13,10 +13,19 @@ import { Form } from '../../parts/form.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
+import { useOpenCampaigns } from '../campaigns/open-campaigns.ts';
 import { codeTypeOptions } from './code-types.ts';
 import { TargetFields } from './target-fields.tsx';
 
-const emptyDraft = { target: '', name: '', slug: '', tags: '', expiresAt: '', scanLimit: '' };
+const emptyDraft = {
+  target: '',
+  name: '',
+  slug: '',
+  tags: '',
+  expiresAt: '',
+  scanLimit: '',
+  campaignId: '',
+};
 type Draft = typeof emptyDraft;
 
 export const splitTags = (text: string): string[] => [
@@ -40,6 +49,7 @@ function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
     ...(!dynamic || draft.expiresAt === ''
       ? {}
       : { expiresAt: new Date(draft.expiresAt).toISOString() }),
+    ...(!dynamic || draft.campaignId === '' ? {} : { campaignId: draft.campaignId }),
     ...(!dynamic || draft.scanLimit === '' ? {} : { scanLimit: Number(draft.scanLimit) }),
   };
 }
@@ -54,7 +64,7 @@ export function NewCodePage() {
   const create = async (): Promise<void> => {
     const body = bodyOf(form.texts, type, dynamic);
     const code = await call<QrCode>('POST', '/qr-codes', { body });
-    invalidate('/qr-codes?', '/analytics', '/events');
+    invalidate('/qr-codes?', '/analytics', '/events', '/campaigns');
     storeAnswer(`/qr-codes/${code.id}`, code);
     const isLocal = dynamic && currentSession().shortLinks.local;
     say(
@@ -130,6 +140,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
           />
           <TextField label="Tags" isOptional {...field('tags')} hint="Separate with commas" />
         </div>
+        {isDynamic && <CampaignField field={field} />}
         {isDynamic && (
           <div class="form-row">
             <TextField
@@ -158,5 +169,23 @@ function MoreFields({ field, isDynamic }: MoreProps) {
         )}
       </div>
     </Card>
+  );
+}
+
+/** Nothing where no campaign takes codes. */
+function CampaignField({ field }: Pick<MoreProps, 'field'>) {
+  const campaigns = useOpenCampaigns() ?? [];
+  if (campaigns.length === 0) return null;
+  const { value, onInput, fault } = field('campaignId');
+  const options = campaigns.map(({ id, name }) => ({ value: id, label: name }));
+  return (
+    <SelectField
+      label="Campaign"
+      isOptional
+      value={value}
+      options={[{ value: '', label: 'None' }, ...options]}
+      onChange={onInput}
+      fault={fault}
+    />
   );
 }

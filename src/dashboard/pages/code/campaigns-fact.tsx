@@ -1,0 +1,129 @@
+/**
+ * The campaigns of a code, and a dialog that puts it into others or takes it out. The code itself names one campaign;
+ * those beyond are joined and left by the list of the campaign.
+ */
+import { useState } from 'preact/hooks';
+import { call } from '../../client/http.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
+import { may } from '../../client/session.ts';
+import { useForm } from '../../client/use-form.ts';
+import type { QrCode } from '../../client/wire.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { CheckField } from '../../parts/field.tsx';
+import { DialogForm } from '../../parts/form.tsx';
+import { Fact } from '../../parts/list.tsx';
+import { Empty } from '../../parts/notice.tsx';
+import { Skeleton } from '../../parts/page.tsx';
+import { say } from '../../parts/toast.tsx';
+import { pathTo } from '../../paths.ts';
+import { type Campaign, scheduleText } from '../campaigns/campaign-labels.ts';
+import { useOpenCampaigns } from '../campaigns/open-campaigns.ts';
+
+export function CampaignsFact({ code }: { readonly code: QrCode }) {
+  const [isOpen, setOpen] = useState(false);
+  const { campaigns } = code;
+  const mayChange = may('editor') && code.dynamic;
+  if (campaigns.length === 0 && !mayChange) return null;
+  return (
+    <Fact label="Campaigns">
+      {campaigns.map(({ id, name }, at) => (
+        <span key={id}>
+          {at > 0 && ', '}
+          <a href={pathTo('campaign', { id })}>
+            <bdi>{name}</bdi>
+          </a>
+        </span>
+      ))}
+      {mayChange && (
+        <p>
+          <Button size="small" icon="calendar" onClick={() => setOpen(true)}>
+            {campaigns.length === 0 ? 'Put into a campaign' : 'Change campaigns'}
+          </Button>
+        </p>
+      )}
+      {isOpen && <Choose code={code} onClose={() => setOpen(false)} />}
+    </Fact>
+  );
+}
+
+interface ChooseProps {
+  readonly code: QrCode;
+  readonly onClose: () => void;
+}
+
+function Choose({ code, onClose }: ChooseProps) {
+  const open = useOpenCampaigns();
+  return (
+    <Dialog title="Campaigns of this code" onClose={onClose}>
+      {open === undefined && <Skeleton lines={4} />}
+      {open?.length === 0 && (
+        <Empty icon="calendar" title="No campaign takes codes now">
+          <p>One that has ended keeps the codes that it had.</p>
+          <ButtonLink href={pathTo('newCampaign')}>New campaign</ButtonLink>
+        </Empty>
+      )}
+      {open !== undefined && open.length > 0 && (
+        <Choices code={code} open={open} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function Choices({ code, open, onClose }: ChooseProps & { readonly open: readonly Campaign[] }) {
+  const before = new Set(code.campaigns.map(({ id }) => id));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(before);
+  const form = useForm({});
+  const joined = open.filter(({ id }) => chosen.has(id) && !before.has(id));
+  const left = open.filter(({ id }) => !chosen.has(id) && before.has(id));
+  const save = async (): Promise<void> => {
+    let changed = code;
+    try {
+      for (const campaign of left) changed = await move(changed, campaign, 'out');
+      for (const campaign of joined) changed = await move(changed, campaign, 'in');
+    } finally {
+      invalidate('/campaigns', '/qr-codes', '/events');
+    }
+    say('Campaigns of this code changed.');
+    onClose();
+  };
+  const isChanged = joined.length + left.length > 0;
+  const submit = { form, action: 'Save changes', disabled: !isChanged, onSubmit: save, onClose };
+  return (
+    <DialogForm {...submit}>
+      <div class="pick-list" tabIndex={0} role="group" aria-label="Campaigns that take codes">
+        {open.map((campaign) => (
+          <CheckField
+            key={campaign.id}
+            label={<bdi>{campaign.name}</bdi>}
+            hint={scheduleText(campaign)}
+            checked={chosen.has(campaign.id)}
+            onChange={(isChosen) => {
+              const next = new Set(chosen);
+              if (isChosen) next.add(campaign.id);
+              else next.delete(campaign.id);
+              setChosen(next);
+            }}
+          />
+        ))}
+      </div>
+    </DialogForm>
+  );
+}
+
+/** @returns the code as it is then @throws Problem */
+async function move(code: QrCode, { id }: Campaign, way: 'in' | 'out'): Promise<QrCode> {
+  const path = `/qr-codes/${code.id}`;
+  const isNamed = way === 'in' ? code.campaignId === null : code.campaignId === id;
+  if (isNamed) {
+    const campaignId = way === 'in' ? id : null;
+    const changed = await call<QrCode>('PATCH', path, { body: { campaignId } });
+    storeAnswer(path, changed);
+    return changed;
+  }
+  const { qrCodeIds } = await call<Campaign>('GET', `/campaigns/${id}`);
+  const others = qrCodeIds.filter((other) => other !== code.id);
+  const body = { qrCodeIds: way === 'in' ? [...others, code.id] : others };
+  await call('PATCH', `/campaigns/${id}`, { body });
+  return code;
+}

@@ -1,0 +1,15 @@
+/** Whether a code still redirects. */
+import type { CodeStatus } from '../../../model/code.ts';
+import { Badge } from '../../parts/list.tsx';
+
+export const statusLabels: Readonly<Record<CodeStatus, string>> = {
+  active: 'Active',
+  expired: 'Expired',
+  limit_reached: 'Limit reached',
+};
+
+/** Nothing for a code that redirects. */
+export function StatusBadge({ status }: { readonly status: CodeStatus }) {
+  if (status === 'active') return null;
+  return <Badge tone="bad">{statusLabels[status]}</Badge>;
+}
