@@ -74,7 +74,8 @@ export class LinkLoader {
       codeNo: code.no,
       workspaceNo: code.workspaceNo,
       target: code.target,
-      expiresAtMs: code.expiresAtMs ?? 0,
+      // 0 would be never.
+      expiresAtMs: code.expiresAtMs === undefined ? 0 : Math.max(1, code.expiresAtMs),
       scanLimit: code.scanLimit,
       isDeleted: code.deletedAtMs !== undefined,
     };
