@@ -9,8 +9,12 @@ import type { Fault } from '../model/failure.ts';
 export const nameLengthMax = 120;
 /** What a client may ask for. */
 export const slugPattern = /^[A-Za-z0-9_-]{3,64}$/;
-/** What an import may bring: other tools gave shorter ones, and those are printed. */
-export const importedSlugPattern = /^[A-Za-z0-9_-]{1,64}$/;
+/**
+ * What an import may bring, because it is printed: YOURLS counts from 1, and slugs of Shlink, Dub and YOURLS may have
+ * several segments (`menu/summer`). The same letters, 1 to 64 with the slashes, no segment empty: neither `..` nor an
+ * encoded slash can be among them, so that a path means the same to every proxy before the redirect.
+ */
+export const importedSlugPattern = /^(?!.{65})[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/;
 export const tagsMax = 20;
 /** 64 UTF-16 units are at most 192 bytes: a tag is part of an index key, which takes 255. */
 export const tagLengthMax = 64;
@@ -56,7 +60,8 @@ function kindFaults(content: CodeContent): Fault[] {
 }
 
 function reservedFaults(slug: string | undefined): Fault[] {
-  if (slug === undefined || !reservedShortCodes.has(foldShortCode(slug))) return [];
+  const [first] = foldShortCode(slug ?? '').split('/');
+  if (first === undefined || !reservedShortCodes.has(first)) return [];
   return [fault('slug', 'reserved', 'This word is reserved; choose another')];
 }
 

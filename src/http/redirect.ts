@@ -21,6 +21,7 @@ import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import type { BotReasons } from '../scans/visitor/bot.ts';
 import { sendFramed } from './framing.ts';
+import { decodedPath } from './decoded-path.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
 import { redirectHead, ReplyBatch } from './reply-batch.ts';
@@ -74,7 +75,7 @@ export class Redirect {
   readonly #get = (response: HttpResponse, request: HttpRequest): void => {
     if (!this.#isCycleOpen) this.#beginCycle();
     const { links, addresses, refusals } = this.#options;
-    const link = links.find(request.getUrl(), 1);
+    const link = findLink(links, request.getUrl());
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
     if (this.#isOver(link)) return refusals.gone(response, request, this.isDraining);
     const agent = request.getHeader('user-agent');
@@ -99,7 +100,7 @@ export class Redirect {
   readonly #head = (response: HttpResponse, request: HttpRequest): void => {
     if (!this.#isCycleOpen) this.#beginCycle();
     const { links, refusals } = this.#options;
-    const link = links.find(request.getUrl(), 1);
+    const link = findLink(links, request.getUrl());
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
     if (this.#isOver(link) || links.scansLeft(link) === 0) {
       return refusals.gone(response, request, this.isDraining);
@@ -173,6 +174,12 @@ export class Redirect {
     const isPerson = flags === 0 && botReasons.get(agent) === BotReason.none;
     return isPerson ? links.takeScan(link) : links.scansLeft(link) > 0;
   }
+}
+
+/** A path that is not found as it is may have letters encoded that need not be. */
+function findLink(links: LinkReader, path: string): number {
+  const link = links.find(path, 1);
+  return link !== 0 || !path.includes('%') ? link : links.find(decodedPath(path), 1);
 }
 
 type Handle = (response: HttpResponse, request: HttpRequest) => void;

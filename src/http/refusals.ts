@@ -15,8 +15,8 @@ const reasons: Readonly<Record<number, string>> = {
   410: '410 Gone',
   429: '429 Too Many Requests',
 };
-/** A code has no dot and no further slash: such requests (favicon.ico, …) help no enumerator. */
-const codeShaped = /^\/[A-Za-z0-9_-]{3,64}$/;
+/** A code has no dot: such requests (favicon.ico, …) help no enumerator. Encoded, its letters take three characters. */
+const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
 export class Refusals {
   readonly #addresses: ScannerAddresses;

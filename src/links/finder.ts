@@ -69,7 +69,7 @@ export class Finder {
   findKey(key: string): number {
     if (!this.#key.fold(key, 0)) {
       throw new Error(
-        `Cannot look up a link: key of ${key.length} characters, expected 1 to 64 of A-Z 0-9 - _`,
+        `Cannot look up a link: key of ${key.length} characters, expected 1 to 64 of A-Z 0-9 - _ /`,
       );
     }
     return this.#search();

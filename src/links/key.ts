@@ -12,7 +12,7 @@ import { keyBytesMax } from './layout.ts';
 const upperMask = 0x7f;
 /** I, L or O: a person may have read 1 or 0. */
 const misreadFlag = 0x100;
-/** U, `-`, `_`: never in a generated code, so its look-alikes are not tried. */
+/** U, `-`, `_`, `/`: never in a generated code, so its look-alikes are not tried. */
 const neverGeneratedFlag = 0x200;
 const characterMax = 'z'.charCodeAt(0);
 /** Only generated codes have look-alikes, and those are this long. */
@@ -21,10 +21,10 @@ const generatedLength = 8;
 /** By character code: 0 = not allowed in a code, else the upper-case character and its flags. */
 function foldTable(replace: (character: string) => string): Uint16Array {
   const table = new Uint16Array(characterMax + 1);
-  for (const character of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_') {
+  for (const character of '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_/') {
     const flags =
       ('ILO'.includes(character) ? misreadFlag : 0) |
-      ('U-_'.includes(character) ? neverGeneratedFlag : 0);
+      ('U-_/'.includes(character) ? neverGeneratedFlag : 0);
     const value = replace(character).charCodeAt(0) | flags;
     table[character.charCodeAt(0)] = value;
     table[character.toLowerCase().charCodeAt(0)] = value;

@@ -60,7 +60,7 @@ export interface LinkTableOptions {
 export type LinkState = 'live' | 'deleted';
 
 export interface Link {
-  /** Short code, ASCII letters, digits, `-` and `_`, 1 to 64; any case. */
+  /** Short code, ASCII letters, digits, `-`, `_` and `/` between them, 1 to 64; any case. */
   readonly key: string;
   readonly codeNo: CodeNo;
   readonly workspaceNo: WorkspaceNo;

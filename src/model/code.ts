@@ -61,7 +61,7 @@ export const partitionCount = 64;
 
 const shortCodeAlphabet = base32Alphabet.toUpperCase();
 
-/** Paths of the short-link host that must never become a code, folded. */
+/** Paths of the short-link host that must never become a code, nor its first segment, folded. */
 export const reservedShortCodes: ReadonlySet<string> = new Set([
   'ADMIN',
   'API',

@@ -57,7 +57,7 @@ it('rows that cannot be codes are reported by line, each with its reason', async
     'Short link,Destination URL,Clicks,Created at,Tags',
     dubRow('dub.sh/AbCd', 1),
     dubRow('dub.sh/abcd', 2),
-    dubRow('dub.sh/a/b', 3),
+    dubRow('dub.sh/a//b', 3),
     dubRow('dub.sh/api', 4),
     dubRow('dub.sh/ftp', 5).replace('https://example.com', 'ftp://example.com'),
     dubRow('other.example/fine', 6),
@@ -76,7 +76,7 @@ it('rows that cannot be codes are reported by line, each with its reason', async
   expect(lines[0]).toBe('row,line,slug,target,code,message');
   expect(lines.slice(1).map((line) => line.split(',').slice(0, 3))).toEqual([
     ['2', '3', 'abcd'],
-    ['3', '4', 'a/b'],
+    ['3', '4', 'a//b'],
     ['4', '5', 'api'],
     ['5', '6', 'ftp'],
   ]);
@@ -139,16 +139,37 @@ it('takes our own CSV and NDJSON, whose broken rows are theirs alone', async () 
   expect(told.progress).toMatch(/line 3: unknown_field: colour: There is no such field here/);
 });
 
-it('takes slugs of 1 to 64 characters, which other tools gave, and no design', async () => {
-  const rows = ['7', 'a1', 'x'.repeat(64), 'y'.repeat(65), 'a b'].map(
-    (slug) => `{"target":"https://example.com/","slug":"${slug}"}`,
-  );
+const slugRow = (slug: string): string => `{"target":"https://example.com/","slug":"${slug}"}`;
+
+it('takes slugs of 1 to 64 characters and of several segments, which other tools gave, and no design', async () => {
+  const slugs = ['7', 'a1', 'x'.repeat(64), 'menu/q/1', `${'z/'.repeat(31)}zz`];
   const design = '{"target":"https://example.com/","slug":"drawn","design":{}}';
-  const told = await importing(await fileOf('slugs.ndjson', [...rows, design]));
-  expect(told.result).toContain('6 rows, 3 created, 3 failed');
-  expect(told.progress).toMatch(/line 4: invalid_format: slug: .*line 5: invalid_format: slug: /s);
+  const told = await importing(await fileOf('slugs.ndjson', [...slugs.map(slugRow), design]));
+  expect(told.result).toContain('6 rows, 5 created, 1 failed');
   expect(told.progress).toContain('line 6: not_importable: design: ');
   expect(administration.codes.holderOf('A1')).toBe('a1');
+  expect(administration.codes.holderOf('MENU/Q/1')).toBe('menu/q/1');
+});
+
+it('refuses slugs that are no path of plain segments, or begin with a reserved word', async () => {
+  const shapes = [
+    'y'.repeat(65),
+    `${'z/'.repeat(32)}z`,
+    'a b',
+    '/a',
+    'a/',
+    'a//b',
+    '..',
+    'a/../b',
+    'a/./b',
+  ];
+  const encoded = ['a%2Fb', 'a%2fb', '%2e%2e', 'a\\\\b', 'a?b', 'a#b', 'ä', 'a.b'];
+  const reserved = ['api', 'API/x', 'docs/a', 'metrics/1/2'];
+  const rows = [...shapes, ...encoded, ...reserved].map(slugRow);
+  const told = await importing(await fileOf('no-slugs.ndjson', rows));
+  expect(told.result).toContain(`${rows.length} rows, 0 created, ${rows.length} failed`);
+  expect(told.progress).toContain(`${shapes.length + encoded.length} × invalid_format`);
+  expect(told.progress).toContain(`${reserved.length} × reserved`);
 });
 
 it('names all faults of a row at once', async () => {

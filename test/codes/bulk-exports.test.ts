@@ -50,19 +50,23 @@ describe('what the tools write', () => {
     });
   });
 
-  it('Dub: a key of several parts stays whole, to be refused as a slug', async () => {
+  it('Dub: a key of several segments stays whole', async () => {
     const { format, rows } = await rowsOf('dub.csv');
     expect(format).toBe('dub');
     expect(rows).toMatchObject([
       { slug: 'launch', tags: ['press', '2024'], metadata: { import: { clicks: 57 } } },
-      { slug: 'docs/api', target: 'https://example.com/docs' },
+      { slug: 'guide/api', target: 'https://example.com/docs' },
     ]);
   });
 
   it('Shlink: the CSV of its web client and of its command line, the JSON of its API', async () => {
     expect(await rowsOf('shlink-web.csv')).toMatchObject({
       format: 'shlink',
-      rows: [{ slug: 'hall3', name: 'Fair, hall 3', tags: ['fair', 'print'] }, { slug: 'aB3xY' }],
+      rows: [
+        { slug: 'hall3', name: 'Fair, hall 3', tags: ['fair', 'print'] },
+        { slug: 'aB3xY' },
+        { slug: 'fair/hall/5' },
+      ],
     });
     expect(await rowsOf('shlink-list.csv')).toMatchObject({
       format: 'shlink',
@@ -80,6 +84,7 @@ describe('what the tools write', () => {
       },
       // Its visits are used up: it must not come to life again.
       { slug: 'used-up', expiresAt: '1970-01-01T00:00:00.000Z' },
+      { slug: 'menu/winter' },
     ]);
     expect(rows[1]).not.toHaveProperty('scanLimit');
   });
@@ -110,6 +115,8 @@ describe('what the tools write', () => {
       rows: [
         { slug: 'ozh', target: 'https://example.com/ozh', metadata: { import: { clicks: 12 } } },
         { slug: 'two', target: 'https://example.com/a,b' },
+        { slug: '1', target: 'https://example.com/first' },
+        { slug: 'help/print', target: 'https://example.com/docs?v=1' },
       ],
     });
     expect(await rowsOf('yourls-table.csv')).toMatchObject({
@@ -120,11 +127,12 @@ describe('what the tools write', () => {
           name: 'First',
           metadata: { import: { clicks: 99, createdAt: '2019-08-09T10:11:12.000Z' } },
         },
+        { slug: '2' },
       ],
     });
     expect(await rowsOf('yourls.json')).toMatchObject({
       format: 'yourls',
-      rows: [{ slug: 'b2', metadata: { import: { clicks: 5 } } }, { slug: 'c3' }],
+      rows: [{ slug: 'b2', metadata: { import: { clicks: 5 } } }, { slug: 'c3' }, { slug: '3' }],
     });
     expect(await rowsOf('yourls-phpmyadmin.json')).toMatchObject({
       format: 'yourls',

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openManagement } from '../../src/store/management/management.ts';
+import { scanPng } from '../images/read-image.ts';
 import { Client, word } from '../support/client.ts';
 import {
   freePorts,
@@ -59,16 +60,17 @@ const rowsOf = (count: number, name: string): string =>
     JSON.stringify({ target: targetOf(name, at), slug: `${name}-${at}` }),
   ).join('\n');
 
-/** The command as a process, killed when the store has `codes` codes. @returns how many it has then */
+/** The command as a process, killed when it has made `codes` codes. @returns how many it has then */
 async function killedImport(
   file: string,
   environment: Record<string, string>,
   codes: number,
 ): Promise<number> {
   const store = openManagement(join(dataDir, 'management.mdb'));
+  const before = store.last('code');
   const created = (): number => {
     store.environment.refresh();
-    return store.last('code');
+    return store.last('code') - before;
   };
   const node = join(root, 'node_modules/.bin/node');
   const env = { ...process.env, ...environment };
@@ -81,6 +83,68 @@ async function killedImport(
   await store.close();
   return left;
 }
+
+const exportsFolder = fileURLToPath(new URL('../fixtures/exports/', import.meta.url));
+/** What is printed, by the export that it is in, and where it leads; `gone` = the old link had no visits left. */
+const printed: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'bitly.csv': {
+    spring: 'https://example.com/menu?season=spring',
+    '3QrStUv': 'https://example.com/plain',
+  },
+  'dub.csv': {
+    launch: 'https://example.com/launch',
+    'guide/api': 'https://example.com/docs',
+  },
+  'kutt.csv': { flyer8: 'https://example.com/flyer?n=8' },
+  'kutt.json': { flyer7: 'https://example.com/flyer?n=7' },
+  'shlink-list.csv': { hall4: 'https://example.com/fair4' },
+  'shlink-web.csv': {
+    hall3: 'https://example.com/fair',
+    aB3xY: 'https://example.com/x',
+    'fair/hall/5': 'https://example.com/fair5',
+  },
+  'shlink.json': {
+    summer: 'https://example.com/summer',
+    'menu/winter': 'https://example.com/winter',
+    'used-up': 'gone',
+  },
+  'yourls.json': {
+    b2: 'https://example.com/b2',
+    c3: 'https://example.com/c3',
+    3: 'https://example.com/third',
+  },
+  'yourls-phpmyadmin.json': { d4: 'https://example.com/d4' },
+  'yourls-plugin.csv': {
+    ozh: 'https://example.com/ozh',
+    two: 'https://example.com/a,b',
+    1: 'https://example.com/first',
+    'help/print': 'https://example.com/docs?v=1',
+  },
+  'yourls-table.csv': { a1: 'https://example.com/a1', 2: 'https://example.com/second' },
+};
+
+test('links of every other tool lead where they led, by the address that is printed', async () => {
+  const shortUrlBase = `http://127.0.0.1:${service.ports.redirect}`;
+  const environment = { QZ_DATA_DIR: dataDir, QZ_SHORT_URL_BASE: shortUrlBase };
+  for (const name of Object.keys(printed)) {
+    await runCommand(['import', join(exportsFolder, name)], environment);
+  }
+  for (const [name, links] of Object.entries(printed)) {
+    for (const [path, target] of Object.entries(links)) {
+      await expect
+        .poll(async () => [name, path, ...(await redirectOf(path))], soon)
+        .toEqual([name, path, target === 'gone' ? 410 : 302, target === 'gone' ? '' : target]);
+    }
+  }
+  // The image says the short link, which a scanner may follow in either case.
+  const found = await client.call('GET', '/v1/qr-codes?search=menu/winter');
+  expect(found.items[0]?.shortUrl).toBe(`${shortUrlBase}/menu/winter`);
+  const { pathname } = new URL(word(found.items[0]?.imageUrl));
+  const image = await request(`${service.apiUrl}${pathname}`);
+  const symbol = scanPng(Buffer.from(await image.body.arrayBuffer()));
+  expect(symbol?.content).toBe(`${shortUrlBase}/menu/winter`.toUpperCase());
+  expect((await redirectOf('MENU/WINTER'))[1]).toBe('https://example.com/winter');
+}, 120_000);
 
 test('killed midway, an import goes on where it stopped, and its links redirect without a restart', async () => {
   const environment = {

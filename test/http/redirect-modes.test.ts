@@ -86,7 +86,11 @@ describe('throttle', () => {
       const { port } = await start({ threads: 2, unknownPerMinuteMax: 20 });
       const agent = new Agent({ maxSockets: 4 });
       const answers: number[] = [];
-      for (let i = 0; i < 40; i++) answers.push((await visit(port, agent, `/NOSUCH${i}`)).status);
+      // However it is written: nobody tries codes by encoding or by segments.
+      const forms = ['/NOSUCH', '/%4EOSUCH', '/no/such/'];
+      for (let i = 0; i < 40; i++) {
+        answers.push((await visit(port, agent, `${forms[i % 3]}${i}`)).status);
+      }
       const known = await visit(port, agent, '/ABCD2345');
       const icon = await visit(port, agent, '/favicon.ico');
       const { text } = await sendRaw(port, [get('', '/NOSUCH99')]);

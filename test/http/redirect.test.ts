@@ -18,6 +18,8 @@ beforeAll(async () => {
   harness = await startRedirects();
   harness.links.put(linkOf('ABCD2345', { codeNo: 11, target }));
   harness.links.put(linkOf('1B0D2345', { codeNo: 12 }));
+  harness.links.put(linkOf('MENU/SUMMER_24', { codeNo: 16, target }));
+  harness.links.put(linkOf('1', { codeNo: 17, target }));
   harness.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
   harness.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
   harness.links.put(linkOf('DELETED1', { codeNo: 15 }));
@@ -78,17 +80,44 @@ describe('a redirect', () => {
       expect([path, fields.get('location'), scans[0]?.codeNo]).toEqual([path, target, 11]);
     }
     expect((await ask('/iBoD2345')).scans[0]?.codeNo).toBe(12);
-    for (const path of [
-      '/',
-      '/ABCD2345/',
-      '/ABCD2345/x',
-      '//ABCD2345',
-      '/ABCD234',
-      '/%41BCD2345',
-    ]) {
+    for (const path of ['/', '/ABCD2345/', '/ABCD2345/x', '//ABCD2345', '/ABCD234']) {
       const { status, scans } = await ask(path);
       expect([path, status, scans.length]).toEqual([path, '404 Not Found', 0]);
     }
+  });
+
+  it.each([
+    ['/1', 17],
+    ['/menu/summer_24', 16],
+    ['/Menu/Summer_24?utm=x', 16],
+    // Letters that need not be encoded are the same address (RFC 3986, 6.2.2.2).
+    ['/%6Denu/summer%5F24', 16],
+    ['/%41BCD%32345', 11],
+    ['/%31', 17],
+  ])('finds %s, whose code is short, has segments or is encoded', async (path, codeNo) => {
+    const { fields, scans } = await ask(path);
+    expect([fields.get('location'), scans[0]?.codeNo]).toEqual([target, codeNo]);
+    expect((await ask(path, '', 'HEAD')).fields.get('location')).toBe(target);
+  });
+
+  it.each([
+    '/menu',
+    '/menu/',
+    '/menu//summer_24',
+    '/menu/summer_24/',
+    '/menu/./summer_24',
+    '/x/../menu/summer_24',
+    '/menu%2Fsummer_24',
+    '/menu%2fsummer_24',
+    '/%2531',
+    '/%3',
+    '/%zz',
+    '/%C4%B1',
+    '/1/',
+    '/1%00',
+  ])('finds nothing at %s', async (path) => {
+    const { status, scans } = await ask(path);
+    expect([status, scans.length]).toEqual(['404 Not Found', 0]);
   });
 
   it('answers HEAD alike and counts nothing', async () => {

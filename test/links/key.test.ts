@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FoldedKey } from '../../src/links/key.ts';
 import { keyBytesMax } from '../../src/links/layout.ts';
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_';
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_/';
 const code = fc.string({
   unit: fc.constantFrom(...alphabet.split('')),
   minLength: 1,
@@ -59,12 +59,12 @@ describe('FoldedKey', () => {
     );
   });
 
-  it('accepts exactly letters, digits, - and _', () => {
+  it('accepts exactly letters, digits, -, _ and /', () => {
     const key = new FoldedKey(1, 2);
     const characters = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit));
     const accepted = characters.filter((character) => key.fold(`A${character}`, 0));
     expect(accepted.sort().join('')).toBe(
-      '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz',
+      '-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz',
     );
   });
 

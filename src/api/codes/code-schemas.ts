@@ -109,7 +109,14 @@ export const createBody = z
 
 /** A row of an import: with a slug that another tool gave, and without a design. */
 export const importBody = createBody.extend({
-  slug: unset(z.string().regex(importedSlugPattern, 'Expected 1 to 64 letters, digits, _ or -')),
+  slug: unset(
+    z
+      .string()
+      .regex(
+        importedSlugPattern,
+        'Expected 1 to 64 letters, digits, _ or -, in segments parted by /',
+      ),
+  ),
   design: z
     .unknown()
     .optional()

@@ -137,7 +137,7 @@ const readers: Readonly<Record<VendorFormat, (row: VendorRow) => VendorLink>> = 
     ...plain(row),
     target: text(row, 'url', 'target'),
     shortUrl: text(row, 'shorturl'),
-    slug: text(row, 'keyword') ?? text(row, 'source')?.replaceAll('/', ''),
+    slug: text(row, 'keyword') ?? text(row, 'source')?.replace(/^\/+|\/+$/g, ''),
     createdAt: time(row, 'timestamp'),
     clicks: whole(row, 'clicks', 'hits'),
   }),

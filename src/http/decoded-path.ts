@@ -1,0 +1,13 @@
+const encoded = /%[0-9A-Fa-f]{2}/g;
+const ofCode = /^[A-Za-z0-9_-]$/;
+
+/**
+ * The path of a short link with its encoded letters, digits, `-` and `_` as they are: RFC 3986 (6.2.2.2) calls both the
+ * same address. Nothing else is decoded: an encoded slash is no slash, nor is `%2541` a `%41`.
+ */
+export function decodedPath(path: string): string {
+  return path.replace(encoded, (code) => {
+    const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+    return ofCode.test(character) ? character : code;
+  });
+}
