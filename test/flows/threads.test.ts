@@ -23,9 +23,9 @@ const threads = new URL('../support/end-threads.ts', import.meta.url).pathname;
 /** Each dies twice. */
 const deaths = [
   ['redirect', 'SIGUSR2'],
-  ['shard', 'SIGHUP'],
+  ['shard', 'SIGWINCH'],
   ['redirect', 'SIGUSR2'],
-  ['shard', 'SIGHUP'],
+  ['shard', 'SIGWINCH'],
 ] as const;
 const deathsEach = 2;
 

@@ -18,7 +18,7 @@ import {
 
 const threads = new URL('../webhooks/attempt/end-pool-threads.ts', import.meta.url).pathname;
 /** The thread throws, exits, runs out of memory. */
-const deaths = ['SIGUSR2', 'SIGHUP', 'SIGWINCH'] as const;
+const deaths = ['SIGUSR2', 'SIGURG', 'SIGWINCH'] as const;
 /** On a machine with cores to spare. */
 const backMsMax = 1_000;
 /** Else so many times what it takes to load the program. */

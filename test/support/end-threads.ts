@@ -1,6 +1,6 @@
 /**
  * Preloaded into the service (`node --import`), and so into its threads, by tests that need a thread to
- * die: SIGUSR2 makes every redirect thread throw, SIGHUP every shard, in the midst of whatever they do.
+ * die: SIGUSR2 makes every redirect thread throw, SIGWINCH every shard, in the midst of whatever they do.
  */
 import process from 'node:process';
 import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
@@ -10,7 +10,7 @@ channel.unref();
 
 if (isMainThread) {
   process.on('SIGUSR2', () => channel.postMessage('redirect'));
-  process.on('SIGHUP', () => channel.postMessage('shard'));
+  process.on('SIGWINCH', () => channel.postMessage('shard'));
 } else {
   const setup = Object(workerData);
   const kind = 'shard' in setup ? 'shard' : 'journalPosition' in setup ? 'redirect' : 'other';

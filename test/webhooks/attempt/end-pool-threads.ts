@@ -1,6 +1,6 @@
 /**
  * Preloaded into the service (`node --import`), and so into its threads, by tests that need a thread of a pool
- * to die in the midst of its work: SIGUSR2 makes it throw, SIGHUP exit, SIGWINCH run out of memory.
+ * to die in the midst of its work: SIGUSR2 makes it throw, SIGURG exit, SIGWINCH run out of memory.
  */
 import process from 'node:process';
 import { BroadcastChannel, isMainThread, workerData } from 'node:worker_threads';
@@ -13,7 +13,7 @@ const isOfPool = !isMainThread && !('shard' in setup) && !('journalPosition' in 
 
 if (isMainThread) {
   process.on('SIGUSR2', () => channel.postMessage('throw'));
-  process.on('SIGHUP', () => channel.postMessage('exit'));
+  process.on('SIGURG', () => channel.postMessage('exit'));
   process.on('SIGWINCH', () => channel.postMessage('hoard'));
 } else if (isOfPool) {
   channel.onmessage = (event) => {
