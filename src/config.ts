@@ -83,6 +83,8 @@ const schema = z.strictObject({
     windowBytesMax: count(65_536, 67_108_864),
     /** A journal segment is closed above this size; consumed segments are deleted whole. */
     segmentBytesMax: count(65_536, 1_073_741_824),
+    /** Age of its first record at which a journal segment is closed; it is deleted once counted. */
+    segmentMsMax: count(10, 3_600_000),
     /** Scans a redirect thread keeps in memory while its journal cannot be written. */
     backlogBytesMax: count(65_536, 1_073_741_824),
     /** Days raw scans are kept; 0 = only as long as their events need. */

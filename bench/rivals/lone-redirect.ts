@@ -48,6 +48,7 @@ const journal = new JournalWriter({
   journal: 0,
   position: 0,
   segmentBytesMax: 67_108_864,
+  segmentMsMax: 60_000,
   backlogBytesMax: 33_554_432,
   tails: new JournalTails(),
 });

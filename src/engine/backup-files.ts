@@ -43,14 +43,25 @@ export async function copyFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Copies and syncs the file's present bytes; returns how many. */
-export async function copyHandle(from: FileHandle, to: string): Promise<number> {
+interface ByteRange {
+  readonly from: number;
+  /** Excluded. */
+  readonly to: number;
+}
+
+/** Copies and syncs the file's present bytes, or a range of them. */
+export async function copyHandle(
+  source: FileHandle,
+  to: string,
+  range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
+): Promise<void> {
   const file = await open(to, 'w', 0o600);
   const buffer = Buffer.allocUnsafe(copyBytes);
-  let at = 0;
+  let at = range.from;
   try {
-    for (;;) {
-      const { bytesRead } = await from.read(buffer, 0, buffer.length, at);
+    while (at < range.to) {
+      const wanted = Math.min(buffer.length, range.to - at);
+      const { bytesRead } = await source.read(buffer, 0, wanted, at);
       if (bytesRead === 0) break;
       await file.writeFile(buffer.subarray(0, bytesRead));
       at += bytesRead;
@@ -59,7 +70,6 @@ export async function copyHandle(from: FileHandle, to: string): Promise<number> 
   } finally {
     await file.close();
   }
-  return at;
 }
 
 export async function describe(folder: string, name: string): Promise<CopiedFile> {

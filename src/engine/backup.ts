@@ -1,42 +1,36 @@
 /**
  * `quietzone backup DIR`: all data, copied beside a running service.
  *
- *   delivery.mdb -> [ open journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
+ *   delivery.mdb -> [ hold journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
  *
  * The order makes the copies consistent: a file is copied before the files that it refers to.
  * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
- * journals have every scan that the copied scans.mdb has not counted: segments that are counted and
- * deleted meanwhile are read through descriptors opened before. Every scanned code exists.
+ * journals have every scan that the copied scans.mdb has not counted, and no other (backup-journals.ts).
+ * Every scanned code exists.
  *
  * LMDB copies a snapshot without stopping its writers (never compacting: that can corrupt). The result
  * has a manifest with the hash of every file, and gets its name when it is complete: half a backup never
  * looks like one. Caches are left out: they can be made again.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import {
-  journalFolder,
-  listJournals,
-  listSegments,
-  segmentFile,
-} from '../scans/journal/segments.ts';
 import { StoreEnvironment } from '../store/environment.ts';
+import { lowestWatermarks, openScanStore } from '../store/scans/scans.ts';
 import {
   assertEmpty,
   type BackupSummary,
   type CopiedFile,
   copyFile,
-  copyHandle,
   describe,
   type Manifest,
   manifestName,
   manifestVersion,
   type OnFile,
 } from './backup-files.ts';
+import { HeldJournals } from './backup-journals.ts';
 import { DataFolderError, type DataFolder, makeFolder, systemErrorCode } from './data-folder.ts';
 
-/** Copies of a journal that grows by whole segments while it is copied. */
+/** Tries where a journal segment came and went unseen. */
 const triesMax = 3;
 /** Locks and sockets of a running service, its write probes, half-written secrets, the image cache. */
 const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|^cache$/;
@@ -129,17 +123,17 @@ async function copyScans(folder: DataFolder, draft: string): Promise<string[]> {
   for (let attempt = 1; ; attempt++) {
     rmSync(join(draft, 'journal'), { recursive: true, force: true });
     rmSync(join(draft, 'scans.mdb'), { force: true });
-    const journals = await openJournals(folder.journalRoot);
+    const journals = await HeldJournals.hold(folder.journalRoot);
     try {
-      if (existsSync(folder.scansFile)) await copyEnvironment(folder, draft, 'scans.mdb');
-      const names = await copyJournals(folder.journalRoot, draft, journals);
+      const hasScans = existsSync(folder.scansFile);
+      if (hasScans) await copyEnvironment(folder, draft, 'scans.mdb');
+      const counted = hasScans ? await countedIn(join(draft, 'scans.mdb')) : new Map();
+      const names = await journals.copy(join(draft, 'journal'), (no) => counted.get(no) ?? 0);
       if (names !== undefined) {
-        return existsSync(join(draft, 'scans.mdb')) ? ['scans.mdb', ...names] : names;
+        return [...(hasScans ? ['scans.mdb'] : []), ...names.map((name) => `journal/${name}`)];
       }
     } finally {
-      for (const segments of journals.values()) {
-        for (const file of segments.values()) await file.close();
-      }
+      await journals.close();
     }
     if (attempt === triesMax) {
       throw new DataFolderError(
@@ -149,58 +143,15 @@ async function copyScans(folder: DataFolder, draft: string): Promise<string[]> {
   }
 }
 
-/** Journal -> start of a segment -> its file, which stays readable after it is deleted. */
-type OpenJournals = Map<number, Map<number, FileHandle>>;
-
-async function openJournals(root: string): Promise<OpenJournals> {
-  const journals: OpenJournals = new Map();
-  for (const journal of listJournals(root)) journals.set(journal, new Map());
-  for (const [journal, segments] of journals) await openSegments(root, journal, segments);
-  return journals;
-}
-
-async function openSegments(
-  root: string,
-  journal: number,
-  segments: Map<number, FileHandle>,
-): Promise<void> {
-  const folder = journalFolder(root, journal);
-  for (const start of listSegments(folder)) {
-    if (segments.has(start)) continue;
-    try {
-      segments.set(start, await open(segmentFile(folder, start), 'r'));
-    } catch (error) {
-      // Counted and deleted since the listing: the copy of scans.mdb has its scans.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-    }
+/** By journal: the position below which the copied store has counted every scan. */
+async function countedIn(copy: string): Promise<Map<number, number>> {
+  const store = openScanStore(copy);
+  try {
+    return lowestWatermarks(store);
+  } finally {
+    await store.environment.close();
+    rmSync(`${copy}-lock`, { force: true });
   }
-}
-
-/** Undefined when a segment may have been created and deleted unseen: then scans could be missing. */
-async function copyJournals(
-  root: string,
-  draft: string,
-  journals: OpenJournals,
-): Promise<string[] | undefined> {
-  const names: string[] = [];
-  for (const [journal, segments] of journals) {
-    const known = Math.max(-1, ...segments.keys());
-    await openSegments(root, journal, segments);
-    const to = journalFolder(join(draft, 'journal'), journal);
-    mkdirSync(to, { recursive: true });
-    const starts = [...segments.keys()].sort((a, b) => a - b);
-    let end = 0;
-    for (const start of starts) {
-      const file = segments.get(start);
-      if (file === undefined) continue;
-      const isFirstNew =
-        start > known && known !== -1 && starts[starts.indexOf(start) - 1] === known;
-      if (isFirstNew && start !== end) return undefined;
-      end = start + (await copyHandle(file, segmentFile(to, start)));
-      names.push(`journal/${journal}/${basename(segmentFile(to, start))}`);
-    }
-  }
-  return names;
 }
 
 /** Files beside environments and journals: secrets, logos and other files of modules. */

@@ -1,8 +1,10 @@
 /** The metrics of redirect threads, shards, the link table and the LMDB environments, read at each scrape. */
 import type { LinkWriter } from '../links/writer.ts';
+import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Journals } from './journals.ts';
 import { redirectTotals, refusalKinds, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
 
@@ -11,7 +13,12 @@ const microsecondsPerSecond = 1_000_000;
 const typicalRecordBytes = 160;
 
 export interface EngineMetricsOptions {
-  readonly threads: { readonly redirects: RedirectThreads; readonly shards: ShardThreads };
+  readonly threads: {
+    readonly redirects: RedirectThreads;
+    readonly shards: ShardThreads;
+    readonly journals: Journals;
+  };
+  readonly clock: Clock;
   readonly links: LinkWriter;
   readonly scans: ScanStore;
   readonly management: Management;
@@ -24,6 +31,16 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   registerRedirects(metrics, redirects);
   registerShards(metrics, shards);
   registerLosses(metrics, redirects, shards);
+  metrics.gauge(
+    'quietzone_journal_oldest_seconds',
+    'Age of the oldest scan whose address and user agent are in a journal file',
+    ['journal'],
+    () =>
+      [...options.threads.journals.oldest()].map(({ journal, timeMs }) => ({
+        labels: { journal },
+        value: timeMs === undefined ? 0 : Math.max(0, options.clock.now() - timeMs) / 1_000,
+      })),
+  );
   metrics.total('quietzone_thread_restarts_total', 'Threads started again', ['kind'], () => [
     { labels: { kind: 'redirect' }, value: restartsOf(redirects) },
     { labels: { kind: 'shard' }, value: restartsOf(shards) },

@@ -1,8 +1,10 @@
 /** The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them. */
 import { Counting } from '../scans/counting.ts';
 import {
+  beginSegment,
   journalFolder,
   listJournals,
+  oldestRecordMs,
   recoverJournal,
   pruneJournal,
 } from '../scans/journal/segments.ts';
@@ -37,7 +39,16 @@ export class Journals {
     );
     if (tornBytes > 0) this.#log.warn({ journal, tornBytes }, 'cut a torn tail off a journal');
     this.tails.publish(journal, position);
+    this.#begin(journal, position);
     return position;
+  }
+
+  #begin(journal: number, position: number): void {
+    try {
+      beginSegment(this.folder(journal), position);
+    } catch (err) {
+      this.#log.warn({ err, journal }, 'ending a journal segment failed, the next scan ends it');
+    }
   }
 
   /** Deletes the segments that end below `position`. */
@@ -46,6 +57,13 @@ export class Journals {
       pruneJournal(this.folder(journal), position);
     } catch (err) {
       this.#log.error({ err, journal }, 'deleting journal segments failed, retrying');
+    }
+  }
+
+  /** By journal: when the oldest scan was made whose address is still in one of its files. */
+  *oldest(): Generator<{ readonly journal: number; readonly timeMs: number | undefined }> {
+    for (const journal of listJournals(this.root)) {
+      yield { journal, timeMs: oldestRecordMs(this.folder(journal)) };
     }
   }
 

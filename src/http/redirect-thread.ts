@@ -31,6 +31,7 @@ export interface RedirectSetup {
   readonly journalPosition: number;
   readonly tails: SharedArrayBuffer;
   readonly segmentBytesMax: number;
+  readonly segmentMsMax: number;
   readonly backlogBytesMax: number;
   readonly drainMsMax: number;
 }

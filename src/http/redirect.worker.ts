@@ -46,6 +46,7 @@ const journal = new JournalWriter({
   journal: setup.thread,
   position: setup.journalPosition,
   segmentBytesMax: setup.segmentBytesMax,
+  segmentMsMax: setup.segmentMsMax,
   backlogBytesMax: setup.backlogBytesMax,
   tails: new JournalTails(setup.tails),
 });
@@ -106,6 +107,7 @@ app.listen(setup.host, setup.port, (socket) => {
 
 const syncTimer = setInterval(() => {
   if (journal.waitingScans > 0) journal.retry();
+  journal.rotate(systemClock.monotonicMs());
   journal.sync().catch(() => undefined);
 }, syncMs);
 const figuresTimer = setInterval(() => send(figures()), figuresMs);
@@ -119,6 +121,7 @@ async function drain(): Promise<void> {
   app.close();
   clearInterval(syncTimer);
   clearInterval(figuresTimer);
+  journal.endSegment();
   await journal.close();
   send({ ...figures(), kind: 'stopped' });
   process.exit(0);

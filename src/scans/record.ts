@@ -143,6 +143,7 @@ export function isFrameHeader(bytes: Buffer, at: number): boolean {
 }
 
 export const framePayloadBytes = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 4);
+export const frameTimeMs = (bytes: Buffer, at: number): number => bytes.readDoubleLE(at + 8);
 export const frameScans = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 16);
 
 /** True when the whole payload of the frame at `at` is there and matches its checksum. */

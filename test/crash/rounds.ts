@@ -9,6 +9,14 @@
  * journals and shards that were cut differently before. A receiver is subscribed to every event from the
  * first start on, and outlives all kills.
  */
+import { statSync } from 'node:fs';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
+import {
+  journalFolder,
+  listJournals,
+  listSegments,
+  segmentFile,
+} from '../../src/scans/journal/segments.ts';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { pause, type Ports, ServiceProcess } from '../support/process.ts';
@@ -156,7 +164,20 @@ class CrashRun {
     await this.#receipts.settle(() => this.#undelivered(service));
     const { code } = await service.terminate();
     this.#checkLog(service);
+    this.#checkJournals();
     return code;
+  }
+
+  /** After an orderly end no scan is left in a file: what is counted has left the disk. */
+  #checkJournals(): void {
+    const root = openDataFolder(this.#options.dataDir).journalRoot;
+    for (const journal of listJournals(root)) {
+      const folder = journalFolder(root, journal);
+      for (const start of listSegments(folder)) {
+        const { size } = statSync(segmentFile(folder, start));
+        if (size > 0) this.#ledger.note(`journal ${journal} has ${size} bytes at ${start}`);
+      }
+    }
   }
 
   /** Events and blocks of scans without deliveries, and deliveries that wait. */
@@ -194,6 +215,8 @@ class CrashRun {
         QZ_SCANS_WINDOW_MS: String(random.between(20, 200)),
         QZ_SCANS_WINDOW_BYTES_MAX: String(random.pick([65_536, 8_388_608])),
         QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
+        // Kills hit a thread that ends a segment, and segments that wait to be deleted.
+        QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
         QZ_IMAGES_THREADS: '1',
         QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
         QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,

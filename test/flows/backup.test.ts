@@ -23,7 +23,9 @@ test(
   async () => {
     await withDataFolder(async (parent) => {
       const dataDir = join(parent, 'data');
-      const service = await TestService.start({ dataDir });
+      // Journal files end, are counted and deleted while they are copied.
+      const environment = { QZ_SCANS_SEGMENT_MS_MAX: '10' };
+      const service = await TestService.start({ dataDir, environment });
       await liftQuota(dataDir);
       const client = new Client(service.apiUrl, service.apiKey);
       const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);

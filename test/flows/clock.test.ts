@@ -44,6 +44,7 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
       journal: 0,
       position,
       segmentBytesMax: 65_536,
+      segmentMsMax: 60_000,
       backlogBytesMax: 65_536,
       tails,
     });

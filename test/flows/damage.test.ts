@@ -83,6 +83,7 @@ async function writeFrames(dataDir: string): Promise<number[]> {
     journal,
     position,
     segmentBytesMax: 1_048_576,
+    segmentMsMax: 60_000,
     backlogBytesMax: 65_536,
     tails: new JournalTails(),
   });

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { partitionCount, partitionOf } from '../../src/model/code.ts';
 import { Failure } from '../../src/model/failure.ts';
 import {
+  beginSegment,
   journalFolder,
   recoverJournal,
   segmentFile,
@@ -94,11 +95,13 @@ export class EngineHarness {
     const folder = journalFolder(this.#journalRoot, journal);
     this.store.environment.refresh();
     const { position } = recoverJournal(folder, highestWatermark(this.store, journal));
+    beginSegment(folder, position);
     this.#writers[journal] = new JournalWriter({
       folder,
       journal,
       position,
       segmentBytesMax: this.#options.segmentBytesMax,
+      segmentMsMax: 0,
       backlogBytesMax: 1_000_000,
       tails: this.#tails,
     });
@@ -111,6 +114,11 @@ export class EngineHarness {
     const newest = listSegments(folder).at(-1);
     if (newest !== undefined) appendFileSync(segmentFile(folder, newest), garbage);
     this.openJournal(journal);
+  }
+
+  /** The open segment is as old as it may get. */
+  rotate(journal: number): void {
+    this.#writers[journal]!.rotate(0);
   }
 
   scan(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {

@@ -1,6 +1,6 @@
 /**
  * Random lives of the engine: scans on any day, cycles, checkpoints, crashes, failing commits, torn tails,
- * prunings. What a test compares after each step is its own.
+ * ended segments, prunings. What a test compares after each step is its own.
  */
 import fc from 'fast-check';
 import { dayMs } from '../../src/model/day.ts';
@@ -46,6 +46,7 @@ export type Step =
   | { kind: 'fail'; after: number; point: FailPoint }
   | { kind: 'heal' }
   | { kind: 'tear'; journal: number; garbage: Uint8Array }
+  | { kind: 'rotate'; journal: number }
   | { kind: 'prune' };
 
 const address = fc.oneof(
@@ -105,6 +106,13 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       garbage: fc.uint8Array({ minLength: 1, maxLength: 80 }),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('rotate' as const),
+      journal: fc.integer({ min: 0, max: journals - 1 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('prune' as const) }) },
 );
 
@@ -131,6 +139,8 @@ export async function run(engine: EngineHarness, step: Step): Promise<void> {
       return undefined;
     case 'tear':
       return engine.tearJournal(step.journal, step.garbage);
+    case 'rotate':
+      return engine.rotate(step.journal);
     case 'prune':
       return engine.pruneJournals();
   }

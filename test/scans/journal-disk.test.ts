@@ -2,11 +2,20 @@
  * The journal writer on a disk that fills up, writes half, fails to open or to sync: what it was given
  * comes out in order and once, or is counted as dropped; it never throws.
  */
+import { appendFileSync, realpathSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
+import {
+  beginSegment,
+  listSegments,
+  pruneJournal,
+  recoverJournal,
+  segmentFile,
+} from '../../src/scans/journal/segments.ts';
 import type { JournalDisk } from '../../src/scans/journal/writer.ts';
 import { systemDisk } from '../../src/scans/journal/writer.ts';
+import { openFilesIn } from '../support/leaks.ts';
 import {
   codesFrom,
   frameOf,
@@ -72,6 +81,7 @@ describe('append and retry', () => {
       { weight: 4, arbitrary: fc.constant({ kind: 'append' as const }) },
       { weight: 2, arbitrary: fc.constant({ kind: 'retry' as const }) },
       { weight: 1, arbitrary: fc.constant({ kind: 'sync' as const }) },
+      { weight: 1, arbitrary: fc.constant({ kind: 'rotate' as const }) },
       {
         weight: 2,
         arbitrary: fc.record({ kind: fc.constant('space' as const), bytes: fc.nat(300) }),
@@ -87,12 +97,13 @@ describe('append and retry', () => {
       async (moods, segmentBytesMax) => {
         const own = temporaryJournal();
         const moody = new MoodyDisk();
-        const writer = own.open({ disk: moody, segmentBytesMax });
+        const writer = own.open({ disk: moody, segmentBytesMax, segmentMsMax: 0 });
         const ownReader = new JournalReader(own.folder, 1);
         let appended = 0;
         for (const step of moods) {
           if (step.kind === 'append') writer.append(frameOf(appended++, 1), 1);
           else if (step.kind === 'retry') writer.retry();
+          else if (step.kind === 'rotate') writer.rotate(0);
           else if (step.kind === 'sync') await writer.sync().catch(() => undefined);
           else if (step.kind === 'space') moody.bytesLeft = step.bytes;
           else moody.canOpen = step.can;
@@ -247,4 +258,105 @@ describe('sync', () => {
     expect(disk.descriptors.size).toBe(1);
     await writer.close();
   });
+});
+
+describe('rotate', () => {
+  it('ends a segment once its records are old, and lets go of it when it is synced', async () => {
+    const writer = journal.open({ disk, segmentMsMax: 60_000 });
+    writer.rotate(0);
+    expect(listSegments(journal.folder)).toEqual([]);
+    writer.append(frameOf(0, 2), 2);
+    writer.rotate(1_000);
+    writer.rotate(60_999);
+    expect(listSegments(journal.folder)).toEqual([0]);
+    await writer.sync();
+    writer.rotate(61_000);
+    expect(listSegments(journal.folder)).toEqual([0, writer.position]);
+    expect(disk.descriptors.size).toBe(2);
+    await writer.sync();
+    expect(disk.descriptors.size).toBe(1);
+    writer.rotate(1e9);
+    expect(pruneJournal(journal.folder, writer.position)).toBe(1);
+    expect(listSegments(journal.folder)).toEqual([writer.position]);
+    writer.append(frameOf(2, 1), 1);
+    expect(readAll(reader, frameOf(0, 2).length, writer.position).codes).toEqual([2]);
+    await writer.close();
+    expect(disk.descriptors.size).toBe(0);
+  });
+
+  it('syncs what it has ended before it lets go, also beside a sync under way', async () => {
+    const writer = journal.open({ disk, segmentMsMax: 0 });
+    writer.append(frameOf(0, 1), 1);
+    disk.isSyncManual = true;
+    const first = writer.sync();
+    writer.rotate(0);
+    const [started] = disk.syncs;
+    // Nothing was appended since: the sync under way covers all of it, and still uses the descriptor.
+    expect(disk.descriptors.has(started!.descriptor)).toBe(true);
+    started!.end();
+    await first;
+    await writer.sync();
+    expect(disk.descriptors.size).toBe(1);
+    disk.isSyncManual = false;
+    await writer.close();
+  });
+
+  it('goes on in the old segment while the disk refuses a new one', async () => {
+    const writer = journal.open({ disk, segmentMsMax: 0 });
+    writer.append(frameOf(0, 1), 1);
+    disk.canOpen = false;
+    writer.rotate(0);
+    writer.append(frameOf(1, 1), 1);
+    expect([writer.fault, writer.waitingScans]).toEqual([undefined, 0]);
+    disk.canOpen = true;
+    writer.rotate(0);
+    expect(listSegments(journal.folder)).toEqual([0, writer.position]);
+    expect(read()).toEqual([0, 1]);
+    await writer.close();
+  });
+
+  it('leaves every scan once and in order, wherever a kill interrupts it', async () => {
+    const cuts = ['before', 'begun', 'written', 'torn', 'pruned'] as const;
+    for (const cut of cuts) {
+      const own = temporaryJournal();
+      const writer = own.open({ segmentMsMax: 0 });
+      writer.append(frameOf(0, 3), 3);
+      const counted = writer.position;
+      if (cut !== 'before') writer.rotate(0);
+      if (cut === 'written' || cut === 'torn') writer.append(frameOf(3, 2), 2);
+      const { position } = writer;
+      const newest = segmentFile(own.folder, listSegments(own.folder).at(-1)!);
+      if (cut === 'torn') appendFileSync(newest, frameOf(5, 1).subarray(0, 50));
+      if (cut === 'pruned') pruneJournal(own.folder, counted);
+      // The writer is not closed: a kill does not.
+      const recovered = recoverJournal(own.folder, 0);
+      beginSegment(own.folder, recovered.position);
+      expect([cut, recovered.position]).toEqual([cut, position]);
+      const next = own.open({ position: recovered.position });
+      next.append(frameOf(9, 1), 1);
+      const ownReader = new JournalReader(own.folder, 1);
+      const from = cut === 'pruned' ? counted : 0;
+      const scans = cut === 'written' || cut === 'torn' ? 5 : cut === 'pruned' ? 0 : 3;
+      const { codes } = readAll(ownReader, from, next.position);
+      expect([cut, ...codes]).toEqual([cut, ...codesFrom(0, scans), 9]);
+      expect(ownReader.damagedBytes).toBe(0);
+      ownReader.close();
+      for (const open of [writer, next]) await open.close();
+      own.remove();
+    }
+  });
+});
+
+it('a reader that has read all of it lets go of a segment: deleted, it leaves the disk', async () => {
+  const writer = journal.open({ segmentMsMax: 0 });
+  writer.append(frameOf(0, 2), 2);
+  const end = writer.position;
+  expect(reader.read(0, end, () => undefined)).toBe(end);
+  expect(openFilesIn(journal.folder).length).toBeGreaterThan(1);
+  expect(reader.read(end, end, () => undefined)).toBe(end);
+  writer.rotate(0);
+  await writer.sync();
+  pruneJournal(journal.folder, end);
+  expect(openFilesIn(journal.folder)).toEqual([segmentFile(realpathSync(journal.folder), end)]);
+  await writer.close();
 });

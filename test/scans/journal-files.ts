@@ -44,6 +44,7 @@ export interface TemporaryJournal {
   open(options?: {
     position?: number;
     segmentBytesMax?: number;
+    segmentMsMax?: number;
     backlogBytesMax?: number;
     disk?: JournalDisk;
   }): JournalWriter;
@@ -59,6 +60,7 @@ export function temporaryJournal(): TemporaryJournal {
     open: ({
       position = tails.position(0),
       segmentBytesMax = 1e9,
+      segmentMsMax = 1e9,
       backlogBytesMax = 1e6,
       disk = systemDisk,
     } = {}) =>
@@ -67,6 +69,7 @@ export function temporaryJournal(): TemporaryJournal {
         journal: 0,
         position,
         segmentBytesMax,
+        segmentMsMax,
         backlogBytesMax,
         tails,
         disk,

@@ -41,7 +41,11 @@ export class JournalReader {
    * @returns the position to go on from; `from` itself when there is nothing to read yet
    */
   read(from: number, tail: number, visit: FrameVisitor): number {
-    if (from >= tail) return from;
+    if (from >= tail) {
+      // A segment that is deleted leaves the disk when its last reader has closed it.
+      if (this.#descriptor !== -1) this.close();
+      return from;
+    }
     const segment = this.#locate(from);
     if (segment === undefined) return from;
     if (segment.start > from) return segment.start;

@@ -3,7 +3,9 @@
  *
  * A position is a byte offset in the journal's whole life; it only grows and is never reused, for ids
  * and watermarks name scans by it. A segment is named by the position of its first byte, so a reader
- * finds its place by names alone. The newest segment is never deleted: it keeps the position.
+ * finds its place by names alone. The newest segment is never deleted: it keeps the position. It may be empty:
+ * each journal is ended by an empty one when it has been written for a minute, at a stop and at a start, so that
+ * no address stays on the disk after it is counted.
  */
 import {
   closeSync,
@@ -13,12 +15,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import {
   frameHeaderBytes,
   framePayloadBytes,
+  frameTimeMs,
   isFrameHeader,
   isFramePayloadSound,
 } from '../record.ts';
@@ -75,6 +79,17 @@ export function recoverJournal(folder: string, atLeast: number): Recovered {
   return { position: Math.max(start + sound, atLeast), tornBytes: bytes.length - sound };
 }
 
+/**
+ * Begins an empty segment at the end of a journal whose newest one has records: that one can be deleted once it
+ * is counted, also where no writer comes back to end it.
+ * @param position as `recoverJournal` says @throws Error of the system
+ */
+export function beginSegment(folder: string, position: number): void {
+  const newest = listSegments(folder).at(-1);
+  if (newest === undefined || newest === position) return;
+  closeSync(openSync(segmentFile(folder, position), 'a', 0o600));
+}
+
 function endOfLastSoundFrame(bytes: Buffer): number {
   let at = 0;
   let sound = 0;
@@ -98,6 +113,29 @@ export function findFrameHeader(bytes: Buffer, from: number): number {
     at = bytes.indexOf('QZJ1', at + 1, 'latin1');
   }
   return bytes.length;
+}
+
+/** When the oldest scan that is still in a file was made, by its cycle's clock; undefined without one. */
+export function oldestRecordMs(folder: string): number | undefined {
+  const header = Buffer.alloc(frameHeaderBytes);
+  for (const start of listSegments(folder)) {
+    const descriptor = openIfThere(segmentFile(folder, start));
+    if (descriptor === undefined) continue;
+    const bytes = readSync(descriptor, header, 0, frameHeaderBytes, 0);
+    closeSync(descriptor);
+    if (bytes === frameHeaderBytes && isFrameHeader(header, 0)) return frameTimeMs(header, 0);
+  }
+  return undefined;
+}
+
+/** Undefined when the segment was counted and deleted since it was listed. */
+function openIfThere(file: string): number | undefined {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Deletes segments that end at or below `position`; returns how many. */

@@ -5,6 +5,9 @@
  * It never throws. When the disk refuses, frames wait in memory (bounded by `backlogBytesMax`) and go out
  * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
  * not depend on a disk. Writes name their offset, so a half-written frame is simply written over.
+ *
+ * A segment is ended by size, and by age: it holds visitors' addresses in clear, and leaves the disk as a whole
+ * once it is counted. A timer sees the age, so that the path of a request reads no clock for it.
  */
 import { closeSync, fdatasync, openSync, writeSync } from 'node:fs';
 import { segmentFile } from './segments.ts';
@@ -32,6 +35,8 @@ export interface JournalWriterOptions {
   /** Where `recoverJournal` says the next frame goes. */
   readonly position: number;
   readonly segmentBytesMax: number;
+  /** A segment with records older than this is ended by `rotate`. */
+  readonly segmentMsMax: number;
   readonly backlogBytesMax: number;
   readonly tails: JournalTails;
   readonly disk?: JournalDisk;
@@ -53,6 +58,8 @@ export class JournalWriter {
   readonly #disk: JournalDisk;
   #descriptor = -1;
   #segmentStart = 0;
+  /** When `rotate` first saw a record in the open segment: a timer's step after its first. */
+  #recordsSinceMs: number | undefined;
   #position: number;
   #rolled: number[] = [];
   #waiting: WaitingFrame[] = [];
@@ -103,6 +110,23 @@ export class JournalWriter {
     if (written > 0) this.#waiting = this.#waiting.slice(written);
   }
 
+  /** Ends the open segment when its records are older than `segmentMsMax`. Called by a timer. */
+  rotate(nowMs: number): void {
+    if (this.#descriptor === -1 || this.#segmentBytes() === 0) return;
+    this.#recordsSinceMs ??= nowMs;
+    if (nowMs - this.#recordsSinceMs >= this.#options.segmentMsMax) this.endSegment();
+  }
+
+  /** The next segment begins, empty: what is written can be deleted once it is counted. */
+  endSegment(): void {
+    if (this.#descriptor === -1 || this.#segmentBytes() === 0) return;
+    try {
+      this.#roll();
+    } catch {
+      // The disk refuses a new file: the segment goes on, and the next call tries again.
+    }
+  }
+
   /**
    * Resolves once everything appended before the call is on the disk; calls during a sync share the next.
    * Rejects when the disk refuses or frames still wait; what is written already is synced all the same.
@@ -112,7 +136,10 @@ export class JournalWriter {
       if (this.#syncing === undefined && this.#syncedPosition < this.#position) this.#syncNext();
       return Promise.reject(new Error(this.fault ?? 'journal is behind'));
     }
-    if (this.#syncedPosition >= this.#position) return Promise.resolve();
+    if (this.#syncedPosition >= this.#position) {
+      if (this.#syncing === undefined) this.#closeRolled();
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       this.#waiters.push({ position: this.#position, resolve, reject });
       if (this.#syncing === undefined) this.#syncNext();
@@ -123,8 +150,15 @@ export class JournalWriter {
     this.retry();
     await this.sync().catch(() => undefined);
     await this.#syncing;
+    this.#closeRolled();
     if (this.#descriptor !== -1) this.#disk.close(this.#descriptor);
     this.#descriptor = -1;
+  }
+
+  /** Ended segments that are synced: while they are open, deleting them frees nothing. */
+  #closeRolled(): void {
+    for (const descriptor of this.#rolled) this.#disk.close(descriptor);
+    this.#rolled = [];
   }
 
   /** One sync covers all that was written when it began; later callers wait for the next. */
@@ -188,6 +222,7 @@ export class JournalWriter {
     if (this.#descriptor !== -1) this.#rolled.push(this.#descriptor);
     this.#descriptor = descriptor;
     this.#segmentStart = this.#position;
+    this.#recordsSinceMs = undefined;
   }
 }
 

@@ -86,6 +86,19 @@ export function highestWatermark(store: ScanStore, journal: number): number {
   return highest;
 }
 
+/** By journal: the position below which every scan is in the store. */
+export function lowestWatermarks(store: ScanStore): Map<number, number> {
+  const marks = new Map<number, number[]>();
+  for (const { key, value } of store.watermarks.range({})) {
+    const journal = Math.floor(key / partitionCount);
+    marks.set(journal, [...(marks.get(journal) ?? []), value]);
+  }
+  // A partition without a mark has counted nothing.
+  const lowest = (values: readonly number[]): number =>
+    values.length < partitionCount ? 0 : Math.min(...values);
+  return new Map([...marks].map(([journal, values]) => [journal, lowest(values)]));
+}
+
 /** Counters from here up are workspaces: 16 million of them, and 4.2 billion codes below. */
 const workspaceCountersFirst = 0xff00_0000;
 const counterMax = 0xffff_ffff;

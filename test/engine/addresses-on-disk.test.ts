@@ -1,0 +1,140 @@
+/**
+ * How long a visitor's address and user agent stay on the disk: until the scan is counted, its journal file is
+ * old enough to end, and no thread has it open any more.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { partitionOf } from '../../src/model/code.ts';
+import { journalFolder } from '../../src/scans/journal/segments.ts';
+import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { ScanBatch } from '../../src/scans/record.ts';
+import { Client } from '../support/client.ts';
+import { openFilesIn } from '../support/leaks.ts';
+import { runCommand, withDataFolder } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+import { TestService } from '../support/test-service.ts';
+
+const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0 of-this-test';
+const environment = { QZ_REDIRECT_THREADS: '2', QZ_SCANS_SEGMENT_MS_MAX: '300' };
+
+/** Files that hold the agent, those that are deleted and still open included. */
+function filesWithAgent(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const found = files.filter((name) => {
+    const path = join(folder, name);
+    return statSync(path).isFile() && readFileSync(path).includes('of-this-test');
+  });
+  return [...found, ...openFilesIn(folder).filter((name) => name.endsWith('.log (deleted)'))];
+}
+
+async function scan(service: TestService, times: number): Promise<void> {
+  // A connection each: the kernel deals them out to the threads.
+  for (let time = 0; time < times; time++) {
+    const links = new Client(service.redirectUrl);
+    const { status } = await links.call('GET', '/privacy', { headers: { 'user-agent': agent } });
+    expect(status).toBe(302);
+    await links.close();
+  }
+}
+
+it('goes while the service idles, from backups, at a stop, and from what was left behind', async () => {
+  await withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    const service = await TestService.start({ dataDir, environment });
+    const client = new Client(service.apiUrl, service.apiKey);
+    const body = { target: 'https://example.com/', slug: 'privacy' };
+    const { id }: { id: string } = JSON.parse(
+      (await client.call('POST', '/v1/qr-codes', { body })).text,
+    );
+    const scans = async (api: Client): Promise<number> =>
+      Number((await api.call('GET', `/v1/qr-codes/${id}`)).json['scans']);
+    await scan(service, 6);
+    await expect.poll(async () => await scans(client), soon).toBe(6);
+    // No scan comes any more: time alone ends the files of both threads.
+    await expect.poll(() => filesWithAgent(dataDir), soon).toEqual([]);
+    const { text } = await client.call('GET', '/metrics', { key: undefined });
+    expect(text).toMatch(/^quietzone_journal_oldest_seconds\{journal="0"\} 0$/m);
+
+    await scan(service, 3);
+    await client.close();
+    await service.close();
+    expect(filesWithAgent(dataDir)).toEqual([]);
+
+    // What a killed service has left, in a journal that no thread of today writes.
+    await writeScans(dataDir, 7, 4);
+    expect(filesWithAgent(dataDir)).not.toEqual([]);
+    const again = await TestService.start({ dataDir, environment, apiKey: service.apiKey });
+    const api = new Client(again.apiUrl, service.apiKey);
+    await expect.poll(async () => await scans(api), soon).toBe(13);
+    await expect.poll(() => filesWithAgent(dataDir), soon).toEqual([]);
+    await api.close();
+    await again.close();
+  });
+}, 120_000);
+
+it('a backup has no scan that its own copy of the numbers has counted', async () => {
+  await withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    const settings = { QZ_REDIRECT_THREADS: '2' };
+    const service = await TestService.start({ dataDir, environment: settings });
+    const client = new Client(service.apiUrl, service.apiKey);
+    const body = { target: 'https://example.com/', slug: 'privacy' };
+    const { id }: { id: string } = JSON.parse(
+      (await client.call('POST', '/v1/qr-codes', { body })).text,
+    );
+    const scans = async (api: Client): Promise<number> =>
+      Number((await api.call('GET', `/v1/qr-codes/${id}`)).json['scans']);
+    await scan(service, 6);
+    await expect.poll(async () => await scans(client), soon).toBe(6);
+    // Counted, and for a minute still in the journals of the running service.
+    expect(filesWithAgent(dataDir)).not.toEqual([]);
+    const target = join(parent, 'backup');
+    expect(await runCommand(['backup', target], { QZ_DATA_DIR: dataDir })).toMatchObject({
+      code: 0,
+    });
+    expect(filesWithAgent(target)).toEqual([]);
+    // As backups of earlier releases have it: whole files, counted or not.
+    cpSync(join(dataDir, 'journal'), join(parent, 'whole'), { recursive: true });
+    await client.close();
+    await service.close();
+
+    const other = { QZ_DATA_DIR: join(parent, 'other') };
+    const { apiKey } = service;
+    for (const kept of ['uncounted', 'whole']) {
+      expect(await runCommand(['restore', target], other)).toMatchObject({ code: 0 });
+      if (kept === 'whole') {
+        cpSync(join(parent, 'whole'), join(other.QZ_DATA_DIR, 'journal'), { recursive: true });
+      }
+      const restored = await TestService.start({ dataDir: other.QZ_DATA_DIR, apiKey });
+      const api = new Client(restored.apiUrl, apiKey);
+      await scan(restored, 2);
+      await expect.poll(async () => await scans(api), soon).toBe(8);
+      await api.close();
+      await restored.close();
+      expect(filesWithAgent(other.QZ_DATA_DIR)).toEqual([]);
+      rmSync(other.QZ_DATA_DIR, { recursive: true });
+    }
+  });
+}, 120_000);
+
+async function writeScans(dataDir: string, journal: number, scans: number): Promise<void> {
+  const folder = journalFolder(join(dataDir, 'journal'), journal);
+  mkdirSync(folder, { recursive: true });
+  const writer = new JournalWriter({
+    folder,
+    journal,
+    position: 0,
+    segmentBytesMax: 1_048_576,
+    segmentMsMax: 60_000,
+    backlogBytesMax: 65_536,
+    tails: new JournalTails(),
+  });
+  const batch = new ScanBatch();
+  for (let made = 0; made < scans; made++) {
+    batch.add(partitionOf(1), 1, 1, 0, Uint8Array.of(198, 51, 100, made), agent, '');
+  }
+  writer.append(batch.finish(Date.now()), scans);
+  await writer.close();
+}
