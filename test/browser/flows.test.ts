@@ -167,7 +167,7 @@ test(
     await button(page, 'New key').click();
     await page.getByLabel('Name').fill('Till');
     await button(page, 'Create key').click();
-    const key = (await page.locator('.copy-line code').textContent()) ?? '';
+    const key = (await page.getByRole('dialog').locator('.copy-line code').textContent()) ?? '';
     await button(page, 'I have saved it').click();
     expect(await page.content()).not.toContain(key);
     const program = new Client(harness.service.apiUrl, key);
