@@ -6,9 +6,8 @@
  */
 import { openSync, writeSync } from 'node:fs';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import * as uWS from 'uWebSockets.js';
 import { redirectHead } from '../../src/http/reply-batch.ts';
-import { leaveOutLibraryName } from '../../src/http/unmarked.ts';
+import { createApp } from '../../src/http/uws-app.ts';
 import { steps } from './steps.ts';
 
 const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);
@@ -83,8 +82,7 @@ function get(response: HttpResponse, request: HttpRequest): void {
   responses[count++] = response;
 }
 
-leaveOutLibraryName();
-const app = uWS.App();
+const app = createApp();
 app.any('/*', get);
 app.listen('127.0.0.1', Number(port), (socket) => {
   if (socket === false || sum < 0) process.exit(1);

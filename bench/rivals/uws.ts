@@ -1,11 +1,9 @@
 /** The floor: a bare uWebSockets.js that answers everything with one constant redirect. */
-import * as uWS from 'uWebSockets.js';
 import { redirectHead } from '../../src/http/reply-batch.ts';
-import { leaveOutLibraryName } from '../../src/http/unmarked.ts';
+import { createApp } from '../../src/http/uws-app.ts';
 
 const [port, target = ''] = process.argv.slice(2);
-leaveOutLibraryName();
-const app = uWS.App();
+const app = createApp();
 app.any('/*', (response) => {
   response.writeStatus(redirectHead);
   response.writeHeader('Location', target);

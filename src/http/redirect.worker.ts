@@ -25,7 +25,7 @@ import {
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
-import { leaveOutLibraryName } from './unmarked.ts';
+import { createApp } from './uws-app.ts';
 
 const figuresMs = 1_000;
 const drainPollMs = 25;
@@ -82,11 +82,8 @@ function figures(): RedirectMessage & { kind: 'figures' } {
   };
 }
 
-leaveOutLibraryName();
 const secure = setup.tlsCertFile !== '';
-const app = secure
-  ? uWS.SSLApp({ cert_file_name: setup.tlsCertFile, key_file_name: setup.tlsKeyFile })
-  : uWS.App();
+const app = createApp(setup);
 redirect.attach(app);
 // Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
 // them open, and the kernel would go on giving connections to a listener that no thread serves.

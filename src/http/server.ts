@@ -13,18 +13,18 @@
  * of a refused one, and the price is that pipelining clients are cut off when an answer takes its time.
  * Bound of memory: `inFlightMax` requests of at most `bodyBytesMax`.
  */
-import { STATUS_CODES } from 'node:http';
 import * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { endHead } from './head.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import { noSniffing, readyAnswer } from './ready.ts';
 import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
 import { sendStream } from './stream.ts';
-import { leaveOutLibraryName } from './unmarked.ts';
+import type { TlsFiles } from './tls-files.ts';
+import { createApp } from './uws-app.ts';
+import { type Answer, assertSafe, isSource, write, writeHead } from './write.ts';
 
 declare module 'uWebSockets.js' {
   interface TemplatedApp {
@@ -65,6 +65,10 @@ export interface HttpServerOptions {
   readonly inFlightMax?: number;
   /** A client of a streamed answer that takes nothing for so long is cut off; default: a minute. */
   readonly stallMsMax?: number;
+  /** Absent or with empty names: without TLS. */
+  readonly tls?: TlsFiles;
+  /** On each answer but those that are sent as they are kept (`Handler.ready`). */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly addresses: ClientAddresses;
   readonly newRequestId: () => string;
   readonly handler: Handler;
@@ -73,7 +77,7 @@ export interface HttpServerOptions {
 }
 
 export class HttpServer {
-  readonly #app = uWS.App();
+  readonly #app: uWS.TemplatedApp;
   readonly #options: HttpServerOptions;
   /** Bodies that are not complete, of requests that are not answered. */
   readonly #arriving = new Set<Body>();
@@ -90,6 +94,7 @@ export class HttpServer {
 
   private constructor(options: HttpServerOptions) {
     this.#options = options;
+    this.#app = createApp(options.tls);
     this.#app.filter((_res, change) => {
       this.#connections += change;
     });
@@ -103,7 +108,6 @@ export class HttpServer {
   static async open(options: HttpServerOptions): Promise<HttpServer> {
     const { host, port } = options;
     if (port !== 0) await assertPortFree(host, port);
-    leaveOutLibraryName();
     const server = new HttpServer(options);
     await new Promise<void>((resolve, reject) => {
       server.#app.listen(host, port, exclusivePort, (socket) => {
@@ -246,7 +250,7 @@ export class HttpServer {
       this.#options.onDefect(error, request.id);
       reply = lastResort;
     }
-    res.cork(() => write(res, request, reply, 'close'));
+    res.cork(() => write(res, this.#answerOf(request, reply), 'close'));
   }
 
   async #answer(res: uWS.HttpResponse, request: Request, body: Body): Promise<void> {
@@ -260,7 +264,7 @@ export class HttpServer {
       if (isSource(reply.body) && request.method !== 'HEAD') {
         await this.#stream(res, request, body, { ...reply, body: reply.body }, connection);
       } else {
-        res.cork(() => write(res, request, reply, connection));
+        res.cork(() => write(res, this.#answerOf(request, reply), connection));
       }
     } catch (error) {
       this.#options.onDefect(error, request.id);
@@ -279,7 +283,7 @@ export class HttpServer {
     this.#inFlight -= 1;
     this.#streams += 1;
     try {
-      res.cork(() => writeHead(res, request, head));
+      res.cork(() => writeHead(res, this.#answerOf(request, head)));
       const isAborted = (): boolean => body.isAborted;
       const onGone = (callback: () => void): void => body.onAbort(callback);
       const stallMsMax = this.#options.stallMsMax ?? standardStallMs;
@@ -288,6 +292,15 @@ export class HttpServer {
       this.#streams -= 1;
       this.#inFlight += 1;
     }
+  }
+
+  #answerOf(request: Request, reply: Reply): Answer {
+    const standing = {
+      'X-Request-Id': request.id,
+      [noSniffing.name]: noSniffing.value,
+      ...this.#options.headers,
+    };
+    return { isHead: request.method === 'HEAD', reply, standing };
   }
 
   async #reply(request: Request): Promise<Reply> {
@@ -308,51 +321,6 @@ const lastResort: Reply = {
   headers: { 'Content-Type': 'application/problem+json' },
   body: JSON.stringify({ title: 'Internal error', status: 500, code: 'internal_error' }),
 };
-
-/** uWS writes header values raw: a line break would split the response. */
-function assertSafe(reply: Reply): void {
-  for (const [name, value] of Object.entries(reply.headers)) {
-    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-    if (/[\u0000-\u001f\u007f]/.test(value)) {
-      throw new Error(`Cannot send header ${name}: it holds control characters, expected none`);
-    }
-  }
-}
-
-function write(
-  res: uWS.HttpResponse,
-  request: Request,
-  reply: Reply,
-  connection: 'keep' | 'close',
-): void {
-  writeHead(res, request, reply);
-  const close = connection === 'close';
-  if (reply.body === undefined || isSource(reply.body)) endEmpty(res, connection);
-  else if (request.method === 'HEAD') endHead(res, byteLength(reply.body), connection);
-  else res.end(reply.body, close);
-}
-
-function writeHead(res: uWS.HttpResponse, request: Request, reply: Reply): void {
-  res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
-  res.writeHeader('X-Request-Id', request.id);
-  res.writeHeader(noSniffing.name, noSniffing.value);
-  for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
-}
-
-/** A source of pieces, against bytes and text, which are iterable too. */
-function isSource(body: Reply['body']): body is AsyncIterable<Uint8Array> {
-  return typeof body === 'object' && Symbol.asyncIterator in body;
-}
-
-/** uWS reads an undefined length as 2^63: a 304 without a length must be ended without arguments. */
-function endEmpty(res: uWS.HttpResponse, connection: 'keep' | 'close'): void {
-  if (connection === 'close') res.endWithoutBody(0, true);
-  else res.endWithoutBody();
-}
-
-function byteLength(body: string | Uint8Array): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-}
 
 function addressText(address: ArrayBuffer): string {
   return address.byteLength === 0 ? '' : Buffer.from(address).toString('latin1');

@@ -1,0 +1,51 @@
+/** A `Reply` on the wire, in one corked call. */
+import { STATUS_CODES } from 'node:http';
+import type * as uWS from 'uWebSockets.js';
+import { endHead } from './head.ts';
+import type { Reply } from './request.ts';
+
+/** A reply with the headers that the server adds. */
+export interface Answer {
+  readonly isHead: boolean;
+  readonly reply: Reply;
+  readonly standing: Readonly<Record<string, string>>;
+}
+
+export function write(res: uWS.HttpResponse, answer: Answer, connection: 'keep' | 'close'): void {
+  const { body } = answer.reply;
+  writeHead(res, answer);
+  if (body === undefined || isSource(body)) endEmpty(res, connection);
+  else if (answer.isHead) endHead(res, byteLength(body), connection);
+  else res.end(body, connection === 'close');
+}
+
+export function writeHead(res: uWS.HttpResponse, { reply, standing }: Answer): void {
+  res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
+  for (const [name, value] of Object.entries(standing)) res.writeHeader(name, value);
+  for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
+}
+
+/** A source of pieces, against bytes and text, which are iterable too. */
+export function isSource(body: Reply['body']): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+/** uWS reads an undefined length as 2^63: a 304 without a length must be ended without arguments. */
+function endEmpty(res: uWS.HttpResponse, connection: 'keep' | 'close'): void {
+  if (connection === 'close') res.endWithoutBody(0, true);
+  else res.endWithoutBody();
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+}
+
+/** uWS writes header values raw: a line break would split the response. @throws Error */
+export function assertSafe(reply: Reply): void {
+  for (const [name, value] of Object.entries(reply.headers)) {
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    if (/[\u0000-\u001f\u007f]/.test(value)) {
+      throw new Error(`Cannot send header ${name}: it holds control characters, expected none`);
+    }
+  }
+}
