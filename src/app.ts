@@ -48,6 +48,7 @@ import {
   openBillingModule,
   openCampaignModule,
   openCodeModule,
+  openHttpsRedirect,
   openMailModule,
   openPaymentProvider,
   openServer,
@@ -133,9 +134,12 @@ export async function openApp(
     const files = narrowModes(folder.path);
     if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
     // Before the first start makes an owner and a key, which are shown once, when all listens.
-    await assertPortFree(config.redirect.host, config.redirect.port);
-    await assertPortFree(config.api.host, config.api.port);
+    for (const { host, port, httpPort } of [config.redirect, config.api]) {
+      await assertPortFree(host, port);
+      if (httpPort > 0) await assertPortFree(host, httpPort);
+    }
     assertTlsFiles(config.redirect);
+    assertTlsFiles(config.api);
     const base = openBase(config, folder, log, machine);
     closers.push(() => base.management.close());
     const workspaces = openWorkspaceModule(base);
@@ -268,6 +272,11 @@ async function openManagement(
     dashboard,
   });
   closers.push(() => server.drain(stoppingApiMsMax));
+  const { host, httpPort } = config.api;
+  if (httpPort > 0) {
+    const plain = await openHttpsRedirect(base, workspaces, { host, port: httpPort });
+    closers.push(() => plain.close());
+  }
   const expiry = openExpiry(base, engine, { workspaces, webhooks, campaigns, retention });
   expiry.start();
   closers.push(async () => {

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
+import { billingFault, tlsFault } from './config-faults.ts';
 
 const port = z.number().int().min(1).max(65_535);
 const url = z
@@ -21,6 +22,12 @@ const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
 });
 const count = (min: number, max: number) => z.number().int().min(min).max(max);
 const path = z.string().min(1).max(4_096);
+/** Where a listener speaks TLS: PEM files, both or none; then `httpPort` may serve plain HTTP beside it, 0 = none. */
+const tls = {
+  tlsCertFile: z.string().max(4_096),
+  tlsKeyFile: z.string().max(4_096),
+  httpPort: z.union([z.literal(0), port]),
+};
 
 const perPlan = <S extends z.ZodType>(value: S) => {
   const perInterval = z.strictObject({ month: value, year: value });
@@ -56,14 +63,16 @@ const schema = z.strictObject({
     port,
     /** Public address of the management API and dashboard, without `/v1`; empty = `localhost` with `api.port`. */
     publicUrl: url,
+    /** Its `httpPort` answers 308 to `publicUrl`. */
+    ...tls,
   }),
   redirect: z.strictObject({
     host: z.string().min(1).max(255),
     port,
     /** Redirect threads; 0 = by cores. Each owns a journal. */
     threads: count(0, 64),
-    tlsCertFile: z.string().max(4_096),
-    tlsKeyFile: z.string().max(4_096),
+    /** Its `httpPort` redirects as `port` does. */
+    ...tls,
     /** Unknown codes a client address may ask for in a minute before it gets 429; 0 = no throttle. */
     unknownPerMinuteMax: count(0, 1_000_000),
   }),
@@ -250,44 +259,25 @@ function fillAddresses(config: Json): void {
   const { api, redirect } = config;
   if (!isObject(api) || !isObject(redirect)) return;
   // An origin leaves out the default port of its scheme: a shorter code.
-  const local = (scheme: string, at: unknown): string =>
-    new URL(`${scheme}://localhost:${port.safeParse(at).success ? Number(at) : ''}`).origin;
-  if (api['publicUrl'] === '') api['publicUrl'] = local('http', api['port']);
-  if (config['shortUrlBase'] !== '') return;
-  config['shortUrlBase'] = local(redirect['tlsCertFile'] ? 'https' : 'http', redirect['port']);
+  const local = ({ tlsCertFile, port: at }: Json): string =>
+    new URL(
+      `${tlsCertFile ? 'https' : 'http'}://localhost:${port.safeParse(at).success ? Number(at) : ''}`,
+    ).origin;
+  if (api['publicUrl'] === '') api['publicUrl'] = local(api);
+  if (config['shortUrlBase'] === '') config['shortUrlBase'] = local(redirect);
 }
 
 function checkTogether(config: Config): Config {
-  if (config.mail.host !== '' && config.mail.from === '') {
-    throw new ConfigError('Cannot start: mail.host is set and mail.from is not, expected a sender');
-  }
-  if ((config.redirect.tlsCertFile === '') !== (config.redirect.tlsKeyFile === '')) {
-    throw new ConfigError(
-      'Cannot start: redirect.tlsCertFile and redirect.tlsKeyFile go together, only one is set',
-    );
-  }
-  checkBilling(config.billing);
+  const { api, redirect, billing, mail, shortUrlBase } = config;
+  const fault =
+    (mail.host !== '' && mail.from === ''
+      ? 'mail.host is set and mail.from is not, expected a sender'
+      : undefined) ??
+    tlsFault('api', api, api.publicUrl) ??
+    tlsFault('redirect', redirect, shortUrlBase) ??
+    billingFault(billing);
+  if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
   return config;
-}
-
-/** Prices fit the decimals of their currency; Stripe has its secrets. */
-function checkBilling({ provider, currency, prices, stripe }: Config['billing']): void {
-  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-  }).resolvedOptions();
-  for (const [plan, { month, year }] of Object.entries(prices)) {
-    for (const amount of [month, year]) {
-      if (Number(amount.toFixed(digits)) === amount) continue;
-      throw new ConfigError(
-        `Cannot start: billing.prices.${plan}: ${amount} ${currency}, expected at most ${digits} decimals`,
-      );
-    }
-  }
-  if (provider !== 'stripe' || (stripe.secretKey !== '' && stripe.webhookSecret !== '')) return;
-  throw new ConfigError(
-    'Cannot start: billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret',
-  );
 }
 
 function readJson(file: string | URL, name: string): Json {

@@ -7,6 +7,7 @@
  */
 import { randomFillSync, randomInt } from 'node:crypto';
 import { ApiServer } from './api/api.ts';
+import { createHttpsRedirect, strictTransport } from './api/https.ts';
 import type { ApiServices } from './api/services.ts';
 import { Billing } from './billing/billing.ts';
 import type { PaymentProvider } from './billing/provider.ts';
@@ -179,7 +180,7 @@ export async function openMailModule(
 /** Where a server listens; its limits, where they are not the standard ones. */
 type Listener = Pick<
   HttpServerOptions,
-  'host' | 'port' | 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightMax'
+  'host' | 'port' | 'tls' | 'headers' | 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightMax'
 >;
 
 type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>;
@@ -188,12 +189,25 @@ type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>
 export async function openApiServer(
   base: Base,
   parts: ApiParts,
-  listener: Listener = base.config.api,
+  listener: Listener = addressOf(base.config.api),
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox } = base;
   const api = new ApiServer({ config, clock, ids, log, outbox, ...parts });
-  return await openServer(base, listener, api);
+  const tls = { tls: config.api, headers: strictTransport(config) };
+  return await openServer(base, { ...tls, ...listener }, api);
 }
+
+/** The plain port beside an API with TLS. @throws ListenError */
+export async function openHttpsRedirect(
+  base: Base,
+  { ipQuota }: Pick<WorkspaceServices, 'ipQuota'>,
+  listener: Listener,
+): Promise<HttpServer> {
+  const { publicUrl } = base.config.api;
+  return await openServer(base, listener, createHttpsRedirect(publicUrl, ipQuota));
+}
+
+const addressOf = ({ host, port }: Listener): Listener => ({ host, port });
 
 /** @throws ListenError */
 export async function openServer(

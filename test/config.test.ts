@@ -63,6 +63,11 @@ test('public addresses follow the ports until they are chosen', () => {
   ]);
   const tls = { QZ_REDIRECT_TLS_CERT_FILE: '/c', QZ_REDIRECT_TLS_KEY_FILE: '/k' };
   expect(loadConfig(undefined, tls).shortUrlBase).toBe('https://localhost:8081');
+  const apiTls = { QZ_API_TLS_CERT_FILE: '/c', QZ_API_TLS_KEY_FILE: '/k' };
+  expect(loadConfig(undefined, apiTls).api.publicUrl).toBe('https://localhost:8080');
+  expect(faults('', { ...apiTls, QZ_API_PUBLIC_URL: 'http://qr.example.com' })).toContain(
+    'api.publicUrl begins with http:',
+  );
   const usual = loadConfig(undefined, { QZ_API_PORT: '81', QZ_REDIRECT_PORT: '80' });
   expect([usual.api.publicUrl, usual.shortUrlBase]).toEqual([
     'http://localhost:81',
@@ -102,7 +107,15 @@ test('loadConfig names every fault with its source', () => {
   expect(faults('{"api": ')).toContain('Cannot parse configuration');
   expect(faults('[]')).toContain('expected a JSON object');
   expect(faults('', { QZ_CONFIG: '/no/such/file' })).toContain('ENOENT');
-  expect(faults('', { QZ_REDIRECT_TLS_CERT_FILE: 'c.pem' })).toContain('go together');
+  for (const at of ['API', 'REDIRECT']) {
+    const name = at.toLowerCase();
+    expect(faults('', { [`QZ_${at}_TLS_CERT_FILE`]: 'c.pem' })).toContain(
+      `${name}.tlsCertFile and ${name}.tlsKeyFile go together`,
+    );
+    expect(faults('', { [`QZ_${at}_HTTP_PORT`]: '80' })).toContain(
+      `${name}.httpPort is set without TLS`,
+    );
+  }
 });
 
 test('threadCounts resolves 0 by cores and keeps what is set', () => {

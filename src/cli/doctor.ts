@@ -12,7 +12,7 @@ import {
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { assertPortFree } from '../http/port.ts';
-import { assertTlsFiles } from '../http/tls-files.ts';
+import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { loadGeoFiles } from '../scans/visitor/geo.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
@@ -50,8 +50,9 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     findings.push(lock);
     if (!isRunning) findings.push(...(await ports(config)));
   }
-  if (config.redirect.tlsCertFile !== '') {
-    findings.push(await examine(async () => tlsFiles(config)));
+  for (const listener of [config.redirect, config.api]) {
+    if (listener.tlsCertFile === '') continue;
+    findings.push(await examine(async () => tlsFiles(listener)));
   }
   const { warnings } = loadGeoFiles(config.geo);
   findings.push(
@@ -89,9 +90,9 @@ async function isLocked(dataDir: string): Promise<boolean> {
   }
 }
 
-function tlsFiles({ redirect }: Config): string {
-  assertTlsFiles(redirect);
-  return `TLS certificate ${redirect.tlsCertFile} and its key are readable`;
+function tlsFiles(listener: TlsFiles): string {
+  assertTlsFiles(listener);
+  return `TLS certificate ${listener.tlsCertFile} and its key are readable`;
 }
 
 function machine(config: Config): string {
@@ -123,8 +124,10 @@ function modes(dataDir: string): Finding {
 }
 
 async function ports({ api, redirect }: Config): Promise<Finding[]> {
+  const plain = [api, redirect].map(({ host, httpPort }) => ({ host, port: httpPort }));
+  const listeners = [api, redirect, ...plain.filter(({ port }) => port > 0)];
   return Promise.all(
-    [api, redirect].map(({ host, port }) =>
+    listeners.map(({ host, port }) =>
       examine(async () => {
         await assertPortFree(host, port);
         return `port ${host}:${port} is free`;

@@ -2,13 +2,26 @@
  * Settings that are valid, and yet seldom what an operator wants: warned of by the log of a start, and by `doctor`.
  */
 import type { Config } from '../config.ts';
-import { isLocalUrl } from '../model/address.ts';
+import { isLocalUrl, isLoopback } from '../model/address.ts';
 
-export function configWarnings({ shortUrlBase }: Config): string[] {
-  return isLocalUrl(shortUrlBase)
-    ? [
-        `short links begin with ${shortUrlBase}, which no phone can open: codes printed now keep this address; ` +
-          'before printing set shortUrlBase (QZ_SHORT_URL_BASE) to an address that phones reach',
-      ]
-    : [];
+export function configWarnings(config: Config): string[] {
+  return [localLinks(config), plainApi(config)].filter((warning) => warning !== undefined);
+}
+
+function localLinks({ shortUrlBase }: Config): string | undefined {
+  if (!isLocalUrl(shortUrlBase)) return undefined;
+  return (
+    `short links begin with ${shortUrlBase}, which no phone can open: codes printed now keep this address; ` +
+    'before printing set shortUrlBase (QZ_SHORT_URL_BASE) to an address that phones reach'
+  );
+}
+
+/** An API whose passwords and keys can be read on their way. */
+function plainApi({ api, trustedProxies }: Config): string | undefined {
+  const isOpen = api.host !== 'localhost' && !isLoopback(api.host);
+  if (!isOpen || api.tlsCertFile !== '' || trustedProxies.length > 0) return undefined;
+  return (
+    `passwords and API keys cross the network in clear text: api.host is ${api.host} without TLS, ` +
+    'expected api.tlsCertFile and api.tlsKeyFile, a proxy named in trustedProxies, or api.host 127.0.0.1'
+  );
 }

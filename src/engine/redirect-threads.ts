@@ -176,8 +176,8 @@ export class RedirectThreads {
       return;
     }
     if (message.kind === 'cannot-listen') {
-      const { host, port } = config.redirect;
-      this.#onListening?.(`Cannot listen on ${host}:${port}: ${message.reason}`);
+      const at = `${config.redirect.host}:${message.port}`;
+      this.#onListening?.(`Cannot listen on ${at}: ${message.reason}`);
       return;
     }
     const { figures } = message;

@@ -18,6 +18,8 @@ export interface RedirectSetup {
   readonly port: number;
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
+  /** The same without TLS, beside it; 0 = none. */
+  readonly httpPort: number;
   readonly links: LinkTableMemory;
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
@@ -54,6 +56,6 @@ export interface RedirectFigures {
 
 export type RedirectMessage =
   | { readonly kind: 'listening'; readonly port: number }
-  | { readonly kind: 'cannot-listen'; readonly reason: string }
+  | { readonly kind: 'cannot-listen'; readonly port: number; readonly reason: string }
   | { readonly kind: 'figures'; readonly figures: RedirectFigures }
   | { readonly kind: 'stopped'; readonly figures: RedirectFigures };

@@ -1,5 +1,6 @@
 /**
- * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens.
+ * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens, with TLS also on a second
+ * port without it.
  * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections); the
  * control thread has made sure that no other process does.
  *
@@ -83,24 +84,33 @@ function figures(): RedirectMessage & { kind: 'figures' } {
 }
 
 const secure = setup.tlsCertFile !== '';
-const app = createApp(setup);
-redirect.attach(app);
+const listeners = [{ app: createApp(setup), port: setup.port }];
+if (setup.httpPort > 0) listeners.push({ app: createApp(), port: setup.httpPort });
+for (const { app } of listeners) redirect.attach(app);
+const closeApps = (): void => {
+  for (const { app } of listeners) app.close();
+};
 // Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
 // them open, and the kernel would go on giving connections to a listener that no thread serves.
-process.on('exit', () => app.close());
+process.on('exit', closeApps);
 
-let listenSocket: uWS.us_listen_socket | undefined;
+const listenSockets: uWS.us_listen_socket[] = [];
 Atomics.wait(setup.gate, 0, 0);
-app.listen(setup.host, setup.port, (socket) => {
-  if (socket === false) {
-    const reason = secure ? 'the port or the TLS files cannot be used' : 'the port cannot be used';
-    send({ kind: 'cannot-listen', reason });
-    // Its successor tries again: at a restart the port may still be in the predecessor's hands.
-    process.exit(1);
-  }
-  listenSocket = socket;
-  send({ kind: 'listening', port: uWS.us_socket_local_port(socket) });
-});
+for (const { app, port } of listeners) {
+  app.listen(setup.host, port, (socket) => {
+    if (socket === false) {
+      const reason = secure
+        ? 'the port or the TLS files cannot be used'
+        : 'the port cannot be used';
+      send({ kind: 'cannot-listen', port, reason });
+      // Its successor tries again: at a restart the port may still be in the predecessor's hands.
+      process.exit(1);
+    }
+    listenSockets.push(socket);
+    if (listenSockets.length < listeners.length) return;
+    send({ kind: 'listening', port: uWS.us_socket_local_port(listenSockets[0]!) });
+  });
+}
 
 const syncTimer = setInterval(() => {
   if (journal.waitingScans > 0) journal.retry();
@@ -110,12 +120,12 @@ const syncTimer = setInterval(() => {
 const figuresTimer = setInterval(() => send(figures()), figuresMs);
 
 async function drain(): Promise<void> {
-  if (listenSocket !== undefined) uWS.us_listen_socket_close(listenSocket);
+  for (const socket of listenSockets.splice(0)) uWS.us_listen_socket_close(socket);
   redirect.isDraining = true;
   for (let waited = 0; waited < setup.drainMsMax && addresses.open > 0; waited += drainPollMs) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }
-  app.close();
+  closeApps();
   clearInterval(syncTimer);
   clearInterval(figuresTimer);
   journal.endSegment();

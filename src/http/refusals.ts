@@ -4,10 +4,10 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { sendFramed } from './framing.ts';
-import { endHead } from './head.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
+import { endHead } from './write.ts';
 
 const reasons: Readonly<Record<number, string>> = {
   404: '404 Not Found',

@@ -295,12 +295,12 @@ export class HttpServer {
   }
 
   #answerOf(request: Request, reply: Reply): Answer {
-    const standing = {
+    const headers = {
       'X-Request-Id': request.id,
       [noSniffing.name]: noSniffing.value,
       ...this.#options.headers,
     };
-    return { isHead: request.method === 'HEAD', reply, standing };
+    return { isHead: request.method === 'HEAD', reply, headers };
   }
 
   async #reply(request: Request): Promise<Reply> {

@@ -1,4 +1,4 @@
-/** Certificate and key of the short-link port, looked at before a thread tries: uWS says only that it failed. */
+/** Certificate and key of a listener, looked at before uWS is given them, which says only that it failed. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ListenError } from './port.ts';

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Browser, chromium as playwright, type Page } from 'playwright-core';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
+import type { Ports } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
 import { unpackChromium } from './chromium.ts';
 
@@ -43,10 +44,12 @@ export interface PageOptions {
 
 export async function openHarness(
   environment: Readonly<Record<string, string>> = {},
+  ports?: Ports,
 ): Promise<Harness> {
   const dataDir = await mkdtemp(join(tmpdir(), 'quietzone-browser-'));
   const service = await TestService.start({
     dataDir,
+    ...(ports && { ports }),
     environment: {
       QZ_BOOTSTRAP_EMAIL: owner.email,
       QZ_BOOTSTRAP_PASSWORD: owner.password,
@@ -74,6 +77,8 @@ export async function openHarness(
       locale: 'en-GB',
       timezoneId: 'Europe/Berlin',
       baseURL: service.apiUrl,
+      // Only a test of TLS has a certificate, signed by itself.
+      ignoreHTTPSErrors: true,
       // Each comes from an address of its own: those who are not signed in share a small limit.
       extraHTTPHeaders: { 'x-forwarded-for': `198.18.0.${(contexts += 1)}` },
     });

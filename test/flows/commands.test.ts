@@ -50,7 +50,7 @@ test('while no phone can open the codes, the start says so once, and doctor warn
   expect(local.stdout).toMatch(
     /^WARN short links begin with http:\/\/localhost:8081, .*QZ_SHORT_URL_BASE/m,
   );
-  const base = { QZ_SHORT_URL_BASE: 'https://go.example.com' };
+  const base = { QZ_SHORT_URL_BASE: 'https://go.example.com', QZ_API_HOST: '127.0.0.1' };
   const open = await runCommand(['doctor'], { ...environment, ...base });
   expect(open.stdout).not.toContain('WARN');
   expect(local.code).toBe(open.code);

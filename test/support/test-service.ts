@@ -35,6 +35,7 @@ export class TestService {
   readonly apiKey: string;
   readonly #app: App;
   readonly #logLines: string[];
+  readonly #schemes: Readonly<Record<keyof Ports, 'http' | 'https'>>;
 
   private constructor(app: App, ports: Ports, options: TestServiceOptions, logLines: string[]) {
     this.ports = ports;
@@ -42,6 +43,11 @@ export class TestService {
     this.apiKey = options.apiKey ?? app.bootstrapped?.apiKey ?? '';
     this.#app = app;
     this.#logLines = logLines;
+    const schemeOf = (certificate: string | undefined) => (certificate ? 'https' : 'http');
+    this.#schemes = {
+      api: schemeOf(options.environment?.['QZ_API_TLS_CERT_FILE']),
+      redirect: schemeOf(options.environment?.['QZ_REDIRECT_TLS_CERT_FILE']),
+    };
   }
 
   static async start(options: TestServiceOptions): Promise<TestService> {
@@ -55,11 +61,11 @@ export class TestService {
   }
 
   get apiUrl(): string {
-    return `http://127.0.0.1:${this.ports.api}`;
+    return `${this.#schemes.api}://127.0.0.1:${this.ports.api}`;
   }
 
   get redirectUrl(): string {
-    return `http://127.0.0.1:${this.ports.redirect}`;
+    return `${this.#schemes.redirect}://127.0.0.1:${this.ports.redirect}`;
   }
 
   get stderr(): string {

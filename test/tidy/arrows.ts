@@ -14,7 +14,8 @@ const everywhere = ['model', 'telemetry'];
 const arrows: Readonly<Record<string, readonly string[]>> = {
   model: [],
   telemetry: [],
-  'config.ts': [],
+  'config-faults.ts': [],
+  'config.ts': ['config-faults.ts'],
   'system-clock.ts': [],
   store: [],
   workers: [],

@@ -1,0 +1,52 @@
+/** What is wrong with settings that are each valid but do not go together: the sentence, or undefined. */
+
+interface TlsSettings {
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+  readonly httpPort: number;
+}
+
+/** @param publicAddress where people reach this listener */
+export function tlsFault(
+  at: 'api' | 'redirect',
+  { tlsCertFile, tlsKeyFile, httpPort }: TlsSettings,
+  publicAddress: string,
+): string | undefined {
+  if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
+    return `${at}.tlsCertFile and ${at}.tlsKeyFile go together, only one is set`;
+  }
+  if (tlsCertFile === '' && httpPort !== 0) {
+    return `${at}.httpPort is set without TLS, expected ${at}.tlsCertFile and ${at}.tlsKeyFile`;
+  }
+  // Its scheme decides about cookies. Codes printed with http: may well lead to a port that speaks both.
+  if (at === 'api' && tlsCertFile !== '' && !publicAddress.startsWith('https:')) {
+    return 'api.publicUrl begins with http: and api.tlsCertFile is set, expected https:';
+  }
+  return undefined;
+}
+
+interface BillingSettings {
+  readonly provider: string;
+  readonly currency: string;
+  readonly prices: Readonly<Record<string, { readonly month: number; readonly year: number }>>;
+  readonly stripe: { readonly secretKey: string; readonly webhookSecret: string };
+}
+
+/** Prices fit the decimals of their currency; Stripe has its secrets. */
+export function billingFault(billing: BillingSettings): string | undefined {
+  const { provider, currency, prices, stripe } = billing;
+  const { maximumFractionDigits: digits } = new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+  }).resolvedOptions();
+  for (const [plan, { month, year }] of Object.entries(prices)) {
+    for (const amount of [month, year]) {
+      if (Number(amount.toFixed(digits)) === amount) continue;
+      return `billing.prices.${plan}: ${amount} ${currency}, expected at most ${digits} decimals`;
+    }
+  }
+  if (provider !== 'stripe' || (stripe.secretKey !== '' && stripe.webhookSecret !== '')) {
+    return undefined;
+  }
+  return 'billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret';
+}
