@@ -124,7 +124,6 @@ export async function openApp(
   log: Logger,
   machine: Machine = thisMachine,
 ): Promise<App> {
-  for (const warning of configWarnings(config)) log.warn(warning);
   const folder = openDataFolder(config.dataDir);
   const closers: Closers = [await lockDataFolder(folder)];
   const close = async (): Promise<void> => {
@@ -147,6 +146,8 @@ export async function openApp(
     const bootstrapped = await workspaces.workspaces.bootstrap(config.bootstrap);
     const engine = await openEngine(base, closers);
     const apiPort = await openManagement(base, workspaces, engine, closers);
+    // A start that fails says why in one line.
+    for (const warning of configWarnings(config)) log.warn(warning);
     return { apiPort, redirectPort: engine.threads.redirects.port, bootstrapped, close };
   } catch (error) {
     await close();

@@ -25,7 +25,7 @@ it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () 
     };
     const service = await TestService.start({ dataDir, environment });
     const { apiKey, ports } = service;
-    const made = await runCommand(['keys', 'create', '--name', 'a\nb', '--json'], {
+    const made = await runCommand(['keys', 'create', '--name', 'a"b', '--json'], {
       QZ_DATA_DIR: dataDir,
     });
     const { key }: { key: string } = JSON.parse(made.stdout);
