@@ -16,6 +16,7 @@ import { inviteRoutes } from './workspaces/invites.ts';
 import { logoRoutes } from './images/logos.ts';
 import { memberRoutes } from './workspaces/members.ts';
 import { previewRoutes } from './images/previews.ts';
+import { Positions } from './positions.ts';
 import { qrCodeRoutes } from './codes/qr-codes.ts';
 import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
@@ -29,6 +30,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const { campaigns, clock, codes, committed, config, mail, outbox, scans, stopping, workspaces } =
     services;
   const { shortUrlBase } = config;
+  const positions = new Positions(workspaces.positionCipher);
   const view = new CodeView(shortUrlBase, cdnBaseOf(config), {
     scansOf: (no) => scans.analytics.lifetimeScans(no),
     campaignsOf: (no) => codes.memberships.campaignsOf(no),
@@ -37,27 +39,28 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const sessionView = createSessionView(workspaces, shortUrlBase);
   const ownHosts = [new URL(shortUrlBase).host];
   return [
-    ...qrCodeRoutes({ codes, view, ownHosts }),
+    ...qrCodeRoutes({ codes, view, positions, ownHosts }),
     ...previewRoutes({ ...services, shortUrlBase, ownHosts }),
     ...logoRoutes(services.logos),
     ...bulkRoutes({ codes, view, ownHosts, idempotency: workspaces.idempotency, clock }),
     ...codeAnalyticsRoutes({ codes, scans, clock }),
     ...workspaceAnalyticsRoutes({ codes, scans, clock }),
-    ...rawScanRoutes({ codes, scans, clock }),
-    ...eventRoutes({ outbox, scans: scans.events }),
+    ...rawScanRoutes({ codes, scans, clock, positions }),
+    ...eventRoutes({ outbox, scans: scans.events, positions }),
     ...eventStreamRoutes({
       outbox,
       scans: scans.events,
+      positions,
       committed,
       stopping,
       accessVersion: () => workspaces.accessVersion(),
       isSignedIn: (sessionHash) => workspaces.sessions.isOpen(sessionHash),
     }),
-    ...campaignRoutes({ ...campaigns, codes, scans: scans.analytics, clock }),
+    ...campaignRoutes({ ...campaigns, codes, scans: scans.analytics, clock, positions }),
     ...conversionRoutes({ conversions: campaigns.conversions, codes, clock }),
     ...webhookRoutes(services),
-    ...deliveryRoutes(services.webhooks),
-    ...deadLetterRoutes(services.webhooks),
+    ...deliveryRoutes(services.webhooks, positions),
+    ...deadLetterRoutes(services.webhooks, positions),
     ...memberRoutes(workspaces),
     ...inviteRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...apiKeyRoutes({ workspaces, clock }),

@@ -9,7 +9,7 @@
 import type { Clock } from '../model/clock.ts';
 import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
 import { dayMs, isoTime } from '../model/day.ts';
-import type { IdSource } from '../model/ids.ts';
+import { type IdSource, idTimeMs } from '../model/ids.ts';
 import type { Management, StoredEvent } from '../store/management/management.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -17,6 +17,10 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 const eventRetentionMs = 30 * dayMs;
 /** Events that one transaction expires: about 10 ms of the writer's time. */
 const expireBatchMax = 1_000;
+/** Processes make ids apart, so that neighbours in the log may be a little out of order. */
+const foundWithinMs = 50;
+/** Events that looking for one reads. */
+const lookedAtMax = 500;
 
 export interface OutboxEvent extends StoredEvent {
   readonly sequence: number;
@@ -66,6 +70,34 @@ export class Outbox {
   /** The sequence number of the newest event, 0 when there was none. */
   get lastSequence(): number {
     return this.#management.last('event');
+  }
+
+  /**
+   * Sequence of the first event at this time or later, by the times in their ids; behind the newest when there is
+   * none. Exact while the clock does not step back.
+   */
+  sequenceAt(timeMs: number): number {
+    const { events } = this.#management;
+    const [oldest] = events.keys({ limit: 1 });
+    let low = oldest ?? 1;
+    let high = this.lastSequence + 1;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const event = events.get(middle);
+      if (event === undefined || idTimeMs(event.id) < timeMs) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Sequence of a workspace's event; undefined for an unknown id. */
+  find(workspaceNo: WorkspaceNo, id: string): number | undefined {
+    const start = this.sequenceAt(idTimeMs(id) - foundWithinMs);
+    const range = { start, limit: lookedAtMax };
+    for (const { key, value } of this.#management.events.range(range)) {
+      if (value.id === id) return value.workspaceNo === workspaceNo ? key : undefined;
+    }
+    return undefined;
   }
 
   /** Events after `sequence`, oldest first. */

@@ -13,8 +13,8 @@ import { Idempotency } from './idempotency.ts';
 import { Invites } from './invites.ts';
 import { Members } from './members.ts';
 import { type MemoryQuota, openAddressQuota, openSessionQuota } from './memory-quota.ts';
-import { Quota } from './quota.ts';
 import { Passwords } from './passwords.ts';
+import { Quota } from './quota.ts';
 import { SecretCipher } from './secret-cipher.ts';
 import { Sessions } from './sessions.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
@@ -40,6 +40,8 @@ export interface WorkspaceServices {
   accessVersion(): number;
   /** For secrets that are stored and read again. */
   readonly cipher: SecretCipher;
+  /** For what clients hold and send back: cursors, ids of the event stream. */
+  readonly positionCipher: SecretCipher;
   /** A new secret signs API keys from now on, also in a running service. @returns its kid */
   rotateSigningKeys(): string;
   /** Removes kept answers, sessions and invites after their time, a batch of each. */
@@ -92,6 +94,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     idempotency,
     accessVersion: () => accessVersion(store),
     cipher,
+    positionCipher: new SecretCipher(secret, randomBytes, 'quietzone positions'),
     // The writer lock of the store keeps a second rotation out.
     rotateSigningKeys: () =>
       store.environment.transactionSync(() => {

@@ -4,6 +4,7 @@
  */
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Positions } from '../../src/api/positions.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { dayMs, dayOf, formatDay } from '../../src/model/day.ts';
 import { EngineHarness } from '../scans/engine-harness.ts';
@@ -296,7 +297,10 @@ describe('raw scans', () => {
 
   test('a made-up cursor shows nothing of other codes', async () => {
     for (let sequence = 1; sequence < 6; sequence++) {
-      const { status, items } = await list(`?from=${from}&cursor=${sequence}.0.999`);
+      const place = `${sequence}.0.999`;
+      expect((await list(`?from=${from}&cursor=${place}`)).status).toBe(422);
+      const cursor = new Positions(service.workspaces.positionCipher).encrypt(1, 'scans', place);
+      const { status, items } = await list(`?from=${from}&cursor=${cursor}`);
       expect(status).toBe(200);
       const own = (await list(`?from=${from}&bots=true&limit=100`)).items.map(({ id }) => id);
       for (const { id } of items) expect(own).toContain(id);

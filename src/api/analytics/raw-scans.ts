@@ -11,6 +11,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
+import type { Positions } from '../positions.ts';
 import { analyticsTag, country, fileNameOf, varied } from './analytics-routes.ts';
 import { codeRange, codeRangeShape } from './code-analytics.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
@@ -24,7 +25,6 @@ import { createRoute, jsonResult, type Route } from '../route.ts';
 const pieceScansMax = 300;
 /** Steps that one page takes at most, about 1 ms each; what it found by then is the page. */
 const pageStepsMax = 500;
-const cursorPattern = /^(\d{1,15})\.(\d{1,9})\.(\d{1,15})$/;
 const formats = ['json', 'csv', 'ndjson'] as const;
 
 const rawScan = z
@@ -65,7 +65,7 @@ const query = z.object({
     .default('false')
     .meta({ description: 'Whether what was kept out of the scans comes too' }),
   limit: queryInteger(1, 100, 20).meta({ description: 'Items of a JSON page' }),
-  cursor: z.string().regex(cursorPattern, 'Expected a nextCursor of this list').optional().meta({
+  cursor: z.string().min(1).max(512).optional().meta({
     description: '`nextCursor` of the page before, with the same from, to and bots',
   }),
   format: streamFormat,
@@ -75,6 +75,7 @@ export interface RawScansOptions {
   readonly codes: Codes;
   readonly scans: ScanQueries;
   readonly clock: Clock;
+  readonly positions: Positions;
 }
 
 export function rawScanRoutes(options: RawScansOptions): Route[] {
@@ -101,13 +102,16 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const { code, range } = codeRange(options, actor, id, asked);
       const bots = asked.bots === 'true' ? 'with' : 'without';
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
-      const { cursor } = asked;
+      const { workspaceNo } = actor;
+      const { positions } = options;
+      const cursor = positions.readCursor(workspaceNo, 'scans', asked.cursor);
       const from = cursor === undefined ? options.scans.raw.begin(filter) : placeOf(cursor);
       const walk: Walk = { step, filter, from };
       const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
-        const page = await readPage(walk, asked.limit);
-        return jsonResult(200, { ...page, limit: asked.limit }, varied);
+        const { data, next } = await readPage(walk, asked.limit);
+        const nextCursor = positions.writeCursor(workspaceNo, 'scans', next);
+        return jsonResult(200, { data, nextCursor, limit: asked.limit }, varied);
       }
       return {
         status: 200,
@@ -141,7 +145,7 @@ interface Walk {
 async function readPage(
   { step, filter, from }: Walk,
   limit: number,
-): Promise<{ data: RawScan[]; nextCursor?: string }> {
+): Promise<{ data: RawScan[]; next?: string }> {
   const data: RawScan[] = [];
   let place = from;
   for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
@@ -152,7 +156,7 @@ async function readPage(
   }
   return place === undefined
     ? { data }
-    : { data, nextCursor: formatCursor(place.sequence, place.done, place.left) };
+    : { data, next: formatCursor(place.sequence, place.done, place.left) };
 }
 
 interface Lines {

@@ -11,6 +11,7 @@ import { type CampaignRecord, campaignStatusAt } from '../../model/campaign.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { Positions } from '../positions.ts';
 import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
 import { checkOrder } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
@@ -36,6 +37,7 @@ export interface CampaignsOptions extends Omit<CampaignServices, 'conversions'> 
   readonly codes: Pick<Codes, 'find'>;
   readonly scans: ScanQueries['analytics'];
   readonly clock: Clock;
+  readonly positions: Positions;
 }
 
 export function campaignRoutes(options: CampaignsOptions): Route[] {
@@ -84,7 +86,12 @@ function listMany(options: CampaignsOptions): Route {
     schema: campaignPage,
     what: 'A page of campaigns',
     read: async ({ actor, query }) => {
-      const { data: records, total, nextCursor } = options.list.page(actor.workspaceNo, query);
+      const { positions } = options;
+      const { workspaceNo } = actor;
+      const cursor = positions.readCursor(workspaceNo, 'campaigns', query.cursor);
+      const found = options.list.page(workspaceNo, { ...query, cursor });
+      const { data: records, total } = found;
+      const nextCursor = positions.writeCursor(workspaceNo, 'campaigns', found.nextCursor);
       const data: Array<z.input<typeof campaign>> = [];
       for (const record of records) {
         data.push(view(options, record));

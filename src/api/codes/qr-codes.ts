@@ -7,6 +7,7 @@ import type { Codes } from '../../codes/codes.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { invalid } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
+import type { Positions } from '../positions.ts';
 import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
@@ -36,6 +37,7 @@ const tag = 'QR codes';
 export interface QrCodesOptions {
   readonly codes: Codes;
   readonly view: CodeView;
+  readonly positions: Positions;
   /** `host[:port]` of the short links: no target may point back at them. */
   readonly ownHosts: readonly string[];
 }
@@ -76,7 +78,7 @@ function createOne({ codes, view, ownHosts }: QrCodesOptions): Route {
   });
 }
 
-function listMany({ codes, view }: QrCodesOptions): Route {
+function listMany({ codes, view, positions }: QrCodesOptions): Route {
   return createRoute({
     method: 'GET',
     path: '/qr-codes',
@@ -114,14 +116,14 @@ function listMany({ codes, view }: QrCodesOptions): Route {
         filter,
         limit,
         page,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor: positions.readCursor(actor.workspaceNo, 'codes', cursor),
       });
       return jsonResult(200, {
         data: found.data.map((code) => view.item(code)),
         page,
         total: found.total,
         limit,
-        nextCursor: found.nextCursor,
+        nextCursor: positions.writeCursor(actor.workspaceNo, 'codes', found.nextCursor),
       });
     },
   });

@@ -2,32 +2,35 @@
  * What happens in a workspace, for one live stream: the events of the outbox and the scans, from a position
  * on.
  *
- *   position   "<outbox sequence>-<block sequence>.<entries done>"   what a client sends back to go on
- *
+ * A position in both (stream-position.ts) is what a client sends back to go on.
  * The two logs are the buffer: a stream holds its position and the chunk that it is sending, however slow
- * its client is. An event carries the position right after it, so going on from there neither repeats nor
- * skips one. Within a chunk, events of the outbox come before scans.
+ * its client is. An event carries the position right after it, as the chunk's and how many own events of each log
+ * came since, so going on from there neither repeats nor skips one. Within a chunk, events of the outbox come before scans.
  */
 import type { EventKind } from '../../model/event.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { EventPlace } from '../../scans/query/scan-events.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { Role } from '../../model/workspace.ts';
+import type { Positions } from '../positions.ts';
+import { eventText } from './event-view.ts';
+import {
+  type FeedPosition,
+  type Passed,
+  type StreamStart,
+  writePosition,
+} from './stream-position.ts';
 
 /** Characters of a chunk; the next is made when the client has taken it. */
 const chunkLengthMax = 65_536;
 /** Events read for one chunk from each log: about 2 ms together. */
 const eventsMax = 200;
-const positionPattern = /^(\d{1,15})-(\d{1,15})\.(\d{1,9})$/;
-
-export interface FeedPosition {
-  /** Sequence of the last event of the outbox that was sent or skipped. */
-  readonly event: number;
-  readonly scan: EventPlace;
-}
 
 export interface FeedFilter {
   readonly workspaceNo: WorkspaceNo;
+  /** Whose eyes it is for. */
+  readonly role: Role;
   /** Undefined = all kinds. */
   readonly kinds: ReadonlySet<EventKind> | undefined;
   /** Only what is about this code (`qr_…`). */
@@ -37,12 +40,7 @@ export interface FeedFilter {
 export interface FeedSources {
   readonly outbox: Outbox;
   readonly scans: Pick<ScanQueries['events'], 'newest' | 'after' | 'isPast'>;
-}
-
-export function parsePosition(text: string): FeedPosition | undefined {
-  const [, event, sequence, entry] = positionPattern.exec(text) ?? [];
-  if (event === undefined) return undefined;
-  return { event: Number(event), scan: { sequence: Number(sequence), entry: Number(entry) } };
+  readonly positions: Positions;
 }
 
 export class EventFeed {
@@ -50,12 +48,19 @@ export class EventFeed {
   readonly #filter: FeedFilter;
   #event: number;
   #scan: EventPlace;
+  /** Own events behind the position that the client has had. */
+  readonly #known: Passed;
+  /** Where the chunk starts, once more as text when it is needed, and the own events that it has passed. */
+  #start: FeedPosition;
+  #startText: string | undefined;
+  #passed: Passed = { events: 0, scans: 0 };
+  readonly #behind: FeedPosition['behind'];
   #text = '';
   /** Events between the client's position and the oldest that is kept were deleted. */
   readonly hasGap: boolean;
 
   /** @param from where the client was; undefined = from now on */
-  constructor(sources: FeedSources, filter: FeedFilter, from: FeedPosition | undefined) {
+  constructor(sources: FeedSources, filter: FeedFilter, from: StreamStart | undefined) {
     this.#sources = sources;
     this.#filter = filter;
     const { outbox, scans } = sources;
@@ -63,19 +68,25 @@ export class EventFeed {
     // A position in the future is of another history: of a store that was restored since.
     const isKnown =
       from !== undefined &&
+      from !== 'unknown' &&
       from.event <= newest.event &&
       from.scan.sequence <= newest.scan.sequence;
     const start = isKnown ? from : newest;
+    this.#start = start;
     this.#event = start.event;
     this.#scan = start.scan;
+    this.#known = { events: 0, scans: 0, ...(isKnown ? from.passed : {}) };
+    this.#behind = isKnown ? from.behind : undefined;
     const oldest = isKnown ? outbox.after(from.event, 1)[0]?.sequence : undefined;
-    const isEventDeleted = oldest !== undefined && from !== undefined && oldest > from.event + 1;
-    this.hasGap = from !== undefined && (!isKnown || isEventDeleted || scans.isPast(from.scan));
+    const isEventDeleted = isKnown && oldest !== undefined && oldest > from.event + 1;
+    const isGone = !isKnown || isEventDeleted || scans.isPast(from.scan);
+    this.hasGap = from !== undefined && isGone;
   }
 
-  /** The position as a line of the stream: what a client goes on from. */
+  /** The position as a line of the stream, before the first chunk: what a client goes on from. */
   get idLine(): string {
-    return `id: ${this.#event}-${this.#scan.sequence}.${this.#scan.entry}\n`;
+    this.#startChunk();
+    return this.#idLine();
   }
 
   /**
@@ -83,21 +94,28 @@ export class EventFeed {
    * @returns `hasMore` false = wait for a commit
    */
   next(): { readonly text: string; readonly hasMore: boolean } {
-    this.#text = '';
+    this.#startChunk();
     const hasMoreEvents = this.#takeEvents();
     const hasMoreScans = this.#text.length < chunkLengthMax && this.#takeScans();
     const isFull = this.#text.length >= chunkLengthMax;
     return { text: this.#text, hasMore: hasMoreEvents || hasMoreScans || isFull };
   }
 
+  #startChunk(): void {
+    this.#text = '';
+    this.#start = { event: this.#event, scan: this.#scan };
+    this.#startText = undefined;
+    this.#passed = { ...this.#known };
+  }
+
   #takeEvents(): boolean {
-    const { workspaceNo, kinds, codeId } = this.#filter;
+    const { workspaceNo, role, kinds, codeId } = this.#filter;
     const found = this.#sources.outbox.after(this.#event, eventsMax);
     for (const { sequence, kind, body, workspaceNo: owner } of found) {
       this.#event = sequence;
-      if (owner !== workspaceNo || kinds?.has(kind) === false) continue;
-      if (codeId !== undefined && !isAbout(body, codeId)) continue;
-      this.#add(body);
+      if (owner !== workspaceNo || this.#isKnown('events')) continue;
+      if (kinds?.has(kind) === false || (codeId !== undefined && !isAbout(body, codeId))) continue;
+      this.#add(eventText(kind, body, role));
       if (this.#text.length >= chunkLengthMax) return true;
     }
     return found.length === eventsMax;
@@ -108,20 +126,43 @@ export class EventFeed {
     const { workspaceNo, kinds, codeId } = this.#filter;
     if (kinds?.has('qr.scanned') === false) {
       this.#scan = scans.newest();
+      this.#known.scans = 0;
       return false;
     }
     const found = scans.after(workspaceNo, this.#scan, eventsMax);
     for (const { event, place } of found.events) {
       this.#scan = place;
+      if (this.#isKnown('scans') || this.#isBefore(event.id, place.sequence)) continue;
       if (codeId === undefined || event.data.qrId === codeId) this.#add(JSON.stringify(event));
     }
     this.#scan = found.place;
     return found.hasMore;
   }
 
+  /** Counts an own event of a log; true for those that the client had before it came. */
+  #isKnown(log: keyof Passed): boolean {
+    const isKnown = this.#known[log] > 0;
+    if (isKnown) this.#known[log] -= 1;
+    else this.#passed[log] += 1;
+    return isKnown;
+  }
+
+  #isBefore(id: string, sequence: number): boolean {
+    const behind = this.#behind;
+    return behind !== undefined && sequence <= behind.sequence && id <= behind.id;
+  }
+
   /** JSON has no line breaks of its own: each event is one line of data. */
   #add(json: string): void {
-    this.#text += `${this.idLine}data: ${json}\n\n`;
+    this.#text += `${this.#idLine()}data: ${json}\n\n`;
+  }
+
+  /** Encrypting costs as much as all the rest of an event: once a chunk, and own events are counted from there. */
+  #idLine(): string {
+    const { positions } = this.#sources;
+    const { events, scans } = this.#passed;
+    this.#startText ??= writePosition(positions, this.#filter.workspaceNo, this.#start);
+    return `id: ${this.#startText}${events + scans === 0 ? '' : `.${events}.${scans}`}\n`;
   }
 }
 

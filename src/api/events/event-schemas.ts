@@ -86,9 +86,11 @@ const data = {
   }),
   'member.invited': z.object({
     workspaceId,
-    email: z
-      .string()
-      .meta({ override: { format: 'idn-email' }, description: 'Where the invite went' }),
+    email: z.string().meta({
+      override: { format: 'idn-email' },
+      description:
+        'Where the invite went; `hidden@hidden.invalid` in the list and the stream for roles below admin',
+    }),
     role,
     invitedBy: idField('usr', 'User who invited them'),
   }),

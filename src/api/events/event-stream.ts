@@ -7,7 +7,7 @@
  * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
  * session ends, its own stream ends before the next event. (A session that another process ends: at the
  * next event or heartbeat.)
- * Bounds: streams per workspace, per client and in all; one chunk per stream, which the client takes before
+ * Bounds: streams per workspace, in it per key or person, and in all; one chunk per stream, which the client takes before
  * the next is made (event-feed.ts), so a slow client costs no memory. One that takes nothing for a minute
  * is cut off (http/stream.ts) and may go on from its last id. A quiet stream sends a comment now and then,
  * so that both ends and all proxies between know that it lives.
@@ -15,14 +15,16 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { z } from 'zod';
 import { type EventKind, eventKinds } from '../../model/event.ts';
-import { Failure, invalid } from '../../model/failure.ts';
+import { Failure } from '../../model/failure.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import { EventFeed, type FeedFilter, type FeedPosition, parsePosition } from './event-feed.ts';
+import { EventFeed, type FeedFilter } from './event-feed.ts';
+import { readPosition, type StreamStart } from './stream-position.ts';
 import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
+import type { Positions } from '../positions.ts';
 
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
@@ -30,7 +32,7 @@ const heartbeatMs = 15_000;
 const retryMs = 2_000;
 const streamsMax = 512;
 const workspaceStreamsMax = 64;
-/** A browser's tabs, and those of the office behind the same address. */
+/** A key's programs, or a person's tabs: not an address, which a whole office may share. */
 const clientStreamsMax = 16;
 const retryAfterSeconds = 15;
 /** After it a client reconnects with its key, and goes on from its last id. */
@@ -53,19 +55,12 @@ const kindList = z
   })
   .meta({ override: { type: 'string' }, example: 'qr.scanned,qr.created' });
 
-const positionText = z.string().transform((text, context) => {
-  const position = parsePosition(text);
-  if (position !== undefined) return position;
-  context.addIssue({ code: 'custom', message: 'Expected an id of this stream' });
-  return z.NEVER;
-});
-
 const query = z.object({
   event: kindList.optional().meta({ description: 'Only these kinds, separated by commas' }),
   code: givenId('qr', 'a QR code').optional().meta({ description: 'Only what is about this code' }),
-  lastEventId: positionText.optional().meta({
-    override: { type: 'string' },
-    description: 'In place of the Last-Event-ID header: goes on right after this id',
+  lastEventId: z.string().min(1).max(512).optional().meta({
+    description:
+      'In place of the Last-Event-ID header: an id of this stream, or of an event (`evt_…`)',
   }),
   once: z
     .enum(['true', 'false'])
@@ -75,11 +70,12 @@ const query = z.object({
 
 const what =
   'Events as `data:` lines, each the envelope that webhooks carry; `id:` is what to go on from. ' +
-  '`event: gap` says that some before it are no longer kept.';
+  '`event: gap` says that some before it are no longer kept, or that the last id was not of this workspace.';
 
 export interface EventStreamOptions {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
+  readonly positions: Positions;
   /** Fired after commits of changes and of windows. */
   readonly committed: readonly Signal[];
   /** Differs when keys, roles or memberships have changed. */
@@ -99,7 +95,8 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     tag: 'Events',
     summary: 'Follow events live',
     description:
-      'Server-sent events, from now on or from the last id. Costs one request, however long it lasts.',
+      'Server-sent events, from now on or from the last id, which is one of this stream or the `id` of an event. ' +
+      'Costs one request, however long it lasts. `email` of `member.invited` is for admins.',
     query,
     requestHeaders: {
       'Last-Event-ID': z
@@ -109,11 +106,13 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
     },
     answer: { status: 200, schema: z.string(), what, mediaTypes: ['text/event-stream'] },
     failures: [],
-    handle: ({ actor, session, clientAddress, query: asked, header }) => {
-      const from = asked.lastEventId ?? headerPosition(header('last-event-id'));
-      const filter = { workspaceNo: actor.workspaceNo, kinds: asked.event, codeId: asked.code };
+    handle: ({ actor, session, query: asked, header }) => {
+      const { keyId, role, userId, workspaceNo } = actor;
+      const lastId = asked.lastEventId ?? header('last-event-id') ?? '';
+      const from = lastId === '' ? undefined : readPosition(options, workspaceNo, lastId);
+      const filter = { workspaceNo, role, kinds: asked.event, codeId: asked.code };
       const end = asked.once === 'true' ? 'when-quiet' : 'never';
-      const listener = { client: clientAddress, sessionHash: session?.hash };
+      const listener = { client: keyId ?? userId, sessionHash: session?.hash };
       const body = streams.open(filter, listener, from, end);
       const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
       return { status: 200, headers, body };
@@ -122,16 +121,10 @@ export function eventStreamRoutes(options: EventStreamOptions): Route[] {
   return [follow];
 }
 
-function headerPosition(text: string | undefined): FeedPosition | undefined {
-  if (text === undefined || text === '') return undefined;
-  const position = parsePosition(text);
-  if (position !== undefined) return position;
-  throw invalid('lastEventId', 'invalid', 'Expected Last-Event-ID to be an id of this stream');
-}
-
 type End = 'never' | 'when-quiet';
 
 interface Listener {
+  /** The key, or the person who is signed in. */
   readonly client: string;
   /** Undefined for an API key. */
   readonly sessionHash: string | undefined;
@@ -170,7 +163,7 @@ class EventStreams {
   open(
     filter: FeedFilter,
     { client, sessionHash }: Listener,
-    from: FeedPosition | undefined,
+    from: StreamStart | undefined,
     end: End,
   ): AsyncIterable<Uint8Array> {
     this.#assertCapacity(filter.workspaceNo, client);
@@ -189,12 +182,13 @@ class EventStreams {
 
   #assertCapacity(workspaceNo: WorkspaceNo, client: string): void {
     const open = [...this.#open].map(({ options }) => options);
+    const own = open.filter((stream) => stream.workspaceNo === workspaceNo);
     const isFull =
       open.length >= streamsMax ||
-      open.filter((stream) => stream.workspaceNo === workspaceNo).length >= workspaceStreamsMax ||
-      open.filter((stream) => stream.client === client).length >= clientStreamsMax;
+      own.length >= workspaceStreamsMax ||
+      own.filter((stream) => stream.client === client).length >= clientStreamsMax;
     if (!isFull) return;
-    const detail = `Too many live streams are open, expected at most ${clientStreamsMax} a client and ${workspaceStreamsMax} a workspace`;
+    const detail = `Too many live streams are open, expected at most ${clientStreamsMax} a key or person and ${workspaceStreamsMax} a workspace`;
     throw new Failure('overloaded', detail, { retryAfterSeconds });
   }
 }

@@ -10,10 +10,12 @@
  */
 import { z } from 'zod';
 import { eventKinds, type EventEnvelope, type EventKind } from '../../model/event.ts';
-import { invalidCursor } from '../../model/cursor.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
+import type { Role } from '../../model/workspace.ts';
+import type { Positions } from '../positions.ts';
+import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
 import { getRoute } from '../resource.ts';
@@ -64,39 +66,48 @@ interface Row {
 export interface EventsOptions {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
+  readonly positions: Positions;
 }
 
-export function eventRoutes({ outbox, scans }: EventsOptions): Route[] {
+export function eventRoutes({ outbox, scans, positions }: EventsOptions): Route[] {
   const listEvents = getRoute({
     path: '/events',
     operationId: 'listEvents',
     tag: 'Events',
     summary: 'List events',
-    description: 'What happened in the workspace, newest first, as webhooks would carry it.',
+    description:
+      'What happened in the workspace, newest first, as webhooks would carry it. An `id` is also a `Last-Event-ID` ' +
+      'of the [stream](#streamEvents). `email` of `member.invited` is `hidden@hidden.invalid` for roles below admin.',
     query,
     schema: eventPage,
     what: 'A page of events',
-    read: ({ actor, query: { type, limit, cursor } }) => {
-      const position = cursor === undefined ? {} : parseCursor(cursor);
-      const page = readPage(outbox, scans, actor.workspaceNo, type, limit, position);
-      return { data: page.data, limit, nextCursor: page.next };
+    read: ({ actor: { role, workspaceNo }, query: { type, limit, cursor } }) => {
+      const position = parseCursor(positions.readCursor(workspaceNo, 'events', cursor));
+      const page = readPage({ outbox, scans, workspaceNo, role }, type, limit, position);
+      const nextCursor = positions.writeCursor(workspaceNo, 'events', page.next);
+      return { data: page.data, limit, nextCursor };
     },
   });
   return [listEvents];
 }
 
+interface Logs {
+  readonly outbox: Outbox;
+  readonly scans: ScanQueries['events'];
+  readonly workspaceNo: WorkspaceNo;
+  /** Whose eyes it is for. */
+  readonly role: Role;
+}
+
 function readPage(
-  outbox: Outbox,
-  events: ScanQueries['events'],
-  workspaceNo: WorkspaceNo,
+  logs: Logs,
   type: EventKind | undefined,
   limit: number,
   position: Cursor,
 ): { data: unknown[]; next: string | undefined } {
   const outboxPart =
-    type === 'qr.scanned'
-      ? { rows: [], rest: null }
-      : readOutbox(outbox, workspaceNo, type, limit, position.o);
+    type === 'qr.scanned' ? { rows: [], rest: null } : readOutbox(logs, type, limit, position.o);
+  const { scans: events, workspaceNo } = logs;
   const wantsScans = type === undefined || type === 'qr.scanned';
   let scans = wantsScans ? readScans(events, workspaceNo, position.s, limit) : nothing;
   const merged = merge(outboxPart.rows, scans.rows).slice(0, limit);
@@ -112,7 +123,7 @@ function readPage(
   const isEnd = o === null && scans.rest === null;
   return {
     data: rows.map((row) => row.event),
-    next: isEnd ? undefined : formatCursor({ o, s: scans.rest }),
+    next: isEnd ? undefined : JSON.stringify({ o, s: scans.rest }),
   };
 }
 
@@ -142,8 +153,7 @@ function scanRow(event: EventEnvelope): Row {
 
 /** Up to `limit` events of `type`; a filter reads on for a bounded number of rows. */
 function readOutbox(
-  outbox: Outbox,
-  workspaceNo: WorkspaceNo,
+  { outbox, workspaceNo, role }: Logs,
   type: EventKind | undefined,
   limit: number,
   start: number | null | undefined,
@@ -157,7 +167,7 @@ function readOutbox(
     for (const row of found) {
       before = row.sequence;
       if (type !== undefined && row.kind !== type) continue;
-      const event: unknown = JSON.parse(row.body);
+      const event: unknown = JSON.parse(eventText(row.kind, row.body, role));
       rows.push({ id: row.id, timeMs: idTimeMs(row.id), event, sequence: row.sequence });
       if (rows.length === limit) return { rows, rest: before };
     }
@@ -184,17 +194,6 @@ function merge(outbox: readonly Row[], scans: readonly Row[]): Row[] {
   }
 }
 
-function formatCursor(cursor: Cursor): string {
-  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
-}
-
-function parseCursor(text: string): Cursor {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    const cursor = cursorShape.safeParse(value);
-    if (cursor.success) return cursor.data;
-  } catch {
-    // Falls through: what is not JSON is as wrong as what has another shape.
-  }
-  throw invalidCursor();
+function parseCursor(text: string | undefined): Cursor {
+  return text === undefined ? {} : cursorShape.parse(JSON.parse(text));
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { dayMs, isoTime, parseDay } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
+import type { Positions } from '../positions.ts';
 import { count, emptyBody, moment, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
@@ -74,11 +75,11 @@ function dayOrMoment(plus: 0 | 1) {
   });
 }
 
-export function deadLetterRoutes(webhooks: Webhooks): Route[] {
-  return [listRoute(webhooks), replayRoute(webhooks), replayRangeRoute(webhooks)];
+export function deadLetterRoutes(webhooks: Webhooks, positions: Positions): Route[] {
+  return [listRoute(webhooks, positions), replayRoute(webhooks), replayRangeRoute(webhooks)];
 }
 
-function listRoute(webhooks: Webhooks): Route {
+function listRoute(webhooks: Webhooks, positions: Positions): Route {
   const { endpoints } = webhooks;
   const { deadLetters } = webhooks.deliveries;
   return getRoute({
@@ -100,6 +101,7 @@ function listRoute(webhooks: Webhooks): Route {
           : (endpoints.list(workspaceNo).find(({ id }) => id === filterId)?.no ?? noEndpoint);
       const filter = { endpointNo, fromMs: from, beforeMs: to };
       return deliveryPage(
+        { positions, workspaceNo, list: 'dead letters' },
         query,
         deadLetters.count(workspaceNo, filter),
         (place) => deadLetters.list(workspaceNo, { ...filter, ...place }),

@@ -7,11 +7,12 @@
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
-import { invalidCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
+import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
+import type { PositionList, Positions } from '../positions.ts';
 import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
@@ -138,7 +139,6 @@ function viewWholeDelivery(webhooks: Webhooks, one: Delivery) {
 
 /** Deliveries above a page that is asked for by number: about 10 ms of reading. */
 const skippedMax = 1_000;
-const cursorPattern = /^\d{1,15}(\.\d{1,15})?$/;
 
 interface Query {
   readonly page: number;
@@ -146,25 +146,35 @@ interface Query {
   readonly cursor?: string | undefined;
 }
 
+/** How the cursors of one list are written for one workspace. */
+export interface PageCursors {
+  readonly positions: Positions;
+  readonly workspaceNo: WorkspaceNo;
+  readonly list: PositionList;
+}
+
 /**
  * @param read the page of `limit` that begins after `before`
  * @throws Failure validation_failed for a cursor of another list, and for a number that is too deep
  */
 export function deliveryPage(
+  { positions, workspaceNo, list }: PageCursors,
   { page, limit, cursor }: Query,
   total: number,
   read: (place: { before?: string; limit: number }) => DeliveryPage,
   view: (delivery: Delivery) => unknown,
 ): unknown {
   const place =
-    cursor === undefined ? placeOf(page, limit, total, read) : { before: parseCursor(cursor) };
+    cursor === undefined
+      ? placeOf(page, limit, total, read)
+      : { before: positions.readCursor(workspaceNo, list, cursor) };
   const found: DeliveryPage = place === undefined ? { data: [] } : read({ ...place, limit });
   return {
     data: found.data.map(view),
     page,
     total,
     limit,
-    ...(found.before === undefined ? {} : { nextCursor: found.before }),
+    nextCursor: positions.writeCursor(workspaceNo, list, found.before),
   };
 }
 
@@ -187,12 +197,7 @@ function placeOf(
   return before === undefined ? undefined : { before };
 }
 
-function parseCursor(cursor: string): string {
-  if (cursorPattern.test(cursor)) return cursor;
-  throw invalidCursor();
-}
-
-export function deliveryRoutes(webhooks: Webhooks): Route[] {
+export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[] {
   const { endpoints, deliveries } = webhooks;
   const listDeliveries = getRoute({
     path: '/webhooks/:id/deliveries',
@@ -203,9 +208,10 @@ export function deliveryRoutes(webhooks: Webhooks): Route[] {
     query: deliveriesQuery,
     schema: pageSchema('DeliveryPage', delivery),
     what: 'A page',
-    read: ({ actor, id, query: { state, ...query } }) => {
-      const { no } = endpoints.get(actor.workspaceNo, id);
+    read: ({ actor: { workspaceNo }, id, query: { state, ...query } }) => {
+      const { no } = endpoints.get(workspaceNo, id);
       return deliveryPage(
+        { positions, workspaceNo, list: 'deliveries' },
         query,
         deliveries.count(no, state),
         (place) => deliveries.list(no, { ...place, state }),

@@ -3,6 +3,7 @@
  * place, as a live stream reads them.
  */
 import type { EventEnvelope } from '../../model/event.ts';
+import { idTimeMs } from '../../model/ids.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import type { Ranges } from './range.ts';
@@ -15,6 +16,9 @@ const eventBlocksMax = 2_000;
 const eventBytesMax = 16_777_216;
 /** The same for one step of a stream, many of which share the thread: about 2 ms. */
 const stepBytesMax = 1_048_576;
+
+/** Blocks that looking for an event reads: it is in the first ones that have its time. */
+const lookedAtMax = 64;
 
 export interface EventPage {
   readonly data: EventEnvelope[];
@@ -80,6 +84,38 @@ export class ScanEvents {
   newest(): EventPlace {
     this.#ranges.refresh();
     return { sequence: newestSequence(this.#store) + 1, entry: 0 };
+  }
+
+  /** The place before the first block that has a scan of this time or later; exact while clocks do not step back. */
+  placeAt(timeMs: number): EventPlace {
+    this.#ranges.refresh();
+    const { blocks } = this.#store;
+    const [oldest] = blocks.keys({ limit: 1 });
+    let low = oldest ?? 0;
+    let high = newestSequence(this.#store) + 1;
+    if (oldest === undefined) return { sequence: high, entry: 0 };
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const bytes = blocks.get(middle);
+      if (bytes === undefined || new ScanBlock(bytes).newestMs < timeMs) low = middle + 1;
+      else high = middle;
+    }
+    // Those before the oldest may have had such scans too: `isPast` says so.
+    return { sequence: low === oldest && oldest > 1 ? oldest - 1 : low, entry: 0 };
+  }
+
+  /** The block that has the scan of a workspace's event; undefined for an unknown id. */
+  blockOf(workspaceNo: WorkspaceNo, eventId: string): number | undefined {
+    const { sequence } = this.placeAt(idTimeMs(eventId));
+    const range = { start: sequence, limit: lookedAtMax };
+    let bytes = 0;
+    for (const { key, value } of this.#store.blocks.range(range)) {
+      const found = this.#scansOf(new ScanBlock(value), workspaceNo);
+      if (found.some((make) => make().id === eventId)) return key;
+      bytes += value.length;
+      if (bytes >= eventBytesMax) return undefined;
+    }
+    return undefined;
   }
 
   /** Whether blocks that come after the place have been deleted already. */

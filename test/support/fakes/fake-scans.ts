@@ -37,6 +37,8 @@ export class FakeScans implements ScanQueries {
     newest: () => ({ sequence: 1, entry: 0 }),
     after: (_workspaceNo, place) => ({ events: [], place, hasMore: false }),
     isPast: () => false,
+    placeAt: () => ({ sequence: 1, entry: 0 }),
+    blockOf: () => undefined,
     page: (_workspaceNo, before, limit) => {
       const start = before === undefined ? 0 : this.scanned.findIndex((e) => e.id === before) + 1;
       const data = this.scanned.slice(start, start + limit);

@@ -5,11 +5,11 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EngineHarness } from '../scans/engine-harness.ts';
-import { Browser } from '../support/browser.ts';
-import { Client, word } from '../support/client.ts';
-import { collectGarbage } from '../support/garbage.ts';
-import { startTestApi, type TestApp } from '../support/test-app.ts';
+import { EngineHarness } from '../../scans/engine-harness.ts';
+import { Browser } from '../../support/browser.ts';
+import { Client, word } from '../../support/client.ts';
+import { collectGarbage } from '../../support/garbage.ts';
+import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 interface Message {
   readonly id: string;
@@ -336,7 +336,7 @@ describe('bounds', () => {
     listener.close();
   });
 
-  test('16 a client; one that leaves frees its place at once', async () => {
+  test('16 a key; one that leaves frees its place at once', async () => {
     const open = await Promise.all(Array.from({ length: 16 }, async () => await listen()));
     const refused = await listen();
     expect(refused.status).toBe(503);
