@@ -260,7 +260,7 @@ async function openManagement(
     webhooks,
     workspaces,
     billing,
-    mail: mail?.invites,
+    mail: mail?.letters,
     scans: queries,
     committed,
     stopping,

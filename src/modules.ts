@@ -21,7 +21,7 @@ import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
 import type { ImagesOptions } from './images/image-service.ts';
-import type { InviteMailer } from './mail/invite-letter.ts';
+import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
@@ -157,7 +157,7 @@ export function openWebhookModule(
 }
 
 export interface Mail {
-  readonly invites: InviteMailer;
+  readonly letters: Letters;
   /** What still waits is dropped. */
   close(): void;
 }
@@ -171,10 +171,10 @@ export async function openMailModule(
   pausesMs?: readonly number[],
 ): Promise<Mail | undefined> {
   if (config.mail.host === '') return undefined;
-  const { InviteMailer } = await import('./mail/invite-letter.ts');
+  const { Letters } = await import('./mail/letters.ts');
   const { Mailer } = await import('./mail/mailer.ts');
   const mailer = new Mailer(config.mail, log, pausesMs);
-  return { invites: new InviteMailer(mailer), close: () => mailer.close() };
+  return { letters: new Letters(mailer), close: () => mailer.close() };
 }
 
 /** Where a server listens; its limits, where they are not the standard ones. */

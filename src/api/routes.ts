@@ -15,6 +15,7 @@ import { eventRoutes } from './events/events.ts';
 import { inviteRoutes } from './workspaces/invites.ts';
 import { logoRoutes } from './images/logos.ts';
 import { memberRoutes } from './workspaces/members.ts';
+import { profileRoutes } from './workspaces/profile.ts';
 import { previewRoutes } from './images/previews.ts';
 import { Positions } from './positions.ts';
 import { qrCodeRoutes } from './codes/qr-codes.ts';
@@ -66,6 +67,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
     ...apiKeyRoutes({ workspaces, clock }),
     ...workspaceRoutes(workspaces, sessionView),
     ...sessionRoutes(workspaces, cookie, sessionView),
+    ...profileRoutes({ workspaces, mail, publicUrl: config.api.publicUrl }),
     ...billingRoutes(services.billing),
     ...usageRoutes({ workspaces, codes }),
   ];

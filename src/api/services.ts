@@ -12,7 +12,7 @@ import type { ImageRequest } from '../images/draw/drawing.ts';
 import type { ImageCache } from '../images/image-cache.ts';
 import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';
-import type { InviteMailer } from '../mail/invite-letter.ts';
+import type { Letters } from '../mail/letters.ts';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
@@ -37,7 +37,7 @@ export interface ApiServices {
   readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */
-  readonly mail: Pick<InviteMailer, 'send'> | undefined;
+  readonly mail: Pick<Letters, 'invite' | 'confirmAddress'> | undefined;
   readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];

@@ -2,6 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { isoTime } from '../model/day.ts';
+import { Failure } from '../model/failure.ts';
 import { roles, type Role, type UserRecord } from '../model/workspace.ts';
 import { generatePassword } from '../workspaces/passwords.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
@@ -26,6 +27,11 @@ interface CreateOptions extends PasswordOptions {
   readonly name: string;
   readonly role: Role;
   readonly workspace?: string;
+}
+
+interface ChangeOptions extends CommonOptions {
+  readonly name?: string;
+  readonly email?: string;
 }
 
 interface ListOptions extends CommonOptions {
@@ -78,6 +84,19 @@ export function addUserCommands(program: Command, context: CommandContext): void
 
 function addAddressCommands(users: Command, context: CommandContext): void {
   users
+    .command('change')
+    .description('give a user another name or e-mail address; the address is confirmed by it')
+    .argument('<user>', 'id, or the e-mail address of one account')
+    .option('-n, --name <name>', 'how others see them')
+    .option('-e, --email <address>', 'to sign in with')
+    .option(...configOption)
+    .action((reference: string, options: ChangeOptions) =>
+      administer(context, options, async ({ services }) => {
+        const { id, name, email } = await changeUser(services, reference, options);
+        context.result(`User ${id} is ${name}, and signs in as ${email}`);
+      }),
+    );
+  users
     .command('list')
     .description('list the users, and whether their e-mail address is confirmed')
     .option('-w, --workspace <id>', 'workspace (default: all)')
@@ -99,6 +118,21 @@ function addAddressCommands(users: Command, context: CommandContext): void {
         context.result(`User ${id} is confirmed: ${email} is theirs`);
       }),
     );
+}
+
+/** @throws Failure not_found, conflict, validation_failed */
+async function changeUser(
+  { users, profiles }: WorkspaceServices,
+  reference: string,
+  { name, email }: ChangeOptions,
+): Promise<UserRecord> {
+  if (name === undefined && email === undefined) {
+    throw new Failure('validation_failed', 'Cannot change the user: expected --name or --email');
+  }
+  const user = users.get(reference);
+  // The address first: it may be refused.
+  const moved = email === undefined ? user : await profiles.assign(user.id, email);
+  return name === undefined ? moved : await profiles.rename(user.id, name);
 }
 
 /** @param id a workspace; undefined = all */

@@ -100,6 +100,15 @@ export interface InviteRecord {
   readonly mailFailed?: boolean;
 }
 
+/** A new address that waits for its mailed token. */
+export interface EmailChangeRecord {
+  readonly email: string;
+  /** SHA-256, base64url. */
+  readonly tokenHash: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
 /** Whether `role` may do what `least` may. */
 export function roleAtLeast(role: Role, least: Role): boolean {
   return roles.indexOf(role) <= roles.indexOf(least);

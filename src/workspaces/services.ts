@@ -13,6 +13,7 @@ import { Idempotency } from './idempotency.ts';
 import { Invites } from './invites.ts';
 import { Members } from './members.ts';
 import { type MemoryQuota, openAddressQuota, openSessionQuota } from './memory-quota.ts';
+import { Profiles } from './profile/profiles.ts';
 import { Passwords } from './passwords.ts';
 import { Quota } from './quota.ts';
 import { SecretCipher } from './secret-cipher.ts';
@@ -28,6 +29,7 @@ export interface WorkspaceServices {
   readonly keys: ApiKeys;
   readonly sessions: Sessions;
   readonly accounts: Accounts;
+  readonly profiles: Profiles;
   readonly members: Members;
   readonly invites: Invites;
   readonly quota: Quota;
@@ -86,6 +88,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     keys,
     sessions,
     accounts: new Accounts(store, users, sessions, new SignInThrottle(clock)),
+    profiles: new Profiles({ store, users, clock, randomBytes }),
     members: new Members(store, users, invites),
     invites,
     quota,

@@ -89,17 +89,7 @@ export class Users {
   /** The record of a new user, its password hashed; nothing is stored yet. @throws Failure validation_failed */
   async prepare(user: NewUser): Promise<UserRecord> {
     const { email, name, password } = user;
-    const long =
-      email.length > emailLengthMax
-        ? 'email'
-        : Array.from(name).length > nameLengthMax
-          ? 'name'
-          : '';
-    if (long !== '') {
-      const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
-      throw new Failure('validation_failed', `Too long: ${long}`, { faults });
-    }
-    assertLine('name', name);
+    assertPerson({ email, name });
     const made = { id: this.#ids.newId('usr'), email, name, createdAtMs: this.#clock.now() };
     if (password === undefined) return made;
     return { ...made, passwordHash: await this.#passwords.hash(password) };
@@ -300,6 +290,17 @@ export class Users {
       throw error;
     }
   }
+}
+
+/** What people call a person. @throws Failure validation_failed */
+export function assertPerson({ email, name }: Pick<UserRecord, 'email' | 'name'>): void {
+  const long =
+    email.length > emailLengthMax ? 'email' : Array.from(name).length > nameLengthMax ? 'name' : '';
+  if (long !== '') {
+    const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
+    throw new Failure('validation_failed', `Too long: ${long}`, { faults });
+  }
+  assertLine('name', name);
 }
 
 /** Whether the account owns its address. */

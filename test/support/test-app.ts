@@ -286,7 +286,7 @@ export class TestApp {
         workspaces,
         billing: this.billing,
         webhooks: this.webhooks,
-        mail: mail?.invites,
+        mail: mail?.letters,
         scans: options.scans ?? this.scans,
         committed,
         imageCache: new ImageCache(base.config.images.cacheBytesMax, committed),

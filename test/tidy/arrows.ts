@@ -43,7 +43,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'http',
     'config.ts',
     'system-clock.ts',
-    'mail/invite-letter.ts',
+    'mail/letters.ts',
   ],
   engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts'],
   'modules.ts': ['*'],

@@ -8,6 +8,22 @@ export const emailLengthMax = 254;
 export const passwordLengthMax = 256;
 const nameLengthMax = 120;
 
+/**
+ * RFC 6531: letters of any alphabet on both sides of one `@`. What would mean more than one address in a
+ * mail header, quotes, commas and brackets, is left out.
+ */
+const emailPattern =
+  /^[^\s\p{C}@"(),:;<>[\\\]]{1,64}@[^\s\p{C}@"(),:;<>[\\\]]+\.[^\s\p{C}@"(),:;<>[\\\].]+$/u;
+
+export const email = z
+  .string()
+  .max(emailLengthMax)
+  .regex(emailPattern, 'Expected an e-mail address')
+  .meta({
+    override: { format: 'idn-email', pattern: emailPattern.source.replaceAll('\\p{C}', '') },
+    description: 'An e-mail address',
+    example: 'jane@example.com',
+  });
 export const role = z
   .enum(roles)
   .meta({ description: 'What they may do in the workspace', example: 'editor' });

@@ -1,5 +1,5 @@
 /**
- * The tables of sessions, invites and unproven addresses, in the management environment: an invite, the membership it
+ * The tables of sessions, invites and addresses, in the management environment: an invite, the membership it
  * becomes, and their events commit together.
  *
  *   sessions             SHA-256 of the session's secret, base64url           -> SessionRecord
@@ -13,8 +13,9 @@
  *   invite_expiry        [removeAtMs, "inv_…"]                                -> 1, to expire it
  *   unproven_emails      [folded e-mail, "usr_…"]                             -> 1: accounts that are members
  *                                                                               and do not own the address
+ *   email_changes        "usr_…"                                              -> EmailChangeRecord
  */
-import type { InviteRecord, SessionRecord } from '../../model/workspace.ts';
+import type { EmailChangeRecord, InviteRecord, SessionRecord } from '../../model/workspace.ts';
 import type { StoreEnvironment } from '../environment.ts';
 
 export function openPeopleTables(environment: StoreEnvironment) {
@@ -29,5 +30,6 @@ export function openPeopleTables(environment: StoreEnvironment) {
     pendingInvites: environment.table<[number, string], string>('pending_invites'),
     inviteExpiry: environment.table<[number, string], number>('invite_expiry'),
     unprovenEmails: environment.table<[string, string], number>('unproven_emails'),
+    emailChanges: environment.table<string, EmailChangeRecord>('email_changes'),
   };
 }

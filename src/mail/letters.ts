@@ -1,0 +1,94 @@
+/**
+ * The mails of the service: text and HTML with the same sentences and the same link. Names come from people:
+ * they are escaped, and have no line breaks in the subject.
+ */
+import { isoTime } from '../model/day.ts';
+import type { Letter, Mailer } from './mailer.ts';
+
+export interface Invitation {
+  readonly to: string;
+  readonly workspaceName: string;
+  readonly invitedBy: string;
+  readonly role: string;
+  readonly acceptUrl: string;
+  readonly expiresAtMs: number;
+  /** Called once when the last try has failed. */
+  readonly onFailed: () => Promise<void>;
+}
+
+/** Asks whether a new address is that of the person who gave it. */
+export interface AddressQuestion {
+  readonly to: string;
+  /** Of the person. */
+  readonly name: string;
+  readonly confirmUrl: string;
+  readonly expiresAtMs: number;
+}
+
+export class Letters {
+  readonly #mailer: Mailer;
+
+  constructor(mailer: Mailer) {
+    this.#mailer = mailer;
+  }
+
+  /** Sends and retries in the background. @returns false when too many mails wait */
+  invite(invitation: Invitation): boolean {
+    const { to, workspaceName, invitedBy, role, acceptUrl, expiresAtMs, onFailed } = invitation;
+    const words: Words = {
+      subject: `${invitedBy} invites you to ${workspaceName}`,
+      sentence: `${invitedBy} invites you to the workspace “${workspaceName}” on Quietzone, as ${role}.`,
+      action: 'Accept the invite',
+      end: `The link works once, until ${timeText(expiresAtMs)}. If you expected no invite, do nothing.`,
+    };
+    return this.#mailer.send({ to, ...letter(words, acceptUrl), onFailed });
+  }
+
+  /** The same. A mail that is lost can be asked for again. */
+  confirmAddress({ to, name, confirmUrl, expiresAtMs }: AddressQuestion): boolean {
+    const words: Words = {
+      subject: 'Confirm your e-mail address',
+      sentence: `${name} wants to sign in to Quietzone with this e-mail address.`,
+      action: 'Confirm the address',
+      end: `Sign in as before to open the link; it works once, until ${timeText(expiresAtMs)}. If you are not ${name}, do nothing.`,
+    };
+    return this.#mailer.send({ to, ...letter(words, confirmUrl), onFailed: async () => undefined });
+  }
+}
+
+interface Words {
+  readonly subject: string;
+  readonly sentence: string;
+  /** Of the link. */
+  readonly action: string;
+  readonly end: string;
+}
+
+function letter(words: Words, url: string): Pick<Letter, 'subject' | 'text' | 'html'> {
+  const text = `${words.sentence}\n\n${words.action}:\n${url}\n\n${words.end}\n`;
+  const html = `<!doctype html>
+<html lang="en"><body style="margin:0;padding:32px;background:#f4f6f5;font-family:system-ui,sans-serif;color:#17211e">
+<div style="max-width:480px;margin:0 auto;padding:32px;background:#ffffff;border-radius:12px">
+<p style="margin:0 0 24px;font-size:16px;line-height:1.5">${escapeHtml(words.sentence)}</p>
+<p style="margin:0 0 24px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0f6b5c;color:#ffffff;text-decoration:none">${escapeHtml(words.action)}</a></p>
+<p style="margin:0 0 24px;font-size:13px;line-height:1.5;word-break:break-all">${escapeHtml(url)}</p>
+<p style="margin:0;font-size:13px;line-height:1.5;color:#52605b">${escapeHtml(words.end)}</p>
+</div></body></html>
+`;
+  return { subject: oneLine(words.subject), text, html };
+}
+
+const timeText = (timeMs: number): string =>
+  `${isoTime(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
+
+const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
