@@ -114,7 +114,7 @@ export class Users {
   /** Makes an account the owner of its address. Inside a transaction. @returns undefined where another is */
   prove(user: UserRecord): UserRecord | undefined {
     if (this.findByEmail(user.email) !== undefined) return undefined;
-    const { mailboxProven: _, ...proven } = user;
+    const proven = asOwner(user);
     this.put(proven, user);
     return proven;
   }
@@ -306,6 +306,12 @@ export function assertPerson({ email, name }: Pick<UserRecord, 'email' | 'name'>
 /** Whether the account owns its address. */
 export function isProven(user: UserRecord): boolean {
   return user.mailboxProven !== false;
+}
+
+/** The account as the owner of its address. */
+export function asOwner(user: UserRecord): UserRecord {
+  const { mailboxProven: _, ...owner } = user;
+  return owner;
 }
 
 /** How an e-mail is looked up: no spelling of one address is another user. */

@@ -74,10 +74,13 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
   return document;
 }
 
-/** A parameter or header says what it is; its schema need not say it again. */
+/** A parameter or header says what it is; its schema need not say it again. No parameters need no list. */
 function dropRepeats({ paths, components }: OpenApi): void {
   const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
   const parameters: Described[] = operations.flatMap(({ parameters: own = [] }) => own);
+  for (const operation of operations) {
+    if (operation.parameters?.length === 0) delete operation.parameters;
+  }
   const shared = [components?.parameters, components?.headers].map((part) => part ?? {});
   for (const described of [...parameters, ...shared.flatMap((part) => Object.values(part))]) {
     if ('schema' in described) delete described.schema?.description;
@@ -176,6 +179,7 @@ function successOf(status: number, description: string, route: Route): ZodOpenAp
   const { answer } = route;
   const { schema, mediaTypes = [jsonType], headers = [] } = answer;
   const own: AnswerHeader[] = [
+    ...(route.method === 'GET' ? (['X-Unknown-Parameters'] as const) : []),
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isKept(route) ? (['Idempotent-Replayed'] as const) : []),
     ...headers,

@@ -37,14 +37,14 @@ const every = {
     example: 'req_01k3zq8m4hd2v7c5x9ab',
     header: { id: 'X-Request-Id' },
   }),
+};
+
+const some = {
   'X-Unknown-Parameters': text(
     'X-Unknown-Parameters',
     'Names in the query that the operation does not know, percent-encoded, separated by commas; the first 20',
     'sort,timezone',
   ),
-};
-
-const some = {
   Allow: text('Allow', 'With 405: the methods that the address has', 'GET, HEAD'),
   'Content-Disposition': text(
     'Content-Disposition',

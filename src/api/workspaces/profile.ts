@@ -18,8 +18,7 @@ const profile = z
     name: shownName.meta({ description: 'How others see you' }),
     email: shownEmail.meta({ description: 'What you sign in with' }),
     emailConfirmed: z.boolean().meta({
-      description:
-        'Whether the address is yours on this installation: by a mailed link, or by the operator’s word',
+      description: 'Whether the address is yours: by a mailed link, or by the operator’s word',
       example: true,
     }),
     pendingEmail: shownEmail.nullable().meta({
@@ -74,7 +73,7 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     operationId: 'getProfile',
     tag,
     summary: 'Get your profile',
-    description: 'Your name and e-mail address, in all your workspaces.',
+    description: 'Your name and e-mail address.',
     schema: profile,
     what: 'Your profile',
     read: ({ actor }) => view(users.find(actor.userId)),
@@ -86,8 +85,8 @@ export function profileRoutes(options: ProfileOptions): Route[] {
     tag,
     summary: 'Change your name or e-mail address',
     description:
-      'Another address needs your password. Where mail is sent, a link goes to it, and it holds once you ' +
-      'open the link, signed in; until then it is `pendingEmail`. Elsewhere it holds at once, unconfirmed.',
+      'Another address needs your password. Where mail is sent, it is `pendingEmail` until you open the link ' +
+      'that goes to it, signed in; elsewhere it holds at once, unconfirmed.',
     body: profileBody,
     answer: { status: 200, schema: profile, what: 'Your profile' },
     failures: ['conflict', 'storage_full'],

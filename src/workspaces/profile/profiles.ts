@@ -17,7 +17,7 @@ import type { RandomBytes } from '../../model/ids.ts';
 import type { EmailChangeRecord, UserRecord } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
 import { hashOf, isSameText, randomText } from '../secret-text.ts';
-import { assertPerson, foldEmail, type Users } from '../users.ts';
+import { asOwner, assertPerson, foldEmail, type Users } from '../users.ts';
 
 const tokenBytes = 32;
 const lifeMs = dayMs;
@@ -117,7 +117,7 @@ export class Profiles {
   /** The mailed token of the person's own change. @throws Failure not_found, gone, conflict */
   async confirmAddress(userId: string, token: string): Promise<UserRecord> {
     const { store, users, clock } = this.#options;
-    return await this.#change(userId, ({ mailboxProven: _, ...user }) => {
+    return await this.#change(userId, (user) => {
       const asked = store.people.emailChanges.get(userId);
       if (asked === undefined || !isSameText(asked.tokenHash, hashOf(token))) {
         throw new Failure('not_found', 'There is no change of your address with this token');
@@ -131,21 +131,21 @@ export class Profiles {
         throw new Failure('conflict', 'Cannot confirm: the address is that of another account');
       }
       store.people.emailChanges.remove(userId);
-      return { ...user, email: asked.email };
+      return { ...asOwner(user), email: asked.email };
     });
   }
 
   /** By the operator's word the address is theirs. @throws Failure not_found, conflict */
   async assign(userId: string, email: string): Promise<UserRecord> {
     const { store, users } = this.#options;
-    return await this.#change(userId, ({ mailboxProven: _, ...user }) => {
+    return await this.#change(userId, (user) => {
       this.#assertFree(userId, email);
       const owner = users.findByEmail(email);
       if (owner !== undefined && owner.id !== userId) {
         throw new Failure('conflict', `Cannot change the address: it is that of ${owner.id}`);
       }
       store.people.emailChanges.remove(userId);
-      return { ...user, email: email.normalize('NFC') };
+      return { ...asOwner(user), email: email.normalize('NFC') };
     });
   }
 
