@@ -11,6 +11,7 @@ export type Access = Role | 'public' | 'signed' | 'person';
 export const operationAccess = {
   getOpenApi: 'public',
   listQrCodes: 'viewer',
+  listTags: 'viewer',
   createQrCode: 'editor',
   createQrCodes: 'editor',
   previewQrCode: 'viewer',

@@ -19,6 +19,7 @@ import { profileRoutes } from './workspaces/profile.ts';
 import { previewRoutes } from './images/previews.ts';
 import { Positions } from './positions.ts';
 import { qrCodeRoutes } from './codes/qr-codes.ts';
+import { tagRoutes } from './codes/tags.ts';
 import { rawScanRoutes } from './analytics/raw-scans.ts';
 import type { Route } from './route.ts';
 import { createSessionView, sessionRoutes } from './workspaces/session.ts';
@@ -41,6 +42,7 @@ export function createRoutes(services: ApiServices, cookie: SessionCookie): Rout
   const ownHosts = [new URL(shortUrlBase).host];
   return [
     ...qrCodeRoutes({ codes, view, positions, ownHosts }),
+    ...tagRoutes(codes),
     ...previewRoutes({ ...services, shortUrlBase, ownHosts }),
     ...logoRoutes(services.logos),
     ...bulkRoutes({ codes, view, ownHosts, idempotency: workspaces.idempotency, clock }),

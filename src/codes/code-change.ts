@@ -122,15 +122,14 @@ export function patched(current: QrCodeRecord, change: CodeChange): CodeReplacem
   };
 }
 
-/** The editable fields with their defaults; a tag counts once. */
+/** The editable fields with their defaults. */
 export function editableOf(fields: CodeReplacement): Editable {
   const { target, name, tags = [], expiresAtMs, scanLimit, metadata = {}, campaignId } = fields;
   const { design } = fields;
-  const unique = [...new Set(tags)];
   return compact({
     target,
     name,
-    tags: unique,
+    tags,
     expiresAtMs,
     scanLimit,
     metadata,

@@ -29,6 +29,7 @@ import type { LinkLoader } from './links/link-loader.ts';
 import type { Memberships } from './memberships.ts';
 import { contentFaults } from './rules.ts';
 import { isFaults, validateTarget } from './targets.ts';
+import { spelledTags } from './tags.ts';
 import { moveTerms, TermCounts } from './search/terms.ts';
 
 /**
@@ -143,6 +144,7 @@ export class CodeCreation {
     const nowMs = clock.now();
     const created: QrCodeRecord = compact({
       ...fields,
+      tags: spelledTags(store, actor.workspaceNo, fields.tags),
       shortCode,
       id: ids.newId('qr'),
       no: store.next('code'),

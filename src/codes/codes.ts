@@ -58,6 +58,7 @@ import { type Remote, LinkLoader } from './links/link-loader.ts';
 import type { LinkTable } from './links/link-table.ts';
 import { Memberships } from './memberships.ts';
 import { contentFaults } from './rules.ts';
+import { listTags, spelledTags, type TagCount } from './tags.ts';
 import { isFaults, validateTarget } from './targets.ts';
 import { moveTerms } from './search/terms.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
@@ -259,6 +260,14 @@ export class Codes {
     return this.#listing.all(workspaceNo, filter);
   }
 
+  /** The tags of the workspace's codes (tags.ts). */
+  async tags(
+    workspaceNo: WorkspaceNo,
+    wanted: { readonly search: string; readonly limit: number },
+  ): Promise<{ readonly data: TagCount[]; readonly total: number }> {
+    return await listTags(this.#options.store, workspaceNo, wanted);
+  }
+
   /** What a dynamic code's symbol leads to. */
   shortUrl(code: QrCodeRecord): string | undefined {
     return code.shortCode === undefined
@@ -300,7 +309,10 @@ export class Codes {
         ...contentFaults(compact({ ...built, type, dynamic: current.dynamic })),
       ];
       if (faults.length > 0 || (checked !== undefined && isFaults(checked))) throw invalid(faults);
-      const fields = { ...built, target: checked?.target ?? current.target };
+      const tags = isDeepStrictEqual(built.tags, current.tags)
+        ? current.tags
+        : spelledTags(store, actor.workspaceNo, built.tags, current.tags);
+      const fields = { ...built, tags, target: checked?.target ?? current.target };
       if (!current.dynamic && fields.target !== current.target) {
         throw new Failure('static_code', 'The target of a static code is in its printed image');
       }

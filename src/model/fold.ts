@@ -13,3 +13,20 @@ export function foldText(text: string): string {
 
 const beyondAscii = /\P{ASCII}/u;
 const marks = /\p{M}+/gu;
+
+/** As long as a tag can be (64 UTF-16 units): some letters fold to many, and a key of the index takes 255 bytes. */
+const keyBytesMax = 192;
+
+/**
+ * What a tag is compared by: tags are one when they differ by case, accents or spaces alone. The workspace keeps for
+ * each key how it was first spelled, and what is written later takes that spelling.
+ */
+export function tagKey(tag: string): string {
+  const folded = foldText(tag).replace(/\s+/g, ' ').trim();
+  return folded === '' || Buffer.byteLength(folded) > keyBytesMax ? tag : folded;
+}
+
+/** Each tag once, as it is spelled first. */
+export function distinctTags(tags: readonly string[]): string[] {
+  return [...new Map(tags.toReversed().map((tag) => [tagKey(tag), tag])).values()].toReversed();
+}

@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { packCode, unpackCode } from '../../src/store/management/code-codec.ts';
-import { before, endOf, positionOf, termKey } from '../../src/store/management/code-keys.ts';
+import {
+  before,
+  endOf,
+  parseTermCountKey,
+  positionOf,
+  termCountKey,
+  termKey,
+} from '../../src/store/management/code-keys.ts';
 import { linkBlockOf, linkIn, linksIn, withLink } from '../../src/store/management/link-blocks.ts';
 import { type Migration, openEnvironment } from '../../src/store/open-environment.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
@@ -46,6 +53,53 @@ describe('openEnvironment', () => {
 });
 
 describe('openManagement', () => {
+  test('tags of version 1 become one by case and accents, in the index and its counts', async () => {
+    const temporary = temporaryManagement();
+    const written: ReadonlyArray<readonly [workspaceNo: number, no: number, tags: string[]]> = [
+      [1, 1, ['summer']],
+      [1, 2, ['Summer', 'menu']],
+      [1, 3, ['Summer', 'summer']],
+      [1, 4, ['Summer']],
+      [2, 5, ['SUMMER', 'Café']],
+    ];
+    const put = (workspaceNo: number, no: number, tag: string): void => {
+      const { codeTerms, termCounts } = temporary.store;
+      const term = { kind: 'tag', text: tag } as const;
+      codeTerms.put(termKey(workspaceNo, term, { createdAtMs: no, no }), new Uint8Array(0));
+      const key = termCountKey(workspaceNo, term);
+      termCounts.put(key, (termCounts.get(key) ?? 0) + 1);
+    };
+    await temporary.store.environment.transaction(() => {
+      for (const [workspaceNo, no, tags] of written) {
+        for (const tag of tags) put(workspaceNo, no, tag);
+      }
+      temporary.store.termCounts.put(termCountKey(1, { kind: 'all', text: '' }), 4);
+      temporary.store.meta.put('schema', 1);
+    });
+    await temporary.reopen();
+    const { codeTerms, termCounts, tagSpellings, meta } = temporary.store;
+    expect(meta.get('schema')).toBe(2);
+    const keys = [...codeTerms.keys({})].map((key) => positionOf(key).no);
+    expect(keys).toEqual([2, 1, 2, 3, 4, 5, 5]);
+    const counts = [...termCounts.range({})].map(({ key, value }) => {
+      const { workspaceNo, kind, text } = parseTermCountKey(key);
+      return [workspaceNo, kind, text, value];
+    });
+    expect(counts).toEqual([
+      [1, 'all', '', 4],
+      [1, 'tag', 'menu', 1],
+      [1, 'tag', 'summer', 4],
+      [2, 'tag', 'cafe', 1],
+      [2, 'tag', 'summer', 1],
+    ]);
+    expect([...tagSpellings.range({})].map(({ key, value }) => [...key, value])).toEqual([
+      [1, 'menu', 'menu'],
+      [1, 'summer', 'Summer'],
+      [2, 'cafe', 'Café'],
+      [2, 'summer', 'SUMMER'],
+    ]);
+  });
+
   test('numbers of a sequence are dense and go on after a restart', async () => {
     const temporary = temporaryManagement();
     const take = async (): Promise<number> =>

@@ -57,7 +57,11 @@ const slug = z
 const tags = z
   .array(plainText(tagLengthMax))
   .max(tagsMax)
-  .meta({ description: 'Words to find it by', example: ['menu', 'berlin'] });
+  .meta({
+    description:
+      'Words to find it by; each takes the spelling that the workspace has (GET /qr-codes/tags)',
+    example: ['menu', 'berlin'],
+  });
 const scanLimit = z
   .int()
   .min(1)
@@ -189,7 +193,12 @@ export const listQuery = z.object({
         `accents do not count. At most ${searchWordsMax}`,
       example: 'menu berlin',
     }),
-  tag: z.string().min(1).max(tagLengthMax).optional().meta({ description: 'Codes with this tag' }),
+  tag: z
+    .string()
+    .min(1)
+    .max(tagLengthMax)
+    .optional()
+    .meta({ description: 'Codes with this tag; case and accents do not count' }),
   dynamic: z
     .enum(['true', 'false'])
     .transform((text) => text === 'true')

@@ -19,6 +19,7 @@ import { dayMs } from '../../model/day.ts';
 import { formatCursor, parseCursor } from '../../model/cursor.ts';
 import { Failure } from '../../model/failure.ts';
 import { parseId } from '../../model/ids.ts';
+import { tagKey } from '../../model/fold.ts';
 import {
   before,
   endOf,
@@ -165,7 +166,7 @@ export class CodeListing {
     const { campaignId } = filter;
     if (campaignId !== undefined && parseId('cmp', campaignId) === undefined) return undefined;
     const terms: Term[] = form === undefined ? [] : [form];
-    if (filter.tag !== undefined) terms.push({ kind: 'tag', text: filter.tag });
+    if (filter.tag !== undefined) terms.push({ kind: 'tag', text: tagKey(filter.tag) });
     if (campaignId !== undefined) terms.push({ kind: 'campaign', text: campaignId });
     const ranked = terms
       .map((term) => ({ term, count: termCount(this.#store, workspaceNo, term) }))

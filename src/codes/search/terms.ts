@@ -13,6 +13,7 @@ import {
   termKey,
   type Term,
 } from '../../store/management/code-keys.ts';
+import { tagKey } from '../../model/fold.ts';
 import { noteEdit } from './code-edits.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -26,7 +27,7 @@ export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | '
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
   if (code.type === 'url' && !code.dynamic) terms.push({ kind: 'form', text: 'static-url' });
-  for (const tag of code.tags) terms.push({ kind: 'tag', text: tag });
+  for (const tag of code.tags) terms.push({ kind: 'tag', text: tagKey(tag) });
   const logo = code.design?.logo;
   if (logo !== undefined) terms.push({ kind: 'logo', text: logo });
   return terms;
@@ -69,9 +70,24 @@ export function moveTerms(
     store.codeTerms.remove(termKey(code.workspaceNo, term, code));
     sums.add(code.workspaceNo, term, -1);
   }
+  if (after !== undefined) keepSpellings(store, after, before?.tags ?? []);
   sums.add(code.workspaceNo, listVersion, 1);
   if (before !== undefined) noteEdit(store, code);
   if (counts === undefined) sums.write();
+}
+
+/** Of tags that are new to the workspace, or spelled anew (codes/tags.ts). */
+function keepSpellings(
+  store: Management,
+  { workspaceNo, tags }: QrCodeRecord,
+  before: readonly string[],
+): void {
+  for (const tag of tags) {
+    const key: [number, string] = [workspaceNo, tagKey(tag)];
+    const known = store.tagSpellings.get(key);
+    if (known === tag || (known !== undefined && before.includes(tag))) continue;
+    store.tagSpellings.put(key, tag);
+  }
 }
 
 /** Indexes the codes that joined a campaign, and those that left it. Inside a transaction. */
@@ -99,10 +115,16 @@ export function termName(term: Term): string {
   return `${term.kind}:${term.text}`;
 }
 
+interface CountChange {
+  readonly workspaceNo: WorkspaceNo;
+  readonly term: Term;
+  change: number;
+}
+
 /** Changes of counts, added up before they are written: many codes of a batch have the same terms. */
 export class TermCounts {
   readonly #store: Management;
-  readonly #changes = new Map<string, { readonly key: Uint8Array; change: number }>();
+  readonly #changes = new Map<string, CountChange>();
 
   constructor(store: Management) {
     this.#store = store;
@@ -112,16 +134,19 @@ export class TermCounts {
     const name = `${workspaceNo}:${termName(term)}`;
     const known = this.#changes.get(name);
     if (known !== undefined) known.change += change;
-    else this.#changes.set(name, { key: termCountKey(workspaceNo, term), change });
+    else this.#changes.set(name, { workspaceNo, term, change });
   }
 
   /** Inside the transaction of the moves. */
   write(): void {
-    const { termCounts } = this.#store;
-    for (const { key, change } of this.#changes.values()) {
+    const { termCounts, tagSpellings } = this.#store;
+    for (const { workspaceNo, term, change } of this.#changes.values()) {
+      const key = termCountKey(workspaceNo, term);
       const count = (termCounts.get(key) ?? 0) + change;
       if (count > 0) termCounts.put(key, count);
       else termCounts.remove(key);
+      // The next one to write it spells it.
+      if (count <= 0 && term.kind === 'tag') tagSpellings.remove([workspaceNo, term.text]);
     }
     this.#changes.clear();
   }

@@ -10,11 +10,12 @@
  */
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-export type TermKind = 'all' | 'form' | 'tag' | 'campaign' | 'version' | 'logo';
+const termKinds = ['all', 'form', 'tag', 'campaign', 'version', 'logo'] as const;
+export type TermKind = (typeof termKinds)[number];
 
 export interface Term {
   readonly kind: TermKind;
-  /** At most 255 bytes of UTF-8. */
+  /** At most 255 bytes of UTF-8; of a tag its key (model/fold.ts). */
   readonly text: string;
 }
 
@@ -41,6 +42,14 @@ const numberMax = 2 ** 32 - 1;
 
 export function termCountKey(workspaceNo: WorkspaceNo, term: Term): Buffer {
   return termBuffer(workspaceNo, term, 0);
+}
+
+/** What `termCountKey` wrote. */
+export function parseTermCountKey(key: Uint8Array): Term & { readonly workspaceNo: WorkspaceNo } {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  const kind = termKinds.find((one) => kindBytes[one] === bytes[4]);
+  if (kind === undefined) throw new Error(`Cannot read a term: kind ${bytes[4]}, expected 1 to 6`);
+  return { workspaceNo: bytes.readUInt32BE(0), kind, text: bytes.toString('utf8', headBytes) };
 }
 
 export function termKey(workspaceNo: WorkspaceNo, term: Term, position: ListPosition): Buffer {

@@ -18,6 +18,7 @@
  *   code_ids             "qr_…"                                               -> codeNo
  *   code_terms           workspaceNo, term, createdAtMs, codeNo               -> nothing: the list's index
  *   term_counts          workspaceNo, term                                    -> live codes with the term
+ *   tag_spellings        [workspaceNo, key of a tag (model/fold.ts)]           -> the tag as it was first written
  *   short_codes          folded short code                                    -> codeNo, kept for ever
  *   links                codeNo >> 4                                          -> block of links (link-blocks.ts)
  *   deleted_codes        [deletedAtMs, codeNo]                                -> 1, for the retention
@@ -45,6 +46,7 @@ import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
 import { openEnvironment } from '../open-environment.ts';
+import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
 import { openPeopleTables } from './people.ts';
 import { openWebhookTables } from './webhooks.ts';
@@ -101,6 +103,7 @@ function openTables(environment: StoreEnvironment) {
       value: 'binary',
     }),
     termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
+    tagSpellings: openTagSpellings(environment),
     shortCodes: environment.table<string, number>('short_codes'),
     links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
     deletedCodes: environment.table<[number, number], number>('deleted_codes'),
@@ -131,7 +134,7 @@ export interface Management extends ReturnType<typeof openTables> {
 
 /** @throws Error with a text for the operator when the data was written by a newer program */
 export function openManagement(path: string): Management {
-  const { environment, meta } = openEnvironment(path, { version: 1, migrations: [] });
+  const { environment, meta } = openEnvironment(path, { version: 2, migrations: [foldTags] });
   const nextOf = (sequence: Sequence): number => meta.get(`next:${sequence}`) ?? 1;
   return {
     environment,
