@@ -121,8 +121,10 @@ const schema = z.strictObject({
     port: z.union([z.literal(0), port]),
   }),
   billing: z.strictObject({
-    /** How payments work: an owner confirms them by hand, or Stripe takes them. */
-    provider: z.enum(['manual', 'stripe']),
+    /** How payments work: people confirm them, Stripe takes them, or nothing is sold. */
+    provider: z.enum(['manual', 'stripe', 'none']),
+    /** With `manual`: who confirms a checkout. On an installation for others that is the operator. */
+    confirmedBy: z.enum(['owner', 'operator']),
     /** ISO 4217, upper case. */
     currency: z.string().regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code in upper case'),
     /** Major units of the currency, per plan and interval; 0 = not sold here. */

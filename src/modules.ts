@@ -10,6 +10,7 @@ import { ApiServer } from './api/api.ts';
 import { createHttpsRedirect, strictTransport } from './api/https.ts';
 import type { ApiServices } from './api/services.ts';
 import { Billing } from './billing/billing.ts';
+import { nothingSold } from './billing/catalogue.ts';
 import type { PaymentProvider } from './billing/provider.ts';
 import { openStripe } from './billing/stripe-provider.ts';
 import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
@@ -110,12 +111,22 @@ export function openBillingModule(
   { config, management: store, outbox, ids, clock, log }: Base,
   given: { readonly workspaces: WorkspaceServices; readonly provider: PaymentProvider | undefined },
 ): Billing {
-  const { prices, currency } = config.billing;
+  const { provider: kind, confirmedBy, prices, currency } = config.billing;
   const { provider, workspaces } = given;
+  const confirmer = kind === 'none' ? undefined : confirmedBy;
   const plans = workspaces.workspaces;
   const publicUrl = config.api.publicUrl;
   const stores = { store, outbox, ids, clock, log };
-  return new Billing({ ...stores, plans, prices, currency, publicUrl, provider });
+  const sold = kind === 'none' ? nothingSold : prices;
+  return new Billing({
+    ...stores,
+    plans,
+    prices: sold,
+    currency,
+    publicUrl,
+    provider,
+    confirmedBy: provider === undefined ? confirmer : 'payment',
+  });
 }
 
 export function imageOptions({ config, folder, management, clock }: Base): ImagesOptions {

@@ -66,7 +66,7 @@ export const time = z.string().meta({
   example: '2026-03-01T12:00:00.000Z',
 });
 
-export const createdAt = time.meta({ description: 'When it was made' });
+export const createdAt = time.meta({ id: 'CreatedAt', description: 'When it was made' });
 export const updatedAt = time.meta({ description: 'When it was last changed' });
 
 export const count = z.int().min(0);

@@ -81,6 +81,16 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Idempotency conflict',
     meaning: 'The Idempotency-Key was used with another request in the last 24 hours.',
   },
+  checkout_required: {
+    status: 409,
+    title: 'Checkout required',
+    meaning: 'Higher limits or a higher price wait for the operator: start a checkout for them.',
+  },
+  billing_disabled: {
+    status: 409,
+    title: 'Billing disabled',
+    meaning: 'Nothing is sold on this installation: its operator sets the plans.',
+  },
   gone: {
     status: 410,
     title: 'Gone',

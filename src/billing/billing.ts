@@ -4,29 +4,33 @@
  *   checkout --(owner or operator confirms | Stripe is paid)--> subscription --> plan of the workspace
  *
  * Without a provider (`manual`) a checkout is a page, confirmed by an owner or on the command line, and
- * periods renew by themselves: the invoice is between people. With Stripe the money is Stripe's: a
- * request changes it there first, and the answer is applied here like any event of it.
+ * periods renew by themselves: the invoice is between people. Where only the operator confirms, nothing that
+ * an owner asks for raises limits or price by itself: a change that does waits as a checkout, beside the
+ * subscription. Where nothing is sold, plans are the operator's to set, and every request is refused.
+ * With Stripe the money is Stripe's: a request changes it there first, and the answer is applied here like
+ * any event of it.
  * Requests and events of one subscription run one after the other, so nothing older overwrites newer.
  */
 import type {
   BillingInterval,
   CheckoutRecord,
+  Confirmer,
   PaidPlan,
   SubscriptionRecord,
 } from '../model/billing.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
-import type { Actor, WorkspaceRecord } from '../model/workspace.ts';
+import { type Actor, limitsOf, planLimits, type WorkspaceRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { Catalogue, type PlanPrices } from './catalogue.ts';
-import { assertOpen, checkoutLifetimeMs, Checkouts } from './checkouts.ts';
+import { assertOpen, checkoutLifetimeMs, Checkouts, operatorLifetimeMs } from './checkouts.ts';
 import type { PaymentProvider } from './provider.ts';
 import { ProviderEvents } from './provider-events.ts';
 import { transition } from './subscription.ts';
-import { type PlanWriter, Subscriptions, type Terms } from './subscriptions.ts';
+import { isSame, type PlanWriter, Subscriptions, type Terms } from './subscriptions.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** Batches of one tick: the rest waits for the next, so that catching up does not hold up the API. */
@@ -43,18 +47,24 @@ export interface BillingOptions {
   readonly currency: string;
   /** Where our pages are, without a trailing slash. */
   readonly publicUrl: string;
-  /** Undefined = `manual`. */
+  /** Undefined = people settle by hand, or nothing is sold. */
   readonly provider: PaymentProvider | undefined;
+  /** Undefined = nothing is sold here. */
+  readonly confirmedBy: Confirmer | undefined;
 }
 
 export interface BillingStatus {
   readonly workspace: WorkspaceRecord;
   /** Undefined when there never was one. */
   readonly subscription: SubscriptionRecord | undefined;
+  /** What waits to be paid or confirmed. */
+  readonly openCheckout: CheckoutRecord | undefined;
 }
 
 export class Billing {
   readonly catalogue: Catalogue;
+  /** What completes a checkout; undefined = nothing is sold here. */
+  readonly confirmedBy: Confirmer | undefined;
   readonly #options: BillingOptions;
   readonly #subscriptions: Subscriptions;
   readonly #checkouts: Checkouts;
@@ -64,6 +74,7 @@ export class Billing {
     const { store, outbox, clock, plans, prices, currency, provider, log } = options;
     this.#options = options;
     this.catalogue = new Catalogue(prices, currency);
+    this.confirmedBy = options.confirmedBy;
     this.#subscriptions = new Subscriptions({ store, outbox, clock, plans });
     this.#checkouts = new Checkouts(store, clock);
     const [subscriptions, checkouts] = [this.#subscriptions, this.#checkouts];
@@ -74,14 +85,19 @@ export class Billing {
   status(workspaceNo: WorkspaceNo): BillingStatus {
     const workspace = this.#options.store.workspaces.get(workspaceNo);
     if (workspace === undefined) throw notFound('workspace');
-    return { workspace, subscription: this.#subscriptions.find(workspaceNo) };
+    return {
+      workspace,
+      subscription: this.#subscriptions.find(workspaceNo),
+      openCheckout:
+        this.confirmedBy === undefined ? undefined : this.#checkouts.openOf(workspaceNo),
+    };
   }
 
   /**
    * Opens a checkout; an open one is replaced.
    * @param inTransaction runs inside the transaction that stores it
-   * @throws Failure conflict (there is a subscription, or the plan is the present one),
-   *   validation_failed (not sold), overloaded (the provider does not answer)
+   * @throws Failure conflict (there is a subscription that is changed otherwise, or the plan is the present
+   *   one), validation_failed (not sold), overloaded (the provider does not answer), billing_disabled
    */
   async openCheckout(
     actor: Actor,
@@ -89,9 +105,10 @@ export class Billing {
     inTransaction: (checkout: CheckoutRecord) => void,
   ): Promise<CheckoutRecord> {
     const { store, ids, clock, provider, publicUrl } = this.#options;
+    this.#assertSold();
     const price = this.catalogue.priceOf(wish.plan, wish.interval);
     await this.#subscriptions.settle(actor.workspaceNo);
-    this.#assertWanted(actor.workspaceNo, wish.plan);
+    this.#assertWanted(actor.workspaceNo, { ...wish, price });
     const id = ids.newId('chk');
     const returnUrl = `${publicUrl}/billing/checkout/${id}`;
     const hosted = await provider?.openCheckout({
@@ -113,12 +130,12 @@ export class Billing {
       ...(hosted === undefined ? {} : { sessionId: hosted.sessionId }),
       createdBy: actor.userId,
       createdAtMs: nowMs,
-      expiresAtMs: hosted?.expiresAtMs ?? nowMs + checkoutLifetimeMs,
+      expiresAtMs: hosted?.expiresAtMs ?? nowMs + this.#lifetimeMs(),
     };
     let replaced: CheckoutRecord | undefined = checkout;
     try {
       replaced = await store.environment.transaction(() => {
-        this.#assertWanted(actor.workspaceNo, wish.plan);
+        this.#assertWanted(actor.workspaceNo, { ...wish, price });
         const before = this.#checkouts.open(checkout);
         inTransaction(checkout);
         return before;
@@ -135,11 +152,17 @@ export class Billing {
     return this.#checkouts.get(workspaceNo, id);
   }
 
+  /** What waits in all workspaces, for the operator. */
+  pending(): CheckoutRecord[] {
+    return [...this.#checkouts.allOpen()];
+  }
+
   /**
-   * Says that the money is settled between people: the paid plan starts.
+   * Says that the money is settled between people: the paid plan starts, or the subscription changes.
    * @param workspaceNo of the checkout; undefined = any, for the operator
    * @param inTransaction runs inside the transaction that stores it
-   * @throws Failure not_found, conflict (not open, of Stripe, or there is a subscription)
+   * @throws Failure not_found, conflict (not open, of Stripe, or the subscription does not allow it), forbidden
+   *   (only the operator confirms here), billing_disabled
    */
   async confirm(
     workspaceNo: WorkspaceNo | undefined,
@@ -153,6 +176,7 @@ export class Billing {
       }
       throw notFound('checkout');
     };
+    this.#assertSold();
     await this.#subscriptions.settle(find().workspaceNo);
     return await this.#options.store.environment.transaction(() => {
       const checkout = find();
@@ -160,10 +184,15 @@ export class Billing {
         const why = 'it is paid at Stripe, expected one of the manual provider';
         throw new Failure('conflict', `Cannot confirm the checkout: ${why}`);
       }
+      if (workspaceNo !== undefined && this.confirmedBy !== 'owner') {
+        const why = 'here only the operator does, by `quietzone billing confirm`';
+        throw new Failure('forbidden', `Cannot confirm the checkout: ${why}`);
+      }
       assertOpen(checkout);
-      this.#subscriptions.apply(checkout.workspaceNo, 'checkout_completed', {
-        terms: termsOf(checkout),
-      });
+      const event = isChangedByCheckout(this.#subscriptions.find(checkout.workspaceNo))
+        ? 'change_asked'
+        : 'checkout_completed';
+      this.#subscriptions.apply(checkout.workspaceNo, event, { terms: termsOf(checkout) });
       const complete = this.#checkouts.complete(checkout);
       inTransaction(complete);
       return complete;
@@ -172,7 +201,8 @@ export class Billing {
 
   /**
    * Another plan, another interval, or both; at once. The same ones change nothing.
-   * @throws Failure conflict, validation_failed, overloaded
+   * @throws Failure conflict, validation_failed, overloaded, checkout_required (it waits for the operator),
+   *   billing_disabled
    */
   async change(
     workspaceNo: WorkspaceNo,
@@ -191,12 +221,14 @@ export class Billing {
       },
       here: (record) => {
         const terms = wanted(record);
-        if (terms !== undefined) this.#subscriptions.apply(workspaceNo, 'change_asked', { terms });
+        if (terms === undefined) return;
+        this.#assertNotDearer(record, terms);
+        this.#subscriptions.apply(workspaceNo, 'change_asked', { terms });
       },
     });
   }
 
-  /** Ends the subscription with its period. @throws Failure conflict, overloaded */
+  /** Ends the subscription with its period. @throws Failure conflict, overloaded, billing_disabled */
   async cancel(workspaceNo: WorkspaceNo, reason: string | undefined): Promise<BillingStatus> {
     return await this.#ask(workspaceNo, 'cancel_asked', {
       atProvider: async (provider, id) => {
@@ -210,7 +242,7 @@ export class Billing {
   /**
    * Takes a cancellation back, before it takes effect.
    * @param inTransaction runs inside the transaction that stores it
-   * @throws Failure conflict, overloaded
+   * @throws Failure conflict, overloaded, billing_disabled
    */
   async resume(
     workspaceNo: WorkspaceNo,
@@ -225,9 +257,13 @@ export class Billing {
     });
   }
 
-  /** Where the customer finds invoices and means of payment. @throws Failure conflict, overloaded */
+  /**
+   * Where the customer finds invoices and means of payment.
+   * @throws Failure conflict, overloaded, billing_disabled
+   */
   async portalUrl(workspaceNo: WorkspaceNo): Promise<string> {
     const { provider, publicUrl } = this.#options;
+    this.#assertSold();
     const link = this.#subscriptions.find(workspaceNo)?.link;
     if (provider === undefined || link === undefined) {
       const why = provider === undefined ? 'the provider is manual' : 'there is no customer yet';
@@ -259,13 +295,49 @@ export class Billing {
     this.#events.close();
   }
 
-  #assertWanted(workspaceNo: WorkspaceNo, plan: PaidPlan): void {
-    transition(this.#subscriptions.find(workspaceNo)?.state ?? 'none', 'checkout_completed');
-    if (this.status(workspaceNo).workspace.plan !== plan) return;
+  /** @throws Failure billing_disabled */
+  #assertSold(): void {
+    if (this.confirmedBy !== undefined) return;
+    const why = 'nothing is sold on this installation, its operator sets the plan';
+    throw new Failure('billing_disabled', `Cannot change the subscription: ${why}`);
+  }
+
+  #assertWanted(workspaceNo: WorkspaceNo, terms: Terms): void {
+    const record = this.#subscriptions.find(workspaceNo);
+    const isChange = this.confirmedBy === 'operator' && isChangedByCheckout(record);
+    if (!isChange) transition(record?.state ?? 'none', 'checkout_completed');
+    const isHad = isChange
+      ? record !== undefined && isSame(record, terms)
+      : this.status(workspaceNo).workspace.plan === terms.plan;
+    if (!isHad) return;
     throw new Failure(
       'conflict',
-      `Cannot open a checkout: the workspace has the plan ${plan} already, expected another`,
+      `Cannot open a checkout: the workspace has the plan ${terms.plan} already, expected another`,
     );
+  }
+
+  /**
+   * Where not the owner confirms, their word alone brings no higher limits than the workspace has, whatever
+   * set them, and no higher price.
+   * @throws Failure checkout_required
+   */
+  #assertNotDearer({ workspaceNo, price }: SubscriptionRecord, terms: Terms): void {
+    if (this.confirmedBy === 'owner') return;
+    const now = limitsOf(this.status(workspaceNo).workspace);
+    const then = planLimits[terms.plan];
+    const isMore =
+      then.perMinute > now.perMinute || (then.perDay ?? Infinity) > (now.perDay ?? Infinity);
+    const isSameCurrency = terms.price.currency === price.currency;
+    if (!isMore && isSameCurrency && terms.price.amount <= price.amount) return;
+    const why =
+      this.confirmedBy === 'operator'
+        ? 'higher limits or a higher price wait for the operator, expected a checkout for them'
+        : 'it was settled by hand and Stripe takes payments now, expected it to be canceled first';
+    throw new Failure('checkout_required', `Cannot change the subscription: ${why}`);
+  }
+
+  #lifetimeMs(): number {
+    return this.confirmedBy === 'operator' ? operatorLifetimeMs : checkoutLifetimeMs;
   }
 
   /** A person's request: checked against the table, then carried out at the provider or here. */
@@ -277,6 +349,7 @@ export class Billing {
       readonly here: (record: SubscriptionRecord) => void;
     },
   ): Promise<BillingStatus> {
+    this.#assertSold();
     await this.#subscriptions.settle(workspaceNo);
     const allowed = (): SubscriptionRecord => {
       const record = this.#subscriptions.find(workspaceNo);
@@ -293,4 +366,9 @@ export class Billing {
 
 function termsOf({ plan, interval, price }: CheckoutRecord): Terms {
   return { plan, interval, price };
+}
+
+/** A confirmed checkout changes a running subscription that people settle; otherwise it starts one. */
+function isChangedByCheckout(record: SubscriptionRecord | undefined): boolean {
+  return record?.state === 'active' && record.provider === 'manual';
 }

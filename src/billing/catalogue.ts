@@ -13,6 +13,14 @@ import { type Plan, planLimits, type PlanLimits, plans } from '../model/workspac
 
 export type PlanPrices = Readonly<Record<PaidPlan, Readonly<Record<BillingInterval, number>>>>;
 
+/** Of an installation without billing. */
+export const nothingSold: PlanPrices = {
+  starter: { month: 0, year: 0 },
+  pro: { month: 0, year: 0 },
+  business: { month: 0, year: 0 },
+  enterprise: { month: 0, year: 0 },
+};
+
 export interface Offer {
   readonly plan: Plan;
   readonly limits: PlanLimits;

@@ -1,5 +1,5 @@
 /**
- * Checkouts: payments for a plan that are open for a day. A workspace has one open checkout at most, and a
+ * Checkouts: payments for a plan that are open for a day, or a month where the operator confirms. A workspace has one open checkout at most, and a
  * new one replaces it, so that no one pays twice by accident. They are removed a month later.
  */
 import type { CheckoutRecord } from '../model/billing.ts';
@@ -11,6 +11,8 @@ import type { Management } from '../store/management/management.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
 export const checkoutLifetimeMs = dayMs;
+/** The operator may be away, and confirms when the money has come. */
+export const operatorLifetimeMs = 30 * dayMs;
 const retentionMs = 30 * dayMs;
 /** Records that one run of `expire` removes: a few ms of the writer's time. */
 const expireBatchMax = 1_000;
@@ -37,6 +39,21 @@ export class Checkouts {
     const found = this.find(id);
     if (found?.workspaceNo === workspaceNo) return found;
     throw notFound('checkout');
+  }
+
+  /** The workspace's, while it is open. */
+  openOf(workspaceNo: WorkspaceNo): CheckoutRecord | undefined {
+    const id = this.#store.billing.openCheckouts.get(workspaceNo);
+    const found = id === undefined ? undefined : this.find(id);
+    return found?.state === 'open' ? found : undefined;
+  }
+
+  /** Those of all workspaces, at most one of each. */
+  *allOpen(): Generator<CheckoutRecord> {
+    for (const { value: id } of this.#store.billing.openCheckouts.range({})) {
+      const found = this.find(id);
+      if (found?.state === 'open') yield found;
+    }
   }
 
   /** Stores a new one. Inside a transaction. @returns the open one it replaces */

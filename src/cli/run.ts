@@ -9,8 +9,8 @@ import { DataFolderError } from '../engine/data-folder.ts';
 import { ListenError } from '../http/port.ts';
 import { Failure } from '../model/failure.ts';
 import { addBackupCommands } from './backup.ts';
+import { addBillingCommands } from './billing.ts';
 import {
-  administer,
   type CommandContext,
   type CommonOptions,
   configOf,
@@ -82,13 +82,7 @@ function commands(context: CommandContext): Command {
   addKeyCommands(program, context);
   addUserCommands(program, context);
   addWorkspaceCommands(program, context);
-  program
-    .command('billing')
-    .description('money, also beside a running service')
-    .command('confirm <checkout>')
-    .description('settle a checkout of the manual provider: its plan starts')
-    .option(...configOption)
-    .action((id: string, options: CommonOptions) => confirmCheckout(context, id, options));
+  addBillingCommands(program, context);
   addBackupCommands(program, context);
   addImportCommand(program, context);
   program
@@ -105,15 +99,4 @@ function commands(context: CommandContext): Command {
     .description('print the version')
     .action(() => context.result(version()));
   return program;
-}
-
-function confirmCheckout(
-  context: CommandContext,
-  id: string,
-  options: CommonOptions,
-): Promise<void> {
-  return administer(context, options, async ({ billing }) => {
-    const { plan, interval } = await billing.confirm(undefined, id, () => undefined);
-    context.result(`Checkout ${id} is complete: the plan ${plan}, by the ${interval}, is active`);
-  });
 }

@@ -25,6 +25,10 @@ export interface Price {
 export const billingProviders = ['manual', 'stripe'] as const;
 export type BillingProvider = (typeof billingProviders)[number];
 
+/** What completes a checkout: an owner's word, the operator's command, or Stripe's payment. */
+export const confirmers = ['owner', 'operator', 'payment'] as const;
+export type Confirmer = (typeof confirmers)[number];
+
 /** A subscription's one state field; `billing/subscription.ts` has every transition. */
 export const subscriptionStates = ['none', 'active', 'past_due', 'canceling'] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];

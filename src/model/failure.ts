@@ -16,6 +16,8 @@ export type FailureCode =
   | 'slug_taken'
   | 'static_code'
   | 'idempotency_conflict'
+  | 'checkout_required'
+  | 'billing_disabled'
   | 'gone'
   | 'body_too_large'
   | 'unsupported_media_type'

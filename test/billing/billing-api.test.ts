@@ -61,9 +61,12 @@ describe('the whole way', () => {
     ajv.addSchema(document, 'openapi');
     const expectShape = (method: string, path: string, answer: Answer, status: number): void => {
       expect([path, answer.status, answer.text]).toEqual([path, status, answer.text]);
-      const at = ['paths', `/billing${path}`, method, 'responses', String(status), 'content'];
+      const own = ['paths', `/billing${path}`, method, 'responses', String(status)];
+      // Refusals are shared by operations.
+      const shared = document.paths?.[`/billing${path}`]?.[method]?.responses?.[status]?.$ref;
+      const at = shared === undefined ? own : word(shared).split('/').slice(1);
       const type = answer.headers['content-type'] ?? '';
-      const steps = [...at, type, 'schema'].map((step) => step.replace(/\//g, '~1'));
+      const steps = [...at, 'content', type, 'schema'].map((step) => step.replace(/\//g, '~1'));
       const validate = ajv.getSchema(`openapi#/${steps.map(encodeURIComponent).join('/')}`);
       expect([path, validate?.(answer.json), validate?.errors]).toEqual([path, true, null]);
     };

@@ -4,20 +4,21 @@
  */
 import { z } from 'zod';
 import type { Billing, BillingStatus } from '../../billing/billing.ts';
-import type { Catalogue } from '../../billing/catalogue.ts';
 import {
   billingIntervals,
   billingProviders,
   type CheckoutRecord,
   checkoutStates,
+  confirmers,
   paidPlans,
   subscriptionStates,
 } from '../../model/billing.ts';
 import { isoTime } from '../../model/day.ts';
-import { plans } from '../../model/workspace.ts';
+import { type Actor, plans, roleAtLeast } from '../../model/workspace.ts';
 import { createdAt, emptyBody, idField, plainText, time } from '../fields.ts';
 import { created, getRoute, keptResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
+import { stripeRoutes } from './stripe.ts';
 
 const reasonLengthMax = 500;
 
@@ -31,6 +32,13 @@ const status = z
 const amount = z.number().min(0).meta({ description: 'In major units', example: 29 });
 const currency = z.string().meta({ description: 'ISO 4217', example: 'EUR' });
 const address = z.string().meta({ override: { type: 'string', format: 'uri' } });
+
+const confirmedBy = z.enum(confirmers).meta({
+  description:
+    'What completes it: an `owner` confirms, the `operator` does (`quietzone billing confirm`), or a ' +
+    '`payment` is made',
+  example: 'owner',
+});
 
 const checkoutBody = z.strictObject({ plan: paidPlan, interval }).meta({ id: 'CheckoutCreate' });
 
@@ -49,18 +57,6 @@ const cancelBody = z
     }),
   })
   .optional();
-
-/** Only the fields of every event: the signature proves that the rest is Stripe's. */
-const stripeEventBody = z
-  .looseObject({
-    id: z
-      .string()
-      .meta({ description: 'Stripe’s id of the event', example: 'evt_1Q2w3E4r5T6y7U8i' }),
-    type: z
-      .string()
-      .meta({ description: 'Kind of the event', example: 'customer.subscription.updated' }),
-  })
-  .meta({ description: 'An event as Stripe sends it' });
 
 const planList = z
   .object({
@@ -84,8 +80,34 @@ const planList = z
         }),
       )
       .meta({ description: 'Every plan, the smallest first' }),
+    provider: z.enum([...billingProviders, 'none']).meta({
+      description: '`none`: nothing is sold on this installation, its operator sets the plans',
+      example: 'manual',
+    }),
+    confirmedBy: confirmedBy.nullable().meta({
+      description: 'What completes a checkout here; null where nothing is sold',
+      example: 'owner',
+    }),
   })
   .meta({ id: 'Plans' });
+
+const checkout = z
+  .object({
+    id: idField('chk', 'Id of the checkout'),
+    url: address.meta({
+      description: 'Where it is paid, or shown',
+      example: 'https://billing.example.com/pay/4711',
+    }),
+    status: z.enum(checkoutStates).meta({ description: 'Where it stands', example: 'open' }),
+    plan: paidPlan,
+    interval,
+    amount,
+    currency,
+    confirmedBy,
+    createdAt,
+    expiresAt: time.meta({ description: 'It can be paid or confirmed until then' }),
+  })
+  .meta({ id: 'Checkout' });
 
 const subscription = z
   .object({
@@ -102,6 +124,9 @@ const subscription = z
     currentPeriodEnd: time.optional().meta({ description: 'Until when it is paid' }),
     effectiveAt: time.optional().meta({ description: 'When a canceled plan becomes Free' }),
     reason: z.string().optional().meta({ description: 'Why it was canceled', example: 'Moving' }),
+    openCheckout: checkout.optional().meta({
+      description: 'For owners: what waits to be confirmed or paid',
+    }),
   })
   .meta({ id: 'Subscription' });
 
@@ -110,52 +135,29 @@ const canceled = z.object({
   effectiveAt: time.meta({ description: 'When the plan becomes Free' }),
 });
 
-const checkout = z
-  .object({
-    id: idField('chk', 'Id of the checkout'),
-    url: address.meta({
-      description: 'Where it is paid, or shown',
-      example: 'https://billing.example.com/pay/4711',
-    }),
-    status: z.enum(checkoutStates).meta({ description: 'Where it stands', example: 'open' }),
-    plan: paidPlan,
-    interval,
-    amount,
-    currency,
-    createdAt,
-    expiresAt: time.meta({ description: 'It can be paid until then' }),
-  })
-  .meta({ id: 'Checkout' });
-
-const portal = z.object({
-  url: address.meta({
-    description: 'Where to go, within a few minutes',
-    example: 'https://billing.stripe.com/p/session/test',
-  }),
-});
-const received = z.object({
-  received: z.literal(true).meta({ description: 'What it led to is stored' }),
-});
-
-function viewPlans(catalogue: Catalogue): z.input<typeof planList> {
+function viewPlans({ catalogue, confirmedBy: confirmer }: Billing): z.input<typeof planList> {
   const data = catalogue.offers().map(({ plan, limits, prices }) => ({
     plan,
     limits: { perMinute: limits.perMinute, perDay: limits.perDay ?? null },
     prices: prices.map((price) => ({ ...price, currency: catalogue.currency })),
   }));
-  return { data };
+  const byHand = confirmer === undefined ? 'none' : 'manual';
+  const provider = confirmer === 'payment' ? 'stripe' : byHand;
+  return { data, provider, confirmedBy: confirmer ?? null };
 }
 
-function viewSubscription({
-  workspace,
-  subscription: record,
-}: BillingStatus): z.input<typeof subscription> {
-  if (record === undefined || record.state === 'none') {
-    return { plan: workspace.plan, status: 'none' };
-  }
+function viewSubscription(
+  billing: Billing,
+  { role }: Actor,
+  { workspace, subscription: record, openCheckout: open }: BillingStatus,
+): z.input<typeof subscription> {
+  const { plan } = workspace;
+  const isShown = open !== undefined && roleAtLeast(role, 'owner');
+  const waiting = isShown ? { openCheckout: viewCheckout(billing, open) } : {};
+  if (record === undefined || record.state === 'none') return { plan, status: 'none', ...waiting };
   const { effectiveAtMs, reason } = record;
   return {
-    plan: workspace.plan,
+    plan,
     status: record.state,
     interval: record.interval,
     amount: record.price.amount,
@@ -165,11 +167,13 @@ function viewSubscription({
     currentPeriodEnd: isoTime(record.periodEndMs),
     ...(effectiveAtMs === undefined ? {} : { effectiveAt: isoTime(effectiveAtMs) }),
     ...(reason === undefined ? {} : { reason }),
+    ...waiting,
   };
 }
 
-function viewCheckout(record: CheckoutRecord): z.input<typeof checkout> {
+function viewCheckout(billing: Billing, record: CheckoutRecord): z.input<typeof checkout> {
   const { id, url, state, plan, interval: every, price, createdAtMs, expiresAtMs } = record;
+  const byHand = billing.confirmedBy === 'owner' ? 'owner' : 'operator';
   return {
     id,
     url,
@@ -178,6 +182,7 @@ function viewCheckout(record: CheckoutRecord): z.input<typeof checkout> {
     interval: every,
     amount: price.amount,
     currency: price.currency,
+    confirmedBy: record.provider === 'stripe' ? 'payment' : byHand,
     createdAt: isoTime(createdAtMs),
     expiresAt: isoTime(expiresAtMs),
   };
@@ -191,10 +196,10 @@ export function billingRoutes(billing: Billing): Route[] {
     operationId: 'listPlans',
     tag,
     summary: 'List plans and prices',
-    description: 'Every plan with its limits, the smallest first.',
+    description: 'Every plan with its limits, the smallest first, and how one is bought here.',
     schema: planList,
     what: 'The plans',
-    read: () => viewPlans(billing.catalogue),
+    read: () => viewPlans(billing),
   });
   const getSubscription = getRoute({
     path: '/billing/subscription',
@@ -206,7 +211,7 @@ export function billingRoutes(billing: Billing): Route[] {
       'canceled plan becomes Free at `effectiveAt`. Redirects go on whatever it says.',
     schema: subscription,
     what: 'Where the workspace stands',
-    read: ({ actor }) => viewSubscription(billing.status(actor.workspaceNo)),
+    read: ({ actor }) => viewSubscription(billing, actor, billing.status(actor.workspaceNo)),
   });
   const getCheckout = getRoute({
     path: '/billing/checkout/:id',
@@ -216,7 +221,7 @@ export function billingRoutes(billing: Billing): Route[] {
     description: '`complete` once its plan has started; kept for 30 days.',
     schema: checkout,
     what: 'The checkout',
-    read: ({ actor, id }) => viewCheckout(billing.checkout(actor.workspaceNo, id)),
+    read: ({ actor, id }) => viewCheckout(billing, billing.checkout(actor.workspaceNo, id)),
   });
   return [
     listPlans,
@@ -227,8 +232,7 @@ export function billingRoutes(billing: Billing): Route[] {
     changeSubscription(billing),
     cancelSubscription(billing),
     resumeSubscription(billing),
-    openPortal(billing),
-    receiveStripeEvent(billing),
+    ...stripeRoutes(billing),
   ];
 }
 
@@ -240,16 +244,17 @@ function openCheckout(billing: Billing): Route {
     tag,
     summary: 'Start a checkout',
     description:
-      'For a workspace without a subscription. Open `url` to pay, or, with the `manual` provider, ' +
-      'to see it; it lasts 24 hours and replaces an open one. The plan starts with the payment or ' +
-      'confirmation, which emits `subscription.created`.',
+      'For a workspace without a subscription; where the operator confirms, also for a change that ' +
+      'raises limits or price. Open `url` to pay, or, with the `manual` provider, to see it; it lasts ' +
+      '24 hours, 30 days for the operator, and replaces an open one. The plan starts with the payment ' +
+      'or confirmation, which emits `subscription.created`, or `subscription.updated` for a change.',
     body: checkoutBody,
     answer: { status: 201, schema: checkout, what: 'The checkout; Location names it' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body, keep }) =>
       await keptResult(
         keep,
-        (record) => created('/billing/checkout', viewCheckout(record)),
+        (record) => created('/billing/checkout', viewCheckout(billing, record)),
         (kept: (record: CheckoutRecord) => void) => billing.openCheckout(actor, body, kept),
       ),
   });
@@ -264,14 +269,14 @@ function confirmCheckout(billing: Billing): Route {
     summary: 'Confirm a checkout',
     description:
       'With the `manual` provider: says that the payment is settled between people. The plan starts ' +
-      'at once. Emits `subscription.created`.',
+      'at once. Emits `subscription.created`. Where `confirmedBy` is `operator`, it is 403.',
     body: emptyBody,
     answer: { status: 200, schema: checkout, what: 'The complete checkout' },
-    failures: ['not_found', 'conflict', 'idempotency_conflict', 'storage_full'],
+    failures: ['not_found', 'conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, id, keep }) =>
       await keptResult(
         keep,
-        (record) => jsonResult(200, viewCheckout(record)),
+        (record) => jsonResult(200, viewCheckout(billing, record)),
         (kept: (record: CheckoutRecord) => void) => billing.confirm(actor.workspaceNo, id, kept),
       ),
   });
@@ -286,12 +291,16 @@ function changeSubscription(billing: Billing): Route {
     summary: 'Change plan or interval',
     description:
       'Takes effect at once, limits included; another interval begins a new period. Emits ' +
-      '`subscription.updated` when something changed.',
+      '`subscription.updated` when something changed. Where the operator confirms, higher limits or a ' +
+      'higher price need a checkout.',
     body: changeBody,
     answer: { status: 200, schema: subscription, what: 'The subscription as it is now' },
-    failures: ['conflict', 'storage_full'],
+    failures: ['conflict', 'checkout_required', 'billing_disabled', 'storage_full'],
     handle: async ({ actor, body }) =>
-      jsonResult(200, viewSubscription(await billing.change(actor.workspaceNo, body))),
+      jsonResult(
+        200,
+        viewSubscription(billing, actor, await billing.change(actor.workspaceNo, body)),
+      ),
   });
 }
 
@@ -307,7 +316,7 @@ function cancelSubscription(billing: Billing): Route {
       '`subscription.canceled` at once. Can be taken back until then.',
     body: cancelBody,
     answer: { status: 200, schema: canceled, what: 'It is canceled' },
-    failures: ['conflict', 'storage_full'],
+    failures: ['conflict', 'billing_disabled', 'storage_full'],
     handle: async ({ actor, body }) => {
       const { subscription: record } = await billing.cancel(actor.workspaceNo, body?.reason);
       const effectiveAtMs = record?.effectiveAtMs ?? record?.periodEndMs ?? 0;
@@ -326,53 +335,12 @@ function resumeSubscription(billing: Billing): Route {
     description: 'Before `effectiveAt`; afterwards a new checkout starts a new subscription.',
     body: emptyBody,
     answer: { status: 200, schema: subscription, what: 'The subscription, active again' },
-    failures: ['conflict', 'idempotency_conflict', 'storage_full'],
+    failures: ['conflict', 'billing_disabled', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, keep }) =>
       await keptResult(
         keep,
-        (status) => jsonResult(200, viewSubscription(status)),
+        (status) => jsonResult(200, viewSubscription(billing, actor, status)),
         (kept: (status: BillingStatus) => void) => billing.resume(actor.workspaceNo, kept),
       ),
   });
-}
-
-function openPortal(billing: Billing): Route {
-  return createRoute({
-    method: 'POST',
-    path: '/billing/portal',
-    operationId: 'openPortal',
-    tag,
-    summary: 'Open the customer portal',
-    description: 'With Stripe: a link, good for a few minutes, to invoices and means of payment.',
-    body: emptyBody,
-    answer: { status: 201, schema: portal, what: 'The link; Location is the same' },
-    failures: ['conflict', 'idempotency_conflict'],
-    handle: async ({ actor }) => {
-      const url = await billing.portalUrl(actor.workspaceNo);
-      return jsonResult(201, { url }, { Location: url });
-    },
-  });
-}
-
-/** Has no actor and parses no JSON: the signature is over the bytes, which billing/ checks and reads. */
-function receiveStripeEvent(billing: Billing): Route {
-  return {
-    method: 'POST',
-    path: '/billing/stripe/webhook',
-    operationId: 'receiveStripeEvent',
-    tag,
-    summary: 'Receive an event of Stripe',
-    description:
-      'For Stripe alone: no key, but a `Stripe-Signature` over the body. Answered 200 once what it ' +
-      'led to is stored; sent again, it has no second effect. Subscribe the endpoint to ' +
-      '`checkout.session.completed`, `customer.subscription.updated`, ' +
-      '`customer.subscription.deleted` and `invoice.payment_failed`.',
-    body: stripeEventBody,
-    answer: { status: 200, schema: received, what: 'It had its effect, or has none' },
-    failures: ['invalid_signature', 'not_found', 'storage_full'],
-    run: async (call) => {
-      await billing.receive(await call.body(), call.header('stripe-signature'));
-      return jsonResult(200, { received: true });
-    },
-  };
 }

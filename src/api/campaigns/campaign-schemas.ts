@@ -82,6 +82,17 @@ export const campaignListQuery = z.object({
   status: z.enum(campaignStatuses).optional().meta({ description: 'Campaigns that are so now' }),
 });
 
+const named = {
+  name: z
+    .string()
+    .nullable()
+    .meta({ description: 'Null for one without a name', example: 'Table 12' }),
+  target: z.string().nullable().meta({
+    description: 'Where it leads; null for a deleted one',
+    example: 'https://example.com/menu',
+  }),
+};
+
 export const campaign = z
   .object({
     id,
@@ -94,6 +105,10 @@ export const campaign = z
       description: 'Ids of its codes, in the order they were given',
       example: ['qr_01k3zq8m4hd2v7c5x9ab'],
     }),
+    qrCodes: z
+      .array(z.object({ id: qrId, ...named }))
+      .optional()
+      .meta({ description: 'The same codes by name; absent in lists, where it would be too much' }),
     status: z
       .enum(campaignStatuses)
       .meta({ description: 'By its schedule and the clock', example: 'active' }),
@@ -116,24 +131,6 @@ export const campaign = z
   .meta({ id: 'Campaign' });
 export const campaignPage = pageSchema('CampaignPage', campaign);
 
-const named = {
-  name: z
-    .string()
-    .nullable()
-    .meta({ description: 'Null for one without a name', example: 'Table 12' }),
-  target: z.string().nullable().meta({
-    description: 'Where it leads; null for a deleted one',
-    example: 'https://example.com/menu',
-  }),
-};
-/** The answers with one campaign: a page of campaigns with 1,000 codes each would be too much. */
-export const campaignWithCodes = campaign
-  .extend({
-    qrCodes: z.array(z.object({ id: qrId, ...named })).meta({
-      description: 'The codes of `qrCodeIds` by name, so that no request per code is needed',
-    }),
-  })
-  .meta({ id: 'CampaignWithCodes' });
 export const campaignDeleted = z
   .object({ deleted: wasDeleted, id })
   .meta({ id: 'CampaignDeleted' });

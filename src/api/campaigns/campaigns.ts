@@ -17,7 +17,7 @@ import { checkOrder } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
-  type campaign,
+  campaign,
   campaignAnalytics,
   campaignCreateBody,
   campaignDeleted,
@@ -25,7 +25,6 @@ import {
   campaignPage,
   campaignPatchBody,
   campaignRangeShape,
-  campaignWithCodes,
   viewCampaign,
 } from './campaign-schemas.ts';
 
@@ -62,7 +61,7 @@ function createOne(options: CampaignsOptions): Route {
       'Codes and a schedule of whole UTC days, both ends included. Emits `campaign.created` now and ' +
       '`campaign.ended` within 5 minutes of the end, once.',
     body: campaignCreateBody,
-    answer: { status: 201, schema: campaignWithCodes, what: 'The campaign; Location names it' },
+    answer: { status: 201, schema: campaign, what: 'The campaign; Location names it' },
     failures: ['conflict', 'idempotency_conflict', 'storage_full'],
     handle: async ({ actor, body: { name, startDate, endDate, qrCodeIds }, keep }) => {
       const draft = { name, startDay: startDate, endDay: endDate ?? undefined, qrCodeIds };
@@ -111,7 +110,7 @@ function getOne(options: CampaignsOptions): Route {
     tag,
     summary: 'Get a campaign',
     description: 'With its codes, its status by the clock, and what it came to once it has ended.',
-    schema: campaignWithCodes,
+    schema: campaign,
     what: 'The campaign',
     read: ({ actor, id }) => viewWithCodes(options, options.campaigns.get(actor, id)),
   });
@@ -128,7 +127,7 @@ function patchOne(options: CampaignsOptions): Route {
       'JSON merge patch. A moved `endDate` moves the end, `null` takes it away; from the end on ' +
       'schedule and codes stay as they are (409), only the name can change.',
     body: campaignPatchBody,
-    answer: { status: 200, schema: campaignWithCodes, what: 'The campaign as it is now' },
+    answer: { status: 200, schema: campaign, what: 'The campaign as it is now' },
     failures: ['not_found', 'conflict', 'storage_full'],
     handle: async ({ actor, id, body: { name, startDate, endDate, qrCodeIds } }) => {
       const change = { name, startDay: startDate, endDay: endDate, qrCodeIds };

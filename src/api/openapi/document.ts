@@ -65,7 +65,7 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       security: [{ apiKey: [] }, { session: [] }],
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       paths: paths satisfies ZodOpenApiPathsObject,
-      components: { securitySchemes: securitySchemes(publicUrl) },
+      components: { securitySchemes: securitySchemes(publicUrl), examples: parts.examples },
     },
     { override: openAnswers },
   );
@@ -125,6 +125,11 @@ class OperationParts {
 
   constructor(publicUrl: string) {
     this.#problems = new ProblemResponses(`${publicUrl}/docs`);
+  }
+
+  /** To which the operations so far refer. */
+  get examples(): ProblemResponses['examples'] {
+    return this.#problems.examples;
   }
 
   operation(route: Route): ZodOpenApiOperationObject {

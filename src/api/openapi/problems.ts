@@ -62,6 +62,7 @@ const otherCodes: readonly ProblemCode[] = ['method_not_allowed', 'internal_erro
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
+  readonly #examples = new Map<ProblemCode, { readonly value: z.input<typeof problem> }>();
   readonly #docsUrl: string;
 
   /** @param docsUrl address of the reference page, whose sections the types point at */
@@ -95,12 +96,22 @@ export class ProblemResponses {
       content: {
         [problemMediaType]: {
           schema: problem,
-          examples: Object.fromEntries(found.map((code) => [code, { value: this.#sample(code) }])),
+          examples: Object.fromEntries(found.map((code) => [code, this.#exampleOf(code)])),
         },
       },
     };
     this.#made.set(id, made);
     return made;
+  }
+
+  /** A problem of each code, to which the refusals refer. */
+  get examples(): Record<string, { readonly value: z.input<typeof problem> }> {
+    return Object.fromEntries(this.#examples);
+  }
+
+  #exampleOf(code: ProblemCode): { readonly $ref: string } {
+    this.#examples.set(code, { value: this.#sample(code) });
+    return { $ref: `#/components/examples/${code}` };
   }
 
   #sample(code: ProblemCode): z.input<typeof problem> {

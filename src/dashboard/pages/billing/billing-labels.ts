@@ -1,4 +1,5 @@
 /** Plans and subscriptions: the API's types, and their labels. */
+import type { Confirmer } from '../../../model/billing.ts';
 import type { Plan } from '../../../model/workspace.ts';
 import { formatMoney, formatNumber } from '../../client/format.ts';
 
@@ -16,15 +17,11 @@ export interface Offer {
   readonly prices: readonly Price[];
 }
 
-export interface Subscription {
-  readonly plan: Plan;
-  readonly status: 'none' | 'active' | 'past_due' | 'canceling';
-  readonly interval?: Interval;
-  readonly amount?: number;
-  readonly currency?: string;
-  readonly provider?: string;
-  readonly currentPeriodEnd?: string;
-  readonly effectiveAt?: string;
+export interface Catalogue {
+  readonly data: readonly Offer[];
+  readonly provider: 'manual' | 'stripe' | 'none';
+  /** Null where nothing is sold. */
+  readonly confirmedBy: Confirmer | null;
 }
 
 export interface Checkout {
@@ -35,7 +32,20 @@ export interface Checkout {
   readonly interval: Interval;
   readonly amount: number;
   readonly currency: string;
+  readonly confirmedBy: Confirmer;
   readonly expiresAt: string;
+}
+
+export interface Subscription {
+  readonly plan: Plan;
+  readonly status: 'none' | 'active' | 'past_due' | 'canceling';
+  readonly interval?: Interval;
+  readonly amount?: number;
+  readonly currency?: string;
+  readonly provider?: string;
+  readonly currentPeriodEnd?: string;
+  readonly effectiveAt?: string;
+  readonly openCheckout?: Checkout;
 }
 
 interface UsageWindow {

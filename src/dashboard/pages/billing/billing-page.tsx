@@ -5,37 +5,72 @@ import { call } from '../../client/http.ts';
 import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
 import { useForm } from '../../client/use-form.ts';
-import { Button } from '../../parts/button.tsx';
+import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Badge, Fact } from '../../parts/list.tsx';
 import { Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 import { say } from '../../parts/toast.tsx';
-import { isPaid, priceText, type Subscription, type Usage } from './billing-labels.ts';
+import { pathTo } from '../../paths.ts';
+import {
+  type Catalogue,
+  type Checkout,
+  isPaid,
+  priceText,
+  type Subscription,
+  type Usage,
+} from './billing-labels.ts';
 import { CancelDialog } from './cancel-dialog.tsx';
 import { Plans } from './plans.tsx';
 
 export function BillingPage() {
-  const subscription = useResource<Subscription>('/billing/subscription');
-  const usage = useResource<Usage>('/billing/usage');
+  const catalogue = useResource<Catalogue>('/billing/plans');
   return (
     <Page title="Billing" lead="Your codes keep redirecting on every plan, whatever happens here.">
+      <Ready of={catalogue} skeleton={<BillingSkeleton />}>
+        {(data) => (data.provider === 'none' ? <UsageCard /> : <Sold catalogue={data} />)}
+      </Ready>
+    </Page>
+  );
+}
+
+/** What can be bought, beside what is used. */
+function Sold({ catalogue }: { readonly catalogue: Catalogue }) {
+  const subscription = useResource<Subscription>('/billing/subscription');
+  return (
+    <>
       <div class="grid-2">
         <Card title="Plan">
           <Ready of={subscription} skeleton={<Skeleton height={74} />}>
             {(data) => <PlanNow subscription={data} />}
           </Ready>
         </Card>
-        <Card title="Usage">
-          <Ready of={usage} skeleton={<Skeleton height={236} />}>
-            {(data) => <UsageNow usage={data} />}
-          </Ready>
-        </Card>
+        <UsageCard />
       </div>
       <Ready of={subscription} skeleton={<Skeleton height={260} />}>
-        {(data) => <Plans subscription={data} />}
+        {(data) => <Plans catalogue={catalogue} subscription={data} />}
       </Ready>
-    </Page>
+    </>
+  );
+}
+
+function UsageCard() {
+  const usage = useResource<Usage>('/billing/usage');
+  return (
+    <Card title="Usage">
+      <Ready of={usage} skeleton={<Skeleton height={236} />}>
+        {(data) => <UsageNow usage={data} />}
+      </Ready>
+    </Card>
+  );
+}
+
+function BillingSkeleton() {
+  return (
+    <div class="grid-2">
+      <Skeleton height={236} />
+      <Skeleton height={236} />
+    </div>
   );
 }
 
@@ -69,6 +104,7 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
           </Fact>
         )}
       </dl>
+      {subscription.openCheckout && <Waiting checkout={subscription.openCheckout} />}
       {status === 'none' && <p class="soft">No paid subscription.</p>}
       {status === 'past_due' && (
         <Notice tone="warn" title="Your last payment is overdue">
@@ -78,6 +114,26 @@ function PlanNow({ subscription }: { readonly subscription: Subscription }) {
       {may('owner') && isPaid(subscription) && <PlanActions subscription={subscription} />}
       {!may('owner') && <p class="soft">Only an owner can change the plan.</p>}
     </div>
+  );
+}
+
+const waitsFor = {
+  owner: 'It waits for an owner to confirm it.',
+  operator: 'It waits for the operator of this installation.',
+  payment: 'It waits for the payment.',
+} as const;
+
+function Waiting({ checkout }: { readonly checkout: Checkout }) {
+  const { id, plan, interval, confirmedBy, expiresAt } = checkout;
+  return (
+    <Notice title={`${capitalize(plan)}, ${priceText(checkout, interval)}`}>
+      <p>
+        {waitsFor[confirmedBy]} It expires <Time iso={expiresAt} style="full" />.
+      </p>
+      <ButtonLink size="small" href={pathTo('checkout', { id })}>
+        Open checkout
+      </ButtonLink>
+    </Notice>
   );
 }
 

@@ -6,15 +6,18 @@ import { useEffect, useState } from 'preact/hooks';
 import { capitalize, formatMoment } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
 import { type Problem, problemOf } from '../../client/problem.ts';
+import { useLive } from '../../client/live.ts';
 import { invalidate } from '../../client/resource.ts';
 import { currentSession, noteWorkspace, switchWorkspace } from '../../client/session.ts';
 import { useForm } from '../../client/use-form.ts';
 import { useRetry } from '../../client/use-retry.ts';
 import type { Page as PageOf, Workspace } from '../../client/wire.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { CopyLine } from '../../parts/copy.tsx';
 import { Badge } from '../../parts/list.tsx';
 import { Empty, Notice, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page, Skeleton } from '../../parts/page.tsx';
+import { sayProblem } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import type { PageProps } from '../../shell/page-props.ts';
 import { type Checkout, priceText } from './billing-labels.ts';
@@ -42,6 +45,21 @@ async function findCheckout(id: string): Promise<Checkout> {
   }
 }
 
+const confirmationsAddress = '/v1/events/stream?event=subscription.created,subscription.updated';
+
+/** The checkout after an event of the subscription. */
+async function readConfirmed(id: string, show: (checkout: Checkout) => void): Promise<void> {
+  try {
+    const checkout = await call<Checkout>('GET', `/billing/checkout/${id}`);
+    show(checkout);
+    if (checkout.status !== 'complete') return;
+    noteWorkspace({ plan: checkout.plan });
+    invalidate('/billing', '/events');
+  } catch (error) {
+    sayProblem(error);
+  }
+}
+
 export function CheckoutPage({ params }: PageProps) {
   const id = params.id ?? '';
   const [checkout, setCheckout] = useState<Checkout>();
@@ -52,6 +70,17 @@ export function CheckoutPage({ params }: PageProps) {
   };
   useEffect(read, [id]);
   useRetry(problem, read);
+  const isWaiting = checkout?.status === 'open' && checkout.confirmedBy === 'operator';
+  const live = useLive(
+    ({ event }) => {
+      if (event.startsWith('subscription.')) void readConfirmed(id, setCheckout);
+    },
+    isWaiting ? confirmationsAddress : undefined,
+  );
+  useEffect(() => {
+    // It may have been confirmed before the stream began.
+    if (isWaiting && live === 'live') void readConfirmed(id, setCheckout);
+  }, [isWaiting, live]);
   return (
     <Page title="Checkout" back={{ href: pathTo('billing'), label: 'Billing' }}>
       <div class="page-narrow stack">
@@ -132,6 +161,7 @@ function Open({ checkout, onChange }: BillProps) {
       </>
     );
   }
+  if (checkout.confirmedBy === 'operator') return <WaitsForOperator checkout={checkout} />;
   return (
     <>
       <p>
@@ -148,5 +178,17 @@ function Open({ checkout, onChange }: BillProps) {
         </ButtonLink>
       </div>
     </>
+  );
+}
+
+function WaitsForOperator({ checkout: { id, expiresAt } }: Pick<BillProps, 'checkout'>) {
+  return (
+    <Notice title="Waits for the operator">
+      <p>
+        The plan starts when the operator of this installation confirms it, until{' '}
+        {formatMoment(expiresAt)}. This page shows it by itself. The operator’s command:
+      </p>
+      <CopyLine label="command" text={`quietzone billing confirm ${id}`} />
+    </Notice>
   );
 }

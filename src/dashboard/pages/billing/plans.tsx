@@ -1,17 +1,22 @@
-/** The plans side by side. From Free, a plan starts with a checkout; between paid plans it changes at once. */
+/**
+ * The plans side by side. From Free, a plan starts with a checkout; between paid plans it changes at once, or, where
+ * the operator confirms what costs more, with a checkout too.
+ */
 import { useState } from 'preact/hooks';
 import { plans as planOrder } from '../../../model/workspace.ts';
 import { capitalize } from '../../client/format.ts';
 import { call } from '../../client/http.ts';
-import { invalidate, storeAnswer, useResource } from '../../client/resource.ts';
+import { problemOf } from '../../client/problem.ts';
+import { invalidate, storeAnswer } from '../../client/resource.ts';
 import { navigate } from '../../client/router.ts';
 import { may, noteWorkspace } from '../../client/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
-import { Card, Ready, Skeleton } from '../../parts/page.tsx';
+import { Card } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import {
+  type Catalogue,
   type Checkout,
   type Interval,
   isPaid,
@@ -32,8 +37,12 @@ interface Choice {
   readonly price: Price;
 }
 
-export function Plans({ subscription }: { readonly subscription: Subscription }) {
-  const offers = useResource<{ readonly data: readonly Offer[] }>('/billing/plans');
+interface PlansProps {
+  readonly catalogue: Catalogue;
+  readonly subscription: Subscription;
+}
+
+export function Plans({ catalogue, subscription }: PlansProps) {
   const [interval, setInterval] = useState<Interval>(subscription.interval ?? 'month');
   const [chosen, setChosen] = useState<Choice>();
   return (
@@ -43,24 +52,21 @@ export function Plans({ subscription }: { readonly subscription: Subscription })
         <Tabs label="Billing interval" value={interval} tabs={intervals} onChange={setInterval} />
       }
     >
-      <Ready of={offers} skeleton={<Skeleton height={220} />}>
-        {({ data }) => (
-          <div class="plans">
-            {data.map((offer) => (
-              <PlanCard
-                key={offer.plan}
-                offer={offer}
-                interval={interval}
-                subscription={subscription}
-                onChoose={(price) => setChosen({ offer, price })}
-              />
-            ))}
-          </div>
-        )}
-      </Ready>
+      <div class="plans">
+        {catalogue.data.map((offer) => (
+          <PlanCard
+            key={offer.plan}
+            offer={offer}
+            interval={interval}
+            subscription={subscription}
+            onChoose={(price) => setChosen({ offer, price })}
+          />
+        ))}
+      </div>
       {chosen !== undefined && (
         <ChoosePlan
           choice={chosen}
+          confirmedBy={catalogue.confirmedBy}
           subscription={subscription}
           onClose={() => setChosen(undefined)}
         />
@@ -113,24 +119,49 @@ function PriceText({ plan, price }: { readonly plan: string; readonly price: Pri
 
 interface ChooseProps {
   readonly choice: Choice;
+  readonly confirmedBy: Catalogue['confirmedBy'];
   readonly subscription: Subscription;
   readonly onClose: () => void;
 }
 
-function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseProps) {
-  const { plan } = offer;
+/** When what was chosen takes effect. */
+function effectText(isChange: boolean, confirmedBy: Catalogue['confirmedBy']): string {
+  if (confirmedBy !== 'operator') {
+    return isChange ? 'It takes effect at once.' : 'Nothing is charged until you confirm.';
+  }
+  return isChange
+    ? 'It takes effect at once; what costs more waits for the operator of this installation.'
+    : 'It takes effect when the operator of this installation confirms it.';
+}
+
+/** @returns false where it waits for the operator, and so needs a checkout @throws Problem */
+async function change(body: {
+  readonly plan: string;
+  readonly interval: Interval;
+}): Promise<boolean> {
+  let answer: Subscription;
+  try {
+    answer = await call<Subscription>('PATCH', '/billing/subscription', { body });
+  } catch (error) {
+    if (problemOf(error).code === 'checkout_required') return false;
+    throw error;
+  }
+  storeAnswer('/billing/subscription', answer);
+  noteWorkspace({ plan: answer.plan });
+  invalidate('/billing/usage', '/events');
+  say(`You are now on ${capitalize(answer.plan)}.`);
+  return true;
+}
+
+function ChoosePlan({ choice, confirmedBy, subscription, onClose }: ChooseProps) {
+  const { offer, price } = choice;
+  const { plan, limits } = offer;
   const body = { plan, interval: price.interval };
   const isChange = isPaid(subscription);
   const choose = async (): Promise<void> => {
-    if (isChange) {
-      const answer = await call<Subscription>('PATCH', '/billing/subscription', { body });
-      storeAnswer('/billing/subscription', answer);
-      noteWorkspace({ plan: answer.plan });
-      invalidate('/billing/usage', '/events');
-      say(`You are now on ${capitalize(answer.plan)}.`);
-      return;
-    }
+    if (isChange && (await change(body))) return;
     const checkout = await call<Checkout>('POST', '/billing/checkout', { body });
+    invalidate('/billing/subscription');
     const url = new URL(checkout.url);
     // A payment provider has its own page.
     if (url.origin === location.origin) navigate(url.pathname);
@@ -144,8 +175,8 @@ function ChoosePlan({ choice: { offer, price }, subscription, onClose }: ChooseP
       onConfirm={choose}
       onClose={onClose}
     >
-      <p>{limitText(offer.limits)}.</p>
-      <p>{isChange ? 'It takes effect at once.' : 'Nothing is charged until you confirm.'}</p>
+      <p>{limitText(limits)}.</p>
+      <p>{effectText(isChange, confirmedBy)}</p>
     </Confirm>
   );
 }
