@@ -26,8 +26,9 @@ export function welcome(
 /** What to do while codes lead to this machine's own name, which on a phone is the phone. */
 function otherAddress({ shortUrlBase, redirect }: Config, interfaces: Interfaces): string[] {
   const [host = '192.168.x.y', ...others] = networkHosts(interfaces);
-  const { protocol, port } = new URL(shortUrlBase);
-  const base = `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
+  const { protocol, port, pathname } = new URL(shortUrlBase);
+  const path = pathname === '/' ? '' : pathname;
+  const base = `${protocol}//${host}${port === '' ? '' : `:${port}`}${path}`;
   const isClosed = isLoopback(redirect.host) || redirect.host === 'localhost';
   const listen = isClosed ? 'QZ_REDIRECT_HOST=0.0.0.0 ' : '';
   return [

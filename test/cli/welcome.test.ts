@@ -45,13 +45,13 @@ it('a local address comes with the command that sets another, and what becomes o
   expect(text).toMatch(/prints keep\s+the address/);
 });
 
-it('the command keeps scheme and port, and opens a port that listens to this machine alone', () => {
+it('the command keeps scheme, port and path, and opens a port that listens to this machine alone', () => {
   const environment = {
     QZ_REDIRECT_HOST: '127.0.0.1',
-    QZ_SHORT_URL_BASE: 'https://localhost',
+    QZ_SHORT_URL_BASE: 'https://localhost/q',
   };
   expect(said(environment, { eth0: [six('2001:db8::7')] })).toContain(
-    'QZ_REDIRECT_HOST=0.0.0.0 QZ_SHORT_URL_BASE=https://[2001:db8::7] npm start',
+    'QZ_REDIRECT_HOST=0.0.0.0 QZ_SHORT_URL_BASE=https://[2001:db8::7]/q npm start',
   );
   expect(said({}, {})).toContain('QZ_SHORT_URL_BASE=http://192.168.x.y:8081 npm start');
 });

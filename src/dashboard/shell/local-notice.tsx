@@ -2,6 +2,7 @@
  * While short links begin with `localhost`: that no phone can open the codes, and what to do. On every page, in one
  * line until it is opened, because a code that is printed now leads nowhere for good.
  */
+import { shortAddress } from '../client/format.ts';
 import { currentSession } from '../client/session.ts';
 import { CopyLine } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -12,9 +13,9 @@ const localHosts = /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/;
 
 /** The address that this page was opened at serves phones too, where it is not the machine's own name. */
 function suggestion(base: string): string {
-  const { protocol, port } = new URL(base);
-  const host = localHosts.test(location.hostname) ? sampleHost : location.hostname;
-  return `${protocol}//${host}${port === '' ? '' : `:${port}`}`;
+  const url = new URL(base);
+  url.hostname = localHosts.test(location.hostname) ? sampleHost : location.hostname;
+  return url.href.replace(/\/$/, '');
 }
 
 export function LocalNotice() {
@@ -25,7 +26,7 @@ export function LocalNotice() {
       <summary>
         <Icon name="warning" size={16} />
         <span>
-          No phone can open these codes: they begin with <b>{base}</b>.{' '}
+          No phone can open codes at <b>{shortAddress(base)}</b>.{' '}
           <span class="local-more">What to do</span>
         </span>
       </summary>
