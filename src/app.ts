@@ -28,6 +28,7 @@ import { configWarnings } from './engine/config-warnings.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
+import type { FirstSecrets, FirstStart } from './engine/first-start.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { DashboardFiles } from './http/dashboard-files.ts';
 import { assertPortFree } from './http/port.ts';
@@ -48,6 +49,7 @@ import {
   openBillingModule,
   openCampaignModule,
   openCodeModule,
+  openFirstStart,
   openHttpsRedirect,
   openMailModule,
   openPaymentProvider,
@@ -65,7 +67,6 @@ import { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
 import type { Webhooks } from './webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
-import type { Bootstrapped } from './workspaces/workspaces.ts';
 
 /** Start-up waits this long for shards to count what a crash left in the journals. */
 const catchUpMsMax = 5_000;
@@ -80,8 +81,10 @@ export interface App {
   /** The ports in use: the configured ones, or those that the system chose for 0. */
   readonly apiPort: number;
   readonly redirectPort: number;
-  /** Set at the very first start: secrets to be shown once. */
-  readonly bootstrapped: Bootstrapped | undefined;
+  /** Secrets of the very first start that nobody has seen yet. */
+  readonly firstSecrets: FirstSecrets | undefined;
+  /** They were shown: no later start shows them again. */
+  secretsShown(): void;
   /** Ends the service: nothing in flight fails, every answered scan is stored. */
   close(): Promise<void>;
 }
@@ -89,6 +92,7 @@ export interface App {
 /** What the command line needs of a workspace, beside a running service or without one. */
 export interface Administration {
   readonly services: WorkspaceServices;
+  readonly firstStart: FirstStart;
   /** Its changes reach a running service through the numbered changes of links. */
   readonly codes: Codes;
   /** A row of an import, as the body of a new code, checked. */
@@ -108,6 +112,7 @@ export function openAdministration(
   const workspaces = openWorkspaceModule(base);
   return {
     services: workspaces,
+    firstStart: openFirstStart(base, workspaces),
     codes: openCodeModule(base, { links: 'remote', scansOf: () => 0 }),
     draftOf: importedDrafts(config.shortUrlBase),
     billing: openBillingModule(base, { workspaces, provider: undefined }),
@@ -143,12 +148,15 @@ export async function openApp(
     closers.push(() => base.management.close());
     const workspaces = openWorkspaceModule(base);
     closers.push(() => workspaces.close());
-    const bootstrapped = await workspaces.workspaces.bootstrap(config.bootstrap);
+    const firstStart = openFirstStart(base, workspaces);
+    const firstSecrets = await firstStart.open();
     const engine = await openEngine(base, closers);
     const apiPort = await openManagement(base, workspaces, engine, closers);
     // A start that fails says why in one line.
     for (const warning of configWarnings(config)) log.warn(warning);
-    return { apiPort, redirectPort: engine.threads.redirects.port, bootstrapped, close };
+    const redirectPort = engine.threads.redirects.port;
+    const secretsShown = (): void => firstStart.shown();
+    return { apiPort, redirectPort, firstSecrets, secretsShown, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,11 +1,33 @@
 /** The process entry: hands the process to the command that its arguments name. */
+import { fstatSync, statSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { run } from './cli/run.ts';
 import { processEnvironment } from './config.ts';
 
 // All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
 process.umask(0o077);
+// A reader that goes away must not end the service: what it would have read is lost.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+
+/** Node itself opens the null device where standard output is closed: nobody reads that. */
+function isDiscarded(descriptor: number): boolean {
+  return fstatSync(descriptor).rdev === statSync(devNull).rdev;
+}
+
+function show(text: string): Promise<void> {
+  const { stdout } = process;
+  return new Promise((resolve, reject) => {
+    stdout.write(`${text}\n`, (error) => {
+      if (error instanceof Error) reject(error);
+      else if (isDiscarded(stdout.fd)) reject(new Error('standard output is discarded'));
+      else resolve();
+    });
+  });
+}
+
 const exitCode = await run(process.argv.slice(2), {
   result: (text) => console.log(text),
+  show,
   progress: (text) => console.error(text),
   terminal: process.stderr.isTTY ? process.stderr : undefined,
   environment: processEnvironment,

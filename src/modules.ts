@@ -18,6 +18,7 @@ import type { CampaignServicesOptions } from './campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from './codes/codes.ts';
 import { type Config, threadCounts } from './config.ts';
 import type { DataFolder } from './engine/data-folder.ts';
+import { type FirstSecrets, FirstStart } from './engine/first-start.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
@@ -31,6 +32,7 @@ import { systemClock, systemSteadyClock } from './system-clock.ts';
 import type { Logger } from './telemetry/log.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
 import { openWorkspaceServices, type WorkspaceServices } from './workspaces/services.ts';
+import type { Bootstrapped } from './workspaces/workspaces.ts';
 
 const uint32Count = 2 ** 32;
 
@@ -73,6 +75,27 @@ export function openBase(config: Config, folder: DataFolder, log: Logger, machin
 
 export function openWorkspaceModule(base: Base): WorkspaceServices {
   return openWorkspaceServices({ ...base, store: base.management, dataDir: base.folder.path });
+}
+
+/** Secrets of the first start, until they were shown. */
+export function openFirstStart(
+  { config, folder }: Base,
+  { workspaces, users }: WorkspaceServices,
+): FirstStart {
+  const secretsOf = ({ user, password, apiKey }: Bootstrapped): FirstSecrets => ({
+    userId: user.id,
+    email: user.email,
+    password,
+    apiKey,
+  });
+  return new FirstStart({
+    dataDir: folder.path,
+    hasUser: (userId) => users.find(userId) !== undefined,
+    make: async (keep) => {
+      const made = await workspaces.bootstrap(config.bootstrap, (first) => keep(secretsOf(first)));
+      return made && secretsOf(made);
+    },
+  });
 }
 
 export function openCodeModule(

@@ -10,6 +10,8 @@ import type { WorkspaceServices } from '../workspaces/services.ts';
 export interface Process {
   /** Prints a result, on standard output. */
   readonly result: (text: string) => void;
+  /** Prints a result; resolves once a reader can have it. @throws Error where none does */
+  readonly show: (text: string) => Promise<void>;
   /** Prints progress and reasons, on standard error. */
   readonly progress: (text: string) => void;
   /** Standard error where it is a terminal: it gets the progress bar. */

@@ -1,6 +1,7 @@
 /** `quietzone serve`: the service, until a signal stops it. */
 import { networkInterfaces } from 'node:os';
 import { type App, openApp } from '../app.ts';
+import type { Config } from '../config.ts';
 import { createLog, type Logger } from '../telemetry/log.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 import { version } from './version.ts';
@@ -16,8 +17,23 @@ export async function serve(context: Process, options: CommonOptions): Promise<v
   const opening = openApp(config, log);
   stopOnSignals(opening, log);
   const app = await opening;
-  context.result(welcome(config, app.bootstrapped, networkInterfaces()));
+  await greet(context, config, app, log);
   log.info({ version: version(), node: process.version }, 'ready');
+}
+
+async function greet(context: Process, config: Config, app: App, log: Logger): Promise<void> {
+  const { firstSecrets } = app;
+  try {
+    await context.show(welcome(config, firstSecrets, networkInterfaces()));
+    if (firstSecrets !== undefined) app.secretsShown();
+  } catch (error) {
+    if (firstSecrets === undefined) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    log.warn(
+      { reason },
+      'nobody could see the first sign-in and key on standard output: the next start shows them',
+    );
+  }
 }
 
 /** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has a bound of its own. */

@@ -1,12 +1,12 @@
 /** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
 import type { Config } from '../config.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
-import type { Bootstrapped } from '../workspaces/workspaces.ts';
+import type { FirstSecrets } from '../engine/first-start.ts';
 import { type Interfaces, networkHosts } from './network-address.ts';
 
 export function welcome(
   config: Config,
-  first: Bootstrapped | undefined,
+  first: FirstSecrets | undefined,
   interfaces: Interfaces,
 ): string {
   const api = config.api.publicUrl;
@@ -44,16 +44,16 @@ function otherAddress({ shortUrlBase, redirect }: Config, interfaces: Interfaces
 }
 
 /** The first owner's sign-in, where a command creates the first workspace before the service has run. */
-export function firstOwner({ user, password }: Bootstrapped): string {
-  return `Created the first workspace. Its owner signs in as ${user.email}, password ${password} (shown once)`;
+export function firstOwner({ email, password, apiKey }: FirstSecrets): string {
+  return `Created the first workspace. Its owner signs in as ${email}, password ${password}, API key ${apiKey} (shown once)`;
 }
 
-function secrets(api: string, { user, password, apiKey }: Bootstrapped): string[] {
+function secrets(api: string, { email, password, apiKey }: FirstSecrets): string[] {
   return [
     '',
     '  First start: this is shown once, keep it.',
     '',
-    `  Sign in        ${user.email}`,
+    `  Sign in        ${email}`,
     `  Password       ${password}`,
     `  API key        ${apiKey}`,
     '',

@@ -13,6 +13,7 @@
  *   logos/           pictures in the middle of codes
  *   cache/images/    drawn images, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
+ *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.sock     the lock
  */
 import { createHash, randomBytes } from 'node:crypto';

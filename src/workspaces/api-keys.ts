@@ -19,6 +19,7 @@ import {
   type ApiKeyRecord,
   type PlanLimits,
   type Role,
+  type WorkspaceRecord,
 } from '../model/workspace.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { KeyTokens, type KeyTokensOptions, unauthorized } from './key-tokens.ts';
@@ -110,6 +111,25 @@ export class ApiKeys {
       inTransaction?.(made);
       return made;
     });
+  }
+
+  /** The owner's key of a workspace that is about to be made; nothing is stored yet. */
+  async prepareFirst({ no, id }: WorkspaceRecord, userId: string): Promise<MadeKey> {
+    const { ids, clock } = this.#options;
+    const record: ApiKeyRecord = {
+      id: ids.newId('key'),
+      workspaceNo: no,
+      userId,
+      name: 'First key',
+      role: 'owner',
+      createdAtMs: clock.now(),
+    };
+    return { record, token: await this.#tokens.sign(record, id) };
+  }
+
+  /** Stores it; inside the transaction that makes the workspace and its owner. */
+  writeFirst(made: MadeKey): void {
+    this.#write(made, 'owner');
   }
 
   /**

@@ -16,6 +16,16 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 /** Each is small, but not free. */
 const workspacesPerUserMax = 50;
 
+const firstWorkspaceNo = 1;
+
+/** What the first start may be told: see `bootstrap` of the configuration. */
+export interface FirstWorkspace {
+  readonly email: string;
+  /** Empty = one is generated. */
+  readonly password: string;
+  readonly plan: Plan;
+}
+
 export interface Bootstrapped {
   readonly workspace: WorkspaceRecord;
   readonly user: UserRecord;
@@ -42,44 +52,42 @@ export class Workspaces {
   }
 
   /**
-   * Makes the first workspace, its owner and one key.
-   * @param first `password` empty = one is generated
+   * Makes the first workspace, its owner and one key, in one transaction.
+   * @param keep gets the secrets before anything is stored
    * @returns undefined when a workspace exists already
    */
-  async bootstrap(first: {
-    readonly email: string;
-    readonly password: string;
-    readonly plan: Plan;
-  }): Promise<Bootstrapped | undefined> {
+  async bootstrap(
+    first: FirstWorkspace,
+    keep?: (made: Bootstrapped) => void,
+  ): Promise<Bootstrapped | undefined> {
     const { store, users, keys, randomBytes } = this.#options;
     if (store.last('workspace') > 0) return undefined;
     const password = first.password === '' ? generatePassword(randomBytes) : first.password;
     const user = await users.prepare({ email: first.email, name: 'Owner', password });
-    const made = await store.environment.transaction(() => {
+    const workspace = this.#prepare(firstWorkspaceNo, 'My workspace', first.plan);
+    const key = await keys.prepareFirst(workspace, user.id);
+    const made = { workspace, user, password, apiKey: key.token };
+    keep?.(made);
+    return await store.environment.transaction(() => {
       // Another process may have been first.
       if (store.last('workspace') > 0) return undefined;
-      const workspace = this.#write('My workspace', first.plan);
+      this.#write({ ...workspace, no: store.next('workspace') });
       users.write(user, workspace.no, 'owner');
-      return workspace;
+      keys.writeFirst(key);
+      return made;
     });
-    if (made === undefined) return undefined;
-    const key = {
-      workspaceNo: made.no,
-      userId: user.id,
-      name: 'First key',
-      role: 'owner',
-    } as const;
-    const { token } = await keys.create(key);
-    return { workspace: made, user, password, apiKey: token };
   }
 
-  /** A new workspace, inside a transaction. */
-  #write(name: string, plan: Plan): WorkspaceRecord {
-    const { store, ids, clock } = this.#options;
-    const no = store.next('workspace');
-    const workspace = { no, id: ids.newId('ws'), name, plan, createdAtMs: clock.now() };
-    store.workspaces.put(no, workspace);
-    store.workspaceIds.put(workspace.id, no);
+  #prepare(no: WorkspaceNo, name: string, plan: Plan): WorkspaceRecord {
+    const { ids, clock } = this.#options;
+    return { no, id: ids.newId('ws'), name, plan, createdAtMs: clock.now() };
+  }
+
+  /** Inside a transaction. */
+  #write(workspace: WorkspaceRecord): WorkspaceRecord {
+    const { store } = this.#options;
+    store.workspaces.put(workspace.no, workspace);
+    store.workspaceIds.put(workspace.id, workspace.no);
     return workspace;
   }
 
@@ -121,7 +129,7 @@ export class Workspaces {
           `Cannot create a workspace: you are in ${workspacesPerUserMax}, expected fewer`,
         );
       }
-      const workspace = this.#write(name, 'free');
+      const workspace = this.#write(this.#prepare(store.next('workspace'), name, 'free'));
       users.addMember(workspace.no, userId, 'owner');
       inTransaction?.(workspace);
       return workspace;

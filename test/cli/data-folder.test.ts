@@ -50,9 +50,10 @@ it('an empty folder is no service: keys are refused and nothing appears in it', 
 
 it('an import makes the first workspace and its owner, and shows the sign-in', async () => {
   const environment = { QZ_DATA_DIR: join(parent, 'new') };
-  const { code, stdout, stderr } = await runCommand(['import', links], environment);
+  const { code, stdout } = await runCommand(['import', links], environment);
   expect([code, stdout]).toEqual([0, expect.stringContaining('1 rows, 1 created, 0 failed')]);
-  expect(stderr).toMatch(/password \S{24} \(shown once\)/);
+  expect(stdout).toMatch(/password \S{24}, API key \S+ \(shown once\)/);
+  expect(readdirSync(join(parent, 'new'))).not.toContain('first-start.json');
   const listed = await runCommand(['workspaces', 'list', '--json'], environment);
   expect(JSON.parse(listed.stdout)).toHaveLength(1);
 });

@@ -19,7 +19,7 @@ import {
 } from '../../src/scans/journal/segments.ts';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
-import { pause, type Ports, ServiceProcess } from '../support/process.ts';
+import { everyStart, pause, type Ports, ServiceProcess } from '../support/process.ts';
 import { compare, type Comparison } from './comparison.ts';
 import { type CodeEntry, Ledger, targetOf } from './ledger.ts';
 import { Random } from './random.ts';
@@ -236,8 +236,8 @@ class CrashRun {
     const lines = service.stderr.split('\n').filter((line) => line.endsWith('}'));
     for (const line of lines) {
       const entry: { level?: string; msg?: string } = JSON.parse(line);
-      if (entry.level === 'info' || /torn tail|^shards are still counting/.test(entry.msg ?? ''))
-        continue;
+      const text = entry.msg ?? '';
+      if (entry.level === 'info' || /torn tail/.test(text) || everyStart.test(text)) continue;
       this.#ledger.note(`the log says: ${line.slice(0, 300)}`);
     }
   }

@@ -20,6 +20,7 @@ async function execute({ no, args, environment }: CommandOrder): Promise<Command
   const reasons: string[] = [];
   const code = await run(args, {
     result: (text) => void results.push(`${text}\n`),
+    show: async (text) => void results.push(`${text}\n`),
     progress: (text) => void reasons.push(`${text}\n`),
     terminal: undefined,
     environment,

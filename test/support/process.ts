@@ -24,6 +24,8 @@ export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Of node, before the script. */
   readonly nodeArguments?: readonly string[];
+  /** `ignore` is the null device; default: it is read. */
+  readonly stdout?: 'pipe' | 'ignore';
 }
 
 export interface Ports {
@@ -77,7 +79,7 @@ export class ServiceProcess {
     this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
       cwd: root,
       env: environmentWith(settingsOf(options)),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
     });
     this.#child.stdout?.on('data', (text) => void (this.stdout += text));
     this.#child.stderr?.on('data', (text) => void (this.stderr += text));
@@ -123,6 +125,12 @@ export class ServiceProcess {
       }
     }
     return performance.now() - this.#startedMs;
+  }
+
+  /** Nobody reads its output and its log any more. */
+  closeReaders(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
   }
 
   async kill(): Promise<void> {

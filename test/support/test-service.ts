@@ -40,7 +40,8 @@ export class TestService {
   private constructor(app: App, ports: Ports, options: TestServiceOptions, logLines: string[]) {
     this.ports = ports;
     this.dataDir = options.dataDir;
-    this.apiKey = options.apiKey ?? app.bootstrapped?.apiKey ?? '';
+    this.apiKey = options.apiKey ?? app.firstSecrets?.apiKey ?? '';
+    app.secretsShown();
     this.#app = app;
     this.#logLines = logLines;
     const schemeOf = (certificate: string | undefined) => (certificate ? 'https' : 'http');

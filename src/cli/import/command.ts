@@ -1,7 +1,6 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
 import type { Administration } from '../../app.ts';
-import type { Config } from '../../config.ts';
 import { openDataFolder, openExistingDataFolder } from '../../engine/data-folder.ts';
 import { systemClock } from '../../system-clock.ts';
 import { importFile, type ImportRequest } from './import-file.ts';
@@ -24,13 +23,11 @@ interface ImportOptions extends CommonOptions {
 }
 
 /** A new service may begin with an import: the first workspace is made for it. */
-async function startFirst(
-  { services }: Administration,
-  { bootstrap }: Config,
-  context: CommandContext,
-): Promise<void> {
-  const first = await services.workspaces.bootstrap(bootstrap);
-  if (first !== undefined) context.progress(firstOwner(first));
+async function startFirst({ firstStart }: Administration, context: CommandContext): Promise<void> {
+  const first = await firstStart.open();
+  if (first === undefined) return;
+  await context.show(firstOwner(first));
+  firstStart.shown();
 }
 
 export function addImportCommand(program: Command, context: CommandContext): void {
@@ -50,8 +47,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .action(async (file: string, options: ImportOptions) => {
       const { dryRun, ...rest } = options;
       const isDryRun = dryRun === true;
-      const work = async (administration: Administration, config: Config): Promise<void> => {
-        if (!isDryRun) await startFirst(administration, config, context);
+      const work = async (administration: Administration): Promise<void> => {
+        if (!isDryRun) await startFirst(administration, context);
         const request = { ...rest, file, isDryRun };
         const isWhole = await importFile(administration, request, context, systemClock);
         if (!isWhole) context.fail();

@@ -1,0 +1,117 @@
+/**
+ * The first start: makes the first workspace, and keeps what is shown of it until it was shown once.
+ *
+ *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
+ *
+ * The file (0600) is whole and synced before the owner exists, so whatever ends a start in between, the next one
+ * has the secrets: after the file, it makes others, for nobody has those; after the transaction, it shows them.
+ * Shown means written to standard output; a start that dies between that and the deletion shows them again.
+ *
+ *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
+ */
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+const fileName = 'first-start.json';
+
+/** The first owner's sign-in and key. */
+export interface FirstSecrets {
+  readonly userId: string;
+  readonly email: string;
+  /** As given, or the generated one. */
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+export interface FirstStartOptions {
+  readonly dataDir: string;
+  /**
+   * Makes the first workspace where there is no workspace yet, else resolves to undefined.
+   * @param keep gets the secrets before anything is stored
+   */
+  readonly make: (keep: (secrets: FirstSecrets) => void) => Promise<FirstSecrets | undefined>;
+  readonly hasUser: (userId: string) => boolean;
+}
+
+export class FirstStart {
+  readonly #options: FirstStartOptions;
+
+  constructor(options: FirstStartOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the first workspace if need be. @returns what nobody has seen yet, of this start or one before */
+  async open(): Promise<FirstSecrets | undefined> {
+    const made = await this.#options.make((secrets) => this.#keep(secrets));
+    return made ?? this.#kept();
+  }
+
+  /** The secrets were shown: they are not kept any longer. */
+  shown(): void {
+    rmSync(this.#file, { force: true });
+    syncFolder(this.#options.dataDir);
+  }
+
+  get #file(): string {
+    return join(this.#options.dataDir, fileName);
+  }
+
+  #keep(secrets: FirstSecrets): void {
+    const draft = `${this.#file}.new`;
+    writeFileSync(draft, JSON.stringify(secrets), { mode: 0o600, flush: true });
+    renameSync(draft, this.#file);
+    syncFolder(this.#options.dataDir);
+  }
+
+  /** Undefined also for secrets of an owner who was never made, or whom a restore has replaced. */
+  #kept(): FirstSecrets | undefined {
+    const secrets = parse(readIfThere(this.#file));
+    const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);
+    return isCurrent ? secrets : undefined;
+  }
+}
+
+/** A file's name survives a loss of power once its folder is synced. */
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+/** Undefined for what this program has not written. */
+function parse(text: string): FirstSecrets | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const field = (name: string): string => String(Reflect.get(Object(content), name) ?? '');
+  const secrets = {
+    userId: field('userId'),
+    email: field('email'),
+    password: field('password'),
+    apiKey: field('apiKey'),
+  };
+  return Object.values(secrets).includes('') ? undefined : secrets;
+}

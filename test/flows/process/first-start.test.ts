@@ -1,0 +1,113 @@
+/** A first start that ends anywhere, or that nobody reads: one later start shows sign-in and key, in full. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Client } from '../../support/client.ts';
+import {
+  freePorts,
+  pause,
+  runCommand,
+  ServiceProcess,
+  startProcess,
+  withDataFolder,
+} from '../../support/process.ts';
+
+const fileOf = (dataDir: string): string => join(dataDir, 'first-start.json');
+
+/** What a start has shown; undefined without a sign-in. */
+function shownBy({ stdout }: ServiceProcess): Record<string, string> | undefined {
+  const email = /Sign in +(\S+)/.exec(stdout)?.[1];
+  const password = /Password +(\S+)/.exec(stdout)?.[1];
+  const key = /API key +(\S+)/.exec(stdout)?.[1];
+  return email === undefined || password === undefined || key === undefined
+    ? undefined
+    : { email, password, key };
+}
+
+/** Starts on the folder until one start has shown what works, then once more. */
+async function expectShownOnce(dataDir: string): Promise<void> {
+  const ports = await freePorts();
+  const service = await startProcess({ dataDir, ports });
+  const { email, password, key } = shownBy(service) ?? {};
+  const client = new Client(service.apiUrl);
+  const body = { email, password };
+  expect((await client.call('POST', '/v1/auth/sign-in', { body })).status).toBe(200);
+  const { json } = await client.call('GET', '/v1/api-keys', { key: String(key) });
+  // The key that was shown is the only one: none was made that nobody has.
+  expect(json['data']).toHaveLength(1);
+  await client.close();
+  await service.terminate();
+  expect(existsSync(fileOf(dataDir))).toBe(false);
+  const later = await startProcess({ dataDir, ports });
+  expect(shownBy(later)).toBeUndefined();
+  await later.terminate();
+}
+
+/** Kills a first start as soon as `isThere`. @returns whether it had shown its secrets */
+async function killedFirst(dataDir: string, isThere: () => boolean): Promise<boolean> {
+  const service = new ServiceProcess({ dataDir, ports: await freePorts() });
+  while (!isThere()) await pause(1);
+  await service.kill();
+  return shownBy(service) !== undefined;
+}
+
+it('when it is killed with its secrets kept, before or after its owner is made', () =>
+  withDataFolder(async (dataDir) => {
+    expect(await killedFirst(dataDir, () => existsSync(fileOf(dataDir)))).toBe(false);
+    await expectShownOnce(dataDir);
+  }));
+
+it('when it is killed while it opens everything else', () =>
+  withDataFolder(async (dataDir) => {
+    // The visitor's key is made after the owner.
+    const later = join(dataDir, 'visitor.key');
+    expect(await killedFirst(dataDir, () => existsSync(later))).toBe(false);
+    expect(existsSync(fileOf(dataDir))).toBe(true);
+    await expectShownOnce(dataDir);
+  }));
+
+it('when its output is discarded, or its reader has gone', { timeout: 120_000 }, () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const silent = await startProcess({ dataDir, ports, stdout: 'ignore' });
+    expect(silent.complaints).toMatchObject([{ reason: 'standard output is discarded' }]);
+    await silent.terminate();
+
+    const unread = new ServiceProcess({ dataDir, ports });
+    await unread.waitForLog(/"msg"/, 60_000);
+    unread.closeReaders();
+    const client = new Client(unread.apiUrl);
+    const isReady = async (): Promise<boolean> => {
+      const { status } = await client.call('GET', '/health/ready').catch(() => ({ status: 0 }));
+      return status === 200;
+    };
+    while (!(await isReady())) await pause(20);
+    await client.close();
+    // It runs on without a reader, and stops as ever.
+    expect(await unread.terminate()).toMatchObject({ code: 0 });
+    expect(existsSync(fileOf(dataDir))).toBe(true);
+    await expectShownOnce(dataDir);
+  }),
+);
+
+it('when a file is left of a start whose owner was never made, or of another installation', () =>
+  withDataFolder(async (dataDir) => {
+    const secrets = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
+    writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
+    await expectShownOnce(dataDir);
+    writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
+    const service = await startProcess({ dataDir, ports: await freePorts() });
+    expect(shownBy(service)).toBeUndefined();
+    await service.terminate();
+  }));
+
+it('when the folder was backed up before they were shown', () =>
+  withDataFolder(async (parent) => {
+    const dataDir = join(parent, 'data');
+    await killedFirst(dataDir, () => existsSync(join(dataDir, 'visitor.key')));
+    const backup = join(parent, 'backup');
+    expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
+    const other = join(parent, 'other');
+    expect((await runCommand(['restore', backup], { QZ_DATA_DIR: other })).code).toBe(0);
+    await expectShownOnce(other);
+  }));
