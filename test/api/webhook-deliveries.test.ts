@@ -275,6 +275,8 @@ describe('bad input', () => {
     ['/webhooks/dead-letters?from=2026-03-02&to=2026-03-01', 'from'],
     ['/webhooks/dead-letters?cursor=x', 'cursor'],
     ['/webhooks/dead-letters?limit=101', 'limit'],
+    ['/webhooks/dead-letters?endpointId=x', 'endpointId'],
+    ['/webhooks/dead-letters?endpointId=dlv_00000000000000000000', 'endpointId'],
   ])('GET %s', async (path, fault) => {
     const answer = await client.call('GET', `/v1${path}`);
     expect([answer.status, answer.faults[0]?.path]).toEqual([422, fault]);
@@ -282,7 +284,7 @@ describe('bad input', () => {
 
   test('of an endpoint’s list', async () => {
     const made = await endpoint();
-    for (const query of ['state=gone', 'cursor=%20', 'cursor=NaN', 'page=0']) {
+    for (const query of ['state=gone', 'cursor=%20', 'cursor=NaN', 'cursor=1.2', 'page=0']) {
       const answer = await client.call('GET', `/v1${deliveriesOf(made, `?${query}`)}`);
       expect([query, answer.status]).toEqual([query, 422]);
     }
@@ -292,6 +294,7 @@ describe('bad input', () => {
     [{}, ['from required', 'to required']],
     [{ from: 'x', to: '2026-01-01' }, ['from invalid']],
     [{ from: '2026-01-02', to: '2026-01-01T23:59:59.999Z' }, ['from after_to']],
+    [{ from: '2026-01-01', to: '2026-01-02', endpointId: 'x' }, ['endpointId invalid']],
     [{ from: '2026-01-01', to: '2026-01-02', all: true }, ['all unknown_field']],
   ])('replay of %j', async (body, expected) => {
     const answer = await post('/webhooks/dead-letters/replay', body);

@@ -6,17 +6,11 @@ import { dayMs, isoTime, parseDay } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
 import type { Positions } from '../positions.ts';
-import { count, emptyBody, moment, pageQuery, time } from '../fields.ts';
+import { count, emptyBody, givenId, moment, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
-import {
-  acceptedDelivery,
-  deliveryFields,
-  deliveryPage,
-  endpointId,
-  viewDelivery,
-} from './deliveries.ts';
+import { acceptedDelivery, deliveryFields, deliveryPage, viewDelivery } from './deliveries.ts';
 
 const tag = 'Webhooks';
 /** No endpoint has this number: a filter by an unknown id finds nothing. */
@@ -48,8 +42,10 @@ const end = dayOrMoment(1).meta({
   example: '2026-03-07',
 });
 
+const givenEndpointId = givenId('whk', 'an endpoint');
+
 const deadLettersQuery = z.object({
-  endpointId: endpointId.optional().meta({ description: 'Those of this endpoint' }),
+  endpointId: givenEndpointId.optional().meta({ description: 'Those of this endpoint' }),
   from: start.optional().meta({ description: 'Dead since this day (UTC) or time, included' }),
   to: end.optional().meta({ description: 'Dead until this day (UTC) or time, included' }),
   ...pageQuery,
@@ -58,7 +54,7 @@ const replayBody = z
   .strictObject({
     from: start,
     to: end,
-    endpointId: endpointId.optional().meta({ description: 'Only this endpoint’s' }),
+    endpointId: givenEndpointId.optional().meta({ description: 'Only this endpoint’s' }),
   })
   .meta({ id: 'DeadLetterReplay' });
 
