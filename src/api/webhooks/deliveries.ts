@@ -9,7 +9,7 @@ import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
-import type { AttemptRecord } from '../../model/webhook.ts';
+import type { AttemptRecord, FailureClass } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
 import type { PositionList, Positions } from '../positions.ts';
@@ -30,7 +30,6 @@ const eventId = idField('evt', 'Id of the event');
 const failureClasses = [
   'status',
   'timeout',
-  'dns',
   'connect',
   'tls',
   'reset',
@@ -38,7 +37,7 @@ const failureClasses = [
   'redirect',
   'protocol',
   'unknown',
-] as const satisfies ReadonlyArray<AttemptRecord['failure']>;
+] as const satisfies readonly FailureClass[];
 
 export const attempt = z
   .object({
@@ -53,7 +52,8 @@ export const attempt = z
       .nullable()
       .meta({ description: 'HTTP status of the receiver; null without an answer', example: 204 }),
     failure: z.enum(failureClasses).nullable().meta({
-      description: 'Why it is no success; `null` when it is one',
+      description:
+        'Why it is no success; `null` when it is one. `blocked_ip`: the address is not allowed, or the name has none',
       example: null,
     }),
     answer: z
@@ -103,13 +103,21 @@ const deliveriesQuery = z.object({
 export const timeOrNull = (timeMs: number | undefined): string | null =>
   timeMs === undefined ? null : isoTime(timeMs);
 
+/**
+ * Which of the operator's names exist is not for a workspace to learn: a name without an address reads as one with a
+ * denied address. The operator's metrics keep them apart.
+ */
+function shownFailure(failure: FailureClass | undefined): (typeof failureClasses)[number] | null {
+  return failure === 'dns' ? 'blocked_ip' : (failure ?? null);
+}
+
 export function viewAttempt(record: AttemptRecord) {
   return {
     at: isoTime(record.atMs),
     durationMs: record.durationMs,
     remoteIp: record.remoteIp ?? null,
     status: record.status ?? null,
-    failure: record.failure ?? null,
+    failure: shownFailure(record.failure),
     answer: record.answer ?? null,
   };
 }

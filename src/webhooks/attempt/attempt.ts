@@ -7,6 +7,8 @@
  * - It never throws: whatever happens is an `AttemptRecord`. 2xx and no failure class = success.
  * - One deadline covers everything: a name server that hangs, a handshake that stalls and an answer that
  *   drips all end there, as `timeout`, and their connection is closed.
+ * - A name without an address and a name with a denied one end alike, in whole steps of 250 ms: the owner of
+ *   an endpoint must not learn, by how long it took, which names exist in the operator's network.
  * - Redirects are not followed: the new address was not checked.
  * - At most 16 KB of the answer are read, then the connection is closed; the status is known by then and
  *   decides. 4 KB are kept. No compression is accepted, so nothing can grow when it is decoded.
@@ -15,6 +17,7 @@
  *   recognise the event's id, and a delay of 5 s for an ordinary race would be worse.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../model/clock.ts';
 import type {
@@ -35,6 +38,8 @@ const answerBytesMax = 16_384;
 const interimMax = 16;
 /** Per thread; more are open only while more attempts run. Four threads stay below 4,096 open files. */
 const connectionsMax = 1_000;
+/** Longer than the answer of a name server that is near, or remembers. */
+const nameStepMs = 250;
 /** Idle connections are closed after this: below the 5 s after which common servers close theirs. */
 const idleMs = 4_000;
 
@@ -81,8 +86,21 @@ export class Attempts {
 
   async #start(task: AttemptTask, run: AttemptRun): Promise<void> {
     const target = this.#egress.target(task.url);
-    const addresses = await this.#egress.addresses(target);
+    const addresses = await this.#addresses(target);
     run.post({ target, addresses, headers: this.#headers(task), body: task.body });
+  }
+
+  /** @throws Refusal at the end of a step */
+  async #addresses(target: Target): Promise<readonly string[]> {
+    const { clock } = this.#options;
+    const startedMs = clock.monotonicMs();
+    try {
+      return await this.#egress.addresses(target);
+    } catch (error) {
+      const tookMs = clock.monotonicMs() - startedMs;
+      await pause(nameStepMs - (tookMs % nameStepMs));
+      throw error;
+    }
   }
 
   #headers({ body, eventId, secrets, kind, deliveryId, attempt }: AttemptTask): string[] {

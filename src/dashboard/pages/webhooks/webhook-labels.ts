@@ -83,11 +83,11 @@ export const deliveryLabels: Readonly<Record<DeliveryState, string>> = {
 const failureLabels: Readonly<Record<string, string>> = {
   status: 'HTTP',
   timeout: 'Timed out',
-  dns: 'Host name not found',
   connect: 'Could not connect',
   tls: 'Certificate not accepted',
   reset: 'Connection reset',
-  blocked_ip: 'Address not allowed (the setting webhooks.allowNetworks opens private networks)',
+  blocked_ip:
+    'Host name not found, or address not allowed (the setting webhooks.allowNetworks opens private networks)',
   redirect: 'Redirected, which is not followed',
   protocol: 'Not a valid HTTP answer',
   unknown: 'Outcome unknown',
