@@ -16,6 +16,7 @@ export const paths = {
   billing: '/billing',
   checkout: '/billing/checkout/:id',
   profile: '/settings/profile',
+  confirmEmail: '/settings/confirm-email',
   workspace: '/settings/workspace',
   apiKeys: '/settings/api-keys',
   webhooks: '/settings/webhooks',

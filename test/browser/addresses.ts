@@ -57,6 +57,12 @@ function settingsAddresses({ endpointId, deliveryId }: Seeded): readonly Address
   return [
     { name: 'profile', path: '/settings/profile', heading: 'Profile', shows: 'Current password' },
     {
+      name: 'confirm-email',
+      path: '/settings/confirm-email?token=x',
+      heading: 'Confirm your new address',
+      shows: 'You are signed in as',
+    },
+    {
       name: 'workspace',
       path: '/settings/workspace',
       heading: 'Workspace',

@@ -65,6 +65,17 @@ export function noteWorkspace(change: Partial<Session['workspace']>): void {
   sessionState.value = { kind: 'in', session: { ...session, workspace } };
 }
 
+/** Updates the session after a change of the profile. */
+export function noteUser(change: Partial<Session['user']>): void {
+  const state = sessionState.value;
+  if (state.kind !== 'in') return;
+  const { session } = state;
+  sessionState.value = {
+    kind: 'in',
+    session: { ...session, user: { ...session.user, ...change } },
+  };
+}
+
 /** For pages inside the frame, where there always is a session. */
 export function currentSession(): Session {
   const state = sessionState.value;

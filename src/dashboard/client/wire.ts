@@ -18,6 +18,11 @@ export interface User {
   readonly name: string;
 }
 
+export interface Profile extends User {
+  readonly emailConfirmed: boolean;
+  readonly pendingEmail: string | null;
+}
+
 export interface Workspace {
   readonly id: string;
   readonly name: string;

@@ -80,16 +80,17 @@ function JoinAsMe({ token, email, onJoined }: JoinProps & { readonly email: stri
 
 function JoinAsNew({ token, onJoined }: JoinProps) {
   const form = useForm({ name: '', password: '' });
+  const name = form.texts.name.trim();
+  const { password } = form.texts;
   const join = async (): Promise<void> => {
-    const { name, password } = form.texts;
-    onJoined(await accept({ token, password, name: name.trim() }));
+    onJoined(await accept({ token, password, name }));
   };
   return (
     <PlainForm
       class="sign-in-form"
       form={form}
       onSubmit={join}
-      foot={<SubmitButton form={form} action="Join" />}
+      foot={<SubmitButton form={form} action="Join" disabled={name === '' || password === ''} />}
     >
       <p class="soft">
         Choose a name and a password. If you already have an account here, enter its password, or

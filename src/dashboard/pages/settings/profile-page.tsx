@@ -1,12 +1,14 @@
-/** The user's profile, theme and password. */
+/** The user's name and e-mail address, theme and password. */
 import { call } from '../../client/http.ts';
-import { currentSession } from '../../client/session.ts';
+import { invalidate, useResource } from '../../client/resource.ts';
+import { currentSession, noteUser } from '../../client/session.ts';
 import { chooseTheme, type Theme, theme } from '../../client/theme.ts';
 import { useForm } from '../../client/use-form.ts';
+import type { Profile } from '../../client/wire.ts';
 import { ChoiceField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
-import { Fact } from '../../parts/list.tsx';
-import { Card, Page } from '../../parts/page.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 
 const themes: ReadonlyArray<{ value: Theme; label: string }> = [
@@ -16,24 +18,95 @@ const themes: ReadonlyArray<{ value: Theme; label: string }> = [
 ];
 
 export function ProfilePage() {
-  const { user } = currentSession();
+  const profile = useResource<Profile>('/profile');
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <Page title="Profile">
       <div class="page-narrow stack">
-        <Card title="Account">
-          <dl class="facts">
-            <Fact label="Name">{user.name}</Fact>
-            <Fact label="E-mail">{user.email}</Fact>
-            <Fact label="Time zone">{zone}</Fact>
-          </dl>
+        <Card title="Account" lead="The same in all your workspaces.">
+          <Ready of={profile} skeleton={<Skeleton height={190} />}>
+            {(data) => <AccountForm key={data.email} profile={data} />}
+          </Ready>
         </Card>
         <Card title="Appearance">
-          <ChoiceField legend="Theme" value={theme.value} options={themes} onChange={chooseTheme} />
+          <div class="stack">
+            <ChoiceField
+              legend="Theme"
+              value={theme.value}
+              options={themes}
+              onChange={chooseTheme}
+            />
+            <p class="soft">Times are shown in {zone}.</p>
+          </div>
         </Card>
         <PasswordCard />
       </div>
     </Page>
+  );
+}
+
+function AccountForm({ profile }: { readonly profile: Profile }) {
+  const form = useForm({ name: profile.name, email: profile.email, currentPassword: '' });
+  const name = form.texts.name.trim();
+  const email = form.texts.email.trim();
+  const isRenamed = name !== profile.name;
+  const isMoved = email !== profile.email;
+  const { currentPassword } = form.texts;
+  const needsPassword = email.toLowerCase() !== profile.email.toLowerCase();
+  const save = async (): Promise<void> => {
+    const body = {
+      ...(isRenamed ? { name } : {}),
+      ...(isMoved ? { email } : {}),
+      ...(needsPassword ? { currentPassword } : {}),
+    };
+    const changed = await call<Profile>('PATCH', '/profile', { body });
+    const { name: shown, email: own, pendingEmail } = changed;
+    noteUser({ name: shown, email: own });
+    form.setTexts({ name: shown, email: own, currentPassword: '' });
+    invalidate('/profile');
+    invalidate('/team/members');
+    say(isMoved && pendingEmail !== null ? `Mail sent to ${pendingEmail}.` : 'Profile saved.');
+  };
+  return (
+    <Form
+      form={form}
+      action="Save changes"
+      disabled={name === '' || !(isRenamed || isMoved) || (needsPassword && currentPassword === '')}
+      onSubmit={save}
+    >
+      <TextField label="Name" autocomplete="name" {...form.field('name')} lengthMax={120} />
+      <TextField
+        label="E-mail"
+        type="email"
+        autocomplete="email"
+        hint={profile.emailConfirmed ? undefined : <Unconfirmed id={profile.id} />}
+        {...form.field('email')}
+        lengthMax={254}
+      />
+      {needsPassword && (
+        <TextField
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          hint="To change the address that you sign in with."
+          {...form.field('currentPassword')}
+          lengthMax={256}
+        />
+      )}
+      {profile.pendingEmail !== null && (
+        <Notice title={`Confirm ${profile.pendingEmail}`}>
+          <p>Open the link in the mail that was sent there. Until then your address stays.</p>
+        </Notice>
+      )}
+    </Form>
+  );
+}
+
+function Unconfirmed({ id }: { readonly id: string }) {
+  return (
+    <>
+      Not confirmed. The operator confirms it with <code>quietzone users confirm {id}</code>
+    </>
   );
 }
 

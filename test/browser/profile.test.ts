@@ -1,0 +1,76 @@
+/** A person's name and e-mail address in a browser, with a mail server; and what a page of an invite asks for. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type MailServer, startMailServer } from '../support/fakes/mail-server.ts';
+import { type Harness, openHarness, owner, signIn, waitMs } from './harness.ts';
+
+let harness: Harness;
+let mail: MailServer;
+
+beforeAll(async () => {
+  mail = await startMailServer();
+  harness = await openHarness(mail.environment);
+}, waitMs * 4);
+afterAll(async () => {
+  await harness.close();
+  await mail.close();
+});
+
+const linkIn = (source: string): string => {
+  const text = source.replace(/=\r\n/g, '').replaceAll('=3D', '=');
+  return /\/(?:settings\/confirm-email|accept-invite)\?token=[\w-]{43}/.exec(text)?.[0] ?? '';
+};
+
+test(
+  'a name and an address are changed on the profile page, the address by the link of a mail',
+  async () => {
+    const page = await harness.openSignedIn('/settings/profile');
+    const save = page.getByRole('button', { name: 'Save changes' });
+    await page.getByLabel('Name').fill('Olive Owner');
+    await save.click();
+    await page.getByText('Profile saved.').waitFor();
+    await page.locator('.account-name').first().getByText('Olive Owner').waitFor();
+    await page.getByLabel('E-mail').fill('olive@example.com');
+    await page.getByLabel('Your password').fill('wrong');
+    await save.click();
+    await page.getByText('The password is wrong').waitFor();
+    await page.getByLabel('Your password').fill(owner.password);
+    await save.click();
+    await page.getByText('Confirm olive@example.com').waitFor();
+    expect(await page.getByLabel('E-mail').inputValue()).toBe(owner.email);
+    const { to, source } = await mail.next();
+    expect(to).toEqual(['olive@example.com']);
+    // In a browser where nobody is signed in: the link waits behind the sign-in.
+    const other = await harness.open();
+    await signIn(other, linkIn(source));
+    await other.getByRole('button', { name: 'Confirm the address' }).click();
+    await other.getByText('You sign in with olive@example.com').waitFor();
+    expect(other.url()).toMatch(/\/settings\/profile$/);
+    expect(await other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
+    await page.reload();
+    await page.locator('.account-name').first().getByText('olive@example.com').waitFor();
+    expect(await page.getByText('Confirm olive@example.com').count()).toBe(0);
+    expect(harness.complaints).toEqual([]);
+    await other.context().close();
+    await page.context().close();
+  },
+  waitMs * 3,
+);
+
+test(
+  'the page of an invite asks for name and password, also where there may be an account',
+  async () => {
+    const body = { email: 'new@example.com', role: 'viewer' };
+    await harness.api.call('POST', '/v1/team/invites', { body });
+    const { source } = await mail.next();
+    const page = await harness.open();
+    await page.goto(linkIn(source));
+    const join = page.getByRole('button', { name: 'Join' });
+    await page.getByLabel('Password').fill('a password of Nora');
+    expect(await join.isDisabled()).toBe(true);
+    await page.getByLabel('Name').fill('Nora');
+    await join.click();
+    await page.getByText('You have joined as viewer').waitFor();
+    await page.context().close();
+  },
+  waitMs * 3,
+);
