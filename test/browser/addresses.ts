@@ -15,7 +15,7 @@ export const addresses = (seeded: Seeded): readonly Address[] => [
   ...settingsAddresses(seeded),
 ];
 
-function workAddresses({ codeId, wifiId, campaignId }: Seeded): readonly Address[] {
+function workAddresses({ codeId, wifiId, endedId, campaignId }: Seeded): readonly Address[] {
   const code = `/codes/${codeId}`;
   return [
     { name: 'overview', path: '/', heading: 'Overview', shows: 'Most scanned' },
@@ -34,6 +34,12 @@ function workAddresses({ codeId, wifiId, campaignId }: Seeded): readonly Address
       shows: 'For developers',
     },
     { name: 'code-static', path: `/codes/${wifiId}`, heading: /Wi-Fi/, shows: 'Content' },
+    {
+      name: 'code-ended',
+      path: `/codes/${endedId}`,
+      heading: 'Voucher',
+      shows: 'This code has reached its scan limit',
+    },
     { name: 'campaigns', path: '/campaigns', heading: 'Campaigns', shows: 'Autumn fair' },
     { name: 'new-campaign', path: '/campaigns/new', heading: 'New campaign', shows: 'First day' },
     {

@@ -88,7 +88,7 @@ test(
   async () => {
     const page = await harness.openSignedIn(`/codes/${seeded.codeId}`, { scheme: 'dark' });
     const faults: string[] = [];
-    const actions = ['Change destination', 'Delete this code'];
+    const actions = ['Change destination', 'Change campaigns', 'Delete this code'];
     for (const action of actions) {
       await page.getByRole('button', { name: action }).click();
       await page.getByRole('dialog').waitFor();
@@ -96,6 +96,9 @@ test(
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
+    await page.locator('.local-notice summary').click();
+    await page.getByText('QZ_SHORT_URL_BASE').waitFor();
+    faults.push(...(await faultsOn(page, 'local notice')));
     await page.getByRole('button', { name: 'Download' }).click();
     await page.getByRole('link', { name: 'SVG vector' }).waitFor();
     faults.push(...(await faultsOn(page, 'download')));

@@ -29,6 +29,8 @@ export interface Seeded {
   readonly codeId: string;
   readonly shortUrl: string;
   readonly wifiId: string;
+  /** Over its scan limit. */
+  readonly endedId: string;
   readonly campaignId: string;
   readonly endpointId: string;
   /** A dead delivery: the receiver refuses everything. */
@@ -50,6 +52,12 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     dynamic: false,
     name: 'Wi-Fi of the guests',
   });
+  const ended = await post('/qr-codes', {
+    target: 'https://example.com/voucher',
+    name: 'Voucher',
+    scanLimit: 1,
+  });
+  await scan(word(ended.shortUrl));
   const code = await post('/qr-codes', {
     target: 'https://example.com/menu',
     name: 'Table 12',
@@ -91,6 +99,7 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
     codeId,
     shortUrl,
     wifiId: word(wifi.id),
+    endedId: word(ended.id),
     campaignId: word(campaign.id),
     endpointId: word(endpoint.id),
     deliveryId,

@@ -26,6 +26,7 @@ async function showDialogs(page: Page, { codeId }: Seeded, suffix: string): Prom
   const over: ReadonlyArray<readonly [path: string, button: string]> = [
     [`/codes/${codeId}`, 'Change destination'],
     [`/codes/${codeId}`, 'Delete this code'],
+    [`/codes/${codeId}`, 'Change campaigns'],
     [`/codes/${codeId}`, 'Download'],
     ['/settings/api-keys', 'New key'],
     ['/settings/webhooks', 'New endpoint'],
