@@ -13,8 +13,8 @@ import { openHarness, type Harness, waitMs } from './harness.ts';
 import { type Seeded, seed } from './seed.ts';
 
 const allPagesMs = 240_000;
-/** The overview: session, summary, events, stream, names, a first code. */
-const requestsMax = 8;
+/** A code: session, code, stream, its campaigns, sums, series, three breakdowns; one to spare. */
+const requestsMax = 10;
 
 let harness: Harness;
 let receiver: Receiver;
@@ -165,6 +165,26 @@ test(
       .waitFor();
     await page.getByText('Conversion rate').waitFor();
     expect([refused, await page.locator('.notice').count()]).toEqual([2, 0]);
+    await page.context().close();
+  },
+  allPagesMs,
+);
+
+test(
+  'the overview without its numbers keeps its activity, and without that its numbers',
+  async () => {
+    const page = await harness.openSignedIn('/settings/data');
+    await page.route(/\/v1\/analytics\/summary/, async (route) => await route.fulfill(refusal(60)));
+    await page.goto('/');
+    await page.getByText('Rate limit reached').waitFor();
+    await page.locator('.feed-row').first().waitFor();
+    expect(await page.locator('.notice-warn').count()).toBe(1);
+    await page.unrouteAll();
+    await page.route(/\/v1\/events\?/, async (route) => await route.fulfill(refusal(60)));
+    await page.goto('/');
+    await page.getByText('Rate limit reached').waitFor();
+    await page.getByText('Most scanned').waitFor();
+    expect(await page.getByText('No activity yet').count()).toBe(0);
     await page.context().close();
   },
   allPagesMs,

@@ -55,7 +55,7 @@ export function Frame({ children }: { readonly children: ComponentChildren }) {
       </header>
       {isOpen && <Drawer path={path} onClose={() => setOpen(false)} />}
       <main class="content" id="content" tabIndex={-1}>
-        <LocalNotice />
+        {isSignedIn() && <LocalNotice />}
         {children}
       </main>
     </div>

@@ -38,7 +38,7 @@ export function BillingPage() {
 function Sold({ catalogue }: { readonly catalogue: Catalogue }) {
   const subscription = useResource<Subscription>('/billing/subscription');
   return (
-    <>
+    <div class="stack">
       <div class="grid-2">
         <Card title="Plan">
           <Ready of={subscription} skeleton={<Skeleton height={74} />}>
@@ -50,7 +50,7 @@ function Sold({ catalogue }: { readonly catalogue: Catalogue }) {
       <Ready of={subscription} skeleton={<Skeleton height={260} />}>
         {(data) => <Plans catalogue={catalogue} subscription={data} />}
       </Ready>
-    </>
+    </div>
   );
 }
 

@@ -1,10 +1,11 @@
 /** Recent events, newest first, with new ones as they happen. */
 import type { LiveState } from '../../client/live.ts';
+import type { Resource } from '../../client/resource.ts';
 import type { ServiceEvent } from '../../client/wire.ts';
 import { idTimeMs } from '../../../model/ids.ts';
 import { eventIcons, EventText } from '../../parts/event-text.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Empty } from '../../parts/notice.tsx';
+import { Empty, ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
 
@@ -12,8 +13,10 @@ export const feedRowsMax = 10;
 
 interface FeedProps {
   readonly state: LiveState;
-  readonly events: readonly ServiceEvent[];
-  readonly isLoading: boolean;
+  /** The events before the page was opened. */
+  readonly past: Resource<unknown>;
+  /** Undefined while they load. */
+  readonly events: readonly ServiceEvent[] | undefined;
   /** Ids of events that arrived while the page was open. */
   readonly fresh: ReadonlySet<string>;
 }
@@ -24,7 +27,8 @@ const stateTexts: Readonly<Record<LiveState, string>> = {
   polling: 'Every few seconds',
 };
 
-export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
+export function LiveFeed({ state, past, events, fresh }: FeedProps) {
+  const { problem, reload } = past;
   const dot = (
     <span class="soft">
       <span class={`live-dot${state === 'live' ? ' live-on' : ''}`} aria-hidden="true" />
@@ -33,10 +37,13 @@ export function LiveFeed({ state, events, isLoading, fresh }: FeedProps) {
   );
   return (
     <Card title="Activity" actions={dot}>
-      {isLoading && <Skeleton lines={feedRowsMax} />}
-      {!isLoading && events.length === 0 && <Empty icon="scan" title="No activity yet" />}
+      {problem !== undefined && <ProblemNotice problem={problem} onRetry={() => void reload()} />}
+      {events === undefined && problem === undefined && <Skeleton lines={feedRowsMax} />}
+      {events?.length === 0 && problem === undefined && (
+        <Empty icon="scan" title="No activity yet" />
+      )}
       <ol class="feed">
-        {events.map((event) => (
+        {events?.map((event) => (
           <li key={event.id} class={`feed-row${fresh.has(event.id) ? ' feed-new' : ''}`}>
             <span class={`feed-icon${event.event === 'qr.scanned' ? ' feed-scan' : ''}`}>
               <Icon name={eventIcons[event.event]} size={16} />

@@ -10,7 +10,7 @@ import {
 } from '../../client/format.ts';
 import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
-import { useResource } from '../../client/resource.ts';
+import { type Resource, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
 import type { EventPage, Page as PageOf, QrCodeItem, ServiceEvent } from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
@@ -56,34 +56,49 @@ export function OverviewPage() {
     if (event.event === 'qr.created') void first.reload();
   }, '/v1/events/stream');
   if (first.data?.total === 0) return <Welcome />;
+  // A workspace without codes is welcomed, once that is known.
+  const isLoading = [summary, past].some(
+    ({ data, problem }) => data === undefined && problem === undefined,
+  );
   const live = new Set(events.map(({ id }) => id));
   const shown = [...events, ...(past.data?.data ?? []).filter(({ id }) => !live.has(id))];
   return (
     <Page title="Overview" actions={<NewCode />}>
-      <Ready of={summary} skeleton={<OverviewSkeleton />}>
-        {(data) => (
-          <div class="stack">
-            <Numbers data={data} extra={counted.extra} />
-            <div class="grid-main">
-              <div class="stack">
-                <Curve data={data} extra={counted.extra} />
-                <div class="grid-2">
-                  <TopCodes data={data} extra={counted.extra} />
-                  <Countries data={data} />
-                </div>
-              </div>
-              <LiveFeed
-                state={state}
-                events={shown.slice(0, feedRowsMax)}
-                isLoading={past.data === undefined && past.problem === undefined}
-                fresh={live}
-              />
-            </div>
-            <Attribution />
-          </div>
-        )}
-      </Ready>
+      <div class="stack">
+        <Ready of={summary} skeleton={<Skeleton height={118} />}>
+          {(data) => <Numbers data={data} extra={counted.extra} />}
+        </Ready>
+        <div class="grid-main">
+          <Charts of={summary} extra={counted.extra} />
+          <LiveFeed
+            state={state}
+            past={past}
+            events={isLoading ? undefined : shown.slice(0, feedRowsMax)}
+            fresh={live}
+          />
+        </div>
+        <Attribution />
+      </div>
     </Page>
+  );
+}
+
+interface ChartsProps {
+  readonly of: Resource<Summary>;
+  readonly extra: number;
+}
+
+/** Nothing where the numbers above say why there is nothing. */
+function Charts({ of: { data, problem }, extra }: ChartsProps) {
+  if (data === undefined) return problem === undefined ? <Skeleton height={320} /> : null;
+  return (
+    <div class="stack">
+      <Curve data={data} extra={extra} />
+      <div class="grid-2">
+        <TopCodes data={data} extra={extra} />
+        <Countries data={data} />
+      </div>
+    </div>
   );
 }
 
@@ -179,17 +194,5 @@ function Countries({ data }: { readonly data: Summary }) {
     <Card title="Countries" lead="Last 30 days">
       <Bars shares={shares} emptyText="No scans yet" />
     </Card>
-  );
-}
-
-function OverviewSkeleton() {
-  return (
-    <div class="stack">
-      <Skeleton height={118} />
-      <div class="grid-main">
-        <Skeleton height={320} />
-        <Skeleton height={320} />
-      </div>
-    </div>
   );
 }
