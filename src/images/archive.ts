@@ -18,10 +18,7 @@ const aheadMax = 2;
 const [overloadWaitMs, overloadTriesMax] = [100, 100];
 /** Already compressed: deflating them again costs time for nothing. */
 const compressed: ReadonlySet<string> = new Set(['png', 'webp']);
-const nameLengthMax = 60;
 const problemsFile = 'NOT-DRAWN.txt';
-/** Names that Windows reserves for devices, with any extension. */
-const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
 export interface ArchiveEntry {
   readonly name: string;
@@ -62,18 +59,6 @@ export async function* archiveImages(
   }
   zip.end();
   yield* pieces.splice(0);
-}
-
-/** A file name that is valid on every system: the code's name, then `unique`. */
-export function fileName(name: string | undefined, unique: string, ending: string): string {
-  const plain = (name ?? '')
-    .normalize('NFC')
-    .replace(/[^\p{L}\p{N}_-]+/gu, '-')
-    .slice(0, nameLengthMax)
-    .toWellFormed()
-    .replace(/^[-\ufffd]+|[-\ufffd]+$/g, '');
-  const start = plain === '' || deviceName.test(plain) ? '' : `${plain}-`;
-  return `${start}${unique}.${ending}`;
 }
 
 async function* drawAhead(entries: readonly ArchiveEntry[], render: Render): AsyncGenerator<Drawn> {

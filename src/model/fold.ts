@@ -28,5 +28,6 @@ export function tagKey(tag: string): string {
 
 /** Each tag once, as it is spelled first. */
 export function distinctTags(tags: readonly string[]): string[] {
-  return [...new Map(tags.toReversed().map((tag) => [tagKey(tag), tag])).values()].toReversed();
+  const keys = tags.map(tagKey);
+  return tags.filter((_, at) => keys.indexOf(keys[at] ?? '') === at);
 }

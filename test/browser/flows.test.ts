@@ -110,12 +110,22 @@ test(
     await page.getByText('Design saved').waitFor();
     const code = (await harness.api.call('GET', `/v1/qr-codes/${id}`)).json;
     const text = word(code.shortUrl).toUpperCase();
-    for (const format of ['png', 'svg', 'pdf', 'eps', 'webp'] as const) {
+    const files = [
+      ['png', 'PNG 2048 px', 2_048],
+      ['webp', 'WebP 512 px', 512],
+      ['svg', 'SVG Save', 512],
+      ['pdf', 'PDF 100 mm', 283],
+      ['eps', 'EPS 200 mm', 567],
+    ] as const;
+    for (const [format, link, edge] of files) {
       await button(page, 'Download').click();
       const download = page.waitForEvent('download', { timeout: waitMs });
-      await page.getByRole('link', { name: new RegExp(`^${format}`, 'i') }).click();
-      const file = await readFile(await (await download).path());
-      expect(await scanBoth(await readAny(file, format)), format).toEqual([text, text]);
+      await page.getByRole('link', { name: link }).click();
+      const saved = await download;
+      expect(saved.suggestedFilename()).toBe(`Poster.${format}`);
+      const picture = await readAny(await readFile(await saved.path()), format);
+      expect([format, Math.abs(picture.width - edge) <= 1]).toEqual([format, true]);
+      expect(await scanBoth(picture), format).toEqual([text, text]);
     }
     await page.context().close();
   },

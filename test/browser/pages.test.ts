@@ -100,7 +100,7 @@ test(
     await page.getByText('QZ_SHORT_URL_BASE').waitFor();
     faults.push(...(await faultsOn(page, 'local notice')));
     await page.getByRole('button', { name: 'Download' }).click();
-    await page.getByRole('link', { name: 'SVG vector' }).waitFor();
+    await page.getByRole('link', { name: 'SVG Save' }).waitFor();
     faults.push(...(await faultsOn(page, 'download')));
     await page.keyboard.press('Escape');
     await page.keyboard.press('?');

@@ -2,7 +2,8 @@
 import { unzipSync } from 'fflate';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { archiveImages, fileName, type ArchiveEntry } from '../../src/images/archive.ts';
+import { archiveImages, type ArchiveEntry } from '../../src/images/archive.ts';
+import { fileName } from '../../src/images/file-name.ts';
 import { draw, type ImageFormat } from '../../src/images/draw/drawing.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { scanPng } from './read-image.ts';

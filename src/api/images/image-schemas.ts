@@ -1,7 +1,14 @@
 /** Schemas of images, previews and logos. */
 import { z } from 'zod';
 import { design, logoName } from '../../images/design/design.ts';
-import { imageFormats, sizeMax, sizeMin, sizeStandard } from '../../images/draw/drawing.ts';
+import {
+  imageFormats,
+  millimetresMax,
+  millimetresMin,
+  sizeMax,
+  sizeMin,
+  sizeStandard,
+} from '../../images/draw/drawing.ts';
 import { logoMediaTypes } from '../../images/logo/logo.ts';
 import { codeTypes } from '../../model/code.ts';
 import { count, createdAt, queryInteger } from '../fields.ts';
@@ -11,8 +18,20 @@ const archiveCodesMax = 1_000;
 /** A logo of 256 KB as base64, and more: a logo somewhat too large gets a better answer than 413. */
 export const designBodyBytesMax = 524_288;
 
+const print = `Expected a whole number of millimetres from ${millimetresMin} to ${millimetresMax}`;
+
 export const imageQuery = z.object({
   size: queryInteger(sizeMin, sizeMax, sizeStandard),
+  /** In place of `size`. */
+  mm: z
+    .string()
+    .regex(/^\d{1,4}$/, print)
+    .transform(Number)
+    .refine((edge) => edge >= millimetresMin && edge <= millimetresMax, {
+      message: print,
+      params: { code: 'out_of_range' },
+    })
+    .optional(),
   download: z.enum(['0', '1']).default('0'),
   v: z.string().max(64).optional(),
 });

@@ -7,7 +7,13 @@
  */
 import type { Reply, Request } from '../../http/request.ts';
 import { imageContent } from '../../images/content.ts';
-import { type ImageFormat, imageFormats, sizeStandard } from '../../images/draw/drawing.ts';
+import {
+  type ImageFormat,
+  imageFormats,
+  pointsOf,
+  sizeStandard,
+} from '../../images/draw/drawing.ts';
+import { attachment } from '../../images/file-name.ts';
 import type { ImageAnswer } from '../../images/image-cache.ts';
 import type { RenderedImage } from '../../images/image-service.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
@@ -30,7 +36,8 @@ export async function imageReply(services: ApiServices, request: Request): Promi
   const { images, imageCache } = services;
   const { shortUrlBase } = services.config;
   const { code, format } = findCode(services, request.path);
-  const { size, download, v } = readQuery(imageQuery, request.query);
+  const { mm, download, v, size: edge } = readQuery(imageQuery, request.query);
+  const size = mm === undefined ? edge : printSize(mm, format);
   const content = imageContent(code, shortUrlBase);
   const style = styleOf(code.design);
   const version = imageVersion(content, style);
@@ -38,17 +45,19 @@ export async function imageReply(services: ApiServices, request: Request): Promi
   // One spelling for all queries of the same meaning. The first is the dashboard's.
   const query = [
     ...(v === version ? [`v=${v}`] : []),
-    ...(size === sizeStandard ? [] : [`size=${size}`]),
+    ...(size === sizeStandard ? [] : [mm === undefined ? `size=${size}` : `mm=${mm}`]),
     ...(download === '1' ? ['download=1'] : []),
   ];
   const address = `${request.path}?${query.join('&')}`;
+  const disposition = download === '1' ? attachment(code.name, code.id, format) : undefined;
+  // A renamed code is another file.
+  const shown = `${version} ${disposition ?? ''}`;
   const { commits } = imageCache;
-  let answer = imageCache.check(address, version);
+  let answer = imageCache.check(address, shown);
   if (answer === undefined) {
     const image = await images.render({ content, format, size, style });
-    const fileName = download === '1' ? `${code.id}.${format}` : undefined;
-    answer = answerOf(image, { format, cacheControl, fileName });
-    imageCache.put(address, version, commits, answer);
+    answer = answerOf(image, { format, cacheControl, disposition });
+    imageCache.put(address, shown, commits, answer);
   }
   const { ETag } = answer.headers;
   if (!isKnown(request.header('if-none-match'), ETag)) return answer;
@@ -70,20 +79,27 @@ function findCode(
   return { code, format };
 }
 
+/** @throws Failure validation_failed for a format of pixels */
+function printSize(millimetres: number, format: ImageFormat): number {
+  const points = pointsOf(millimetres, format);
+  if (points !== undefined) return points;
+  const message = 'Millimetres are for PDF and EPS; expected `size` in pixels';
+  const faults = [{ path: 'mm', code: 'not_for_this_format', message }];
+  throw new Failure('validation_failed', message, { faults });
+}
+
 function answerOf(
   { bytes, etag, contentType }: RenderedImage,
-  options: { format: ImageFormat; cacheControl: string; fileName: string | undefined },
+  options: { format: ImageFormat; cacheControl: string; disposition: string | undefined },
 ): ImageAnswer {
-  const { format, cacheControl, fileName } = options;
+  const { format, cacheControl, disposition } = options;
   return {
     status: 200,
     headers: {
       ...commonHeaders(etag, cacheControl),
       'Content-Type': contentType,
       ...(format === 'svg' ? { 'Content-Security-Policy': documentPolicy } : {}),
-      ...(fileName === undefined
-        ? {}
-        : { 'Content-Disposition': `attachment; filename="${fileName}"` }),
+      ...(disposition === undefined ? {} : { 'Content-Disposition': disposition }),
     },
     body: bytes,
   };

@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { archiveImages, fileName, type ArchiveEntry } from '../../images/archive.ts';
+import { archiveImages, type ArchiveEntry } from '../../images/archive.ts';
+import { fileName } from '../../images/file-name.ts';
 import { type ImageSource, imageContent } from '../../images/content.ts';
 import { styleOf } from '../../images/design/style.ts';
 import type { CodeType } from '../../model/code.ts';
@@ -99,7 +100,9 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
         .map((code): ArchiveEntry => {
           const content = imageContent(code, shortUrlBase);
           const request = { content, format, size, style: styleOf(code.design) };
-          const name = fileName(code.name, code.shortCode ?? code.id, format);
+          // A short code of several segments would be a folder.
+          const unique = code.shortCode?.includes('/') === false ? code.shortCode : code.id;
+          const name = fileName(code.name, unique, format);
           return { name, request, changedAtMs: code.updatedAtMs };
         });
       const pieces = archiveImages(entries, (request) => images.render(request));

@@ -97,19 +97,10 @@ interface ItemProps {
   readonly href?: string;
   readonly tone?: 'danger';
   readonly isCurrent?: boolean;
-  readonly isDownload?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function MenuItem({
-  icon,
-  onClick,
-  href,
-  tone,
-  isCurrent,
-  isDownload,
-  children,
-}: ItemProps) {
+export function MenuItem({ icon, onClick, href, tone, isCurrent, children }: ItemProps) {
   const inside = (
     <>
       {icon && <Icon name={icon} size={16} />}
@@ -120,7 +111,7 @@ export function MenuItem({
   const className = `menu-item${tone === undefined ? '' : ` menu-${tone}`}`;
   if (href !== undefined) {
     return (
-      <a class={className} href={href} {...(isDownload === true ? { download: '' } : {})}>
+      <a class={className} href={href}>
         {inside}
       </a>
     );

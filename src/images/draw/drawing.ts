@@ -23,10 +23,22 @@ export type ImageFormat = (typeof imageFormats)[number];
 
 /** Edge of an image: pixels, or points for PDF and EPS. The largest fits a poster at 300 dots an inch. */
 export const [sizeMin, sizeMax, sizeStandard] = [64, 4_096, 512];
+/** Edge of a print: a business card to half a metre. */
+export const [millimetresMin, millimetresMax] = [20, 500];
+/** Formats whose size is that on paper. */
+const printFormats: ReadonlySet<ImageFormat> = new Set(['pdf', 'eps']);
+const pointsPerMillimetre = 72 / 25.4;
+
+/** @returns undefined for formats that have no size on paper */
+export function pointsOf(millimetres: number, format: ImageFormat): number | undefined {
+  if (!printFormats.has(format)) return undefined;
+  return Math.round(millimetres * pointsPerMillimetre * 1_000) / 1_000;
+}
 
 export interface ImageRequest {
   readonly content: string;
   readonly format: ImageFormat;
+  /** Whole pixels; of PDF and EPS points, to a thousandth. */
   readonly size: number;
   /** Default `plainStyle`. */
   readonly style?: Style | undefined;
@@ -78,9 +90,11 @@ function bitmapOf(matrix: Matrix, style: Style, size: number): Uint8Array {
 
 function assertFits(matrix: Matrix, style: Style, { size, format }: ImageRequest): void {
   const least = matrix.side + 2 * style.marginModules;
-  if (Number.isInteger(size) && size >= least && size <= sizeMax) return;
-  const unit = format === 'pdf' || format === 'eps' ? 'points' : 'pixels';
-  const message = `The image is too small for its content, expected a size of at least ${least} ${unit}`;
+  const isPrint = printFormats.has(format);
+  if ((isPrint || Number.isInteger(size)) && size >= least && size <= sizeMax) return;
+  const inPrint = `${least} points (${Math.ceil(least / pointsPerMillimetre)} mm)`;
+  const wanted = isPrint ? inPrint : `${least} pixels`;
+  const message = `The image is too small for its content, expected a size of at least ${wanted}`;
   throw new Failure('validation_failed', message, {
     faults: [{ path: 'size', code: 'too_small', message }],
   });

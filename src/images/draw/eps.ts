@@ -29,7 +29,8 @@ export async function writeEps(picture: Picture, size: number): Promise<Uint8Arr
   const scale = figure(size / side);
   const lines = [
     '%!PS-Adobe-3.0 EPSF-3.0',
-    `%%BoundingBox: 0 0 ${size} ${size}`,
+    // Whole points, by the structuring conventions; the exact ones follow.
+    `%%BoundingBox: 0 0 ${Math.ceil(size)} ${Math.ceil(size)}`,
     `%%HiResBoundingBox: 0 0 ${size} ${size}`,
     '%%Creator: Quietzone',
     '%%Title: QR code',

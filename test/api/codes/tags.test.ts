@@ -56,6 +56,11 @@ test('what is written later takes the spelling that is there, in every way to wr
   expect(await tagsOf('search=nothing')).toEqual([]);
 });
 
+test('tags of one code keep their order, each once', async () => {
+  const { json } = await create(['order b', 'order A', 'ORDER B', 'order c', 'Order a']);
+  expect(json.tags).toEqual(['order b', 'order A', 'order c']);
+});
+
 test('the filter takes any case and accents, alone and with others, and so does the table', async () => {
   await create(['Größe', 'two']);
   await create(['grösse']);

@@ -4,13 +4,10 @@ import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { invalidate, type Resource, useResource } from '../../client/resource.ts';
 import { currentQuery, confirmLeaving, setQuery } from '../../client/router.ts';
-import { currentSession, may } from '../../client/session.ts';
+import { may } from '../../client/session.ts';
 import type { QrCode } from '../../client/wire.ts';
 import { Button } from '../../parts/button.tsx';
-import { ownImage } from '../../parts/code-image.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Badge, Tabs } from '../../parts/list.tsx';
-import { Menu, MenuItem } from '../../parts/menu.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -23,6 +20,7 @@ import { AnalyticsPart } from './analytics-part.tsx';
 import { CodeTop } from './code-top.tsx';
 import { DeleteCode } from './delete-code.tsx';
 import { Designer } from './designer.tsx';
+import { DownloadMenu } from './download-menu.tsx';
 import { DetailsPart } from './details-part.tsx';
 import { HistoryPart } from './history-part.tsx';
 import { Retarget } from './retarget.tsx';
@@ -121,55 +119,14 @@ interface ActionsProps {
   readonly onAction: (action: Action) => void;
 }
 
-const formats = [
-  { format: 'png', label: 'PNG for screens', size: 1_024 },
-  { format: 'svg', label: 'SVG vector', size: 1_024 },
-  { format: 'pdf', label: 'PDF for print', size: 1_024 },
-  { format: 'eps', label: 'EPS for print shops', size: 1_024 },
-  { format: 'webp', label: 'WebP, smallest', size: 1_024 },
-] as const;
-
-/** The address of the image as a download. */
-const fileUrl = (imageUrl: string, format: string, size: number): string =>
-  `${ownImage(imageUrl, format)}&size=${size}&download=1`;
-
 function Actions({ code, onAction }: ActionsProps) {
-  const button = (
-    <>
-      <Icon name="download" />
-      <span>Download</span>
-    </>
-  );
   return (
     <>
-      <Menu button={button}>
-        {code.shortUrl !== undefined && <LocalWarning />}
-        {formats.map(({ format, label, size }) => (
-          <MenuItem
-            key={format}
-            icon="download"
-            isDownload
-            href={fileUrl(code.imageUrl, format, size)}
-          >
-            {label}
-          </MenuItem>
-        ))}
-      </Menu>
+      <DownloadMenu code={code} />
       {may('editor') && (
         <Button icon="trash" label="Delete this code" onClick={() => onAction('delete')} />
       )}
     </>
-  );
-}
-
-/** A print keeps the address that it has. */
-function LocalWarning() {
-  if (!currentSession().shortLinks.local) return null;
-  return (
-    <p class="menu-note">
-      <Icon name="warning" size={16} />
-      <span>Do not print it yet: no phone can open its address. See the notice above.</span>
-    </p>
   );
 }
 
