@@ -58,6 +58,14 @@ export class Accounts {
     throw new Failure('unauthorized', 'The password is wrong');
   }
 
+  /**
+   * A password that comes to an address which others may have is a guess of theirs: signing in with it tells
+   * whether it was right, and would not count. @throws Failure rate_limited
+   */
+  countGuess(email: string, address: string): void {
+    this.#throttle.begin(foldEmail(email), address);
+  }
+
   /** Counts as failed in the throttle unless a user comes of it. */
   async #attempt<T extends { readonly user: UserRecord | undefined }>(
     email: string,
@@ -85,6 +93,7 @@ export class Accounts {
     at: { readonly address: string; readonly sessionHash: string },
   ): Promise<void> {
     const verified = await this.verifyOwn(userId, passwords.old, at.address);
+    if (!isProven(verified)) this.countGuess(verified.email, at.address);
     const passwordHash = await this.#users.hash(verified, passwords.new);
     await this.#store.environment.transaction(() => {
       const found = this.#store.users.get(userId);

@@ -169,10 +169,12 @@ export class Invites {
       const workspace = store.workspaces.get(workspaceNo);
       if (workspace === undefined) throw notFound('workspace');
       if (users.memberWith(workspaceNo, invite.email) !== undefined) throw alreadyMember();
-      const { id } = 'known' in user ? user.known : user.fresh;
-      if ('known' in user) this.#assertUnchanged(user.known, workspaceNo);
-      if ('known' in user) users.addMember(workspaceNo, id, role);
-      else users.write({ ...user.fresh, mailboxProven: false }, workspaceNo, role);
+      const given = 'known' in user ? user.known : user.fresh;
+      const known = 'known' in user ? user.known : users.twinOf(user.fresh);
+      if (known !== undefined) this.#assertUnchanged(known, workspaceNo);
+      const { id } = known ?? given;
+      if (known !== undefined) users.addMember(workspaceNo, id, role);
+      else users.write({ ...given, mailboxProven: false }, workspaceNo, role);
       const record = users.find(id);
       if (invite.isMailed === true && record !== undefined && !isProven(record)) {
         users.prove(record);

@@ -198,6 +198,11 @@ export class Users {
     return owner === undefined ? others : [owner, ...others];
   }
 
+  /** The account of the same address with the same password, made since `identify`. */
+  twinOf({ email, passwordHash }: UserRecord): UserRecord | undefined {
+    return this.accountsOf(email).find((user) => user.passwordHash === passwordHash);
+  }
+
   /** The member of a workspace who has this address there. */
   memberWith(workspaceNo: WorkspaceNo, email: string): string | undefined {
     const owner = this.#store.userEmails.get(foldEmail(email));

@@ -130,6 +130,7 @@ async function changeEmail(
   }
   const verified = await verifyPassword(workspaces, user.id, currentPassword, clientAddress);
   if (mail === undefined) {
+    workspaces.accounts.countGuess(body.email, clientAddress);
     await profiles.takeAddress(verified, body.email, currentPassword);
     return;
   }

@@ -215,6 +215,55 @@ describe('an answer does not tell what there is elsewhere', () => {
   });
 });
 
+describe('an account of the address guesses no password of another by taking it', () => {
+  const guessesMax = 8;
+
+  test('again and again', async () => {
+    await join(await place('B'), squatterPassword);
+    service.clock.move(3_600_000);
+    await service.workspaces.users.create(1, 'viewer', { email, name: 'O', password: ownPassword });
+    const { browser } = await signIn(squatterPassword);
+    const statuses: number[] = [];
+    let oldPassword = squatterPassword;
+    while (statuses.length < guessesMax && statuses.at(-1) !== 429) {
+      const newPassword = `guess number ${statuses.length}`;
+      const options = { body: { oldPassword, newPassword }, headers: stranger() };
+      statuses.push((await browser.call('POST', '/v1/auth/password', options)).status);
+      oldPassword = newPassword;
+    }
+    expect(statuses.at(-1)).toBe(429);
+    // The same count holds at the sign-in.
+    expect((await signIn(ownPassword)).answer.status).toBe(429);
+  });
+
+  test('and moving there with it', async () => {
+    const { users } = service.workspaces;
+    await users.create(1, 'viewer', { email, name: 'O', password: ownPassword });
+    const statuses: number[] = [];
+    for (let at = 0; at < guessesMax && statuses.at(-1) !== 429; at += 1) {
+      const b = await place(`b${at}`);
+      const own = { email: `b${at}@b.example`, name: 'B', password: `guess number ${at}` };
+      await users.create(b.no, 'viewer', own);
+      const browser = new Browser(service);
+      await browser.signIn(own.email, own.password, stranger()['x-forwarded-for']);
+      const body = { email, currentPassword: own.password };
+      const moved = await browser.call('PATCH', '/v1/profile', { body, headers: stranger() });
+      statuses.push(moved.status);
+      await browser.close();
+    }
+    expect(statuses.at(-1)).toBe(429);
+  });
+
+  test('at once, from two workspaces with one password: it is one account', async () => {
+    const [a, b] = [await place('A'), await place('B')];
+    const tokens = [(await invite(a)).json.token, (await invite(b)).json.token];
+    const [one, two] = await Promise.all(tokens.map((token) => accept(token, ownPassword)));
+    expect([one?.status, two?.status]).toEqual([200, 200]);
+    expect(two?.json.userId).toBe(one?.json.userId);
+    expect(await namesOf((await signIn(ownPassword)).browser)).toEqual(['A', 'B']);
+  });
+});
+
 describe('the operator', () => {
   test('confirms one account: the address is theirs, others keep their workspace', async () => {
     const [a, b] = [await place('A'), await place('B')];
