@@ -310,9 +310,11 @@ export class Billing {
       ? record !== undefined && isSame(record, terms)
       : this.status(workspaceNo).workspace.plan === terms.plan;
     if (!isHad) return;
+    const whose = isChange ? 'the subscription is for' : 'the workspace has the plan';
+    const had = isChange ? `${terms.plan} by the ${terms.interval}` : terms.plan;
     throw new Failure(
       'conflict',
-      `Cannot open a checkout: the workspace has the plan ${terms.plan} already, expected another`,
+      `Cannot open a checkout: ${whose} ${had} already, expected another`,
     );
   }
 

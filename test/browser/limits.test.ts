@@ -177,7 +177,7 @@ test(
     await page.route(/\/v1\/analytics\/summary/, async (route) => await route.fulfill(refusal(60)));
     await page.goto('/');
     await page.getByText('Rate limit reached').waitFor();
-    await page.locator('.feed-row').first().waitFor();
+    await page.locator('.feed-row', { hasText: 'Scan of Table 12' }).first().waitFor();
     expect(await page.locator('.notice-warn').count()).toBe(1);
     await page.unrouteAll();
     await page.route(/\/v1\/events\?/, async (route) => await route.fulfill(refusal(60)));
