@@ -330,6 +330,25 @@ test(
 );
 
 test(
+  'campaigns that cannot be loaded say why, and are tried again',
+  async () => {
+    const page = await harness.openSignedIn('/settings/data');
+    const problem = { status: 503, code: 'overloaded', detail: 'Too many requests are waiting.' };
+    const refused = /\/v1\/campaigns\?/;
+    await page.route(refused, (route) => route.fulfill({ status: 503, json: problem }));
+    await page.goto(`/codes/${codeId}`);
+    await page.getByRole('button', { name: 'Change campaigns' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Too many requests are waiting.').waitFor();
+    await page.unroute(refused);
+    await dialog.getByRole('button', { name: 'Try again' }).click();
+    await dialog.getByLabel('Summer in the beer gardens').waitFor();
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
   'codes for this machine alone come with what to do, on every page and before a download',
   async () => {
     const page = await harness.openSignedIn('/codes/new');

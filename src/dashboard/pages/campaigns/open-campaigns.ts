@@ -1,15 +1,22 @@
 /** Campaigns that take codes, for choices: those that run, then those to come. */
-import { useResource } from '../../client/resource.ts';
+import { type Resource, useResource } from '../../client/resource.ts';
 import type { Page as PageOf } from '../../client/wire.ts';
 import type { Campaign } from './campaign-labels.ts';
 
 /** Of each status, the newest. */
 const limit = 100;
 
-/** @returns undefined while they are loaded */
-export function useOpenCampaigns(): readonly Campaign[] | undefined {
+export function useOpenCampaigns(): Resource<readonly Campaign[]> {
   const active = useResource<PageOf<Campaign>>(`/campaigns?limit=${limit}&status=active`);
   const scheduled = useResource<PageOf<Campaign>>(`/campaigns?limit=${limit}&status=scheduled`);
-  if (active.data === undefined || scheduled.data === undefined) return undefined;
-  return [...active.data.data, ...scheduled.data.data];
+  const isWhole = active.data !== undefined && scheduled.data !== undefined;
+  return {
+    data: isWhole ? [...active.data.data, ...scheduled.data.data] : undefined,
+    isStale: active.isStale || scheduled.isStale,
+    problem: active.problem ?? scheduled.problem,
+    isLoading: active.isLoading || scheduled.isLoading,
+    reload: async () => {
+      await Promise.all([active.reload(), scheduled.reload()]);
+    },
+  };
 }

@@ -14,7 +14,7 @@ import { CheckField } from '../../parts/field.tsx';
 import { DialogForm } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { Empty } from '../../parts/notice.tsx';
-import { Skeleton } from '../../parts/page.tsx';
+import { Ready, Skeleton } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { type Campaign, scheduleText } from '../campaigns/campaign-labels.ts';
@@ -56,16 +56,18 @@ function Choose({ code, onClose }: ChooseProps) {
   const open = useOpenCampaigns();
   return (
     <Dialog title="Campaigns of this code" onClose={onClose}>
-      {open === undefined && <Skeleton lines={4} />}
-      {open?.length === 0 && (
-        <Empty icon="calendar" title="No campaign takes codes now">
-          <p>One that has ended keeps the codes that it had.</p>
-          <ButtonLink href={pathTo('newCampaign')}>New campaign</ButtonLink>
-        </Empty>
-      )}
-      {open !== undefined && open.length > 0 && (
-        <Choices code={code} open={open} onClose={onClose} />
-      )}
+      <Ready of={open} skeleton={<Skeleton lines={4} />}>
+        {(campaigns) =>
+          campaigns.length === 0 ? (
+            <Empty icon="calendar" title="No campaign takes codes now">
+              <p>One that has ended keeps the codes that it had.</p>
+              <ButtonLink href={pathTo('newCampaign')}>New campaign</ButtonLink>
+            </Empty>
+          ) : (
+            <Choices code={code} open={campaigns} onClose={onClose} />
+          )
+        }
+      </Ready>
     </Dialog>
   );
 }

@@ -174,7 +174,7 @@ function MoreFields({ field, isDynamic }: MoreProps) {
 
 /** Nothing where no campaign takes codes. */
 function CampaignField({ field }: Pick<MoreProps, 'field'>) {
-  const campaigns = useOpenCampaigns() ?? [];
+  const campaigns = useOpenCampaigns().data ?? [];
   if (campaigns.length === 0) return null;
   const { value, onInput, fault } = field('campaignId');
   const options = campaigns.map(({ id, name }) => ({ value: id, label: name }));
