@@ -15,6 +15,11 @@ export const formatTypes = {
 /** What answers that may be a file have, for the document. */
 export const tableHeaders = ['Vary', 'Content-Disposition'] as const;
 
+/** The example of an answer as a table. */
+export function tableSample(...rows: ReadonlyArray<readonly Cell[]>) {
+  return { answer: { [formatTypes.csv]: rows.map(csvLine).join('') } };
+}
+
 export const csvFormat = z
   .enum(['json', 'csv'])
   .optional()

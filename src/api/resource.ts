@@ -50,18 +50,24 @@ type Query = z.output<typeof shortListQuery>;
 
 const cursorPattern = /^[a-z]+_[0-9a-z]{20}$/;
 
+const pageFields = {
+  page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
+  total: count.meta({ description: 'How many there are on all pages', example: 1 }),
+  limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
+  nextCursor: z.string().optional().meta({
+    description: 'Gets the next page as `cursor`; absent on the last one',
+    example: 'eyJhIjoxfQ',
+  }),
+};
+/** What all pages have, a component of the document. */
+export const pageInfo = z.object(pageFields).meta({ description: 'Where a page of a list stands' });
+
 /** @param id of the schema in the OpenAPI document */
 export function pageSchema<S extends z.ZodType>(id: string, item: S) {
   return z
     .object({
       data: z.array(item).meta({ description: 'What is on the page, newest first' }),
-      page: z.int().min(1).meta({ description: 'The page asked for', example: 1 }),
-      total: count.meta({ description: 'How many there are on all pages', example: 1 }),
-      limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
-      nextCursor: z.string().optional().meta({
-        description: 'Gets the next page as `cursor`; absent on the last one',
-        example: 'eyJhIjoxfQ',
-      }),
+      ...pageFields,
     })
     .meta({ id });
 }

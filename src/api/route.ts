@@ -88,6 +88,11 @@ export interface RouteDescription {
     /** Headers beside those of every answer; a 201 has its Location without being told. */
     readonly headers?: readonly AnswerHeader[];
   };
+  /** Examples of bodies and answers that are text but not JSON, by media type. */
+  readonly samples?: {
+    readonly body?: Readonly<Record<string, string>>;
+    readonly answer?: Readonly<Record<string, string>>;
+  };
   /** Headers of the request that change what it does, for the document. */
   readonly requestHeaders?: Readonly<Record<string, z.ZodType>>;
   /**
@@ -180,6 +185,11 @@ export function readQuery<Q extends z.ZodObject>(schema: Q, text: string): z.out
   const checked = check(schema, values);
   if (checked.ok && repeated.length === 0) return checked.value;
   throw validationFailure([...repeated, ...(checked.ok ? [] : checked.faults)], 'query');
+}
+
+/** The path as OpenAPI has it: `/qr-codes/{id}`. */
+export function pathOf({ path }: Pick<RouteDescription, 'path'>): string {
+  return path.replace(/:(\w+)/g, '{$1}');
 }
 
 const jsonTypes: ReadonlySet<string> = new Set(['application/json']);

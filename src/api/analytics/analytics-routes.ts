@@ -8,7 +8,7 @@ import { Failure, type FailureCode } from '../../model/failure.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
 import { type Analytics, breakdowns, type Interval, intervals } from '../../scans/query/answers.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
-import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders } from '../csv.ts';
+import { csvFormat, csvResult, formatOf, formatTypes, tableHeaders, tableSample } from '../csv.ts';
 import { count, queryDay, time } from '../fields.ts';
 import type { Tag } from '../openapi/tags.ts';
 import type { OperationId } from '../roles.ts';
@@ -18,6 +18,8 @@ export const analyticsTag = 'Analytics';
 /** Answers that are JSON or CSV. */
 const mediaTypes = [formatTypes.json, formatTypes.csv];
 const tableFormats = ['json', 'csv'] as const;
+const totalsColumns = ['metric', 'key', 'value'];
+const seriesColumns = ['start', 'scans'];
 /** The same address answers in several forms. */
 export const varied = { Vary: 'Accept' };
 
@@ -176,13 +178,13 @@ function totalsRoute<Of extends Scope, Found>(resource: AnalyticsResource<Of, Fo
     tag,
     query: z.object({ ...range, format: csvFormat }),
     answer: { status: 200, schema, what: 'The numbers', mediaTypes, headers: tableHeaders },
+    samples: tableSample(totalsColumns, ['totalScans', '', 42], ['device', 'ios', 20]),
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);
       const found = await find(scope, call.actor);
       if (formatOfCall(call) === 'json') return jsonResult(200, found, varied);
-      const columns = ['metric', 'key', 'value'];
-      return csvFile(fileName, scope.shown ?? scope.range, columns, rows(found));
+      return csvFile(fileName, scope.shown ?? scope.range, totalsColumns, rows(found));
     },
   });
 }
@@ -207,6 +209,7 @@ function seriesRoute<Of extends Scope, Found>(
       mediaTypes,
       headers: tableHeaders,
     },
+    samples: tableSample(seriesColumns, ['2026-03-01T00:00:00.000Z', 42]),
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);
@@ -218,7 +221,7 @@ function seriesRoute<Of extends Scope, Found>(
         return jsonResult(200, { interval: length, ...formatRange(shown), data }, varied);
       }
       const rows = data.map(({ start, scans: value }) => [start, value]);
-      return csvFile(`scans-by-${length}`, shown, ['start', 'scans'], rows);
+      return csvFile(`scans-by-${length}`, shown, seriesColumns, rows);
     },
   });
 }
@@ -240,6 +243,7 @@ function breakdownRoute<Of extends Scope, Found>(
       mediaTypes,
       headers: tableHeaders,
     },
+    samples: tableSample(['country', 'scans'], ['DE', 30], ['AT', 12]),
     failures,
     handle: async (call) => {
       const scope = scopeOf(call);

@@ -97,6 +97,12 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       mediaTypes: Object.values(formatTypes),
       headers: tableHeaders,
     },
+    samples: {
+      answer: {
+        [formatTypes.csv]: lines.csv.header + lines.csv.line(sampleScan),
+        [formatTypes.ndjson]: lines.ndjson.line(sampleScan),
+      },
+    },
     failures: ['not_found'],
     handle: async ({ actor, id, query: asked, header }) => {
       const { code, range } = codeRange(options, actor, id, asked);
@@ -172,6 +178,18 @@ const lines: Readonly<Record<'csv' | 'ndjson', Lines>> = {
       csvLine([id, scannedAt, country, city, device, os, browser, referer, bot]),
   },
   ndjson: { header: '', line: (scan) => `${JSON.stringify(scan)}\n` },
+};
+
+const sampleScan: RawScan = {
+  id: 'scn_01k3zq8m4hd2v7c5x9ab',
+  scannedAt: '2026-03-01T12:00:00.000Z',
+  country: 'DE',
+  city: 'Leipzig',
+  device: 'mobile',
+  os: 'iOS',
+  browser: 'Safari',
+  referer: null,
+  bot: null,
 };
 
 /** Nothing of the store is held between two steps. */

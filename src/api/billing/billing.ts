@@ -47,7 +47,7 @@ const changeBody = z
   .refine((body) => body.plan !== undefined || body.interval !== undefined, {
     message: 'Expected a plan, an interval, or both',
   })
-  .meta({ id: 'SubscriptionChange' });
+  .meta({ id: 'SubscriptionChange', example: { plan: 'business' } });
 
 const cancelBody = z
   .strictObject({

@@ -66,7 +66,15 @@ export const campaignCreateBody = z
     endDate: endDate.nullable().optional().meta({ description: 'Absent or null: it has no end' }),
     qrCodeIds,
   })
-  .meta({ id: 'CampaignCreate' });
+  .meta({
+    id: 'CampaignCreate',
+    example: {
+      name: 'Spring menu',
+      startDate: '2026-03-01',
+      endDate: '2026-03-31',
+      qrCodeIds: ['qr_01k3zq8m4hd2v7c5x9ab'],
+    },
+  });
 
 export const campaignPatchBody = z
   .strictObject({
@@ -75,7 +83,11 @@ export const campaignPatchBody = z
     endDate: endDate.nullable().optional().meta({ description: 'Null takes the end away' }),
     qrCodeIds: qrCodeIds.optional().meta({ description: 'Replaces the list' }),
   })
-  .meta({ id: 'CampaignPatch', description: 'JSON merge patch: absent keeps' });
+  .meta({
+    id: 'CampaignPatch',
+    example: { endDate: '2026-04-30' },
+    description: 'JSON merge patch: absent keeps',
+  });
 
 export const campaignListQuery = z.object({
   ...pageQuery,
@@ -173,7 +185,10 @@ export const conversionBody = z
       example: 'order-4711',
     }),
   })
-  .meta({ id: 'ConversionCreate' });
+  .meta({
+    id: 'ConversionCreate',
+    example: { qrId: 'qr_01k3zq8m4hd2v7c5x9ab', value: 19.9, externalId: 'order-4711' },
+  });
 
 export const conversion = z
   .object({

@@ -76,6 +76,18 @@ const bulkAnswer = z
   })
   .meta({ id: 'BulkAnswer' });
 
+const samples = {
+  body: {
+    [ndjsonType]: '{"target":"https://example.com/1"}\n{"target":"https://example.com/2"}\n',
+    'text/csv': 'target,name,tags\r\nhttps://example.com/1,Table 1,menu;berlin\r\n',
+  },
+  answer: {
+    [ndjsonType]:
+      '{"index":0,"status":409,"error":{"code":"slug_taken","detail":"The slug is taken"}}\n' +
+      '{"created":0,"failed":1}\n',
+  },
+};
+
 export function bulkRoutes(options: BulkOptions): Route[] {
   const gate = new BulkGate();
   const body = newCodeBody(createBody, options.ownHosts);
@@ -96,6 +108,7 @@ export function bulkRoutes(options: BulkOptions): Route[] {
         'request that was cut off goes on where it stopped. Emits `qr.created` for each code.',
       body: z.array(createBody).max(rowsMax),
       bodyMedia: [ndjsonType, 'text/csv'],
+      samples,
       answer: {
         status: 200,
         schema: bulkAnswer,

@@ -109,7 +109,10 @@ export const createBody = z
     externalId: unset(externalId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
   })
-  .meta({ id: 'QrCodeCreate' });
+  .meta({
+    id: 'QrCodeCreate',
+    example: { target: 'https://example.com/menu', name: 'Table 12', tags: ['menu'] },
+  });
 
 /** A row of an import: with a slug that another tool gave, and without a design. */
 export const importBody = createBody.extend({
@@ -144,7 +147,11 @@ export const patchBody = z
       description: 'Merged into the design; null makes the image plain',
     }),
   })
-  .meta({ id: 'QrCodePatch', description: 'JSON merge patch: absent keeps, null removes' });
+  .meta({
+    id: 'QrCodePatch',
+    example: { target: 'https://example.com/winter-menu' },
+    description: 'JSON merge patch: absent keeps, null removes',
+  });
 
 export const putBody = z
   .strictObject({
@@ -157,7 +164,11 @@ export const putBody = z
     campaignId: unset(campaignId),
     design: unset(design).meta({ description: 'Absent or null: the plain image' }),
   })
-  .meta({ id: 'QrCodePut', description: 'Full replacement: absent or null resets' });
+  .meta({
+    id: 'QrCodePut',
+    example: { target: 'https://example.com/winter-menu', name: 'Table 12' },
+    description: 'Full replacement: absent or null resets',
+  });
 
 const idsMax = 100;
 const idList = z
@@ -229,6 +240,10 @@ const shownName = z
   .string()
   .nullable()
   .meta({ description: 'What people call it; null without', example: 'Table 12' });
+const scans = count.meta({
+  description: 'Lifetime scans, bots and prefetches not counted',
+  example: 42,
+});
 const shownTags = z
   .array(z.string())
   .meta({ description: 'Words to find it by', example: ['menu'] });
@@ -292,10 +307,7 @@ export const qrCode = z
       .nullable()
       .meta({ description: 'Your own id of it; null without', example: 'table-12' }),
     status,
-    scans: count.meta({
-      description: 'Lifetime scans, bots and prefetches not counted',
-      example: 42,
-    }),
+    scans,
     createdBy: idField('usr', 'User who made it'),
     createdAt,
     updatedAt,
@@ -308,7 +320,7 @@ export const qrCodeItem = z
     type,
     target: shownTarget,
     status,
-    scans: count.meta({ description: 'Lifetime scans', example: 42 }),
+    scans,
     createdAt,
     name: shownName,
     dynamic,

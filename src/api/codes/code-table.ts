@@ -9,7 +9,7 @@ import type { CodeFilter } from '../../codes/search/listing.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
-import { fileHeaders } from '../csv.ts';
+import { fileHeaders, tableSample } from '../csv.ts';
 import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -41,6 +41,8 @@ const columns: readonly Column[] = [
   ['updatedAt', ({ updatedAt }) => updatedAt],
   ['status', ({ status }) => status],
 ];
+
+export const codeTableSample = tableSample(columns.map(([name]) => name));
 
 export function codeTable(
   codes: Codes,

@@ -29,7 +29,7 @@ import {
   qrCode,
   qrCodePage,
 } from './code-schemas.ts';
-import { codeTable } from './code-table.ts';
+import { codeTable, codeTableSample } from './code-table.ts';
 import type { CodeView } from './code-view.ts';
 
 const tag = 'QR codes';
@@ -96,6 +96,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
       mediaTypes: ['application/json', 'text/csv'],
       headers: tableHeaders,
     },
+    samples: codeTableSample,
     failures: [],
     handle: async ({ actor, query, header }) => {
       const { page, limit, cursor, campaign, from, to, format, ids, ...rest } = query;

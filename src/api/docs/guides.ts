@@ -5,9 +5,10 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
-import { type EventKind, eventKinds } from '../../model/event.ts';
+import { eventKinds } from '../../model/event.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
+import { eventCauses } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';
 
@@ -79,7 +80,7 @@ const exampleDeliveryId = 'dlv_01k3zq8m4hd2v7c5x9ab';
 function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<string, string>> {
   const events = eventKinds.map((kind) => {
     const json = JSON.stringify(sampleEvent(kind, exampleEventId, exampleTimeMs), undefined, 2);
-    return `\`\`\`fold \`${kind}\` ${causes[kind]}\n${json}\n\`\`\``;
+    return `\`\`\`fold \`${kind}\` ${eventCauses[kind]}\n${json}\n\`\`\``;
   });
   return {
     publicUrl,
@@ -108,20 +109,6 @@ function exampleRequest(): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return ['POST /hooks/qr HTTP/1.1', 'Host: example.com', ...lines, '', body].join('\n');
 }
-
-const causes: Readonly<Record<EventKind, string>> = {
-  'qr.created': 'a code was created',
-  'qr.updated': 'its destination, details or design changed',
-  'qr.deleted': 'a code was deleted for good',
-  'qr.scanned': 'somebody scanned a dynamic code',
-  'campaign.created': 'a campaign was created',
-  'campaign.ended': 'its end date has passed, with its results',
-  'subscription.created': 'a paid plan began',
-  'subscription.updated': 'its plan or interval changed',
-  'subscription.canceled': 'it ends with the period',
-  'member.invited': 'somebody was invited',
-  'member.joined': 'somebody accepted an invite',
-};
 
 const units = [
   { name: 'h', ms: 3_600_000 },

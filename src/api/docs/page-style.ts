@@ -55,12 +55,20 @@ main{padding:2rem clamp(1.25rem,4vw,3.5rem) 5rem;min-width:0}
 table{border-collapse:collapse;width:100%;font-size:.92rem}
 td,th{text-align:left;vertical-align:top;padding:.5rem .8rem .5rem 0;border-bottom:1px solid var(--line)}
 th{font-size:.8rem;color:var(--soft);font-weight:600}
-td:first-child{white-space:nowrap}
-td:nth-child(2){color:var(--soft);min-width:9rem}
 .must{color:var(--delete);font-size:.78rem;margin-left:.35rem}
+.fields{border-top:1px solid var(--line);font-size:.92rem;margin:.4rem 0}
+.field{display:grid;grid-template-columns:minmax(0,15rem) minmax(0,1fr);gap:.1rem 1.2rem;padding:.5rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+.field:target{background:var(--tint)}
+.field a{text-decoration:none}
+.field span{color:var(--soft);font-size:.85rem}
+.field>div:first-child>span:last-child{display:block}
+.field .fields{padding-left:.8rem;border-left:2px solid var(--line)}
+.field .field{grid-template-columns:minmax(0,1fr)}
+.field details,.field p{margin:.3rem 0}
+.operation h3 a{color:inherit;text-decoration:none}
 details{margin:.9rem 0}
 summary{cursor:pointer;font-size:.92rem;color:var(--accent)}
-@media (max-width:52rem){.shell{display:block}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
+@media (max-width:52rem){.field{grid-template-columns:minmax(0,1fr)}.fields .fields{padding-left:.6rem}.shell{display:block}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
 .shell nav ul{columns:2}main{padding-top:1rem}}
 @media (max-width:30rem){.shell nav ul{columns:1}.shell nav.short ul{columns:2}.short li a{font-size:.85rem}}
 `.trim();

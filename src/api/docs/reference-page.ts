@@ -12,16 +12,17 @@ import { guideLinks, readGuide } from './guides.ts';
 import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
 import { escapeHtml, logo, pageReply } from './page.ts';
 import { problemKinds } from '../problem.ts';
-import { type Access, operationAccess } from '../roles.ts';
 import type { Route } from '../route.ts';
-import { exampleOf, fieldRows, parseSchema, resolve, type Schema } from './schema-markup.ts';
+import { operationMarkup, verb } from './operation-markup.ts';
+import { FieldMarkup } from './schema-markup.ts';
 
 export function referencePage(document: OpenApi, routes: readonly Route[]): Reply {
   const tags = [...new Set(routes.map((route) => route.tag))];
   const server = document.servers?.[0]?.url ?? '';
+  const fields = new FieldMarkup(document);
   const groups = tags.map((tag) => {
     const items = routes.filter((route) => route.tag === tag);
-    const markup = items.map((route) => operation(document, route, server)).join('\n');
+    const markup = items.map((route) => operationMarkup(document, fields, route)).join('\n');
     return `<section><h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>\n${markup}</section>`;
   });
   const common = basics(server);
@@ -68,132 +69,6 @@ function basics(server: string): Document {
   return renderMarkdown(source);
 }
 
-function operation(document: OpenApi, route: Route, server: string): string {
-  const item = document.paths?.[route.path.replace(/:(\w+)/g, '{$1}')];
-  const described = item?.[methodKey(route)];
-  const parameters = (described?.parameters ?? []).flatMap((parameter) =>
-    'name' in parameter && parameter.in !== 'path' ? [parameter] : [],
-  );
-  const request = described?.requestBody;
-  const bodySchema =
-    request !== undefined && 'content' in request
-      ? parseSchema(request.content['application/json']?.schema)
-      : undefined;
-  const answer: unknown = described?.responses?.[route.answer.status];
-  const answerSchema = contentSchema(answer);
-  const rows = parameters.map((parameter) => ({
-    name: parameter.name,
-    isRequired: parameter.required === true,
-    schema: parseSchema(parameter.schema) ?? {},
-    description: parameter.description,
-  }));
-  return `<article class="operation ${route.method.toLowerCase()}" id="${route.operationId}">
-<h3>${escapeHtml(route.summary)}</h3>
-<div class="address">${verb(route)}<code>/v1${escapeHtml(route.path)}</code>
-<span class="role">${accessText(operationAccess[route.operationId])}</span></div>
-<p>${inline(route.description)}</p>
-${rows.length === 0 ? '' : `<p class="caption">Parameters</p>${fieldRows(document, rows)}`}
-${bodySchema === undefined ? '' : `<p class="caption">Body</p>${bodyTable(document, bodySchema)}`}
-<p class="caption">Answer ${route.answer.status}</p>
-<p>${inline(route.answer.what)}.</p>
-${answerSchema === undefined ? '' : answerMarkup(document, answerSchema)}
-${route.failures.length === 0 ? '' : `<p class="soft">Errors beside the general ones: ${failureLinks(route)}.</p>`}
-${curl(route, server)}
-</article>`;
-}
-
-function accessText(access: Access): string {
-  if (access === 'public') return 'no key';
-  if (access === 'person') return 'signed in';
-  return access === 'signed' ? 'signed, no key' : `${access} and above`;
-}
-
-function bodyTable(document: OpenApi, schema: Schema): string {
-  const whole = resolve(document, schema);
-  const rows = Object.entries(whole.properties ?? {}).map(([name, field]) => ({
-    name,
-    isRequired: whole.required?.includes(name) === true,
-    schema: field,
-    description: undefined,
-  }));
-  return fieldRows(document, rows);
-}
-
-function answerMarkup(document: OpenApi, schema: Schema): string {
-  const example = JSON.stringify(exampleOf(document, schema), undefined, 2);
-  return `<pre><code>${escapeHtml(example)}</code></pre>
-<details><summary>Fields</summary>${bodyTable(document, schema)}</details>`;
-}
-
-function contentSchema(answer: unknown): Schema | undefined {
-  if (typeof answer !== 'object' || answer === null || !('content' in answer)) return undefined;
-  const { content } = answer;
-  if (typeof content !== 'object' || content === null) return undefined;
-  if (!('application/json' in content)) return undefined;
-  const media = content['application/json'];
-  if (typeof media !== 'object' || media === null || !('schema' in media)) return undefined;
-  return parseSchema(media.schema);
-}
-
-const sampleBodies: Readonly<Record<string, string>> = {
-  createQrCode: '{"target": "https://example.com/menu", "name": "Table 12", "tags": ["menu"]}',
-  createQrCodes: '[{"target": "https://example.com/1"}, {"target": "https://example.com/2"}]',
-  updateQrCode: '{"target": "https://example.com/winter-menu"}',
-  replaceQrCode: '{"target": "https://example.com/winter-menu", "name": "Table 12"}',
-  signIn: '{"email": "jane@example.com", "password": "…"}',
-  changePassword: '{"oldPassword": "…", "newPassword": "…"}',
-  createWorkspace: '{"name": "Second shop"}',
-  updateWorkspace: '{"name": "First shop"}',
-  createApiKey: '{"name": "Shop", "role": "editor"}',
-  rotateApiKey: '{"overlapSeconds": 3600}',
-  createInvite: '{"email": "jane@example.com", "role": "editor"}',
-  acceptInvite: '{"token": "…", "name": "Jane", "password": "…"}',
-  updateMember: '{"role": "admin"}',
-  openCheckout: '{"plan": "pro", "interval": "month"}',
-  changeSubscription: '{"plan": "business"}',
-  cancelSubscription: '{"reason": "The campaign is over"}',
-  createWebhook: '{"url": "https://example.com/hooks/qr", "events": ["qr.scanned"]}',
-  updateWebhook: '{"enabled": true}',
-  rotateWebhookSecret: '{"overlapSeconds": 3600}',
-  testWebhook: '{"event": "qr.scanned"}',
-  replayDeadLetters: '{"from": "2026-03-01", "to": "2026-03-07"}',
-};
-
-const sampleIds: ReadonlyArray<readonly [start: string, prefix: string]> = [
-  ['/api-keys', 'key'],
-  ['/billing', 'chk'],
-  ['/team/invites', 'inv'],
-  ['/team/members', 'usr'],
-  ['/webhooks/dead-letters', 'dlv'],
-  ['/webhooks/deliveries', 'dlv'],
-  ['/webhooks', 'whk'],
-  ['/workspaces', 'ws'],
-];
-
-function sampleId(path: string): string {
-  const prefix = sampleIds.find(([start]) => path.startsWith(start))?.[1] ?? 'qr';
-  return `${prefix}_01k3zq8m4hd2v7c5x9ab`;
-}
-
-function credentials(access: Access): string[] {
-  if (access === 'public' || access === 'signed') return [];
-  if (access !== 'person') return ['-H "Authorization: Bearer $API_KEY"'];
-  return ['-H "Cookie: $SESSION_COOKIE"', '-H "X-CSRF-Token: $CSRF_TOKEN"'];
-}
-
-function curl(route: Route, server: string): string {
-  const address = `${server}${route.path.replace(/:\w+/, sampleId(route.path))}`;
-  const needs = route.operationId === 'getBreakdown' ? '?by=country' : '';
-  const body = sampleBodies[route.operationId];
-  const isImplied = route.method === 'GET' || (route.method === 'POST' && body !== undefined);
-  const lines = [
-    `curl ${isImplied ? '' : `-X ${route.method} `}"${address}${needs}"`,
-    ...credentials(operationAccess[route.operationId]),
-    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${body}'`]),
-  ];
-  return `<details><summary>As curl</summary><pre><code>${escapeHtml(lines.join(' \\\n  '))}</code></pre></details>`;
-}
-
 function problems(): string {
   const rows = Object.entries(problemKinds).map(
     ([code, { status, meaning }]) =>
@@ -204,21 +79,4 @@ function problems(): string {
 not change; show <code>detail</code> and <code>errors</code> to people.</p>
 <div class="wide"><table><thead><tr><th>Status and code</th><th>Meaning</th></tr></thead>
 <tbody>${rows.join('')}</tbody></table></div></section>`;
-}
-
-function failureLinks(route: Route): string {
-  const links = route.failures.map(
-    (code) => `<a href="#error-${code}">${problemKinds[code].status} <code>${code}</code></a>`,
-  );
-  return links.join(', ');
-}
-
-function verb(route: Route): string {
-  const name = route.method.toLowerCase();
-  return `<span class="verb ${name}">${name === 'delete' ? 'del' : name}</span>`;
-}
-
-function methodKey(route: Route): 'get' | 'post' | 'patch' | 'put' | 'delete' {
-  const keys = { GET: 'get', POST: 'post', PATCH: 'patch', PUT: 'put', DELETE: 'delete' } as const;
-  return keys[route.method];
 }

@@ -1,118 +1,126 @@
 /**
- * JSON schemas of the OpenAPI document as tables and examples for the reference page.
- * Reads the few keywords that our zod schemas produce; what it does not know it leaves out.
+ * Fields of the OpenAPI document as rows for the reference page. What an object has inside stands folded beneath
+ * it, so that a row is read on a phone too, and each field has an address of its own:
+ *
+ *   createQrCode.body.design   object Design or null        What the image looks like…
+ *                                > Design: 10 fields
+ *                                    createQrCode.body.design.logo   string, at most…
  */
-import { z } from 'zod';
 import type { OpenApi } from '../openapi/document.ts';
+import { isReference, nameOf, resolve, type Schema } from '../openapi/schema.ts';
 import { inline } from './markdown.ts';
 import { escapeHtml } from './page.ts';
 
-/** The keywords that are shown. */
-const schemaShape = z.object({
-  $ref: z.string().optional(),
-  type: z.union([z.string(), z.array(z.string())]).optional(),
-  format: z.string().optional(),
-  description: z.string().optional(),
-  examples: z.array(z.unknown()).optional(),
-  default: z.unknown().optional(),
-  const: z.unknown().optional(),
-  enum: z.array(z.unknown()).optional(),
-  minimum: z.number().optional(),
-  maximum: z.number().optional(),
-  minLength: z.number().optional(),
-  maxLength: z.number().optional(),
-  maxItems: z.number().optional(),
-  get items() {
-    return schemaShape.optional();
-  },
-  get anyOf() {
-    return z.array(schemaShape).optional();
-  },
-  get properties() {
-    return z.record(z.string(), schemaShape).optional();
-  },
-  required: z.array(z.string()).optional(),
-});
+/** Objects in objects that are shown; none of ours is deeper. */
+const depthMax = 5;
+/** A longer pattern is left to the document. */
+const patternLengthMax = 48;
 
-export type Schema = z.infer<typeof schemaShape>;
-
-export function parseSchema(value: unknown): Schema | undefined {
-  return value === undefined ? undefined : schemaShape.parse(value);
-}
-
-export interface FieldRow {
+export interface Field {
   readonly name: string;
   readonly isRequired: boolean;
   readonly schema: Schema;
-  readonly description: string | undefined;
+  readonly description?: string | undefined;
 }
 
-/** The schema that a reference names, or the schema itself. */
-export function resolve(document: OpenApi, schema: Schema): Schema {
-  const name = schema.$ref?.split('/').at(-1);
-  if (name === undefined) return schema;
-  return parseSchema(document.components?.schemas?.[name]) ?? schema;
+/** The rows of one page: the fields of a component stand where it is met first, the others refer there. */
+export class FieldMarkup {
+  readonly #document: OpenApi;
+  /** Address of the first place by component. */
+  readonly #shown = new Map<string, string>();
+
+  constructor(document: OpenApi) {
+    this.#document = document;
+  }
+
+  /** @param place what the addresses of the rows begin with */
+  rows(fields: readonly Field[], place: string, depth = 1): string {
+    const rows = fields.map(({ name, isRequired, schema, description }) => {
+      const id = escapeHtml(`${place}.${name}`);
+      const described = description ?? schema.description;
+      const text = described ?? resolve(this.#document, schema).description ?? '';
+      const must = isRequired ? ' <span class="must">required</span>' : '';
+      const type = escapeHtml(typeText(this.#document, schema));
+      const inner = depth < depthMax ? this.#inner(schema, `${place}.${name}`, depth) : '';
+      return `<div class="field" id="${id}"><div><a href="#${id}"><code>${escapeHtml(name)}</code></a>${must}
+<span>${type}</span></div><div>${inline(text)}${inner}</div></div>`;
+    });
+    return `<div class="fields">${rows.join('\n')}</div>`;
+  }
+
+  /** The fields of an answer, folded. */
+  folded(schema: Schema, place: string, depth = 0): string {
+    const name = isReference(schema) ? nameOf(schema) : '';
+    const first = this.#shown.get(name);
+    if (first !== undefined) {
+      return `<p class="soft">Fields of ${escapeHtml(name)}: <a href="#${escapeHtml(first)}">see there</a>.</p>`;
+    }
+    const fields = fieldsOf(this.#document, schema);
+    if (fields.length === 0) return '';
+    if (name !== '') this.#shown.set(name, `${place}.${fields[0]?.name ?? ''}`);
+    const count = fields.length === 1 ? 'one field' : `${fields.length} fields`;
+    const title = name === '' ? count : `${name}: ${count}`;
+    return `<details><summary>${escapeHtml(title)}</summary>${this.rows(fields, place, depth + 1)}</details>`;
+  }
+
+  /** What stands in an object, in the objects of a list, or in each of several alternatives. */
+  #inner(schema: Schema, place: string, depth: number): string {
+    const { items, anyOf, oneOf } = resolve(this.#document, schema);
+    if (items !== undefined) return this.#inner(items, place, depth);
+    const alternatives = (anyOf ?? oneOf ?? []).map((one) =>
+      this.#inner(one, isReference(one) ? `${place}.${nameOf(one)}` : place, depth),
+    );
+    return alternatives.length > 0 ? alternatives.join('') : this.folded(schema, place, depth);
+  }
 }
 
-export function fieldRows(document: OpenApi, rows: readonly FieldRow[]): string {
-  const lines = rows.map(({ name, isRequired, schema, description }) => {
-    const whole = resolve(document, schema);
-    const text = description ?? whole.description ?? schema.description ?? '';
-    const must = isRequired ? '<span class="must">required</span>' : '';
-    return `<tr><td><code>${escapeHtml(name)}</code>${must}</td><td>${escapeHtml(typeText(document, whole))}</td><td>${inline(text)}</td></tr>`;
-  });
-  return `<div class="wide"><table><tbody>${lines.join('')}</tbody></table></div>`;
+/** The fields of an object; none for what is no object. */
+export function fieldsOf(document: OpenApi, schema: Schema): Field[] {
+  const { properties = {}, required = [] } = resolve(document, schema);
+  return Object.entries(properties).map(([name, part]) => ({
+    name,
+    isRequired: required.includes(name),
+    schema: part,
+  }));
 }
 
 function typeText(document: OpenApi, schema: Schema): string {
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum !== undefined) {
-    return `${schema.enum.map(String).join(' | ')}${defaultText(schema)}`;
-  }
-  if (schema.anyOf !== undefined) {
-    return schema.anyOf.map((one) => typeText(document, resolve(document, one))).join(' or ');
-  }
-  if (schema.items !== undefined) {
-    return `list of ${typeText(document, resolve(document, schema.items))}${bounds('', schema.maxItems, '')}`;
-  }
-  if (schema.properties !== undefined) {
-    return `object: ${Object.keys(schema.properties).join(', ')}`;
-  }
-  const name = schema.format ?? [schema.type ?? 'any'].flat().join(' or ');
-  const amount = bounds(schema.minimum ?? '', schema.maximum, '');
-  return `${name}${amount}${bounds('', schema.maxLength, ' characters')}${defaultText(schema)}`;
-}
-
-function bounds(least: number | '', most: number | undefined, unit: string): string {
-  const isOpen = most === undefined || most === Number.MAX_SAFE_INTEGER;
-  if (isOpen) return least === '' || least <= 0 ? '' : `, from ${least}`;
-  return least === '' ? `, at most ${most}${unit}` : `, ${least} to ${most}${unit}`;
-}
-
-function defaultText(schema: Schema): string {
-  return schema.default === undefined ? '' : `, default ${JSON.stringify(schema.default)}`;
-}
-
-/** An example value of a schema, from the examples of its fields. */
-export function exampleOf(document: OpenApi, schema: Schema): unknown {
   const whole = resolve(document, schema);
-  const [given] = whole.examples ?? schema.examples ?? [];
-  if (given !== undefined) return given;
-  if (whole.const !== undefined) return whole.const;
-  if (whole.enum !== undefined) return whole.enum[0];
-  if (whole.anyOf !== undefined) return exampleOf(document, whole.anyOf[0] ?? {});
-  if (whole.items !== undefined) return [exampleOf(document, whole.items)];
-  if (whole.properties !== undefined) {
-    const fields = Object.entries(whole.properties);
-    return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(document, field)]));
+  const alternatives = whole.anyOf ?? whole.oneOf;
+  if (alternatives !== undefined) {
+    return [...new Set(alternatives.map((one) => typeText(document, one)))].join(' or ');
   }
-  return standardExamples[[whole.type ?? 'string'].flat()[0] ?? 'string'];
+  if (whole.const !== undefined) return JSON.stringify(whole.const);
+  if (whole.enum !== undefined) {
+    return `${whole.enum.map(String).join(' | ')}${defaultText(whole.default)}`;
+  }
+  const names = [whole.type ?? 'any'].flat().map((type) => {
+    if (type === 'array') return listText(document, whole.items);
+    if (type === 'object') return isReference(schema) ? `object ${nameOf(schema)}` : 'object';
+    return type === 'string' ? (whole.format ?? type) : type;
+  });
+  const { pattern = '', minItems, maxItems } = whole;
+  const form = pattern === '' || pattern.length > patternLengthMax ? '' : `, ${pattern}`;
+  return [
+    names.join(' or '),
+    bounds(whole.minimum, whole.maximum, ''),
+    bounds(whole.minLength, whole.maxLength, ' characters'),
+    bounds(minItems, maxItems, ' items'),
+    form,
+    defaultText(whole.default),
+  ].join('');
 }
 
-const standardExamples: Readonly<Record<string, unknown>> = {
-  boolean: true,
-  integer: 42,
-  number: 0.5,
-  object: {},
-  string: '…',
-};
+function listText(document: OpenApi, items: Schema | undefined): string {
+  return items === undefined ? 'list' : `list of ${typeText(document, items)}`;
+}
+
+function bounds(least: number | undefined, most: number | undefined, unit: string): string {
+  const [from, to] = [least, most].map((bound) => bound?.toLocaleString('en'));
+  if (to === undefined) return from === undefined || least === 0 ? '' : `, at least ${from}${unit}`;
+  return from === undefined ? `, at most ${to}${unit}` : `, ${from} to ${to}${unit}`;
+}
+
+function defaultText(value: unknown): string {
+  return value === undefined ? '' : `, default ${JSON.stringify(value)}`;
+}

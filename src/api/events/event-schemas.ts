@@ -116,12 +116,27 @@ function envelope<K extends EventKind>(kind: K) {
     });
 }
 
+/** What has happened, in words. */
+export const eventCauses: Readonly<Record<EventKind, string>> = {
+  'qr.created': 'a code was created',
+  'qr.updated': 'the destination, details or design of a code changed',
+  'qr.deleted': 'a code was deleted for good',
+  'qr.scanned': 'somebody scanned a dynamic code',
+  'campaign.created': 'a campaign was created',
+  'campaign.ended': 'the end date of a campaign has passed, with its results',
+  'subscription.created': 'a paid plan began',
+  'subscription.updated': 'the plan or interval of a subscription changed',
+  'subscription.canceled': 'a subscription was canceled: it ends with the period',
+  'member.invited': 'somebody was invited',
+  'member.joined': 'somebody accepted an invite',
+};
+
 /** `qr.created` -> `QrCreated`. */
-function pascalCase(kind: EventKind): string {
+export function pascalCase(kind: EventKind): string {
   return kind.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-const eventSchemas = {
+export const eventSchemas = {
   'qr.created': envelope('qr.created'),
   'qr.updated': envelope('qr.updated'),
   'qr.deleted': envelope('qr.deleted'),

@@ -54,7 +54,10 @@ export const archiveBody = z
     format: z.enum(imageFormats).default('png').meta({ description: 'Of every image' }),
     size: size.default(sizeStandard),
   })
-  .meta({ id: 'ImageArchiveRequest' });
+  .meta({
+    id: 'ImageArchiveRequest',
+    example: { ids: ['qr_01k3zq8m4hd2v7c5x9ab'], format: 'png', size: 1024 },
+  });
 
 export const previewBody = z
   .strictObject({
@@ -71,7 +74,10 @@ export const previewBody = z
     path: ['target'],
     error: 'Expected `id` or `target`, not both',
   })
-  .meta({ id: 'ImagePreviewRequest' });
+  .meta({
+    id: 'ImagePreviewRequest',
+    example: { design: { foreground: '#0f6b5c', dotStyle: 'rounded' } },
+  });
 
 export const logoBody = z
   .strictObject({

@@ -13,31 +13,25 @@ import type {
 } from 'zod-openapi';
 import type { FailureCode } from '../../model/failure.ts';
 import { type Access, operationAccess } from '../roles.ts';
-import { needsBody, takesBody, type Route } from '../route.ts';
+import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
+import { pageInfo } from '../resource.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
+import { addExamples } from './examples.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
 import { PathParameters } from './path-parameters.ts';
 import { ProblemResponses } from './problems.ts';
+import { shareFields } from './share-fields.ts';
 import { tags } from './tags.ts';
 import { openAnswers, tidySchemas } from './tidy-schemas.ts';
+import { createWebhooks, webhookSignature } from './webhooks.ts';
 
 export type OpenApi = oas31.OpenAPIObject;
 
-/** What any operation may answer. */
+/** What any operation may answer; what any address may is the `default` of all. */
 const commonFailures: readonly FailureCode[] = [
-  'bad_request',
   'unauthorized',
-  'forbidden',
-  'validation_failed',
   'rate_limited',
   'daily_cap_reached',
-  'overloaded',
-];
-const bodyFailures: readonly FailureCode[] = [
-  'invalid_json',
-  'request_timeout',
-  'body_too_large',
-  'unsupported_media_type',
 ];
 
 const jsonType = 'application/json';
@@ -65,12 +59,15 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       security: [{ apiKey: [] }, { session: [] }],
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       paths: paths satisfies ZodOpenApiPathsObject,
-      components: { securitySchemes: securitySchemes(publicUrl), examples: parts.examples },
+      webhooks: createWebhooks(),
+      components: { securitySchemes: securitySchemes(publicUrl), schemas: { Page: pageInfo } },
     },
     { override: openAnswers },
   );
   tidySchemas(document);
   dropRepeats(document);
+  addExamples(document);
+  shareFields(document.components?.schemas ?? {});
   return document;
 }
 
@@ -88,11 +85,6 @@ function dropRepeats({ paths, components }: OpenApi): void {
 }
 
 type Described = oas31.ParameterObject | oas31.HeaderObject | oas31.ReferenceObject;
-
-/** The path as the document has it. */
-function pathOf({ path }: Route): string {
-  return path.replace(/:(\w+)/g, '{$1}');
-}
 
 function securitySchemes(publicUrl: string): Record<string, oas31.SecuritySchemeObject> {
   return {
@@ -116,6 +108,7 @@ function securitySchemes(publicUrl: string): Record<string, oas31.SecurityScheme
       description:
         '`csrfToken` of the session: requests of a session that change something send it as well.',
     },
+    webhookSignature,
   };
 }
 
@@ -127,15 +120,11 @@ class OperationParts {
     this.#problems = new ProblemResponses(`${publicUrl}/docs`);
   }
 
-  /** To which the operations so far refer. */
-  get examples(): ProblemResponses['examples'] {
-    return this.#problems.examples;
-  }
-
   operation(route: Route): ZodOpenApiOperationObject {
     const { answer, query, requestHeaders } = route;
     const access = operationAccess[route.operationId];
     const hasBody = takesBody(route) && route.body?.type !== 'undefined';
+    const hasQuery = query !== undefined && !isEmpty(query.shape);
     const path = this.#pathParameters.of(route.path);
     const headers = { ...(isKept(route) ? idempotencyHeader : {}), ...requestHeaders };
     const known = answer.known === undefined ? {} : successOf(200, answer.known, route);
@@ -147,14 +136,17 @@ class OperationParts {
       ...securityOf(access, route),
       requestParams: {
         ...(path === undefined ? {} : { path }),
-        ...(query === undefined || isEmpty(query.shape) ? {} : { query }),
+        ...(hasQuery ? { query } : {}),
         ...(isEmpty(headers) ? {} : { header: z.object(headers) }),
       },
       ...(hasBody && route.body !== undefined
         ? {
             requestBody: {
               required: needsBody(route),
-              content: { [jsonType]: { schema: route.body }, ...otherMedia(route.bodyMedia) },
+              content: {
+                [jsonType]: { schema: route.body },
+                ...otherMedia(route.bodyMedia, route.samples?.body),
+              },
             },
           }
         : {}),
@@ -163,7 +155,9 @@ class OperationParts {
         ...known,
         ...this.#problems.of([
           ...commonFailures,
-          ...(hasBody ? bodyFailures : []),
+          ...(mayForbid(access, route) ? (['forbidden'] as const) : []),
+          ...(hasBody ? (['invalid_json'] as const) : []),
+          ...(hasBody || hasQuery ? (['validation_failed'] as const) : []),
           ...route.failures,
         ]),
       },
@@ -173,6 +167,11 @@ class OperationParts {
 
 function isEmpty(value: object): boolean {
   return Object.keys(value).length === 0;
+}
+
+/** Every key and every person may read what a viewer may. */
+function mayForbid(access: Access, { method }: Route): boolean {
+  return !isKeyless(access) && !(access === 'viewer' && method === 'GET');
 }
 
 /** Whether an answer is kept under the request's Idempotency-Key. */
@@ -192,19 +191,28 @@ function successOf(status: number, description: string, route: Route): ZodOpenAp
   const content: ZodOpenApiContentObject = mediaTypes.includes(jsonType)
     ? { [jsonType]: { schema } }
     : {};
-  const others = otherMedia(mediaTypes.filter((type) => type !== jsonType));
+  const others = otherMedia(
+    mediaTypes.filter((type) => type !== jsonType),
+    route.samples?.answer,
+  );
   const sent = { ...content, ...others };
   return { [`${status}`]: { description, headers: headersOf(own), content: sent } };
 }
 
 /** Beside JSON: lines and tables are text without a schema of their own, pictures and archives are bytes. */
-function otherMedia(types: readonly string[] = []): ZodOpenApiContentObject {
-  const text: oas31.SchemaObject = { type: 'string' };
-  return Object.fromEntries(types.map((type) => [type, isText(type) ? { schema: text } : {}]));
+function otherMedia(
+  types: readonly string[] = [],
+  samples: Readonly<Record<string, string>> = {},
+): ZodOpenApiContentObject {
+  const media = types.map((type) => {
+    const sample = samples[type] === undefined ? {} : { example: samples[type] };
+    return [type, isText(type) ? { schema: { type: 'string' }, ...sample } : {}];
+  });
+  return Object.fromEntries(media);
 }
 
 function isText(type: string): boolean {
-  return type.startsWith('text/') || type.endsWith('json') || type.endsWith('xml');
+  return type.startsWith('text/') || type.endsWith('json');
 }
 
 function securityOf(access: Access, { method }: Route): Pick<oas31.OperationObject, 'security'> {

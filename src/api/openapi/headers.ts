@@ -13,7 +13,7 @@ const every = {
       description:
         'Requests of the window that binds now: the minute, or the day when less is left',
       example: 600,
-      header: { id: 'X-RateLimit-Limit' },
+      header: { id: 'Limit' },
     }),
   'X-RateLimit-Remaining': z
     .int()
@@ -21,7 +21,7 @@ const every = {
     .meta({
       description: 'Requests that are left in that window',
       example: 599,
-      header: { id: 'X-RateLimit-Remaining' },
+      header: { id: 'Remaining' },
     }),
   'X-RateLimit-Reset': z
     .int()
@@ -29,25 +29,25 @@ const every = {
     .meta({
       description: 'Unix seconds when that window ends',
       example: 1_772_366_460,
-      header: { id: 'X-RateLimit-Reset' },
+      header: { id: 'Reset' },
     }),
   'X-Request-Id': z.string().meta({
     override: { pattern: idPattern('req') },
     description: 'Names this request in the service’s log',
     example: 'req_01k3zq8m4hd2v7c5x9ab',
-    header: { id: 'X-Request-Id' },
+    header: { id: 'RequestId' },
   }),
 };
 
 const some = {
   'X-Unknown-Parameters': text(
-    'X-Unknown-Parameters',
+    'Unknown',
     'Names in the query that the operation does not know, percent-encoded, separated by commas; the first 20',
     'sort,timezone',
   ),
   Allow: text('Allow', 'With 405: the methods that the address has', 'GET, HEAD'),
   'Content-Disposition': text(
-    'Content-Disposition',
+    'Disposition',
     'The name of a file to save',
     'attachment; filename="qr-codes.csv"',
   ),
@@ -58,7 +58,7 @@ const some = {
       description:
         'POST alone: this answer was given before, to the same Idempotency-Key; nothing was done again',
       example: 'true',
-      header: { id: 'Idempotent-Replayed' },
+      header: { id: 'Replayed' },
     }),
   Location: text('Location', 'Address of what was created', '/v1/qr-codes/qr_01k3zq8m4hd2v7c5x9ab'),
   'Retry-After': z
@@ -70,16 +70,16 @@ const some = {
         'Seconds. Always with 429: who waits that long is not refused again for the same window. With ' +
         '503 where it is known',
       example: 17,
-      header: { id: 'Retry-After' },
+      header: { id: 'RetryAfter' },
     }),
   'Set-Cookie': text(
-    'Set-Cookie',
+    'SetCookie',
     'The session, for browsers',
     'quietzone=…; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax',
   ),
   Vary: text('Vary', 'The same address answers in several forms', 'Accept'),
   'WWW-Authenticate': text(
-    'WWW-Authenticate',
+    'Authenticate',
     'With 401: how to authenticate',
     'Bearer realm="quietzone"',
   ),

@@ -1,6 +1,10 @@
 /** Refusals in the document: one component for each set of codes that share a status. */
 import { z } from 'zod';
-import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type {
+  ZodOpenApiExampleObject,
+  ZodOpenApiResponseObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
 import type { FailureCode } from '../../model/failure.ts';
 import { idPattern } from '../../model/ids.ts';
 import { type ProblemCode, problemKinds, problemMediaType } from '../problem.ts';
@@ -56,13 +60,25 @@ const statusHeaders: Readonly<Record<number, readonly AnswerHeader[]>> = {
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
-/** What an address answers to other methods, and to defects of the service. */
-const otherCodes: readonly ProblemCode[] = ['method_not_allowed', 'internal_error'];
+/** What any address may answer. */
+const otherCodes: readonly ProblemCode[] = [
+  'bad_request',
+  'method_not_allowed',
+  'request_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+  'internal_error',
+  'overloaded',
+];
+/** Sets that most operations have, by a shorter name. */
+const shortNames: Readonly<Record<string, string>> = {
+  DailyCapReachedOrRateLimited: 'TooManyRequests',
+};
 
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
-  readonly #examples = new Map<ProblemCode, { readonly value: z.input<typeof problem> }>();
+  readonly #samples = new Map<ProblemCode, ZodOpenApiExampleObject>();
   readonly #docsUrl: string;
 
   /** @param docsUrl address of the reference page, whose sections the types point at */
@@ -76,7 +92,10 @@ export class ProblemResponses {
     const entries = [...byStatus].map(([status, found]) => {
       const sorted = found.toSorted();
       const id = sorted.map(pascalCase).join('Or');
-      return [`${status}`, this.#response(id, sorted, statusHeaders[status] ?? [])];
+      return [
+        `${status}`,
+        this.#response(shortNames[id] ?? id, sorted, statusHeaders[status] ?? []),
+      ];
     });
     const other = this.#response('OtherProblem', otherCodes, ['Allow', 'Retry-After']);
     return { ...Object.fromEntries(entries), default: other };
@@ -96,7 +115,7 @@ export class ProblemResponses {
       content: {
         [problemMediaType]: {
           schema: problem,
-          examples: Object.fromEntries(found.map((code) => [code, this.#exampleOf(code)])),
+          examples: Object.fromEntries(found.map((code) => [code, this.#sample(code)])),
         },
       },
     };
@@ -104,27 +123,23 @@ export class ProblemResponses {
     return made;
   }
 
-  /** A problem of each code, to which the refusals refer. */
-  get examples(): Record<string, { readonly value: z.input<typeof problem> }> {
-    return Object.fromEntries(this.#examples);
-  }
-
-  #exampleOf(code: ProblemCode): { readonly $ref: string } {
-    this.#examples.set(code, { value: this.#sample(code) });
-    return { $ref: `#/components/examples/${code}` };
-  }
-
-  #sample(code: ProblemCode): z.input<typeof problem> {
-    const { status, title, meaning } = problemKinds[code];
-    return {
+  /** Of a code, wherever it is asked for. */
+  #sample(code: ProblemCode): ZodOpenApiExampleObject {
+    const known = this.#samples.get(code);
+    if (known !== undefined) return known;
+    const { status, title } = problemKinds[code];
+    const value: z.input<typeof problem> = {
       type: `${this.#docsUrl}#error-${code}`,
       title,
       status,
-      detail: meaning,
+      detail: title,
       code,
       requestId: 'req_01k3zq8m4hd2v7c5x9ab',
       ...(code === 'validation_failed' ? { errors: [sampleFault] } : {}),
     };
+    const made = { id: code, value };
+    this.#samples.set(code, made);
+    return made;
   }
 }
 

@@ -61,7 +61,10 @@ const endpointBody = z
     description: description.optional(),
     maxBatch: maxBatch.default(batchMax),
   })
-  .meta({ id: 'WebhookCreate' });
+  .meta({
+    id: 'WebhookCreate',
+    example: { url: 'https://example.com/hooks/qr', events: ['qr.scanned'] },
+  });
 
 const endpointPatch = z
   .strictObject({
@@ -73,7 +76,7 @@ const endpointPatch = z
       description: '`true` sends again, from the events of this moment on; `false` stops',
     }),
   })
-  .meta({ id: 'WebhookChange' });
+  .meta({ id: 'WebhookChange', example: { enabled: true } });
 
 const secretBody = z
   .strictObject({
@@ -82,7 +85,7 @@ const secretBody = z
     }),
   })
   .default({ overlapSeconds: overlapSecondsStandard })
-  .meta({ id: 'WebhookRotate' });
+  .meta({ id: 'WebhookRotate', example: { overlapSeconds: 3600 } });
 
 const testBody = z.strictObject({ event: kind }).meta({ id: 'WebhookTest' });
 

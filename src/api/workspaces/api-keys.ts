@@ -44,7 +44,7 @@ const apiKeyBody = z
     role: role.default('editor').meta({ description: 'What it may do, up to your own role' }),
     expiresAt: moment.nullable().default(null).meta({ description: 'Absent: it does not expire' }),
   })
-  .meta({ id: 'ApiKeyCreate' });
+  .meta({ id: 'ApiKeyCreate', example: { name: 'Till', role: 'editor' } });
 const rotateBody = z
   .strictObject({
     overlapSeconds: z.int().min(0).max(overlapSecondsMax).default(overlapSecondsStandard).meta({
@@ -52,7 +52,7 @@ const rotateBody = z
     }),
   })
   .default({ overlapSeconds: overlapSecondsStandard })
-  .meta({ id: 'ApiKeyRotate' });
+  .meta({ id: 'ApiKeyRotate', example: { overlapSeconds: 3600 } });
 
 function viewApiKey(record: ApiKeyRecord, lastUsedAtMs?: number) {
   return {

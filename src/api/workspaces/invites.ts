@@ -54,7 +54,10 @@ const acceptBody = z
       description: 'Of a new user: one to choose, 8 characters or more; of a known one: theirs',
     }),
   })
-  .meta({ id: 'InviteAccept' });
+  .meta({
+    id: 'InviteAccept',
+    example: { token: 'k5q3w9', name: 'Jane Doe', password: 'correct horse battery staple' },
+  });
 const joined = z.object({ workspaceId, userId, role }).meta({ id: 'Joined' });
 
 function viewInvite(record: InviteRecord, status: InviteState) {

@@ -17,7 +17,9 @@ const member = z
     joinedAt: time.meta({ description: 'Since when they are a member' }),
   })
   .meta({ id: 'Member' });
-const memberBody = z.strictObject({ role }).meta({ id: 'MemberChange' });
+const memberBody = z
+  .strictObject({ role })
+  .meta({ id: 'MemberChange', example: { role: 'admin' } });
 
 function viewMember({ user: { id, email, name }, role: own, joinedAtMs }: Member) {
   return { userId: id, email, name, role: own, joinedAt: isoTime(joinedAtMs) };

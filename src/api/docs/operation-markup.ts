@@ -1,0 +1,163 @@
+/** An operation on the reference page: what it takes, what it answers, and how to call it. */
+import type { oas31 } from 'zod-openapi';
+import { exampleIn, operationOf, parameterOf } from '../openapi/read.ts';
+import type { OpenApi } from '../openapi/document.ts';
+import { resolve } from '../openapi/schema.ts';
+import { problemKinds } from '../problem.ts';
+import { type Access, operationAccess } from '../roles.ts';
+import type { Route } from '../route.ts';
+import { inline } from './markdown.ts';
+import { escapeHtml } from './page.ts';
+import { type FieldMarkup, fieldsOf } from './schema-markup.ts';
+
+const jsonType = 'application/json';
+/** Headers that every answer has: the basics say so. */
+const everyHeader = /^X-/;
+
+export function operationMarkup(document: OpenApi, markup: FieldMarkup, route: Route): string {
+  const { operationId, method, path, summary, description } = route;
+  const described = operationOf(document, route);
+  return `<article class="operation ${method.toLowerCase()}" id="${operationId}">
+<h3><a href="#${operationId}">${escapeHtml(summary)}</a></h3>
+<div class="address">${verb(route)}<code>/v1${escapeHtml(path)}</code>
+<span class="role">${accessText(operationAccess[operationId])}</span></div>
+<p>${inline(description)}</p>
+${parameters(document, markup, described, operationId)}
+${body(document, markup, described, operationId)}
+${answer(document, markup, described, route)}
+${refusals(route)}
+<details><summary>As curl</summary><pre><code>${escapeHtml(curl(document, described, route))}</code></pre></details>
+</article>`;
+}
+
+export function verb({ method }: Route): string {
+  const name = method.toLowerCase();
+  return `<span class="verb ${name}">${name === 'delete' ? 'del' : name}</span>`;
+}
+
+function accessText(access: Access): string {
+  if (access === 'public') return 'no key';
+  if (access === 'person') return 'signed in';
+  return access === 'signed' ? 'signed, no key' : `${access} and above`;
+}
+
+function parametersOf(
+  document: OpenApi,
+  { parameters: given = [] }: oas31.OperationObject,
+): oas31.ParameterObject[] {
+  return given.flatMap((parameter) => parameterOf(document, parameter) ?? []);
+}
+
+function parameters(
+  document: OpenApi,
+  markup: FieldMarkup,
+  described: oas31.OperationObject,
+  place: string,
+): string {
+  const fields = parametersOf(document, described)
+    .filter((parameter) => parameter.in !== 'path')
+    .map((parameter) => ({
+      name: parameter.name,
+      isRequired: parameter.required === true,
+      schema: parameter.schema ?? {},
+      description: parameter.description,
+    }));
+  if (fields.length === 0) return '';
+  return `<p class="caption">Parameters</p>${markup.rows(fields, `${place}.query`)}`;
+}
+
+function body(
+  document: OpenApi,
+  markup: FieldMarkup,
+  { requestBody }: oas31.OperationObject,
+  place: string,
+): string {
+  if (requestBody === undefined || !('content' in requestBody)) return '';
+  const schema = requestBody.content[jsonType]?.schema;
+  if (schema === undefined) return '';
+  const known = fieldsOf(document, schema);
+  const isEmpty = known.length === 0 && resolve(document, schema).type === 'object';
+  if (isEmpty) return '<p class="caption">Body</p><p>None, or <code>{}</code>.</p>';
+  const fields =
+    known.length > 0
+      ? known
+      : [{ name: 'body', isRequired: requestBody.required === true, schema }];
+  const rows = markup.rows(fields, known.length > 0 ? `${place}.body` : place);
+  return `<p class="caption">Body</p>${rows}`;
+}
+
+function answer(
+  document: OpenApi,
+  markup: FieldMarkup,
+  described: oas31.OperationObject,
+  route: Route,
+): string {
+  const { status, what, known } = route.answer;
+  const { content = {}, headers = {} } = answerOf(described, status);
+  const media = content[jsonType];
+  const own = Object.keys(headers).filter((name) => !everyHeader.test(name));
+  const types = Object.keys(content).filter((type) => type !== jsonType);
+  const notes = [
+    ...(types.length === 0 ? [] : [`Also as ${types.map(code).join(', ')}.`]),
+    ...(own.length === 0 ? [] : [`Headers: ${own.map(code).join(', ')}.`]),
+  ];
+  const text = media === undefined ? textExample(content) : exampleIn(document, media);
+  const shown = typeof text === 'string' ? text : JSON.stringify(text, undefined, 2);
+  return `<p class="caption">Answer ${status}</p>
+<p>${inline(what)}. ${known === undefined ? '' : `200: ${inline(known)}. `}${notes.join(' ')}</p>
+${text === undefined ? '' : `<pre><code>${escapeHtml(shown)}</code></pre>`}
+${media?.schema === undefined ? '' : markup.folded(media.schema, `${route.operationId}.answer`)}`;
+}
+
+function answerOf({ responses }: oas31.OperationObject, status: number): oas31.ResponseObject {
+  return responses?.[status] ?? { description: '' };
+}
+
+function textExample(content: oas31.ContentObject): unknown {
+  return Object.values(content).find(({ example }) => example !== undefined)?.example;
+}
+
+function code(text: string): string {
+  return `<code>${escapeHtml(text)}</code>`;
+}
+
+function refusals({ failures }: Route): string {
+  if (failures.length === 0) return '';
+  const links = failures.map(
+    (name) => `<a href="#error-${name}">${problemKinds[name].status} ${code(name)}</a>`,
+  );
+  return `<p class="soft">Errors beside the general ones: ${links.join(', ')}.</p>`;
+}
+
+function curl(document: OpenApi, described: oas31.OperationObject, route: Route): string {
+  const { method, path, operationId } = route;
+  const server = document.servers?.[0]?.url ?? '';
+  const given = parametersOf(document, described);
+  const exampleOf = (name: string): string => {
+    const schema = given.find((parameter) => parameter.name === name)?.schema ?? {};
+    const { examples = [], enum: words = [] } = resolve(document, schema);
+    return String(examples[0] ?? words[0] ?? name);
+  };
+  const address = path.replace(/:(\w+)/g, (_, name: string) => exampleOf(name));
+  const musts = given.filter((parameter) => parameter.in === 'query' && parameter.required);
+  const query = musts.map(({ name }) => `${name}=${exampleOf(name)}`).join('&');
+  const { requestBody } = described;
+  const media =
+    requestBody !== undefined && 'content' in requestBody
+      ? requestBody.content[jsonType]
+      : undefined;
+  const sent = media === undefined ? undefined : JSON.stringify(exampleIn(document, media));
+  const isImplied = method === 'GET' || (method === 'POST' && sent !== undefined);
+  const lines = [
+    `curl ${isImplied ? '' : `-X ${method} `}"${server}${address}${query === '' ? '' : `?${query}`}"`,
+    ...credentials(operationAccess[operationId]),
+    ...(sent === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${sent}'`]),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+function credentials(access: Access): string[] {
+  if (access === 'public' || access === 'signed') return [];
+  if (access !== 'person') return ['-H "Authorization: Bearer $API_KEY"'];
+  return ['-H "Cookie: $SESSION_COOKIE"', '-H "X-CSRF-Token: $CSRF_TOKEN"'];
+}

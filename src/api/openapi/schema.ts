@@ -1,0 +1,29 @@
+/** Reading the schemas of the document: references, and answers that are written on others. */
+import type { oas31 } from 'zod-openapi';
+
+export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
+
+const schemaPrefix = '#/components/schemas/';
+
+export function isReference(schema: Schema): schema is oas31.ReferenceObject {
+  return '$ref' in schema;
+}
+
+/** The component that a reference names. */
+export function nameOf({ $ref }: oas31.ReferenceObject): string {
+  return $ref.slice(schemaPrefix.length);
+}
+
+/** The schema that a reference names, or the schema itself, with the fields of those that it is written on. */
+export function resolve(document: oas31.OpenAPIObject, schema: Schema): oas31.SchemaObject {
+  const found = isReference(schema) ? document.components?.schemas?.[nameOf(schema)] : schema;
+  if (found === undefined || isReference(found)) return {};
+  const { allOf = [], ...rest } = found;
+  if (allOf.length === 0) return found;
+  const parts = [...allOf.map((base) => resolve(document, base)), rest];
+  return {
+    ...rest,
+    properties: Object.assign({}, ...parts.map(({ properties = {} }) => properties)),
+    required: parts.flatMap(({ required = [] }) => required),
+  };
+}

@@ -1,0 +1,111 @@
+/** The `webhooks` of the document: the eleven events as requests that endpoints get. */
+import { z } from 'zod';
+import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
+import { type EventKind, eventKinds } from '../../model/event.ts';
+import { idPattern } from '../../model/ids.ts';
+import { eventCauses, eventSchemas, pascalCase } from '../events/event-schemas.ts';
+
+/** Scans of a busy code in one request. */
+const batchMax = 100;
+
+const header = (id: string, description: string, example: string, pattern: string) =>
+  z.string().meta({ override: { pattern }, description, example, param: { id } });
+
+const hex = '0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9';
+const headers = z.object({
+  'X-Service-Signature': header(
+    'X-Service-Signature',
+    'Time of sending and HMAC-SHA256 of `<t>.<body>` in hex, keyed by the whole secret; one `v1` for each ' +
+      'secret that is valid now. Check it before you trust the body',
+    `t=1772366400,v1=${hex}`,
+    '^t=\\d+(,v1=[0-9a-f]{64})+$',
+  ),
+  'webhook-id': header(
+    'webhook-id',
+    'Standard Webhooks: id of the event, the first where the body is a list',
+    'evt_01k3zq8m4hd2v7c5x9ab',
+    idPattern('evt'),
+  ),
+  'webhook-timestamp': header(
+    'webhook-timestamp',
+    'Standard Webhooks: Unix seconds of sending',
+    '1772366400',
+    '^\\d+$',
+  ),
+  'webhook-signature': header(
+    'webhook-signature',
+    'Standard Webhooks: base64 HMAC-SHA256 of `<id>.<t>.<body>`, keyed by the decoded part of the secret; one ' +
+      'for each secret that is valid now',
+    'v1,ChssPU5fYHGCk6S1xtfo+QobLD1OX2BxgpOktcbX6Pk=',
+    '^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)*$',
+  ),
+  'X-Service-Event': z.enum(eventKinds).meta({
+    description: 'Kind of the event, as in the body',
+    param: { id: 'X-Service-Event' },
+  }),
+  'X-Service-Delivery': header(
+    'X-Service-Delivery',
+    'The delivery, to look it up with `getDelivery`; the same on every attempt',
+    'dlv_01k3zq8m4hd2v7c5x9ab',
+    idPattern('dlv'),
+  ),
+  'X-Service-Attempt': z.string().meta({
+    override: { type: 'integer', minimum: 1 },
+    description: 'Which attempt it is',
+    example: 1,
+    param: { id: 'X-Service-Attempt' },
+  }),
+});
+
+/** The security scheme of what endpoints get. */
+export const webhookSignature = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'X-Service-Signature',
+  description: 'On what the service sends to endpoints: made with the endpoint’s secret.',
+} as const;
+
+export function createWebhooks(): ZodOpenApiPathsObject {
+  const answers: ZodOpenApiOperationObject['responses'] = {
+    '2XX': { id: 'Received', description: 'It has arrived. At most 16 KB of the answer are read' },
+    '410': { id: 'EndpointGone', description: 'Send no more: the endpoint is disabled' },
+    default: {
+      id: 'TryAgain',
+      description:
+        'Anything else, no answer within 15 s, or a redirect: it is tried again, up to 8 times in all; ' +
+        '`Retry-After` with 429 or 503 is heeded up to twice the delay',
+    },
+  };
+  return Object.fromEntries(
+    eventKinds.map((kind) => [
+      kind,
+      {
+        post: {
+          operationId: `on${pascalCase(kind)}`,
+          tags: ['Webhooks'],
+          summary: kind,
+          description: `Sent when ${eventCauses[kind]}. ${notes[kind] ?? ''}`.trim(),
+          security: [{ webhookSignature: [] }],
+          requestParams: { header: headers },
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: bodies[kind] ?? eventSchemas[kind] } },
+          },
+          responses: answers,
+        },
+      },
+    ]),
+  );
+}
+
+const notes: Readonly<Partial<Record<EventKind, string>>> = {
+  'qr.scanned':
+    'Scans of a busy code come as a list of such events, each with an id of its own, unless `maxBatch` is 1.',
+};
+
+const scanned = eventSchemas['qr.scanned'];
+const bodies: Readonly<Partial<Record<EventKind, z.ZodType>>> = {
+  'qr.scanned': z
+    .union([scanned, z.array(scanned).min(2).max(batchMax)])
+    .meta({ id: 'QrScannedBody', description: 'One scan, or a list of them' }),
+};
