@@ -8,7 +8,8 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type CsvRow, readCsv } from './csv-rows.ts';
 import { type JsonRow, listRows, ndjsonRows } from './json-rows.ts';
-import { Failure } from '../../model/failure.ts';
+import { Failure, faultPathLengthMax } from '../../model/failure.ts';
+import { shownText } from '../../model/text.ts';
 import { parseJson } from '../../model/json.ts';
 
 export type BulkFormat = 'json' | 'ndjson' | 'csv';
@@ -22,6 +23,8 @@ export interface BulkRow {
 
 /** JSON rows parsed without a pause: at about 30 us each, 2 ms. */
 const parsedPerSlice = 64;
+/** Characters of their names in one sentence. */
+const namesLengthMax = 300;
 const metadataPrefix = 'metadata.';
 const plainColumns: readonly string[] = [
   'target',
@@ -79,12 +82,16 @@ async function* csvRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<BulkR
 function checkColumns(columns: readonly string[]): void {
   const faults = columns
     .filter((name) => name !== '' && !isColumn(name))
-    .map((path) => ({ path, code: 'unknown_column', message: 'There is no such column here' }));
+    .map((name) => ({
+      path: shownText(name, faultPathLengthMax),
+      code: 'unknown_column',
+      message: 'There is no such column here',
+    }));
   if (!columns.includes('target')) {
     faults.push({ path: 'target', code: 'required', message: 'This column is required' });
   }
   if (faults.length === 0) return;
-  const names = faults.map(({ path }) => path).join(', ');
+  const names = shownText(faults.map(({ path }) => path).join(', '), namesLengthMax);
   throw new Failure('validation_failed', `The CSV has columns at fault: ${names}`, { faults });
 }
 

@@ -59,6 +59,19 @@ describe('errors[].path', () => {
     expect(text.length).toBeLessThan(60_000);
   });
 
+  test('and of a CSV’s columns', async () => {
+    const names = [...hostile.map(([, name]) => `"${name}"`), ...Array(40).keys()];
+    const raw = `target,${names.join(',')}\nhttps://a.example/\n`;
+    const headers = { 'content-type': 'text/csv' };
+    const { status, text, faults } = await client.call('POST', '/v1/qr-codes/bulk', {
+      raw,
+      headers,
+    });
+    expect(status).toBe(422);
+    expect(text.length).toBeLessThan(20_000);
+    for (const { path = '' } of faults) expect(path).toMatch(/^[^\p{Cc}\p{Cs}\u202e]{1,200}$/u);
+  });
+
   test('many unknown names make no long answer', async () => {
     const names = Array.from({ length: 5_000 }, (_, at) => [`n${at}`, 1]);
     const raw = JSON.stringify(Object.fromEntries(names));
