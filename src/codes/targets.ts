@@ -70,7 +70,7 @@ export function validateTarget(
     return bad('too_long', `At most ${staticBytesMax} bytes fit into a readable symbol`);
   }
   if (type !== 'text' && type !== 'vcard' && lineBreaking.test(target)) {
-    return bad('invalid_characters', 'Tabs and line breaks are not allowed');
+    return bad('invalid_characters', lineBreakFault);
   }
   return staticRules[type](target);
 }
@@ -89,21 +89,22 @@ function urlTarget(target: string, ownHosts: readonly string[]): Checked {
   if (target.length > urlLengthMax) return tooLong;
   // The parser strips and repairs; what it would have to repair is refused, so that what a person
   // reads is what a browser opens.
-  if (space.test(target))
-    return bad('invalid_characters', 'White space is not allowed; write it as %20');
-  const raw = schemeAndAuthority.exec(target);
-  if (raw === null)
-    return bad('invalid_url', 'Expected an address that begins with http:// or https://');
+  if (lineBreaking.test(target)) return bad('invalid_characters', lineBreakFault);
+  const raw = schemeAndAuthority.exec(target.trimStart());
+  if (raw === null) return bad('invalid_url', notAnAddress(target));
+  if (space.test(target)) return bad('invalid_characters', spaceFault(target, raw[1] ?? ''));
   // `http:///name` has no host to a reader; the parser would take the path's first part for one.
-  if (raw[1] === '') return bad('invalid_url', 'A host is required after the two slashes');
+  if (raw[1] === '') return bad('invalid_url', `A host is required after the two slashes, ${such}`);
   if (raw[1]?.includes('@') === true)
     return bad('credentials', 'A user name or password is not allowed');
   if (raw[2]?.includes('\\') === true)
     return bad('invalid_url', 'A backslash is not allowed before the query');
   const url = URL.parse(target);
-  if (url === null || url.hostname === '') return bad('invalid_url', 'The address is not valid');
+  if (url === null || url.hostname === '') {
+    return bad('invalid_url', `The host of the address is not valid, expected one ${such}`);
+  }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    return bad('invalid_url', 'Expected an address that begins with http:// or https://');
+    return bad('invalid_url', notAnAddress(target));
   }
   if (url.username !== '' || url.password !== '') {
     return bad('credentials', 'A user name or password is not allowed');
@@ -115,6 +116,23 @@ function urlTarget(target: string, ownHosts: readonly string[]): Checked {
     return bad('own_host', 'A short link cannot lead to the short-link host itself');
   }
   return { target: url.href };
+}
+
+const lineBreakFault = 'Tabs and line breaks are not allowed';
+const such = 'such as https://example.com/menu';
+
+/** For a text that does not begin as an address does. */
+function notAnAddress(target: string): string {
+  const scheme = /^\s*([a-z][a-z0-9+.-]*:)(?!\d)/i.exec(target)?.[1];
+  if (scheme === undefined || /^https?:/i.test(scheme))
+    return `This is not a web address: expected one ${such}`;
+  return `Expected an address that begins with http:// or https://, not with ${scheme.slice(0, 20)}`;
+}
+
+function spaceFault(target: string, authority: string): string {
+  if (target.trim() !== target) return 'White space before or after the address is not allowed';
+  if (space.test(authority)) return `White space is not allowed in a host, expected one ${such}`;
+  return 'White space is not allowed; write it as %20';
 }
 
 /**

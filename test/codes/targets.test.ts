@@ -86,6 +86,23 @@ describe('url', () => {
   });
 
   test.each([
+    ['not a url', /not a web address: expected one such as https:\/\/example\.com\/menu/],
+    ['menu', /not a web address: expected one such as https:\/\/example\.com\/menu/],
+    ['www.example.com', /not a web address: expected one such as https:\/\/example\.com\/menu/],
+    ['localhost:3000/menu', /not a web address/],
+    ['https:example.com', /not a web address/],
+    ['mailto:a@example.com', /begins with http:\/\/ or https:\/\/, not with mailto:/],
+    ['https://my menu.example/', /not allowed in a host.*such as https:\/\/example\.com\/menu/],
+    ['https://example.com/my menu', /write it as %20/],
+    [' https://example.com/', /before or after the address/],
+    ['https://', /host is required.*such as https:\/\/example\.com\/menu/],
+    ['https://[::1/', /host of the address is not valid.*such as https:\/\/example\.com\/menu/],
+  ])('of %j it says what is wrong', (target, message) => {
+    const checked = validateTarget('url', target, []);
+    expect(isFaults(checked) ? checked[0]?.message : checked).toMatch(message);
+  });
+
+  test.each([
     'http://127.0.0.1:8081/x',
     'https://127.0.0.1:8081/x',
     'http://127.1:8081/',
