@@ -21,11 +21,11 @@ const pixels = { parameter: 'size', unit: 'px', of: [512, 1_024, 2_048, 4_096] }
 const millimetres = { parameter: 'mm', unit: 'mm', of: [30, 50, 100, 200] } as const;
 
 const kinds: readonly Kind[] = [
-  { format: 'png', label: 'PNG', use: 'for screens', sizes: pixels },
-  { format: 'webp', label: 'WebP', use: 'smallest file', sizes: pixels },
-  { format: 'svg', label: 'SVG', use: 'vector, any size' },
   { format: 'pdf', label: 'PDF', use: 'for print', sizes: millimetres },
+  { format: 'png', label: 'PNG', use: 'for screens', sizes: pixels },
+  { format: 'svg', label: 'SVG', use: 'vector, any size' },
   { format: 'eps', label: 'EPS', use: 'for print shops', sizes: millimetres },
+  { format: 'webp', label: 'WebP', use: 'smallest file', sizes: pixels },
 ];
 
 /** Without the version, under which it would be kept for a year with the name that the code has now. */
