@@ -1,26 +1,50 @@
 /**
- * Requests on the short-link port that announce a body: none needs one.
+ * Whether a connection goes on after an answer, and requests on the short-link port that announce a body: none
+ * needs one.
  *
- * Two lengths, or a transfer coding uWS does not know, may hide a second request that a proxy in front
- * never saw. uWS cuts a connection that brings another request while an answer is pending, and goes on
- * after one that is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for
- * the next cycle of the event loop and close. The answer to a scan always waits so; only the other answers come by here.
+ * Two lengths, a transfer coding uWS does not know, or chunks that uWS reads more loosely than a proxy in front
+ * (a bare line feed after a size, no line end after the data) may hide a second request that the proxy never
+ * saw. uWS cuts a connection that brings another request while an answer is pending, and goes on after one that
+ * is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for the next cycle of the
+ * event loop and close. The answer to a scan always waits so; only the other answers come by here.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
-export type Connection = 'keep' | 'close';
+/**
+ * `close`: uWS is told to, and says so in the answer. `closing`: uWS will, because the request asks for it, and
+ * leaves it to us to say so.
+ */
+export type Connection = 'keep' | 'close' | 'closing';
 
-/** @param send writes the whole answer, from what it has read of the request already */
+/** What the request's Connection header asks for. @param header its value, empty without one */
+export function connectionAsked(header: string): Connection {
+  if (header === '' || header === 'keep-alive') return 'keep';
+  // uWS looks at the length alone.
+  if (header.length === 'close'.length) return 'closing';
+  return /(?:^|,)\s*close\s*(?:,|$)/i.test(header) ? 'close' : 'keep';
+}
+
+/** What becomes of the connection of a redirect: it also ends when the request announces a body. */
+export function connectionAfter(request: HttpRequest, closes: boolean): Connection {
+  const asked = connectionAsked(request.getHeader('connection'));
+  if (asked !== 'keep') return asked;
+  return closes || !isBare(request) ? 'close' : 'keep';
+}
+
+const isBare = (request: HttpRequest): boolean =>
+  request.getHeader('transfer-encoding') === '' && request.getHeader('content-length') === '';
+
+/**
+ * @param send writes the whole answer, from what it has read of the request already; `cut` where the connection
+ *   must end with it, whatever else that costs
+ */
 export function sendFramed(
   response: HttpResponse,
   request: HttpRequest,
-  connection: Connection,
-  send: (connection: Connection) => void,
+  send: (framing: 'bare' | 'cut') => void,
 ): void {
-  const isBare =
-    request.getHeader('content-length') === '' && request.getHeader('transfer-encoding') === '';
-  if (isBare) {
-    send(connection);
+  if (isBare(request)) {
+    send('bare');
     return;
   }
   let isAborted = false;
@@ -28,6 +52,6 @@ export function sendFramed(
     isAborted = true;
   });
   setImmediate(() => {
-    if (!isAborted) response.cork(() => send('close'));
+    if (!isAborted) response.cork(() => send('cut'));
   });
 }

@@ -53,7 +53,7 @@ export class Headers {
   }
 
   /** What makes this request's framing or identity ambiguous, if anything. */
-  fault(): Failure | undefined {
+  fault(method: string): Failure | undefined {
     if (this.#repeated !== undefined) {
       return badRequest(`header ${this.#repeated} is given more than once, expected it once`);
     }
@@ -67,6 +67,9 @@ export class Headers {
     }
     if (length !== undefined && !lengthPattern.test(length)) {
       return badRequest('the Content-Length is not a number, expected the bytes of the body');
+    }
+    if (method === 'HEAD' && this.bodyBytes !== 0) {
+      return badRequest('HEAD comes with a body, expected none');
     }
     return undefined;
   }

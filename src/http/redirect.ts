@@ -20,11 +20,11 @@ import { BotReason } from '../model/scan.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import type { BotReasons } from '../scans/visitor/bot.ts';
-import { sendFramed } from './framing.ts';
+import { type Connection, connectionAfter, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { redirectHead, ReplyBatch } from './reply-batch.ts';
+import { closingRedirectHead, redirectHead, ReplyBatch } from './reply-batch.ts';
 
 export interface RedirectOptions {
   readonly links: LinkReader;
@@ -68,7 +68,9 @@ export class Redirect {
     app.head('/*', closingOnDefect(this.#head));
     app.any(
       '/*',
-      closingOnDefect((response, request) => refusals.method(response, request, this.isDraining)),
+      closingOnDefect((response, request) =>
+        refusals.method(response, request, this.#connectionAfter(request)),
+      ),
     );
   }
 
@@ -76,12 +78,13 @@ export class Redirect {
     if (!this.#isCycleOpen) this.#beginCycle();
     const { links, addresses, refusals } = this.#options;
     const link = findLink(links, request.getUrl());
-    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
-    if (this.#isOver(link)) return refusals.gone(response, request, this.isDraining);
+    const connection = this.#connectionAfter(request);
+    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
+    if (this.#isOver(link)) return refusals.gone(response, request, connection);
     const agent = request.getHeader('user-agent');
     const flags = isPrefetch(request) ? flagPrefetch : 0;
     if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
-      return refusals.gone(response, request, this.isDraining);
+      return refusals.gone(response, request, connection);
     }
     const codeNo = links.codeNo(link);
     this.#batch.add(
@@ -93,7 +96,7 @@ export class Redirect {
       agent,
       request.getHeader('referer'),
     );
-    this.#replies.add(response, link);
+    this.#replies.add(response, link, connection);
     if (this.#replies.isFull || this.#batch.isFull) this.#flush();
   };
 
@@ -101,18 +104,23 @@ export class Redirect {
     if (!this.#isCycleOpen) this.#beginCycle();
     const { links, refusals } = this.#options;
     const link = findLink(links, request.getUrl());
-    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, this.isDraining);
+    const connection = this.#connectionAfter(request);
+    if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
     if (this.#isOver(link) || links.scansLeft(link) === 0) {
-      return refusals.gone(response, request, this.isDraining);
+      return refusals.gone(response, request, connection);
     }
     // A copy: an answer that waits for the next cycle outlives the table's entry.
     const location = links.location(link).slice();
-    sendFramed(response, request, this.isDraining ? 'close' : 'keep', (connection) => {
-      response.writeStatus(redirectHead);
+    sendFramed(response, request, () => {
+      response.writeStatus(connection === 'closing' ? closingRedirectHead : redirectHead);
       response.writeHeader('Location', location);
       response.endWithoutBody(0, connection === 'close');
     });
   };
+
+  #connectionAfter(request: HttpRequest): Connection {
+    return connectionAfter(request, this.isDraining);
+  }
 
   #beginCycle(): void {
     const { links, clock } = this.#options;

@@ -3,7 +3,7 @@
  * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import { sendFramed } from './framing.ts';
+import { type Connection, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
@@ -28,40 +28,53 @@ export class Refusals {
     this.#throttle = throttle;
   }
 
-  unknown(response: HttpResponse, request: HttpRequest, nowMs: number, closes: boolean): void {
+  unknown(
+    response: HttpResponse,
+    request: HttpRequest,
+    nowMs: number,
+    connection: Connection,
+  ): void {
     const isCode = codeShaped.test(request.getUrl());
     if (isCode && this.#throttle.isOver(this.#addresses.of(response, request), nowMs)) {
-      this.#send('throttled', response, request, closes, this.#throttle.retryAfterSeconds(nowMs));
+      this.#send(
+        'throttled',
+        response,
+        request,
+        connection,
+        this.#throttle.retryAfterSeconds(nowMs),
+      );
     } else {
-      this.#send('unknown', response, request, closes);
+      this.#send('unknown', response, request, connection);
     }
   }
 
-  gone(response: HttpResponse, request: HttpRequest, closes: boolean): void {
-    this.#send('gone', response, request, closes);
+  gone(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    this.#send('gone', response, request, connection);
   }
 
-  method(response: HttpResponse, request: HttpRequest, closes: boolean): void {
-    this.#send('method', response, request, closes);
+  method(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    this.#send('method', response, request, connection);
   }
 
   #send(
     kind: ErrorPageKind,
     response: HttpResponse,
     request: HttpRequest,
-    closes: boolean,
+    connection: Connection,
     retryAfterSeconds?: number,
   ): void {
     this.counts[kind]++;
     const page: ErrorPage = errorPage(kind);
     const wantsJson = /\bapplication\/(?:[\w.+-]*\+)?json\b/i.test(request.getHeader('accept'));
     const isHead = request.getMethod() === 'head';
-    sendFramed(response, request, closes ? 'close' : 'keep', (connection) => {
+    sendFramed(response, request, (framing) => {
       response.writeStatus(reasons[page.status]!);
       writeHeaders(response, kind, wantsJson, retryAfterSeconds);
       const body = wantsJson ? page.json : page.html;
-      if (isHead) endHead(response, Buffer.byteLength(body), connection);
-      else response.end(body, connection === 'close');
+      if (connection === 'closing') response.writeHeader('Connection', 'close');
+      if (!isHead) response.end(body, connection === 'close');
+      else if (framing === 'cut') response.endWithoutBody(0, connection === 'close');
+      else endHead(response, Buffer.byteLength(body), connection);
     });
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../links/reader.ts';
+import type { Connection } from './framing.ts';
 
 /**
  * Status line and constant headers of a redirect. uWS writes a status as it is, so one call does for all of
@@ -16,6 +17,8 @@ export const redirectHead = [
   'X-Content-Type-Options: nosniff',
   'X-Robots-Tag: noindex',
 ].join('\r\n');
+/** Where uWS closes, and leaves it to us to say so. */
+export const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
 
 /** Redirects in one batch; a full one is answered early. epoll hands out at most 1,024 events. */
 const repliesMax = 1_024;
@@ -24,6 +27,7 @@ export class ReplyBatch {
   readonly #links: LinkReader;
   readonly #responses: HttpResponse[] = [];
   readonly #entries: number[] = [];
+  readonly #connections: Connection[] = [];
   /** Copies of the locations, where the answers outlive the event-loop cycle. */
   #locations: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(repliesMax);
@@ -34,9 +38,10 @@ export class ReplyBatch {
   #closes = false;
   readonly #send = (): void => {
     const response = this.#responses[this.#current]!;
-    response.writeStatus(redirectHead);
+    const connection = this.#connections[this.#current];
+    response.writeStatus(connection === 'closing' ? closingRedirectHead : redirectHead);
     response.writeHeader('Location', this.#location(this.#current));
-    response.end(undefined, this.#closes);
+    response.end(undefined, this.#closes || connection === 'close');
   };
 
   constructor(links: LinkReader) {
@@ -51,10 +56,11 @@ export class ReplyBatch {
   }
 
   /** @param entry of the link table, valid until the event-loop cycle ends */
-  add(response: HttpResponse, entry: number): void {
+  add(response: HttpResponse, entry: number, connection: Connection): void {
     const place = this.#count++;
     this.#responses[place] = response;
     this.#entries[place] = entry;
+    this.#connections[place] = connection;
     this.#aborted[place] = 0;
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }

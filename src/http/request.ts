@@ -42,6 +42,7 @@ export const keptHeaders = [
   'accept',
   'accept-encoding',
   'authorization',
+  'connection',
   'content-encoding',
   'content-length',
   'content-type',

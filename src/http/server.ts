@@ -11,12 +11,15 @@
  * connection that brings another request; answered at once, it would go on and serve what the rest of
  * the bytes look like, `Connection: close` or not (measured). So a smuggled request is never parsed out
  * of a refused one, and the price is that pipelining clients are cut off when an answer takes its time.
+ * uWS reads chunks loosely (a bare line feed ends a size, anything the data), so a chunked request is answered
+ * one cycle after its end, too, and its connection ends with it: whatever a proxy took for a part of the body.
  * Bound of memory: `inFlightMax` requests of at most `bodyBytesMax`.
  */
 import * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
+import { type Connection, connectionAsked } from './framing.ts';
 import { Headers } from './headers.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import { noSniffing, readyAnswer } from './ready.ts';
@@ -186,7 +189,7 @@ export class HttpServer {
       body.push(chunk, isLast);
     });
     const request = this.#request(res, req, headers, body);
-    const fault = headers.fault() ?? this.#overload();
+    const fault = headers.fault(request.method) ?? this.#overload();
     if (fault !== undefined) {
       this.#arriving.delete(body);
       setImmediate(() => this.#refuse(res, request, fault));
@@ -199,6 +202,7 @@ export class HttpServer {
     const path = req.getUrl();
     if (ready === undefined || !path.startsWith(ready.prefix) || this.#isDraining) return false;
     if (req.getMethod() !== 'get' || req.getHeader('if-none-match') !== '') return false;
+    if (connectionAsked(req.getHeader('connection')) !== 'keep') return false;
     const hasBody =
       req.getHeader('content-length') !== '' || req.getHeader('transfer-encoding') !== '';
     const reply = hasBody ? undefined : ready.find(path, req.getQuery() ?? '');
@@ -250,7 +254,12 @@ export class HttpServer {
       this.#options.onDefect(error, request.id);
       reply = lastResort;
     }
-    res.cork(() => write(res, this.#answerOf(request, reply), 'close'));
+    // To HEAD without its length: with it uWS does not close.
+    const { body: _body, ...bare } = reply;
+    const answer = this.#answerOf(request, request.method === 'HEAD' ? bare : reply);
+    const asked = connectionAsked(request.header('connection') ?? '');
+    const connection = asked === 'closing' ? asked : 'close';
+    res.cork(() => write(res, answer, connection));
   }
 
   async #answer(res: uWS.HttpResponse, request: Request, body: Body): Promise<void> {
@@ -259,8 +268,12 @@ export class HttpServer {
       const reply = await this.#reply(request);
       if (!body.isEnded) await body.ended(lingerMs);
       this.#arriving.delete(body);
+      const isChunked = request.header('transfer-encoding') !== undefined;
+      if (isChunked) await new Promise((resolve) => setImmediate(resolve));
       if (body.isAborted) return;
-      const connection = this.#isDraining || !body.isEnded ? 'close' : 'keep';
+      const asked = connectionAsked(request.header('connection') ?? '');
+      const closes = this.#isDraining || !body.isEnded || isChunked;
+      const connection = asked === 'keep' && closes ? 'close' : asked;
       if (isSource(reply.body) && request.method !== 'HEAD') {
         await this.#stream(res, request, body, { ...reply, body: reply.body }, connection);
       } else {
@@ -278,16 +291,19 @@ export class HttpServer {
     request: Request,
     body: Body,
     { body: source, ...head }: Reply & { readonly body: AsyncIterable<Uint8Array> },
-    connection: 'keep' | 'close',
+    connection: Connection,
   ): Promise<void> {
     this.#inFlight -= 1;
     this.#streams += 1;
     try {
-      res.cork(() => writeHead(res, this.#answerOf(request, head)));
+      res.cork(() => {
+        writeHead(res, this.#answerOf(request, head));
+        if (connection !== 'keep') res.writeHeader('Connection', 'close');
+      });
       const isAborted = (): boolean => body.isAborted;
       const onGone = (callback: () => void): void => body.onAbort(callback);
       const stallMsMax = this.#options.stallMsMax ?? standardStallMs;
-      await sendStream(res, { source, connection, isAborted, onGone, stallMsMax });
+      await sendStream(res, { source, isAborted, onGone, stallMsMax });
     } finally {
       this.#streams -= 1;
       this.#inFlight += 1;

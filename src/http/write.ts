@@ -1,6 +1,7 @@
 /** A `Reply` on the wire, in one corked call. */
 import { STATUS_CODES } from 'node:http';
 import type * as uWS from 'uWebSockets.js';
+import type { Connection } from './framing.ts';
 import type { Reply } from './request.ts';
 
 /** A reply with the headers that the server adds. */
@@ -10,9 +11,10 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export function write(res: uWS.HttpResponse, answer: Answer, connection: 'keep' | 'close'): void {
+export function write(res: uWS.HttpResponse, answer: Answer, connection: Connection): void {
   const { body } = answer.reply;
   writeHead(res, answer);
+  if (connection === 'closing') res.writeHeader('Connection', 'close');
   if (body === undefined || isSource(body)) endEmpty(res, connection);
   else if (answer.isHead) endHead(res, byteLength(body), connection);
   else res.end(body, connection === 'close');
@@ -30,7 +32,7 @@ export function isSource(body: Reply['body']): body is AsyncIterable<Uint8Array>
 }
 
 /** uWS reads an undefined length as 2^63: a 304 without a length must be ended without arguments. */
-function endEmpty(res: uWS.HttpResponse, connection: 'keep' | 'close'): void {
+function endEmpty(res: uWS.HttpResponse, connection: Connection): void {
   if (connection === 'close') res.endWithoutBody(0, true);
   else res.endWithoutBody();
 }
@@ -54,13 +56,10 @@ export function assertSafe(reply: Reply): void {
  *
  * `endWithoutBody(length)` sends the right bytes and then takes the answer for unfinished: without an
  * abort handler uWS ends the process, with one it closes the connection at the next request (both
- * measured, 20.0.8). So the length is written as a header and the answer ended without arguments.
+ * measured, 20.0.8). So the length is written as a header and the answer ended without arguments: `close` is
+ * said, and done by the client or the end of a drain.
  */
-export function endHead(
-  res: uWS.HttpResponse,
-  bodyBytes: number,
-  connection: 'keep' | 'close',
-): void {
+export function endHead(res: uWS.HttpResponse, bodyBytes: number, connection: Connection): void {
   if (connection === 'close') res.writeHeader('Connection', 'close');
   res.writeHeader('Content-Length', String(bodyBytes));
   res.endWithoutBody();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkOf } from '../links/table.ts';
-import { sendRaw } from '../support/raw-http.ts';
+import { sendOneByOne, sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 import { type RedirectHarness, startRedirects } from './redirect-harness.ts';
 
@@ -46,6 +46,8 @@ describe('a redirect', () => {
     expect(fields.get('location')).toBe(target);
     expect(fields.get('cache-control')).toBe('private, no-store');
     expect(fields.get('content-length')).toBe('0');
+    // It was asked for: see `ask`.
+    expect(fields.get('connection')).toBe('close');
     expect(body).toBe('');
     expect(fields.get('x-content-type-options')).toBe('nosniff');
     expect(fields.get('x-robots-tag')).toBe('noindex');
@@ -167,6 +169,7 @@ describe('a refusal', () => {
     for (const { fields } of [page, json, head]) {
       expect(fields.get('x-content-type-options')).toBe('nosniff');
       expect(fields.get('x-robots-tag')).toBe('noindex');
+      expect(fields.get('connection')).toBe('close');
       expect(fields.has('uwebsockets')).toBe(false);
     }
     expect(Number(head.fields.get('content-length'))).toBeGreaterThan(100);
@@ -226,6 +229,46 @@ describe('hostile clients', () => {
       target,
     );
     expect(harness.deaths()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a bare line feed after a chunk’s size',
+      'Transfer-Encoding: chunked\r\n',
+      '2\nab\r\n0\r\n\r\n',
+    ],
+    ['no line end after a chunk', 'Transfer-Encoding: chunked\r\n', '2\r\nabXX0\r\n\r\n'],
+    ['two CL', 'Content-Length: 0\r\nContent-Length: 2\r\n', ''],
+  ])('get no second answer on a connection after a body: %s', async (_, framing, body) => {
+    for (const path of ['/ABCD2345', '/NOSUCH12']) {
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const before = harness.scans().length;
+        const first = request(path, framing, method) + body;
+        const { text, statuses, closed } = await sendOneByOne(harness.port, [
+          first,
+          request('/1B0D2345'),
+        ]);
+        expect([statuses.length, closed], `${method} ${path}`).toEqual([1, true]);
+        expect(text.match(/^Connection: close\r$/gm)).toHaveLength(1);
+        expect(
+          harness
+            .scans()
+            .slice(before)
+            .map(({ codeNo }) => codeNo),
+        ).not.toContain(12);
+      }
+    }
+    expect(harness.deaths()).toEqual([]);
+  });
+
+  it('say Connection: close to those who ask in a list, and keep others', async () => {
+    const listed = await sendRaw(harness.port, [request('/ABCD2345', 'Connection: TE, close\r\n')]);
+    expect([listed.closed, listed.text.match(/^Connection: close\r$/gm)?.length]).toEqual([
+      true,
+      1,
+    ]);
+    const kept = await sendRaw(harness.port, [request('/ABCD2345', 'Connection: keep-alive\r\n')]);
+    expect([kept.closed, /^Connection/m.test(kept.text)]).toEqual([false, false]);
   });
 
   it('write agents in UTF-8 or not at all: a record is never longer than its text', async () => {

@@ -7,7 +7,7 @@ import { ClientAddresses } from '../../src/http/client-address.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
 import { Failure } from '../../src/model/failure.ts';
-import { sendRaw } from '../support/raw-http.ts';
+import { sendOneByOne, sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 
 const open: HttpServer[] = [];
@@ -90,6 +90,25 @@ describe('requests', () => {
     }
   });
 
+  test.each(['close', 'Close', 'TE, close'])('Connection: %s is said back, once', async (asked) => {
+    const server = await start();
+    const lines = `${head}Connection: ${asked}\r\n`;
+    for (const request of [
+      `GET /a HTTP/1.1\r\n${lines}\r\n`,
+      `HEAD /a HTTP/1.1\r\n${lines}\r\n`,
+      `POST /a HTTP/1.1\r\n${lines}Content-Length: 2\r\n\r\nab`,
+      `POST /a HTTP/1.1\r\n${lines}Content-Length: 2\r\nContent-Length: 2\r\n\r\nab`,
+    ]) {
+      const { text } = await sendRaw(server.port, [request]);
+      expect(text).toMatch(/^HTTP\/1\.1 [24]00 /);
+      expect(text.match(/^Connection: close\r$/gm)).toHaveLength(1);
+    }
+    const kept = await sendRaw(server.port, [
+      `GET /a HTTP/1.1\r\n${head}Connection: keep-alive\r\n\r\n`,
+    ]);
+    expect([kept.closed, /^Connection/m.test(kept.text)]).toEqual([false, false]);
+  });
+
   test('a chunked body in pieces is put together', async () => {
     const server = await start();
     const answer = await sendRaw(server.port, [
@@ -150,6 +169,48 @@ describe('framing that could be read in two ways is 400 and close, and never a s
     expect(answer.text).toContain('content-length is given more than once');
     expect(answer.text.match(/Connection: close/g)).toHaveLength(1);
   });
+
+  test('HEAD that announces a body is 400 and close', async () => {
+    const handler = new Echo();
+    const server = await start({ handler });
+    for (const framing of ['Content-Length: 4', 'Transfer-Encoding: chunked']) {
+      const answer = await sendRaw(server.port, [`HEAD /a HTTP/1.1\r\n${head}${framing}\r\n\r\n`]);
+      expect([answer.statuses, answer.closed]).toEqual([[400], true]);
+    }
+    expect(handler.seen).toHaveLength(0);
+  });
+
+  // uWS takes a bare line feed for the end of a size, and anything for the end of the data.
+  test.each([
+    ['as it should be', '2\r\nab\r\n0\r\n\r\n'],
+    ['a bare line feed after the size', '2\nab\r\n0\r\n\r\n'],
+    ['no line end after the data', '2\r\nabXX0\r\n\r\n'],
+    ['a blank before an extension', '2 ;a="b"\r\nab\r\n0\r\n\r\n'],
+  ])('nothing follows a chunked body on its connection: %s', async (_name, chunks) => {
+    const handler = new Echo();
+    const server = await start({ handler });
+    const request = `POST /a HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`;
+    const alone = await sendOneByOne(server.port, [request, smuggled]);
+    expect([alone.statuses, alone.closed]).toEqual([[200], true]);
+    expect(alone.text).toContain('POST /a? ab');
+    expect(alone.text.match(/^Connection: close\r$/gm)).toHaveLength(1);
+    const together = await sendRaw(server.port, [request + smuggled]);
+    expect([together.statuses, together.closed]).toEqual([[], true]);
+    expect(handler.seen.filter(({ path }) => path === '/smuggled')).toEqual([]);
+  });
+
+  // uWS reads an extension as a part of the size: the rest never comes, or cannot be read.
+  test.each(['2;a=b', '2;x=y', '2;'])(
+    'the chunk extension of %s is told 408 or 400',
+    async (size) => {
+      const server = await start({ bodyTimeoutMs: 300 });
+      const answer = await sendRaw(server.port, [
+        `POST /a HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n${size}\r\nab\r\n0\r\n\r\n`,
+      ]);
+      expect(answer.statuses).toEqual([size === '2;x=y' ? 400 : 408]);
+      expect(answer.closed).toBe(true);
+    },
+  );
 
   test.each([
     ['HTTP/1.0', 'GET / HTTP/1.0\r\nHost: a\r\n\r\n'],

@@ -89,3 +89,16 @@ describe.concurrent('a body', () => {
     },
   );
 });
+
+// uWS takes an empty line, or a head without headers, for the beginning of a request that goes on.
+test.concurrent.for(['\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n', 'GET / HTTP/1.1\r\n\r\n'])(
+  'what the library cannot read, %j, is closed in the end',
+  async (head) => {
+    const socket = connect(app.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => (text += String(chunk)));
+    socket.write(head);
+    await once(socket, 'close');
+    expect(text).toBe('');
+  },
+);

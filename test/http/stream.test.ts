@@ -7,6 +7,7 @@ import { ClientAddresses } from '../../src/http/client-address.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import { Failure } from '../../src/model/failure.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { soon } from '../support/soon.ts';
 
 const open: HttpServer[] = [];
@@ -154,6 +155,24 @@ describe('a streamed answer', () => {
     const whole = fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.arrayBuffer());
     await expect(whole).rejects.toThrow();
     expect(defects).toHaveLength(1);
+  });
+
+  test('is whole on a connection that ends with it', async () => {
+    const server = await serve(async () =>
+      streamed(
+        (async function* () {
+          yield Buffer.from('abc');
+        })(),
+      ),
+    );
+    // Answered before its body has come.
+    const early = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n';
+    const asked = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    for (const request of [early, asked]) {
+      const { text } = await sendRaw(server.port, [request], 1_000);
+      expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n3\r\nabc\r\n0\r\n\r\n$/);
+      expect(text.match(/^Connection: close\r$/gm)).toHaveLength(1);
+    }
   });
 
   test('does not count against the requests in flight, and a drain waits for it', async () => {

@@ -1,6 +1,7 @@
 /**
  * HTTP as bytes on a socket, for what no client library would send.
  */
+import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -58,6 +59,32 @@ export async function sendRaw(
   await Promise.race([gone, answered, late]);
   clearTimeout(timer);
   clearTimeout(quiet);
+  const wasClosed = closed;
+  socket.destroy();
+  await gone;
+  const text = textOf(Buffer.concat(chunks));
+  return { text, statuses: statusesIn(text), closed: wasClosed };
+}
+
+/** Writes each part when the one before was answered, in whole or in part, until the server closes. */
+export async function sendOneByOne(port: number, parts: readonly string[]): Promise<RawAnswer> {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  let closed = false;
+  const arrivals = new EventEmitter();
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    arrivals.emit('next');
+  });
+  socket.once('close', () => {
+    closed = true;
+  });
+  const gone = once(socket, 'close');
+  for (const part of parts) {
+    socket.write(part);
+    await Promise.race([once(arrivals, 'next'), gone]);
+  }
   const wasClosed = closed;
   socket.destroy();
   await gone;
