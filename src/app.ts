@@ -17,7 +17,7 @@ import { CodeRetention } from './codes/code-retention.ts';
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
-import { type Config, threadCounts } from './config.ts';
+import { type Config, inheritedFontSettings, setProcessVariables, threadCounts } from './config.ts';
 import {
   type DataFolder,
   lockDataFolder,
@@ -36,6 +36,7 @@ import { assertTlsFiles } from './http/tls-files.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
 import { type Images, openImages } from './images/image-service.ts';
+import { libraryVariables } from './images/library-settings.ts';
 import { addressSpace, createLinkTableMemory } from './links/layout.ts';
 import { LinkWriter } from './links/writer.ts';
 import type { Failure } from './model/failure.ts';
@@ -137,6 +138,7 @@ export async function openApp(
   try {
     const files = narrowModes(folder.path);
     if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
+    setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
     // Before the first start makes an owner and a key, which are shown once, when all listens.
     for (const { host, port, httpPort } of [config.redirect, config.api]) {
       await assertPortFree(host, port);

@@ -193,6 +193,16 @@ export interface Environment {
 
 /** The process's environment: read here and nowhere else. */
 export const processEnvironment: Environment = process.env;
+/** As the process began: a start in it may have set another. */
+export const inheritedFontSettings = process.env.FONTCONFIG_FILE;
+
+/** For libraries that read nothing else. @param variables undefined = removed */
+export function setProcessVariables(variables: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
 
 /** Settings of earlier versions: the fault of a start that still sets one says so. */
 const removedSettings = [

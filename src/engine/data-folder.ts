@@ -11,7 +11,7 @@
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   logos/           pictures in the middle of codes
- *   cache/images/    drawn images, safe to delete
+ *   cache/           drawn images and fonts' tables, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.sock     the lock

@@ -1,0 +1,53 @@
+/**
+ * Keeps what the picture libraries say out of the log, which is JSON alone: they print plain lines on standard error.
+ *
+ * fontconfig complains where no configuration is installed (slim containers) or no cache can be written (a
+ * hardened systemd unit): it gets a file of ours, which includes the system's where there is one, and a cache in
+ * the data folder. libvips is told to print no warnings of its own; sharp hands them to the program. They read
+ * these variables when they load, in the pool's threads, so they are set before those exist.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const systemFile = '/etc/fonts/fonts.conf';
+const fontFolders = ['/usr/share/fonts', '/usr/local/share/fonts'];
+
+/**
+ * Writes fontconfig's settings to `cache/` of the data folder.
+ * @param inherited the file that FONTCONFIG_FILE named when the process began
+ * @returns variables to set; undefined = to remove
+ */
+export function libraryVariables(
+  dataDir: string,
+  inherited = systemFile,
+): Record<string, string | undefined> {
+  const quiet = {
+    // The number that raster.ts sets: libvips complains of another before it can be told not to.
+    VIPS_CONCURRENCY: '1',
+    VIPS_WARNING: '0',
+    VIPS_INFO: undefined,
+    G_MESSAGES_DEBUG: undefined,
+  };
+  const folder = join(dataDir, 'cache');
+  const file = join(folder, 'fonts.conf');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(file, fontSettings(join(folder, 'fonts'), inherited));
+  } catch {
+    // A full disk: pictures are drawn all the same.
+    return quiet;
+  }
+  return { ...quiet, FONTCONFIG_FILE: file };
+}
+
+function fontSettings(cache: string, included: string): string {
+  const folders = fontFolders.map((path) => `<dir>${path}</dir>`).join('');
+  return (
+    '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n' +
+    `<fontconfig><cachedir>${escapeXml(cache)}</cachedir>${folders}` +
+    `<include ignore_missing="yes">${escapeXml(included)}</include></fontconfig>\n`
+  );
+}
+
+const escapeXml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
