@@ -97,18 +97,18 @@ export class Users {
 
   /** Stores a prepared user as a member. Inside a transaction that has looked for the e-mail. */
   write(user: UserRecord, workspaceNo: WorkspaceNo, role: Role): void {
-    this.put(user);
     this.addMember(workspaceNo, user.id, role);
+    this.put(user);
   }
 
-  /** Stores a user under their address. Inside a transaction. @param before the record that this one replaces */
+  /** Stores a user under the address that they have. Inside a transaction. @param before the record that this one replaces */
   put(user: UserRecord, before?: UserRecord): void {
     const { users, userEmails, people } = this.#store;
     if (before !== undefined) this.#removeAddress(before);
     users.put(user.id, user);
     const address = foldEmail(user.email);
     if (isProven(user)) userEmails.put(address, user.id);
-    else people.unprovenEmails.put([address, user.id], 1);
+    else if (this.#isMember(user.id)) people.unprovenEmails.put([address, user.id], 1);
   }
 
   /** Makes an account the owner of its address. Inside a transaction. @returns undefined where another is */
@@ -148,8 +148,7 @@ export class Users {
     memberships.remove([workspaceNo, userId]);
     userWorkspaces.remove([userId, workspaceNo]);
     const user = this.find(userId);
-    const isLast = [...this.workspacesOf(userId)].length === 0;
-    if (user !== undefined && !isProven(user) && isLast) this.#removeAddress(user);
+    if (user !== undefined && !isProven(user) && !this.#isMember(userId)) this.#removeAddress(user);
     raiseAccessVersion(this.#store);
   }
 
@@ -264,6 +263,11 @@ export class Users {
     );
     const state = isProven(user) ? 'confirmed' : 'not confirmed';
     return `${user.id}  ${user.name}, ${state}, in ${where.join(', ') || 'no workspace'}`;
+  }
+
+  #isMember(userId: string): boolean {
+    const [first] = this.workspacesOf(userId);
+    return first !== undefined;
   }
 
   *#unprovenIds(email: string): Generator<string> {

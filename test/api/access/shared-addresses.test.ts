@@ -138,6 +138,9 @@ describe('an address that was squatted', () => {
     expect((await signIn(squatterPassword)).answer.status).toBe(401);
     await join(a, ownPassword);
     expect(service.store.people.unprovenEmails.count({})).toBe(1);
+    // Not even another name brings the removed account back to its address.
+    expect((await run('users', 'change', word(first.userId), '-n', 'Gone')).code).toBe(0);
+    expect((await run('users', 'change', email, '-n', 'Here')).code).toBe(0);
     expect((await signIn(ownPassword)).answer.status).toBe(200);
   });
 });
