@@ -120,6 +120,19 @@ test(
     await card.getByRole('button', { name: 'Show fewer' }).waitFor();
     expect(await card.getByText('Other', { exact: true }).count()).toBe(0);
     expect(await rows.count()).toBeGreaterThan(11);
+    await page.route(/breakdown.*by=city/, async (route) => {
+      const data = { other: 397, 'Vienna, AT': 200, 'Bern, CH': 100 };
+      const rowsOf = Object.entries(data).map(([key, scans]) => ({ key, scans }));
+      await route.fulfill({ json: { by: 'city', data: rowsOf } });
+    });
+    await card.getByRole('button', { name: 'Cities' }).click();
+    await card.getByText('Vienna, AT').waitFor();
+    expect((await rows.allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
+      'Vienna, AT',
+      'Bern, CH',
+      'Other',
+    ]);
+    expect(await card.locator('.bar-fill').count()).toBe(2);
     await page.getByText('Total value 24.9').waitFor();
     await page.goto(`/campaigns/${campaignId}`);
     await page.getByText('Total value 24.9').waitFor();

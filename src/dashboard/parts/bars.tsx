@@ -33,7 +33,8 @@ export function Bars(props: BarsProps) {
   const sum = shares.reduce((before, { value }) => before + value, 0);
   const total = Math.max(sum, props.total ?? 0);
   if (total === 0) return <Empty icon="scan" title={emptyText} />;
-  const some = shares.filter(({ value }) => value > 0).slice(0, rowsMax);
+  const named = shares.filter(({ value }) => value > 0);
+  const some = named.slice(0, rowsMax);
   const shown = isWhole ? some : some.slice(0, rowsAtFirst);
   const rest = total - shown.reduce((before, { value }) => before + value, 0);
   const most = Math.max(...shown.map(({ value }) => value));
@@ -53,7 +54,9 @@ export function Bars(props: BarsProps) {
       {some.length > rowsAtFirst && (
         <p class="bars-more">
           <Button size="small" tone="quiet" onClick={() => setWhole(!isWhole)}>
-            {isWhole ? 'Show fewer' : `Show all ${formatNumber(some.length)}`}
+            {isWhole
+              ? 'Show fewer'
+              : `Show ${named.length > rowsMax ? 'the first' : 'all'} ${formatNumber(some.length)}`}
           </Button>
         </p>
       )}
@@ -71,7 +74,7 @@ interface RowProps {
 function BarRow({ share: { label, value, href }, most, total }: RowProps) {
   return (
     <li class="bar-row">
-      <span class="bar-label" title={label} dir="auto">
+      <span class="bar-label two-lines" title={label} dir="auto">
         {href === undefined ? (
           label
         ) : (

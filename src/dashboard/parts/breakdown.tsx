@@ -61,13 +61,13 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
     const hours = new Map(data.data.map(({ key, scans }) => [Number(key), scans]));
     return <Hours hours={hours} />;
   }
-  const shares = data.data.map(({ key, scans }) => ({
-    key,
-    label: keyLabel(dimension, key),
-    value: scans,
-  }));
+  // What the API sums as `other` is no share of its own either.
+  const shares = data.data
+    .filter(({ key }) => key !== 'other')
+    .map(({ key, scans }) => ({ key, label: keyLabel(dimension, key), value: scans }));
+  const total = data.data.reduce((sum, { scans }) => sum + scans, 0);
   const emptyText = dimension === 'bot' ? 'No bots in this period' : 'No scans in this period';
-  return <Bars key={dimension} shares={shares} emptyText={emptyText} />;
+  return <Bars key={dimension} shares={shares} total={total} emptyText={emptyText} />;
 }
 
 function keyLabel(dimension: Dimension, key: string): string {

@@ -119,9 +119,9 @@ function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: s
 
 function Lines({ first, second }: { readonly first: ComponentChildren; readonly second: string }) {
   return (
-    <div class="one-line">
-      <span class="one-line">{first}</span>
-      {second !== '' && <span class="row-sub one-line">{second}</span>}
+    <div class="feed-text">
+      <span class="two-lines">{first}</span>
+      {second !== '' && <span class="row-sub two-lines">{second}</span>}
     </div>
   );
 }

@@ -192,7 +192,7 @@ function Countries({ data }: { readonly data: Summary }) {
   }));
   return (
     <Card title="Countries" lead="Last 30 days">
-      <Bars shares={shares} emptyText="No scans yet" />
+      <Bars shares={shares} total={data.totalScans} emptyText="No scans yet" />
     </Card>
   );
 }
