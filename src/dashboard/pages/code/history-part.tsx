@@ -40,8 +40,10 @@ export function HistoryPart({ code }: { readonly code: QrCode }) {
   };
   useEffect(read, [code.updatedAt]);
   useRetry(problem, read);
-  const nameOf = (userId: unknown): string =>
-    members.data?.data.find((member) => member.userId === userId)?.name ?? 'Former member';
+  const nameOf = (userId: unknown): string => {
+    if (members.data === undefined) return '…';
+    return members.data.data.find((member) => member.userId === userId)?.name ?? 'Former member';
+  };
   return (
     <Card
       title="History"

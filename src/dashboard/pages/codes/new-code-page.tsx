@@ -10,6 +10,7 @@ import type { QrCode } from '../../client/wire.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
@@ -174,7 +175,10 @@ function MoreFields({ field, isDynamic }: MoreProps) {
 
 /** Nothing where no campaign takes codes. */
 function CampaignField({ field }: Pick<MoreProps, 'field'>) {
-  const campaigns = useOpenCampaigns().data ?? [];
+  const { data: campaigns = [], problem, reload } = useOpenCampaigns();
+  if (problem !== undefined && campaigns.length === 0) {
+    return <ProblemNotice problem={problem} onRetry={() => void reload()} />;
+  }
   if (campaigns.length === 0) return null;
   const { value, onInput, fault } = field('campaignId');
   const options = campaigns.map(({ id, name }) => ({ value: id, label: name }));
