@@ -106,16 +106,31 @@ export class ScanEvents {
 
   /** The block that has the scan of a workspace's event; undefined for an unknown id. */
   blockOf(workspaceNo: WorkspaceNo, eventId: string): number | undefined {
-    const { sequence } = this.placeAt(idTimeMs(eventId));
-    const range = { start: sequence, limit: lookedAtMax };
+    const timeMs = idTimeMs(eventId);
+    const { sequence } = this.placeAt(timeMs);
     let bytes = 0;
-    for (const { key, value } of this.#store.blocks.range(range)) {
-      const found = this.#scansOf(new ScanBlock(value), workspaceNo);
-      if (found.some((make) => make().id === eventId)) return key;
+    for (const { key, value } of this.#store.blocks.range({
+      start: sequence,
+      limit: lookedAtMax,
+    })) {
+      if (this.#has(new ScanBlock(value), workspaceNo, timeMs, eventId)) return key;
       bytes += value.length;
       if (bytes >= eventBytesMax) return undefined;
     }
     return undefined;
+  }
+
+  /** Ids are made only of the scans of the id's millisecond. */
+  #has(block: ScanBlock, workspaceNo: WorkspaceNo, timeMs: number, eventId: string): boolean {
+    for (let group = 0; group < block.groups; group++) {
+      if (block.workspaceNo(group) !== workspaceNo) continue;
+      const first = block.first(group);
+      for (let entry = first; entry < first + block.count(group); entry++) {
+        if (Math.trunc(block.timeMs(entry)) !== timeMs) continue;
+        if (scannedEvent(block, entry, '').id === eventId) return true;
+      }
+    }
+    return false;
   }
 
   /** Whether blocks that come after the place have been deleted already. */
