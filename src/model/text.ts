@@ -2,7 +2,7 @@
  * Text that people read: what may hide in it, turn its direction, or leave it blank. One rule for targets, and
  * one for names, descriptions, tags and labels, wherever they come from.
  */
-import { type Fault, invalid } from './failure.ts';
+import { Failure, type Fault } from './failure.ts';
 
 /** Controls but for tab, LF, CR; soft hyphen; zero-width and bidirectional characters; byte order mark; tags. */
 export const hiddenCharacters =
@@ -36,7 +36,9 @@ export function lineFault(text: string): Omit<Fault, 'path'> | undefined {
 /** @throws Failure validation_failed */
 export function assertLine(path: string, text: string): void {
   const fault = lineFault(text);
-  if (fault !== undefined) throw invalid(path, fault.code, fault.message);
+  if (fault === undefined) return;
+  const faults = [{ path, ...fault }];
+  throw new Failure('validation_failed', `Cannot use this ${path}: ${fault.message}`, { faults });
 }
 
 /** The text without what `lineFault` refuses; empty when nothing visible is in it. For titles of other tools. */

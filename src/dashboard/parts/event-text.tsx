@@ -89,8 +89,9 @@ export function EventText({ event }: { readonly event: ServiceEvent }) {
 function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: string }) {
   const { event: kind, data } = event;
   if (kind === 'member.invited' || kind === 'member.joined') {
+    // For roles below admin the address of an invited person is one that leads nowhere.
     const second = [textOf(data.email), textOf(data.role)]
-      .filter((part) => part !== '')
+      .filter((part) => part !== '' && !part.endsWith('.invalid'))
       .join(' · ');
     return <Lines first={eventLabels[kind]} second={second} />;
   }

@@ -84,7 +84,9 @@ test('the commands’ users and keys too', async () => {
   const { workspaceNo, userId } = service.actor;
   for (const name of ['', blank, turned]) {
     const user = { email: 'a@b.example', name, password: 'p'.repeat(12) };
-    await expect(users.create(workspaceNo, 'editor', user)).rejects.toBeInstanceOf(Failure);
+    await expect(users.create(workspaceNo, 'editor', user)).rejects.toThrow(
+      /^Cannot use this name: /,
+    );
     const key = { workspaceNo, userId, name, role: 'viewer' } as const;
     await expect(keys.create(key)).rejects.toBeInstanceOf(Failure);
   }
