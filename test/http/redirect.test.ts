@@ -19,6 +19,7 @@ beforeAll(async () => {
   harness.links.put(linkOf('ABCD2345', { codeNo: 11, target }));
   harness.links.put(linkOf('1B0D2345', { codeNo: 12 }));
   harness.links.put(linkOf('MENU/SUMMER_24', { codeNo: 16, target }));
+  harness.links.put(linkOf('K'.repeat(64), { codeNo: 18, target }));
   harness.links.put(linkOf('1', { codeNo: 17, target }));
   harness.links.put(linkOf('EXPIRED1', { codeNo: 13, expiresAtMs: 1_000 }));
   harness.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
@@ -96,6 +97,7 @@ describe('a redirect', () => {
     ['/%6Denu/summer%5F24', 16],
     ['/%41BCD%32345', 11],
     ['/%31', 17],
+    [`/${'%4b'.repeat(64)}`, 18],
   ])('finds %s, whose code is short, has segments or is encoded', async (path, codeNo) => {
     const { fields, scans } = await ask(path);
     expect([fields.get('location'), scans[0]?.codeNo]).toEqual([target, codeNo]);
@@ -117,6 +119,7 @@ describe('a redirect', () => {
     '/%C4%B1',
     '/1/',
     '/1%00',
+    `/${'%31'.repeat(65)}`,
   ])('finds nothing at %s', async (path) => {
     const { status, scans } = await ask(path);
     expect([status, scans.length]).toEqual(['404 Not Found', 0]);
