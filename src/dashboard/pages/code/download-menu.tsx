@@ -57,6 +57,7 @@ function KindOfFile({ kind, imageUrl }: { readonly kind: Kind; readonly imageUrl
     <div class="download-kind" role="group" aria-label={`${label}, ${use}`}>
       <p>
         <strong>{label}</strong> {use}
+        {sizes !== undefined && `, ${sizes.unit}`}
       </p>
       <div class="download-sizes">
         {sizes === undefined ? (
@@ -72,7 +73,8 @@ function KindOfFile({ kind, imageUrl }: { readonly kind: Kind; readonly imageUrl
               download=""
             >
               <span class="unseen">{label} </span>
-              {size} {sizes.unit}
+              {size}
+              <span class="unseen"> {sizes.unit}</span>
             </a>
           ))
         )}
