@@ -1,6 +1,7 @@
 /** What is wrong with settings that are each valid but do not go together: the sentence, or undefined. */
 
 interface TlsSettings {
+  readonly port: number;
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
   readonly httpPort: number;
@@ -9,7 +10,7 @@ interface TlsSettings {
 /** @param publicAddress where people reach this listener */
 export function tlsFault(
   at: 'api' | 'redirect',
-  { tlsCertFile, tlsKeyFile, httpPort }: TlsSettings,
+  { port, tlsCertFile, tlsKeyFile, httpPort }: TlsSettings,
   publicAddress: string,
 ): string | undefined {
   if ((tlsCertFile === '') !== (tlsKeyFile === '')) {
@@ -18,6 +19,9 @@ export function tlsFault(
   if (tlsCertFile === '' && httpPort !== 0) {
     return `${at}.httpPort is set without TLS, expected ${at}.tlsCertFile and ${at}.tlsKeyFile`;
   }
+  // The threads of short links share their port: the kernel would deal out connections to either app.
+  if (httpPort === port)
+    return `${at}.httpPort and ${at}.port are both ${port}, expected two ports`;
   // Its scheme decides about cookies. Codes printed with http: may well lead to a port that speaks both.
   if (at === 'api' && tlsCertFile !== '' && !publicAddress.startsWith('https:')) {
     return 'api.publicUrl begins with http: and api.tlsCertFile is set, expected https:';

@@ -115,6 +115,9 @@ test('loadConfig names every fault with its source', () => {
     expect(faults('', { [`QZ_${at}_HTTP_PORT`]: '80' })).toContain(
       `${name}.httpPort is set without TLS`,
     );
+    const pair = { [`QZ_${at}_TLS_CERT_FILE`]: '/c', [`QZ_${at}_TLS_KEY_FILE`]: '/k' };
+    const same = { [`QZ_${at}_PORT`]: '443', [`QZ_${at}_HTTP_PORT`]: '443' };
+    expect(faults('', { ...pair, ...same })).toContain('are both 443, expected two ports');
   }
 });
 
