@@ -12,6 +12,9 @@
  *
  *   name in the store    "usr_… <key>" or "key_… <key>"; without a sender, api.ts makes one of the address
  *
+ * Of the request itself a keyed digest is stored: a body may hold a password, and a bare hash of it would let
+ * guesses be checked by the million where the password's own hash lets them be by the dozen.
+ *
  * Answers kept before they had a sender are under the key alone. Until their day is over the
  * same request gets them, as was promised, but for those with a secret: these are a conflict.
  */
@@ -108,7 +111,7 @@ export class Idempotency {
     const runningName = `${workspaceNo}:${name}`;
     for (;;) {
       const running = this.#running.get(runningName);
-      const known = running ?? this.#find(workspaceNo, name) ?? this.#senderless(request);
+      const known = running ?? this.#find(request, name) ?? this.#senderless(request);
       if (known === undefined) break;
       if (known.fingerprint !== fingerprint) throw conflict();
       const answer = 'done' in known ? await known.done : answerOf(known);
@@ -159,7 +162,13 @@ export class Idempotency {
       kept = true;
       const expiresAtMs = this.#clock.now() + answerRetentionMs;
       const encrypted = this.#cipher.encrypt(body);
-      const stored: StoredAnswer = { fingerprint, expiresAtMs, status, headers, body: encrypted };
+      const stored: StoredAnswer = {
+        fingerprint: this.#cipher.digest(fingerprint),
+        expiresAtMs,
+        status,
+        headers,
+        body: encrypted,
+      };
       this.#store.idempotency.put([workspaceNo, name], stored);
       this.#store.idempotencyExpiry.put([expiresAtMs, workspaceNo, name], 1);
     };
@@ -170,16 +179,20 @@ export class Idempotency {
     return answer;
   }
 
-  #find(workspaceNo: WorkspaceNo, name: string): StoredAnswer | undefined {
+  /** With the fingerprint of the request where it is the same. */
+  #find({ workspaceNo, fingerprint }: IdempotentRequest, name: string): StoredAnswer | undefined {
     const stored = this.#store.idempotency.get([workspaceNo, name]);
     if (stored === undefined || stored.expiresAtMs <= this.#clock.now()) return undefined;
     if (!isFinal(stored.status)) return undefined;
     const body = this.#cipher.decrypt(stored.body);
-    return body === undefined ? undefined : { ...stored, body };
+    if (body === undefined) return undefined;
+    const isSame = stored.fingerprint === this.#cipher.digest(fingerprint);
+    return { ...stored, body, ...(isSame ? { fingerprint } : {}) };
   }
 
-  #senderless({ workspaceNo, name, answer }: IdempotentRequest): StoredAnswer | undefined {
-    const found = this.#find(workspaceNo, senderlessName(name));
+  #senderless(request: IdempotentRequest): StoredAnswer | undefined {
+    const { name, answer } = request;
+    const found = this.#find(request, senderlessName(name));
     if (found === undefined || answer === 'open') return found;
     throw new Failure(
       'idempotency_conflict',

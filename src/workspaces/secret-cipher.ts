@@ -6,7 +6,13 @@
  *
  *   "sealed." base64url( iv, 12 bytes | tag, 16 bytes | ciphertext )
  */
-import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto';
 import type { RandomBytes } from '../model/ids.ts';
 
 const prefix = 'sealed.';
@@ -64,6 +70,11 @@ export class SecretCipher {
     } catch {
       return undefined;
     }
+  }
+
+  /** A digest that nobody without the secret can compute: guesses of what was digested cannot be checked. */
+  digest(text: string): string {
+    return createHmac('sha256', this.#derived()).update(text).digest('base64url');
   }
 
   #derived(): Uint8Array {

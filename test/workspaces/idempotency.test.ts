@@ -175,14 +175,22 @@ describe('run', () => {
   });
 
   test('an answer kept before it had a sender is given to its request, but no secret', async () => {
-    const { work, made, keys } = openIdempotency();
-    await keys.run({ ...of(1, 'k', 'f'), name: 'k' }, work);
-    expect(await keys.run(of(1, 'k', 'f'), work)).toMatchObject({ replayed: true });
+    const { temporary, clock, work, made, keys } = openIdempotency();
+    // As the version before wrote it: under the key alone, with the bare fingerprint.
+    const kept = { ...answer('thing 0'), body: cipher.encrypt('thing 0') };
+    const expiresAtMs = clock.now() + day;
+    await temporary.store.environment.transaction(() =>
+      temporary.store.idempotency.put([1, 'k'], { ...kept, fingerprint: 'f', expiresAtMs }),
+    );
+    expect(await keys.run(of(1, 'k', 'f'), work)).toEqual({
+      answer: answer('thing 0'),
+      replayed: true,
+    });
     const conflict = { code: 'idempotency_conflict' };
     await expect(keys.run(of(1, 'k', 'other'), work)).rejects.toMatchObject(conflict);
     const secret = keys.run({ ...of(1, 'k', 'f'), answer: 'secret' }, work);
     await expect(secret).rejects.toMatchObject(conflict);
-    expect(made()).toBe(1);
+    expect(made()).toBe(0);
   });
 });
 

@@ -2,11 +2,14 @@
  * What is kept under an Idempotency-Key, and for whom: every POST whose answer has a secret, sent again by
  * others of the workspace; and refusals that the next try must not meet again.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, Client, type Json, word } from '../../support/client.ts';
 import { Browser } from '../../support/browser.ts';
 import type { Role } from '../../../src/model/workspace.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
+import { requestFingerprint } from '../../../src/workspaces/idempotency.ts';
 
 let service: TestApp;
 let client: Client;
@@ -183,6 +186,23 @@ test('bulk codes are made by each sender of the same key and body', async () => 
   expect((await send(service.apiKey)).text).toBe(first.text);
   expect((await send(second)).text).toBe(other.text);
   expect(other.text).not.toBe(first.text);
+});
+
+test('a change of the password leaves nothing in the store to check guesses by', async () => {
+  const { email } = await memberWithKey('editor');
+  const browser = new Browser(service);
+  await browser.signIn(email, password, '203.0.113.40');
+  const body = { oldPassword: password, newPassword: 'another password' };
+  const path = '/v1/auth/password';
+  const options = { body, headers: { 'idempotency-key': 'the-digest' } };
+  expect((await browser.call('POST', path, options)).status).toBe(200);
+  expect((await browser.call('POST', path, options)).headers['idempotent-replayed']).toBe('true');
+  await service.store.environment.flush();
+  const stored = readFileSync(join(service.dataDir, 'management.mdb'));
+  const guess = requestFingerprint('POST', path, Buffer.from(JSON.stringify(body)));
+  expect(stored.includes('the-digest')).toBe(true);
+  expect(stored.includes(guess)).toBe(false);
+  await browser.close();
 });
 
 describe('a refusal for now is not kept', () => {
