@@ -121,7 +121,7 @@ test(
     expect(await card.getByText('Other', { exact: true }).count()).toBe(0);
     expect(await rows.count()).toBeGreaterThan(11);
     await page.route(/breakdown.*by=city/, async (route) => {
-      const data = { other: 397, 'Vienna, AT': 200, 'Bern, CH': 100 };
+      const data = { other: 397, 'Vienna, AT': 20_000, 'Bern, CH': 100 };
       const rowsOf = Object.entries(data).map(([key, scans]) => ({ key, scans }));
       await route.fulfill({ json: { by: 'city', data: rowsOf } });
     });
@@ -132,7 +132,9 @@ test(
       'Bern, CH',
       'Other',
     ]);
+    const [wide, narrow] = await card.locator('.bar-track').all();
     expect(await card.locator('.bar-fill').count()).toBe(2);
+    expect(wide && (await widthOf(wide))).toBe(narrow && (await widthOf(narrow)));
     await page.getByText('Total value 24.9').waitFor();
     await page.goto(`/campaigns/${campaignId}`);
     await page.getByText('Total value 24.9').waitFor();
