@@ -11,7 +11,8 @@ let service: TestApp;
 let client: Client;
 
 beforeAll(async () => {
-  service = await startTestApi({ images: 'drawn' });
+  const environment = { QZ_IMAGES_DISK_CACHE_BYTES_MAX: '0' };
+  service = await startTestApi({ images: 'drawn', environment });
   client = new Client(service.url, service.apiKey);
 });
 afterAll(async () => {
