@@ -302,14 +302,18 @@ export class Users {
 }
 
 /** What people call a person. @throws Failure validation_failed */
-export function assertPerson({ email, name }: Pick<UserRecord, 'email' | 'name'>): void {
+export function assertPerson(
+  { email, name }: Pick<UserRecord, 'email' | 'name'>,
+  before?: UserRecord,
+): void {
   const long =
     email.length > emailLengthMax ? 'email' : Array.from(name).length > nameLengthMax ? 'name' : '';
   if (long !== '') {
     const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
     throw new Failure('validation_failed', `Too long: ${long}`, { faults });
   }
-  assertLine('name', name);
+  // A name of an earlier release may stay.
+  if (name !== before?.name) assertLine('name', name);
 }
 
 /** Whether the account owns its address. */

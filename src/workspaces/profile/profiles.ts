@@ -166,7 +166,7 @@ export class Profiles {
       const user = users.find(userId);
       if (user === undefined) throw notFound('user');
       const changed = change(user);
-      assertPerson(changed);
+      assertPerson(changed, user);
       users.put(changed, user);
       return changed;
     });
