@@ -24,13 +24,11 @@ import {
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
-import { frontPage } from './docs/front-page.ts';
-import { guidePages } from './docs/guides.ts';
+import { Docs } from './docs/docs.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
 import { liveReply, readyReply } from './health.ts';
 import { imageReply } from './images/images.ts';
 import { mayReadMetrics, metricsReply } from './metrics.ts';
-import { createOpenApi } from './openapi/document.ts';
 import {
   defectReply,
   problemKinds,
@@ -38,7 +36,6 @@ import {
   replayedProblem,
   type TextReply,
 } from './problem.ts';
-import { referencePage } from './docs/reference-page.ts';
 import { operationAccess, type Access } from './roles.ts';
 import { takesBody, type RawCall, type Result, type Route, type StreamedResult } from './route.ts';
 import { Router, type Match } from './router.ts';
@@ -63,8 +60,7 @@ export class ApiServer implements Handler {
   readonly #services: ApiServices;
   readonly #guard: Guard;
   readonly #router: Router;
-  readonly #openApi: Reply;
-  readonly #pages: ReadonlyMap<string, Reply>;
+  readonly #docs: Docs;
   readonly #docsUrl: string;
   readonly ready: ReadyAnswers;
   readonly #requests: CounterHandle;
@@ -78,14 +74,9 @@ export class ApiServer implements Handler {
     this.#guard = new Guard(services.workspaces, cookie);
     const routes = createRoutes(services, cookie);
     this.#router = new Router(routes);
-    const openApi = createOpenApi(routes, publicUrl);
     this.#docsUrl = `${publicUrl}/docs`;
-    this.#openApi = jsonReply(200, JSON.stringify(openApi));
-    this.#pages = new Map([
-      ['/', frontPage(publicUrl)],
-      ['/docs', referencePage(openApi, routes)],
-      ...guidePages({ publicUrl, retryDelaysMs: config.webhooks.retryDelaysMs }),
-    ]);
+    const { retryDelaysMs } = config.webhooks;
+    this.#docs = new Docs(routes, { publicUrl, retryDelaysMs });
     const { imageCache } = services;
     this.ready = {
       prefix: imagePrefix,
@@ -154,7 +145,7 @@ export class ApiServer implements Handler {
     const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
     const pages = isRead && !isOwn ? await dashboard?.reply(request) : undefined;
     if (pages !== undefined) return { reply: pages, route: 'dashboard' };
-    const page = this.#pages.get(path);
+    const page = this.#docs.find(path);
     const isImage = path.startsWith(imagePrefix);
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
@@ -261,7 +252,7 @@ export class ApiServer implements Handler {
   }
 
   #openApiReply(request: Request): Reply {
-    if (request.method === 'GET' || request.method === 'HEAD') return this.#openApi;
+    if (request.method === 'GET' || request.method === 'HEAD') return this.#docs.openApi();
     return this.#otherMethod(request, 'GET, HEAD');
   }
 
@@ -336,8 +327,4 @@ function resultReply(result: Result | StreamedResult | KeptAnswer): Reply {
     headers: { ...standard, ...result.headers },
     body: result.body,
   };
-}
-
-function jsonReply(status: number, body: string): Reply {
-  return resultReply({ status, headers: { 'Cache-Control': 'public, max-age=300' }, body });
 }

@@ -6,16 +6,16 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { guidePages, readGuide } from '../../src/api/docs/guides.ts';
+import { guidePage, readGuide, readGuides } from '../../src/api/docs/guides.ts';
 import { eventKinds } from '../../src/model/event.ts';
 import { signHeaders } from '../../src/webhooks/attempt/signature.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 
 const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
-const pages = new Map(guidePages({ publicUrl: 'https://qr.example.com', retryDelaysMs }));
+const guides = readGuides({ publicUrl: 'https://qr.example.com', retryDelaysMs });
 
 const text = (): string => {
-  const body = pages.get('/docs/webhooks')?.body;
+  const { body } = guidePage(guides.find(({ path }) => path === '/docs/webhooks'));
   const html = typeof body === 'string' ? body : '';
   const entities = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" };
   return Object.entries(entities).reduce(

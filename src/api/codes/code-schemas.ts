@@ -94,7 +94,9 @@ function unset<Field extends z.ZodType>(field: Field) {
 
 export const createBody = z
   .strictObject({
-    type: type.optional().meta({ description: 'Default `url`' }),
+    type: type.optional().meta({
+      description: 'What the code holds. `url`, the default, may be dynamic; the others are static',
+    }),
     target,
     dynamic: z.boolean().optional().meta({
       description: 'Default true for `url`: a printed code whose target can change',

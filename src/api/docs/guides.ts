@@ -1,5 +1,5 @@
 /**
- * The guides under /docs: Markdown files beside this one, drawn once when the service starts. `{{name}}` in them is
+ * The guides under /docs: Markdown files beside this one, drawn when they are first asked for. `{{name}}` in them is
  * what the installation or the code knows: public address, retry delays, samples of every event. The worked example
  * of a delivery is signed by the code that signs deliveries.
  */
@@ -10,7 +10,8 @@ import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
 import { eventCauses } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
-import { escapeHtml, logo, pageReply } from './page.ts';
+import { escapeHtml, navigationFrame, pageReply } from './page.ts';
+import type { Guide } from './search-index.ts';
 
 /** File name without its ending, and title, in the order of the navigation. */
 const titles = {
@@ -29,19 +30,27 @@ export interface GuideOptions {
   readonly retryDelaysMs: readonly number[];
 }
 
-/** Path and page of each guide. */
-export function guidePages(options: GuideOptions): Array<[path: string, page: Reply]> {
+export const guidePaths: readonly string[] = Object.keys(titles).map((name) => `/docs/${name}`);
+
+/** The guides in the order of the navigation. */
+export function readGuides(options: GuideOptions): Guide[] {
   const known = fields(options);
-  return Object.keys(titles).map((name) => {
-    const guide = renderMarkdown(readGuide(name, known));
-    const body = `<div class="shell">
-<nav class="short" aria-label="Contents">${navigation(guide)}</nav>
+  return Object.keys(titles).map((name) => ({
+    path: `/docs/${name}`,
+    document: renderMarkdown(readGuide(name, known)),
+  }));
+}
+
+export function guidePage(guide: Guide | undefined): Reply {
+  if (guide === undefined) throw new Error('Cannot draw a guide: it is not in the list');
+  const { document } = guide;
+  const body = `<div class="shell">
+<nav class="short" aria-label="Contents">${navigation(document)}</nav>
 <main class="guide">
-${guide.html}
+${document.html}
 </main>
 </div>`;
-    return [`/docs/${name}`, pageReply(`${guide.title} · Quietzone`, body)];
-  });
+  return pageReply(`${document.title} · Quietzone`, body);
 }
 
 /** The text of a guide with its fields filled in. @throws Error for a field that is not known */
@@ -65,10 +74,9 @@ function navigation({ title, headings }: Document): string {
   const contents = headings.map(
     ({ id, text }) => `<li><a href="#${id}">${escapeHtml(text)}</a></li>`,
   );
-  return `<a class="brand" href="/">${logo}Quietzone</a>
-<h4>${escapeHtml(title)}</h4><ul>${contents.join('\n')}</ul>
+  return navigationFrame(`<h4>${escapeHtml(title)}</h4><ul>${contents.join('\n')}</ul>
 ${guideLinks}
-<h4>Reference</h4><ul><li><a href="/docs">API reference</a></li></ul>`;
+<h4>Reference</h4><ul><li><a href="/docs">API reference</a></li></ul>`);
 }
 
 /** Bytes 0 to 31: a secret that no endpoint has. */

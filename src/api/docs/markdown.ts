@@ -15,6 +15,8 @@ export interface Document {
   /** Second-level headings, the contents of the page. */
   readonly headings: readonly Heading[];
   readonly html: string;
+  /** What stands under the title and under each heading, as it was written. */
+  readonly sections: ReadonlyArray<Heading & { readonly content: string }>;
 }
 
 /** A fence with its blank lines, or lines up to a blank one. */
@@ -27,7 +29,15 @@ export function renderMarkdown(source: string): Document {
     return title === undefined ? [] : [{ id: anchor(title), text: title }];
   });
   const title = /^# (.+)/.exec(blocks[0] ?? '')?.[1] ?? '';
-  return { title, headings, html: blocks.map(renderBlock).join('\n') };
+  const html = blocks.map(renderBlock).join('\n');
+  return { title, headings, html, sections: sectionsOf(source) };
+}
+
+function sectionsOf(source: string): Document['sections'] {
+  return source.split(/^#{1,2} /m).flatMap((part) => {
+    const [text = '', ...lines] = part.split('\n');
+    return text === '' ? [] : [{ id: anchor(text), text, content: lines.join('\n') }];
+  });
 }
 
 function renderBlock(text: string): string {
@@ -57,12 +67,20 @@ function items(text: string, start: RegExp): string {
 
 /** The second row is the line under the head. */
 function table([head = '', , ...rows]: readonly string[]): string {
-  const cells = (row: string, tag: string): string => {
-    const texts = row.slice(2, -2).split(' | ');
-    return `<tr>${texts.map((cell) => `<${tag}>${inline(cell.trim())}</${tag}>`).join('')}</tr>`;
-  };
-  const body = rows.map((row) => cells(row, 'td')).join('\n');
-  return `<div class="wide"><table><thead>${cells(head, 'th')}</thead><tbody>${body}</tbody></table></div>`;
+  const cellsOf = (row: string): string[] =>
+    row
+      .slice(2, -2)
+      .split(' | ')
+      .map((cell) => cell.trim());
+  const names = cellsOf(head);
+  const headCells = names.map((name) => `<th>${inline(name)}</th>`).join('');
+  // On a phone a row is a block, and each cell says what it is.
+  const line = (row: string): string =>
+    cellsOf(row)
+      .map((cell, at) => `<td data-name="${escapeHtml(names[at] ?? '')}">${inline(cell)}</td>`)
+      .join('');
+  const body = rows.map((row) => `<tr>${line(row)}</tr>`).join('\n');
+  return `<div class="wide"><table><thead><tr>${headCells}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
 const mark = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)/g;

@@ -36,7 +36,8 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .guide li{max-width:44rem;margin:.3rem 0}
 .guide table{width:auto;min-width:min(100%,44rem)}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
-.shell nav{position:sticky;top:0;align-self:start;height:100vh;overflow-y:auto;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
+.shell nav{position:sticky;top:0;align-self:start;height:100vh;display:flex;flex-direction:column;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
+.contents{overflow-y:auto;min-height:0;margin:.4rem 0 0}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}
 .shell nav li a{display:flex;gap:.5rem;align-items:baseline;padding:.22rem .4rem;border-radius:6px;color:var(--ink);text-decoration:none;font-size:.92rem}
 .shell nav li a:hover{background:var(--tint)}
@@ -59,16 +60,32 @@ th{font-size:.8rem;color:var(--soft);font-weight:600}
 .fields{border-top:1px solid var(--line);font-size:.92rem;margin:.4rem 0}
 .field{display:grid;grid-template-columns:minmax(0,15rem) minmax(0,1fr);gap:.1rem 1.2rem;padding:.5rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 .field:target{background:var(--tint)}
-.field a{text-decoration:none}
+.field>div:first-child a{text-decoration:none}
 .field span{color:var(--soft);font-size:.85rem}
 .field>div:first-child>span:last-child{display:block}
+.field .must{color:var(--delete);font-size:.78rem}
 .field .fields{padding-left:.8rem;border-left:2px solid var(--line)}
 .field .field{grid-template-columns:minmax(0,1fr)}
 .field details,.field p{margin:.3rem 0}
 .operation h3 a{color:inherit;text-decoration:none}
+.search{position:relative;margin:1.2rem 0 0}
+.search input{width:100%;font:inherit;font-size:.92rem;padding:.45rem .7rem;border:1px solid var(--soft);border-radius:8px;background:var(--card);color:var(--ink)}
+.search input:focus-visible{outline:2px solid var(--accent);outline-offset:1px}
+.search p{margin:0;font-size:.85rem;color:var(--soft)}
+#found{position:absolute;z-index:2;left:0;width:min(34rem,calc(100vw - 2.5rem));max-height:70vh;overflow-y:auto;background:var(--card);border:1px solid var(--line);border-radius:10px;box-shadow:0 8px 30px #0004;padding:.3rem;margin-top:.3rem}
+#found a{display:grid;padding:.45rem .6rem;border-radius:7px;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;font-size:.92rem;line-height:1.35}
+#found a[aria-selected=true]{background:var(--tint)}
+#found span,#found small{color:var(--soft);font-size:.82rem}
+.sample{position:relative}
+.copy{position:absolute;top:.5rem;right:.5rem;font:inherit;font-size:.78rem;padding:.15rem .6rem;border:1px solid #7b8b86;border-radius:6px;background:var(--code);color:var(--codeink);cursor:pointer}
+.copy:focus-visible{outline:2px solid var(--codeink);outline-offset:2px}
+.contents>summary{display:none}
+tr:target{background:var(--tint)}
 details{margin:.9rem 0}
 summary{cursor:pointer;font-size:.92rem;color:var(--accent)}
-@media (max-width:52rem){.field{grid-template-columns:minmax(0,1fr)}.fields .fields{padding-left:.6rem}.shell{display:block}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
+@media (max-width:52rem){.field{grid-template-columns:minmax(0,1fr)}.fields .fields{padding-left:.6rem}.shell{display:block}.contents>summary{display:list-item;margin:.6rem 0 0}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
 .shell nav ul{columns:2}main{padding-top:1rem}}
+@media (max-width:40rem){.wide table,.wide tbody,.wide tr,.wide td{display:block}.wide thead{display:none}.guide table{min-width:0}
+.wide tr{border-bottom:1px solid var(--line);padding:.5rem 0}.wide td{border:0;padding:.15rem 0}.wide td+td::before{content:attr(data-name) ": ";color:var(--soft)}}
 @media (max-width:30rem){.shell nav ul{columns:1}.shell nav.short ul{columns:2}.short li a{font-size:.85rem}}
 `.trim();

@@ -1,17 +1,23 @@
 /**
- * The frame of the pages that work without the dashboard. Their content security policy allows this style sheet,
- * named by its hash, and the icon: no script, no form, nothing to fetch. So they work offline and leak nothing.
+ * The frame of the pages that work without the dashboard. Their content security policy allows this style sheet and
+ * this script, named by their hashes, the icon, and the search index of this host: no form, no other origin. So
+ * they leak nothing, and work without the script, which only adds search and copy buttons.
  */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
 import { pageStyle } from './page-style.ts';
 
-const styleHash = createHash('sha256').update(pageStyle).digest('base64');
+const hashOf = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const script = readFileSync(new URL('page.js', import.meta.url), 'utf8');
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f6b5c"/><path fill="#fff" d="M8 8h7v7H8zm2 2v3h3v-3zm7-2h7v7h-7zm2 2v3h3v-3zM8 17h7v7H8zm2 2v3h3v-3zm7-2h3v3h-3zm4 3h3v4h-7v-3h4z"/></svg>`;
 
 const policy = [
   "default-src 'none'",
-  `style-src 'sha256-${styleHash}'`,
+  `style-src ${hashOf(pageStyle)}`,
+  `script-src ${hashOf(script)}`,
+  "connect-src 'self'",
   'img-src data:',
   "base-uri 'none'",
   "form-action 'none'",
@@ -28,6 +34,19 @@ const headers = {
 /** The logo, as markup. */
 export const logo = icon;
 
+/** What the navigation of every page under /docs begins with: search, which the script brings to life, and contents. */
+export function navigationFrame(contents: string): string {
+  return `<a class="brand" href="/">${logo}Quietzone</a>
+<div class="search" role="search" hidden>
+<input type="search" placeholder="Search   /" aria-label="Search operations, fields and guides" role="combobox" aria-expanded="false" aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false" maxlength="100">
+<div id="found" role="listbox" aria-label="Found" hidden></div>
+<p role="status"></p>
+</div>
+<details class="contents" open><summary>Contents</summary>
+${contents}
+</details>`;
+}
+
 /** @param body markup, with `escapeHtml` applied to every text that is not ours */
 export function pageReply(title: string, body: string): Reply {
   const html = `<!doctype html>
@@ -42,6 +61,7 @@ export function pageReply(title: string, body: string): Reply {
 </head>
 <body>
 ${body}
+<script type="module">${script}</script>
 </body>
 </html>
 `;

@@ -13,7 +13,7 @@ import { escapeHtml } from './page.ts';
 
 /** Objects in objects that are shown; none of ours is deeper. */
 const depthMax = 5;
-/** A longer pattern is left to the document. */
+/** A longer pattern, or one over code points, is left to the document. */
 const patternLengthMax = 48;
 
 export interface Field {
@@ -23,11 +23,21 @@ export interface Field {
   readonly description?: string | undefined;
 }
 
+/** A field as it stands on the page. */
+export interface ShownField {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  /** Its description, as it was written. */
+  readonly text: string;
+}
+
 /** The rows of one page: the fields of a component stand where it is met first, the others refer there. */
 export class FieldMarkup {
   readonly #document: OpenApi;
   /** Address of the first place by component. */
-  readonly #shown = new Map<string, string>();
+  readonly #first = new Map<string, string>();
+  readonly shown: ShownField[] = [];
 
   constructor(document: OpenApi) {
     this.#document = document;
@@ -40,10 +50,11 @@ export class FieldMarkup {
       const described = description ?? schema.description;
       const text = described ?? resolve(this.#document, schema).description ?? '';
       const must = isRequired ? ' <span class="must">required</span>' : '';
-      const type = escapeHtml(typeText(this.#document, schema));
+      const type = typeText(this.#document, schema);
+      this.shown.push({ id: `${place}.${name}`, name, type, text });
       const inner = depth < depthMax ? this.#inner(schema, `${place}.${name}`, depth) : '';
-      return `<div class="field" id="${id}"><div><a href="#${id}"><code>${escapeHtml(name)}</code></a>${must}
-<span>${type}</span></div><div>${inline(text)}${inner}</div></div>`;
+      return `<div class="field" id="${id}"><div><code>${escapeHtml(name)}</code>${must}
+<span>${escapeHtml(type)}</span></div><div>${inline(text)}${inner}</div></div>`;
     });
     return `<div class="fields">${rows.join('\n')}</div>`;
   }
@@ -51,13 +62,13 @@ export class FieldMarkup {
   /** The fields of an answer, folded. */
   folded(schema: Schema, place: string, depth = 0): string {
     const name = isReference(schema) ? nameOf(schema) : '';
-    const first = this.#shown.get(name);
+    const first = this.#first.get(name);
     if (first !== undefined) {
       return `<p class="soft">Fields of ${escapeHtml(name)}: <a href="#${escapeHtml(first)}">see there</a>.</p>`;
     }
     const fields = fieldsOf(this.#document, schema);
     if (fields.length === 0) return '';
-    if (name !== '') this.#shown.set(name, `${place}.${fields[0]?.name ?? ''}`);
+    if (name !== '') this.#first.set(name, `${place}.${fields[0]?.name ?? ''}`);
     const count = fields.length === 1 ? 'one field' : `${fields.length} fields`;
     const title = name === '' ? count : `${name}: ${count}`;
     return `<details><summary>${escapeHtml(title)}</summary>${this.rows(fields, place, depth + 1)}</details>`;
@@ -67,10 +78,13 @@ export class FieldMarkup {
   #inner(schema: Schema, place: string, depth: number): string {
     const { items, anyOf, oneOf } = resolve(this.#document, schema);
     if (items !== undefined) return this.#inner(items, place, depth);
-    const alternatives = (anyOf ?? oneOf ?? []).map((one) =>
-      this.#inner(one, isReference(one) ? `${place}.${nameOf(one)}` : place, depth),
+    const alternatives = (anyOf ?? oneOf ?? []).filter((one) => isReference(one) || one.items);
+    if (alternatives.length === 0) return this.folded(schema, place, depth);
+    const isOne = alternatives.length === 1;
+    const parts = alternatives.map((one) =>
+      this.#inner(one, isReference(one) && !isOne ? `${place}.${nameOf(one)}` : place, depth),
     );
-    return alternatives.length > 0 ? alternatives.join('') : this.folded(schema, place, depth);
+    return parts.join('');
   }
 }
 
@@ -100,7 +114,8 @@ function typeText(document: OpenApi, schema: Schema): string {
     return type === 'string' ? (whole.format ?? type) : type;
   });
   const { pattern = '', minItems, maxItems } = whole;
-  const form = pattern === '' || pattern.length > patternLengthMax ? '' : `, ${pattern}`;
+  const isShown = pattern !== '' && pattern.length <= patternLengthMax && !pattern.includes('\\u');
+  const form = isShown ? `, ${pattern}` : '';
   return [
     names.join(' or '),
     bounds(whole.minimum, whole.maximum, ''),

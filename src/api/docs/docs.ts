@@ -1,0 +1,50 @@
+/**
+ * /v1/openapi.json and the pages under /docs: each made when it is first asked for, then sent as it is. A start
+ * waits for none of them.
+ */
+import type { Reply } from '../../http/request.ts';
+import { createOpenApi } from '../openapi/document.ts';
+import type { Route } from '../route.ts';
+import { type GuideOptions, guidePage, guidePaths, readGuides } from './guides.ts';
+import { frontPage } from './front-page.ts';
+import { referencePage } from './reference-page.ts';
+import { searchEntries } from './search-index.ts';
+
+export class Docs {
+  readonly openApi: () => Reply;
+  readonly #pages: ReadonlyMap<string, () => Reply>;
+
+  constructor(routes: readonly Route[], options: GuideOptions) {
+    const document = once(() => createOpenApi(routes, options.publicUrl));
+    const reference = once(() => referencePage(document(), routes));
+    const guides = once(() => readGuides(options));
+    const search = once(() => {
+      const { basics, fields } = reference();
+      const texts = [{ path: '/docs', document: basics }, ...guides()];
+      return jsonReply(searchEntries(document(), routes, fields, texts));
+    });
+    this.openApi = once(() => jsonReply(document()));
+    this.#pages = new Map([
+      ['/', once(() => frontPage(options.publicUrl))],
+      ['/docs', () => reference().reply],
+      ['/docs/search.json', search],
+      ...guidePaths.map(
+        (path) => [path, once(() => guidePage(guides().find((one) => one.path === path)))] as const,
+      ),
+    ]);
+  }
+
+  find(path: string): Reply | undefined {
+    return this.#pages.get(path)?.();
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+function jsonReply(value: unknown): Reply {
+  const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' };
+  return { status: 200, headers, body: JSON.stringify(value) };
+}

@@ -1,0 +1,81 @@
+/**
+ * What the pages under /docs search: operations, fields, errors and the sections of the guides. A field that is
+ * the same in several places is found once, where it stands first.
+ */
+import type { OpenApi } from '../openapi/document.ts';
+import { operationOf } from '../openapi/read.ts';
+import { problemKinds } from '../problem.ts';
+import type { Route } from '../route.ts';
+import type { Document } from './markdown.ts';
+import type { ShownField } from './schema-markup.ts';
+
+export interface SearchEntry {
+  readonly title: string;
+  readonly where: string;
+  readonly text: string;
+  readonly href: string;
+}
+
+export interface Guide {
+  readonly path: string;
+  readonly document: Document;
+}
+
+/** Operations before the fields they have, both before guides: equally good findings keep this order. */
+export function searchEntries(
+  document: OpenApi,
+  routes: readonly Route[],
+  fields: readonly ShownField[],
+  guides: readonly Guide[],
+): SearchEntry[] {
+  const operations = routes.map((route) => ({
+    title: route.summary,
+    where: `${route.method} /v1${route.path} ${route.operationId}`,
+    text: plain(operationOf(document, route).description ?? ''),
+    href: `/docs#${route.operationId}`,
+  }));
+  const sections = guides.flatMap(({ path, document: guide }) =>
+    guide.sections.map(({ id, text, content }) => ({
+      title: plain(text),
+      where: guide.title,
+      text: plain(content),
+      href: `${path}#${id}`,
+    })),
+  );
+  const errors = Object.entries(problemKinds).map(([code, { status, title, meaning }]) => ({
+    title: code,
+    where: `Error ${status}: ${title}`,
+    text: plain(meaning),
+    href: `/docs#error-${code}`,
+  }));
+  return [...operations, ...sections, ...errors, ...fields.map(fieldEntry).filter(isFirst())];
+}
+
+function fieldEntry({ id, name, type, text }: ShownField): SearchEntry {
+  const [operation = '', ...path] = id.split('.');
+  const parent = path.slice(0, -1).join('.');
+  return {
+    title: name,
+    where: `${operation} ${parent}, ${type}`,
+    text: plain(text),
+    href: `/docs#${id}`,
+  };
+}
+
+/** Of fields with the same name and meaning. */
+function isFirst(): (entry: SearchEntry) => boolean {
+  const known = new Set<string>();
+  return ({ title, text }) => {
+    const key = `${title} ${text}`;
+    return !known.has(key) && known.add(key) !== undefined;
+  };
+}
+
+/** Without the marks of Markdown. */
+function plain(text: string): string {
+  return text
+    .replace(/\[([^\]]+)\]\([^)\s]+\)/g, '$1')
+    .replace(/[`*|]+|^#+ |^-{3,}$/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}

@@ -1,0 +1,132 @@
+/**
+ * The reference and the guides as a reader meets them: legible on a phone, searched by keyboard, samples copied,
+ * each field at an address of its own; and all of it there without a script.
+ */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openHarness, type Harness } from './harness.ts';
+
+/** About two words of this page's text. */
+const cellWidthMin = 150;
+const phone = { scheme: 'dark', width: 390 } as const;
+const wide = { scheme: 'light', width: 1_440 } as const;
+
+let harness: Harness;
+
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(async () => {
+  expect(harness.complaints).toEqual([]);
+  await harness.close();
+});
+
+/** What a script in the page finds, as lines. */
+async function linesOf(page: Page, script: string): Promise<string[]> {
+  const found: unknown = await page.evaluate(script);
+  return Array.isArray(found) ? found.map(String) : [`no list: ${String(found)}`];
+}
+
+const openAll = `document.querySelectorAll('main details').forEach((one) => (one.open = true))`;
+const narrowCells = `[...document.querySelectorAll('main td, main .field > div')]
+  .filter((cell) => cell.innerText.trim().length > 24 && cell.clientWidth < ${cellWidthMin})
+  .map((cell) => cell.clientWidth + ' px: ' + cell.innerText.slice(0, 60))`;
+
+test.each([wide, phone])('no cell is a word wide at $width pixels, in $scheme', async (options) => {
+  const page = await harness.open(options);
+  for (const path of ['/docs', '/docs/webhooks', '/docs/operations']) {
+    await page.goto(path);
+    await page.evaluate(openAll);
+    expect([path, await linesOf(page, narrowCells)]).toEqual([path, []]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+  }
+});
+
+test.each([wide, phone])('axe has nothing to say at $width pixels, in $scheme', async (options) => {
+  const page = await harness.open(options);
+  for (const path of ['/docs', '/docs/webhooks']) {
+    await page.goto(path);
+    await page.evaluate(axe.source);
+    const faults = await linesOf(
+      page,
+      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, nodes }) => nodes.slice(0, 3).map(({ target }) => id + ' ' + target)))`,
+    );
+    expect([path, faults]).toEqual([path, []]);
+  }
+});
+
+test('a slash leads to the search, which finds operations, fields and guides', async () => {
+  const page = await harness.open();
+  await page.goto('/docs');
+  const found = page.getByRole('option');
+  const search = async (text: string): Promise<string> => {
+    await page.getByRole('combobox').blur();
+    await page.keyboard.press('/');
+    await page.keyboard.type(text);
+    await found.first().waitFor();
+    return await found.first().innerText();
+  };
+  expect(await search('create a qr')).toContain('POST /v1/qr-codes');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs#createQrCode');
+  // Accents and case are folded, and words may come in any order.
+  expect(await search('CODÉ a cŕeate qr')).toContain('POST /v1/qr-codes');
+  expect(await search('logoscale')).toContain('logoScale');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**.design.logoScale');
+  await page.locator('.field:target').waitFor();
+  expect(await search('verify it')).toContain('Receiving webhooks');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/webhooks#verify-it');
+  await page.getByRole('combobox').fill('nothing is called so');
+  await page.getByText('Nothing is called that here.').waitFor();
+});
+
+test('a sample is copied', async () => {
+  const page = await harness.open();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto('/docs#createCampaign');
+  const operation = page.locator('#createCampaign');
+  await operation.getByText('As curl').click();
+  const sample = operation.locator('.sample').last();
+  await sample.getByRole('button', { name: 'Copy' }).click();
+  await sample.getByRole('button', { name: 'Copied' }).waitFor();
+  const copied: unknown = await page.evaluate('navigator.clipboard.readText()');
+  expect(copied).toBe(await sample.locator('code').innerText());
+  expect(copied).toMatch(/^curl ".*\/v1\/campaigns" \\\n/);
+});
+
+test('every field says its type and what it is, those in objects too', async () => {
+  const page = await harness.open();
+  await page.goto('/docs#createQrCode.body.design.logo');
+  const logo = page.locator('[id="createQrCode.body.design.logo"]');
+  // Opened by its address.
+  expect(await logo.isVisible()).toBe(true);
+  expect(await logo.innerText()).toMatch(
+    /logo\s+string, at most [\d,]+ characters\s+A stored logo/,
+  );
+  const bare = await linesOf(
+    page,
+    `[...document.querySelectorAll('.field')]
+      .filter((field) => [...field.children].some((part) => part.textContent.trim() === '') ||
+        field.querySelector('span:last-child').textContent.trim() === '')
+      .map((field) => field.id)`,
+  );
+  expect(bare).toEqual([]);
+});
+
+test('without a script everything is there but search and copying', async () => {
+  const context = await harness.browser.newContext({
+    javaScriptEnabled: false,
+    baseURL: harness.service.apiUrl,
+  });
+  const page = await context.newPage();
+  await page.goto('/docs');
+  expect(await page.getByRole('heading', { name: 'Create a QR code' }).isVisible()).toBe(true);
+  expect(await page.getByRole('link', { name: 'Receiving webhooks' }).isVisible()).toBe(true);
+  expect(await page.getByRole('combobox').count()).toBe(0);
+  expect(await page.getByRole('button').count()).toBe(0);
+  await context.close();
+});
