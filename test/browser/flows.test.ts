@@ -94,27 +94,6 @@ test(
 );
 
 test(
-  'what is no web address is told so, with one that would be, where a code is made and where it is changed',
-  async () => {
-    const page = await harness.openSignedIn('/codes/new');
-    await page.getByLabel('Web address', { exact: true }).fill('not a url');
-    await button(page, 'Create code').click();
-    const fault = page.getByText(
-      'This is not a web address: expected one such as https://example.com/menu',
-    );
-    await fault.waitFor();
-    await createCode(page, 'https://example.com/menu', 'Table 8');
-    await button(page, 'Change destination').click();
-    await page.getByLabel('New destination').fill('not a url');
-    await button(page, 'Continue').click();
-    await button(page, 'Change it now').click();
-    await fault.waitFor();
-    await page.context().close();
-  },
-  errandMs,
-);
-
-test(
   'a design that cannot be scanned is refused in view, a good one is saved, downloaded and decoded',
   async () => {
     const page = await harness.openSignedIn('/');

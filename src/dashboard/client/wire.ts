@@ -12,6 +12,10 @@ export interface Page<T> {
   readonly nextCursor?: string;
 }
 
+export interface TagList {
+  readonly data: ReadonlyArray<{ readonly tag: string; readonly count: number }>;
+}
+
 export interface User {
   readonly id: string;
   readonly email: string;

@@ -66,6 +66,8 @@ interface TextProps extends Common {
   readonly max?: string | number;
   readonly lengthMax?: number;
   readonly isReadOnly?: boolean;
+  /** Whole texts to choose from. */
+  readonly suggestions?: readonly string[];
 }
 
 /** A plain string, because JSX types each `type` of an input separately. */
@@ -79,9 +81,17 @@ export function TextField(props: TextProps) {
   useEffect(() => {
     if (props.hasFocus === true) place.current?.select();
   }, []);
-  const { value, onInput, type = 'text', fault } = props;
+  const { value, onInput, type = 'text', fault, suggestions = [] } = props;
+  const isOffered = suggestions.length > 0;
   return (
     <Frame id={id} {...props}>
+      {isOffered && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
       {h(inputTag, {
         id,
         ref: place,
@@ -90,7 +100,9 @@ export function TextField(props: TextProps) {
         name: props.name,
         value,
         placeholder: props.placeholder,
-        autocomplete: props.autocomplete ?? 'off',
+        // Off hides the suggestions too, in Firefox.
+        autocomplete: props.autocomplete ?? (isOffered ? undefined : 'off'),
+        list: isOffered ? `${id}-list` : undefined,
         required: props.isRequired,
         autofocus: props.hasFocus,
         min: props.min,

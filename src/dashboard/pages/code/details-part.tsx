@@ -12,7 +12,7 @@ import { Form } from '../../parts/form.tsx';
 import { Fact } from '../../parts/list.tsx';
 import { Card } from '../../parts/page.tsx';
 import { say } from '../../parts/toast.tsx';
-import { splitTags } from '../codes/new-code-page.tsx';
+import { completions, splitTags, useTags } from '../codes/tags.ts';
 
 /** The value of a `datetime-local` field: the user's time zone, to the minute. */
 function localTime(iso: string | null): string {
@@ -86,10 +86,17 @@ function Fields({ form, isDynamic }: FieldsProps) {
     ...form.field(name),
     isReadOnly: !may('editor'),
   });
+  const tags = useTags();
   return (
     <>
       <TextField label="Name" isOptional lengthMax={120} {...field('name')} />
-      <TextField label="Tags" isOptional hint="Separate with commas" {...field('tags')} />
+      <TextField
+        label="Tags"
+        isOptional
+        hint="Separate with commas"
+        {...field('tags')}
+        suggestions={completions(field('tags').value, tags)}
+      />
       {isDynamic && (
         <div class="form-row">
           <TextField

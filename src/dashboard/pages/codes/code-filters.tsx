@@ -10,6 +10,7 @@ import { Chip } from '../../parts/list.tsx';
 import type { Campaign } from '../campaigns/campaign-labels.ts';
 import { statusLabels } from './code-status.tsx';
 import { codeTypeOptions } from './code-types.ts';
+import { useTags } from './tags.ts';
 
 const pauseMs = 300;
 
@@ -35,6 +36,7 @@ export function CodeFilters({ query }: { readonly query: URLSearchParams }) {
     known: query.get('tag') ?? '',
     apply: (text) => set('tag', text),
   });
+  const tags = useTags();
   const campaign = query.get('campaign');
   return (
     <>
@@ -58,7 +60,7 @@ export function CodeFilters({ query }: { readonly query: URLSearchParams }) {
           options={statuses}
           onChange={(value) => set('status', value)}
         />
-        <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" />
+        <TextField label="Tag" value={tag} onInput={setTag} placeholder="Any" suggestions={tags} />
       </search>
       {campaign !== null && <CampaignFilter id={campaign} onClear={() => set('campaign', '')} />}
     </>

@@ -16,6 +16,7 @@ import { say } from '../../parts/toast.tsx';
 import { pathTo } from '../../paths.ts';
 import { useOpenCampaigns } from '../campaigns/open-campaigns.ts';
 import { codeTypeOptions } from './code-types.ts';
+import { completions, splitTags, useTags } from './tags.ts';
 import { TargetFields } from './target-fields.tsx';
 
 const emptyDraft = {
@@ -28,15 +29,6 @@ const emptyDraft = {
   campaignId: '',
 };
 type Draft = typeof emptyDraft;
-
-export const splitTags = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((tag) => tag.trim())
-      .filter((tag) => tag !== ''),
-  ),
-];
 
 function bodyOf(draft: Draft, type: CodeType, dynamic: boolean): unknown {
   const tags = splitTags(draft.tags);
@@ -128,6 +120,7 @@ interface MoreProps {
 }
 
 function MoreFields({ field, isDynamic }: MoreProps) {
+  const tags = useTags();
   return (
     <Card title="Options" lead="All optional; you can set them later.">
       <div class="form">
@@ -136,10 +129,16 @@ function MoreFields({ field, isDynamic }: MoreProps) {
             label="Name"
             isOptional
             {...field('name')}
-            hint="Only your team sees it"
+            hint="For your team; downloads are called so too"
             lengthMax={120}
           />
-          <TextField label="Tags" isOptional {...field('tags')} hint="Separate with commas" />
+          <TextField
+            label="Tags"
+            isOptional
+            {...field('tags')}
+            hint="Separate with commas"
+            suggestions={completions(field('tags').value, tags)}
+          />
         </div>
         {isDynamic && <CampaignField field={field} />}
         {isDynamic && (

@@ -1,0 +1,72 @@
+/** What people write into the dashboard, and what it says and offers meanwhile, in a browser against the real service. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openHarness, type Harness } from './harness.ts';
+
+const testMs = 60_000;
+
+let harness: Harness;
+
+beforeAll(async () => {
+  harness = await openHarness();
+}, testMs);
+afterAll(async () => {
+  await harness.close();
+});
+
+const create = async (body: object): Promise<void> => {
+  await harness.api.call('POST', '/v1/qr-codes', { body });
+};
+
+test(
+  'what is no web address is told so, with one that would be, where a code is made and where it is changed',
+  async () => {
+    const page = await harness.openSignedIn('/codes/new');
+    const press = async (name: string): Promise<void> =>
+      await page.getByRole('button', { name }).click();
+    await page.getByLabel('Web address', { exact: true }).fill('not a url');
+    await press('Create code');
+    const fault = page.getByText(
+      'This is not a web address: expected one such as https://example.com/menu',
+    );
+    await fault.waitFor();
+    await page.getByLabel('Web address', { exact: true }).fill('example.com/menu');
+    await press('Create code');
+    await press('Change destination');
+    await page.getByLabel('New destination').fill('not a url');
+    await press('Continue');
+    await press('Change it now');
+    await fault.waitFor();
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
+  'tags in use are offered where one is written, and found however they are written',
+  async () => {
+    await create({ target: 'https://example.com/tagged', name: 'Tagged', tags: ['Café'] });
+    await create({
+      target: 'https://example.com/tagged',
+      name: 'Tagged',
+      tags: ['Café', 'Terrace'],
+    });
+    const page = await harness.openSignedIn('/codes/new');
+    const offered = async (label: string): Promise<Array<string | null>> => {
+      const list = await page.getByLabel(label).getAttribute('list');
+      const options = await page.locator(`datalist[id="${list}"] option`).all();
+      return await Promise.all(options.map(async (option) => await option.getAttribute('value')));
+    };
+    await expect.poll(async () => await offered('Tags')).toEqual(['Café', 'Terrace']);
+    await page.getByLabel('Tags').fill('Terrace, ca');
+    await expect.poll(async () => await offered('Tags')).toEqual(['Terrace, Café']);
+    await page.goto('/codes');
+    await page.getByLabel('Tag', { exact: true }).fill('CAFE');
+    await expect.poll(async () => await page.getByRole('link', { name: 'Tagged' }).count()).toBe(2);
+    await page.context().close();
+  },
+  testMs,
+);
+
+test('the browser had nothing to complain of', () => {
+  expect(harness.complaints).toEqual([]);
+});
