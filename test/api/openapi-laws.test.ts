@@ -180,6 +180,35 @@ test('every example is what its schema asks for', () => {
   ).toBe('');
 });
 
+/** Things that do not exist here are no fault of a body. */
+const missing = new Set(['not_found', 'unknown_code']);
+
+/** What is wrong with the example, by the judgement of the service; undefined when nothing is. */
+async function refusalOf({ name }: Place, media: Json): Promise<string | undefined> {
+  const [method = '', path = ''] = name.split(' ');
+  const [body] = examplesOf({ name, type: '', media });
+  const address = `/v1${path.replace(/\{\w+\}/, 'qr_00000000000000000000')}`;
+  const { status, faults, text } = await client.call(method, address, { body });
+  const isRead = status !== 400 && status !== 415 && status < 500;
+  return isRead && faults.every(({ code = '' }) => missing.has(code)) ? undefined : text;
+}
+
+test('the service takes the example of every body', async () => {
+  const findings: string[] = [];
+  let taken = 0;
+  for (const place of operations().filter(({ name }) => name.includes(' /'))) {
+    const { requestBody, security = {} } = place.part;
+    const media = requestBody?.content?.['application/json'];
+    const needsPerson = JSON.stringify(security).startsWith('[{"session"');
+    if (media === undefined || needsPerson) continue;
+    const refusal = await refusalOf(place, media);
+    if (refusal === undefined) taken += 1;
+    else findings.push(`${place.name}: give its body another example: ${refusal}`);
+  }
+  expect(listed(findings)).toBe('');
+  expect(taken).toBeGreaterThan(30);
+});
+
 test('no operation repeats what a component has', () => {
   const names = new Map<string, string>();
   const findings = operations().flatMap(({ name, part }) => {

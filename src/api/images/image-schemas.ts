@@ -88,7 +88,8 @@ export const logoBody = z
       })
       .meta({
         description: 'The file as a data URL',
-        example: 'data:image/png;base64,iVBORw0KGgo=',
+        example:
+          'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       }),
   })
   .meta({ id: 'LogoUpload', description: 'Or the file itself as the body, with its media type' });
