@@ -209,6 +209,72 @@ test('the service takes the example of every body', async () => {
   expect(taken).toBeGreaterThan(30);
 });
 
+/** Values right beyond the bounds of a field, and one of another kind. */
+function wrongValues({ type, maxLength, minLength, maximum, minimum, maxItems }: Json): unknown[] {
+  const kinds = JSON.stringify(type ?? '');
+  return [
+    ...(maxLength === undefined ? [] : ['a'.repeat(Number(maxLength) + 1)]),
+    ...(minLength === undefined ? [] : ['a'.repeat(Number(minLength) - 1)]),
+    ...(maximum === undefined ? [] : [Number(maximum) + 1]),
+    ...(minimum === undefined ? [] : [Number(minimum) - 1]),
+    ...(maxItems === undefined ? [] : [Array.from({ length: Number(maxItems) + 1 }, () => 'a')]),
+    ...(kinds.includes('boolean') ? ['yes'] : [true]),
+  ];
+}
+
+/** Values right at the bounds, whatever else is wrong with them. */
+function boundValues({ maxLength, minLength, maximum, minimum }: Json): unknown[] {
+  const lengths = [maxLength, minLength].flatMap((bound) => (bound === undefined ? [] : [bound]));
+  const numbers = [maximum, minimum].flatMap((bound) => (bound === undefined ? [] : [bound]));
+  return [...lengths.map((length) => 'a'.repeat(Number(length))), ...numbers.map(Number)];
+}
+
+/** Of the fields of every body that a key may send; Stripe’s is read by its signature. */
+function bodyFields(): Array<Place & { readonly schema: Json; readonly example: object }> {
+  return operations().flatMap(({ name, part }) => {
+    const media = part.requestBody?.content?.['application/json'];
+    const takesKey = name.includes(' /') && !JSON.stringify(part.security ?? {}).startsWith('[{"s');
+    if (media === undefined || !takesKey || name.endsWith('/stripe/webhook')) return [];
+    const [example] = examplesOf({ name, type: '', media });
+    const fields = Object.entries(resolved(media.schema ?? {}).properties ?? {});
+    return fields.map(([field, schema]) => ({
+      name: `${name} ${field}`,
+      part,
+      schema: resolved(schema),
+      example: typeof example === 'object' && example !== null ? example : {},
+    }));
+  });
+}
+
+test('the service has the bounds that the document gives', async () => {
+  await app.workspaces.workspaces.setPlan(1, 'enterprise', {
+    perMinute: 100_000,
+    perDay: undefined,
+  });
+  const findings: string[] = [];
+  let tried = 0;
+  for (const { name, schema, example } of bodyFields()) {
+    const [method = '', path = '', field = ''] = name.split(' ');
+    const address = `/v1${path.replace(/\{\w+\}/, 'qr_00000000000000000000')}`;
+    const codesOf = async (value: unknown): Promise<string[]> => {
+      tried += 1;
+      const body = { ...example, [field]: value };
+      const { faults } = await client.call(method, address, { body });
+      return faults.flatMap((fault) => (fault.path?.startsWith(field) ? [fault.code ?? ''] : []));
+    };
+    for (const value of wrongValues(schema)) {
+      if ((await codesOf(value)).length > 0) continue;
+      findings.push(`${name}: ${JSON.stringify(value).slice(0, 40)} is not refused`);
+    }
+    for (const value of boundValues(schema)) {
+      const isBound = (await codesOf(value)).some((code) => /^too_(big|small)$/.test(code));
+      if (isBound) findings.push(`${name}: ${JSON.stringify(value).slice(0, 40)} is refused`);
+    }
+  }
+  expect(listed(findings)).toBe('');
+  expect(tried).toBeGreaterThan(100);
+});
+
 test('no operation repeats what a component has', () => {
   const names = new Map<string, string>();
   const findings = operations().flatMap(({ name, part }) => {
