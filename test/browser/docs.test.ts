@@ -29,7 +29,7 @@ async function linesOf(page: Page, script: string): Promise<string[]> {
 }
 
 const openAll = `document.querySelectorAll('main details').forEach((one) => (one.open = true))`;
-const narrowCells = `[...document.querySelectorAll('main td, main .field > div')]
+const narrowCells = `[...document.querySelectorAll('main td, main .fields > div > div')]
   .filter((cell) => cell.innerText.trim().length > 24 && cell.clientWidth < ${cellWidthMin})
   .map((cell) => cell.clientWidth + ' px: ' + cell.innerText.slice(0, 60))`;
 
@@ -76,7 +76,7 @@ test('a slash leads to the search, which finds operations, fields and guides', a
   expect(await search('logoscale')).toContain('logoScale');
   await page.keyboard.press('Enter');
   await page.waitForURL('**.design.logoScale');
-  await page.locator('.field:target').waitFor();
+  await page.locator('.fields > div:target').waitFor();
   expect(await search('verify it')).toContain('Receiving webhooks');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/docs/webhooks#verify-it');
@@ -109,7 +109,7 @@ test('every field says its type and what it is, those in objects too', async () 
   );
   const bare = await linesOf(
     page,
-    `[...document.querySelectorAll('.field')]
+    `[...document.querySelectorAll('.fields > div')]
       .filter((field) => [...field.children].some((part) => part.textContent.trim() === '') ||
         field.querySelector('span:last-child').textContent.trim() === '')
       .map((field) => field.id)`,

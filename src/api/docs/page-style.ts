@@ -58,15 +58,15 @@ td,th{text-align:left;vertical-align:top;padding:.5rem .8rem .5rem 0;border-bott
 th{font-size:.8rem;color:var(--soft);font-weight:600}
 .must{color:var(--delete);font-size:.78rem;margin-left:.35rem}
 .fields{border-top:1px solid var(--line);font-size:.92rem;margin:.4rem 0}
-.field{display:grid;grid-template-columns:minmax(0,15rem) minmax(0,1fr);gap:.1rem 1.2rem;padding:.5rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
-.field:target{background:var(--tint)}
-.field>div:first-child a{text-decoration:none}
-.field span{color:var(--soft);font-size:.85rem}
-.field>div:first-child>span:last-child{display:block}
-.field .must{color:var(--delete);font-size:.78rem}
-.field .fields{padding-left:.8rem;border-left:2px solid var(--line)}
-.field .field{grid-template-columns:minmax(0,1fr)}
-.field details,.field p{margin:.3rem 0}
+.fields>div{display:grid;grid-template-columns:minmax(0,15rem) minmax(0,1fr);gap:.1rem 1.2rem;padding:.5rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
+.fields>div:target{background:var(--tint)}
+.fields>div>div:first-child a{text-decoration:none}
+.fields>div span{color:var(--soft);font-size:.85rem}
+.fields>div>div:first-child>span:last-child{display:block}
+.fields>div .must{color:var(--delete);font-size:.78rem}
+.fields>div .fields{padding-left:.8rem;border-left:2px solid var(--line)}
+.fields>div .fields>div{grid-template-columns:minmax(0,1fr)}
+.fields>div details,.fields>div p{margin:.3rem 0}
 .operation h3 a{color:inherit;text-decoration:none}
 .search{position:relative;margin:1.2rem 0 0}
 .search input{width:100%;font:inherit;font-size:.92rem;padding:.45rem .7rem;border:1px solid var(--soft);border-radius:8px;background:var(--card);color:var(--ink)}
@@ -83,7 +83,7 @@ th{font-size:.8rem;color:var(--soft);font-weight:600}
 tr:target{background:var(--tint)}
 details{margin:.9rem 0}
 summary{cursor:pointer;font-size:.92rem;color:var(--accent)}
-@media (max-width:52rem){.field{grid-template-columns:minmax(0,1fr)}.fields .fields{padding-left:.6rem}.shell{display:block}.contents>summary{display:list-item;margin:.6rem 0 0}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
+@media (max-width:52rem){.fields>div{grid-template-columns:minmax(0,1fr)}.fields .fields{padding-left:.6rem}.shell{display:block}.contents>summary{display:list-item;margin:.6rem 0 0}.shell nav{position:static;height:auto;border-right:0;border-bottom:1px solid var(--line);padding:1.25rem}
 .shell nav ul{columns:2}main{padding-top:1rem}}
 @media (max-width:40rem){.wide table,.wide tbody,.wide tr,.wide td{display:block}.wide thead{display:none}.guide table{min-width:0}
 .wide tr{border-bottom:1px solid var(--line);padding:.5rem 0}.wide td{border:0;padding:.15rem 0}.wide td+td::before{content:attr(data-name) ": ";color:var(--soft)}}

@@ -55,7 +55,7 @@ for (const pre of document.querySelectorAll('pre')) {
 
 // Addresses: the name of a field leads to itself.
 
-for (const field of document.querySelectorAll('.field')) {
+for (const field of document.querySelectorAll('.fields > div')) {
   const name = field.querySelector('code');
   const link = element('a', { href: `#${field.id}` });
   name.replaceWith(link);

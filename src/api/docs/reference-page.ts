@@ -2,7 +2,7 @@
  * /docs: the API reference, drawn on the server from the OpenAPI document.
  *
  * Bundles that do this in the browser weigh 1 to 3 MB, need `unsafe-inline` styles or more, and show
- * nothing without JavaScript. This page is about 350 KB, is read and printed without a script, and gets its search and
+ * nothing without JavaScript. This page is about 300 KB, is read and printed without a script, and gets its search and
  * its copy buttons from one of 5 KB.
  */
 import type { Reply } from '../../http/request.ts';

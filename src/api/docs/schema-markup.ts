@@ -53,7 +53,7 @@ export class FieldMarkup {
       const type = typeText(this.#document, schema);
       this.shown.push({ id: `${place}.${name}`, name, type, text });
       const inner = depth < depthMax ? this.#inner(schema, `${place}.${name}`, depth) : '';
-      return `<div class="field" id="${id}"><div><code>${escapeHtml(name)}</code>${must}
+      return `<div id="${id}"><div><code>${escapeHtml(name)}</code>${must}
 <span>${escapeHtml(type)}</span></div><div>${inline(text)}${inner}</div></div>`;
     });
     return `<div class="fields">${rows.join('\n')}</div>`;
