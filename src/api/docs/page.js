@@ -63,7 +63,7 @@ for (const field of document.querySelectorAll('.fields > div')) {
 }
 
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.querySelector(':target');
   if (target === null) return;
   for (let at = target.parentElement; at !== null; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement) at.open = true;
