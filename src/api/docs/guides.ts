@@ -6,9 +6,8 @@
 import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
 import { eventKinds } from '../../model/event.ts';
-import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
-import { eventCauses } from '../events/event-schemas.ts';
+import { eventCauses, sampleEnvelope } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
 import { escapeHtml, navigationFrame, pageReply } from './page.ts';
 import type { Guide } from './search-index.ts';
@@ -82,12 +81,11 @@ ${guideLinks}
 /** Bytes 0 to 31: a secret that no endpoint has. */
 const exampleSecret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
 const exampleTimeMs = Date.UTC(2026, 2, 1, 12);
-const exampleEventId = 'evt_01k3zq8m4hd2v7c5x9ab';
 const exampleDeliveryId = 'dlv_01k3zq8m4hd2v7c5x9ab';
 
 function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<string, string>> {
   const events = eventKinds.map((kind) => {
-    const json = JSON.stringify(sampleEvent(kind, exampleEventId, exampleTimeMs), undefined, 2);
+    const json = JSON.stringify(sampleEnvelope(kind), undefined, 2);
     return `\`\`\`fold \`${kind}\` ${eventCauses[kind]}\n${json}\n\`\`\``;
   });
   return {
@@ -101,7 +99,8 @@ function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<str
 }
 
 function exampleRequest(): string {
-  const body = JSON.stringify(sampleEvent('qr.scanned', exampleEventId, exampleTimeMs));
+  const event = sampleEnvelope('qr.scanned');
+  const body = JSON.stringify(event);
   const headers = {
     'Content-Type': 'application/json',
     'X-Service-Event': 'qr.scanned',
@@ -109,7 +108,7 @@ function exampleRequest(): string {
     'X-Service-Attempt': '1',
     ...signHeaders({
       body: Buffer.from(body),
-      id: exampleEventId,
+      id: event.id,
       timestampSeconds: exampleTimeMs / 1_000,
       secrets: [exampleSecret],
     }),

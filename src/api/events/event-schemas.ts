@@ -2,11 +2,12 @@
 import { z } from 'zod';
 import { billingIntervals, paidPlans } from '../../model/billing.ts';
 import { codeTypes } from '../../model/code.ts';
-import type { EventKind } from '../../model/event.ts';
+import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
 import { deviceNames, osNames } from '../../model/scan.ts';
 import { roles } from '../../model/workspace.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { count, idField, time } from '../fields.ts';
+import { pascalCase } from '../openapi/pascal-case.ts';
 
 const qrId = idField('qr', 'Id of the code');
 const campaignId = idField('cmp', 'Id of the campaign');
@@ -97,23 +98,22 @@ const data = {
   'member.joined': z.object({ workspaceId, userId: idField('usr', 'User who joined'), role }),
 } as const satisfies Readonly<Record<EventKind, z.ZodType>>;
 
-const sampleTimeMs = Date.UTC(2026, 2, 1, 12);
+/** The envelope of a kind, with realistic values. */
+export function sampleEnvelope(kind: EventKind): EventEnvelope {
+  return sampleEvent(kind, 'evt_01k3zq8m4hd2v7c5x9ab', Date.UTC(2026, 2, 1, 12));
+}
 
-/** The envelope of a kind; `createdAt` stands in those of QR codes alone. */
-function envelope<K extends EventKind>(kind: K) {
+/** `createdAt` stands in the envelopes of QR codes alone. */
+function envelope(kind: EventKind) {
+  const isOfCode = kind.startsWith('qr.');
   return z
     .object({
       id: idField('evt', 'Id of the event: the same on every attempt and replay'),
       event: z.literal(kind).meta({ description: 'Kind of the event' }),
-      ...(kind.startsWith('qr.')
-        ? { createdAt: time.meta({ description: 'When it happened' }) }
-        : {}),
+      ...(isOfCode ? { createdAt: time.meta({ description: 'When it happened' }) } : {}),
       data: data[kind].meta({ description: 'What happened' }),
     })
-    .meta({
-      id: `${pascalCase(kind)}Event`,
-      example: sampleEvent(kind, 'evt_01k3zq8m4hd2v7c5x9ab', sampleTimeMs),
-    });
+    .meta({ id: `${pascalCase(kind)}Event`, example: sampleEnvelope(kind) });
 }
 
 /** What has happened, in words. */
@@ -131,38 +131,13 @@ export const eventCauses: Readonly<Record<EventKind, string>> = {
   'member.joined': 'somebody accepted an invite',
 };
 
-/** `qr.created` -> `QrCreated`. */
-export function pascalCase(kind: EventKind): string {
-  return kind.replace(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-export const eventSchemas = {
-  'qr.created': envelope('qr.created'),
-  'qr.updated': envelope('qr.updated'),
-  'qr.deleted': envelope('qr.deleted'),
-  'qr.scanned': envelope('qr.scanned'),
-  'campaign.created': envelope('campaign.created'),
-  'campaign.ended': envelope('campaign.ended'),
-  'subscription.created': envelope('subscription.created'),
-  'subscription.updated': envelope('subscription.updated'),
-  'subscription.canceled': envelope('subscription.canceled'),
-  'member.invited': envelope('member.invited'),
-  'member.joined': envelope('member.joined'),
-} as const satisfies Readonly<Record<EventKind, z.ZodType>>;
+const scanned = envelope('qr.scanned');
+export const eventSchemas = new Map(
+  eventKinds.map((kind) => [kind, kind === 'qr.scanned' ? scanned : envelope(kind)]),
+);
+const others = [...eventSchemas.values()].filter((schema) => schema !== scanned);
 
 /** Any of them, told apart by `event`. */
 export const event = z
-  .discriminatedUnion('event', [
-    eventSchemas['qr.scanned'],
-    eventSchemas['qr.created'],
-    eventSchemas['qr.updated'],
-    eventSchemas['qr.deleted'],
-    eventSchemas['campaign.created'],
-    eventSchemas['campaign.ended'],
-    eventSchemas['subscription.created'],
-    eventSchemas['subscription.updated'],
-    eventSchemas['subscription.canceled'],
-    eventSchemas['member.invited'],
-    eventSchemas['member.joined'],
-  ])
+  .discriminatedUnion('event', [scanned, ...others])
   .meta({ id: 'Event', description: 'What happened, in the envelope that webhooks carry' });

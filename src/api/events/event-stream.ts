@@ -18,8 +18,8 @@ import { type EventKind, eventKinds } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Signal } from '../../model/signal.ts';
 import type { Outbox } from '../../outbox/outbox.ts';
-import { sampleEvent } from '../../webhooks/sample-events.ts';
 import { EventFeed, type FeedFilter } from './event-feed.ts';
+import { sampleEnvelope } from './event-schemas.ts';
 import { readPosition, type StreamStart } from './stream-position.ts';
 import { givenId } from '../fields.ts';
 import { createRoute, type Route } from '../route.ts';
@@ -27,7 +27,6 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { Positions } from '../positions.ts';
 
-const sampleTimeMs = Date.UTC(2026, 2, 1, 12);
 /** A comment after so much silence. */
 const heartbeatMs = 15_000;
 /** A client reconnects after this. */
@@ -74,8 +73,7 @@ const what =
   'Events as `data:` lines, each the envelope that webhooks carry; `id:` is what to go on from. ' +
   '`event: gap` says that some before it are no longer kept, or that the last id was not of this workspace.';
 
-const sampleId = 'evt_01k3zq8m4hd2v7c5x9ab';
-const sample = `id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ${JSON.stringify(sampleEvent('qr.deleted', sampleId, sampleTimeMs))}\n\n`;
+const sample = `id: dGhlIHBvc2l0aW9uIG9mIHRoZSBzdHJlYW0sIGVuY3J5cHRlZCBhbmQgb3BhcXVl\ndata: ${JSON.stringify(sampleEnvelope('qr.deleted'))}\n\n`;
 
 export interface EventStreamOptions {
   readonly outbox: Outbox;

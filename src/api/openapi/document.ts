@@ -14,13 +14,11 @@ import type {
 import type { FailureCode } from '../../model/failure.ts';
 import { type Access, operationAccess } from '../roles.ts';
 import { needsBody, pathOf, takesBody, type Route } from '../route.ts';
-import { pageInfo } from '../resource.ts';
 import { SessionCookie } from '../workspaces/cookie.ts';
 import { addExamples } from './examples.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
-import { PathParameters } from './path-parameters.ts';
+import { pathParameters } from './path-parameters.ts';
 import { ProblemResponses } from './problems.ts';
-import { shareFields } from './share-fields.ts';
 import { tags } from './tags.ts';
 import { openAnswers, tidySchemas } from './tidy-schemas.ts';
 import { createWebhooks, webhookSignature } from './webhooks.ts';
@@ -60,14 +58,13 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
       tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       paths: paths satisfies ZodOpenApiPathsObject,
       webhooks: createWebhooks(),
-      components: { securitySchemes: securitySchemes(publicUrl), schemas: { Page: pageInfo } },
+      components: { securitySchemes: securitySchemes(publicUrl) },
     },
     { override: openAnswers },
   );
   tidySchemas(document);
   dropRepeats(document);
   addExamples(document);
-  shareFields(document.components?.schemas ?? {});
   return document;
 }
 
@@ -114,7 +111,6 @@ function securitySchemes(publicUrl: string): Record<string, oas31.SecurityScheme
 
 class OperationParts {
   readonly #problems: ProblemResponses;
-  readonly #pathParameters = new PathParameters();
 
   constructor(publicUrl: string) {
     this.#problems = new ProblemResponses(`${publicUrl}/docs`);
@@ -125,7 +121,7 @@ class OperationParts {
     const access = operationAccess[route.operationId];
     const hasBody = takesBody(route) && route.body?.type !== 'undefined';
     const hasQuery = query !== undefined && !isEmpty(query.shape);
-    const path = this.#pathParameters.of(route.path);
+    const path = pathParameters(route.path);
     const headers = { ...(isKept(route) ? idempotencyHeader : {}), ...requestHeaders };
     const known = answer.known === undefined ? {} : successOf(200, answer.known, route);
     return {

@@ -1,19 +1,15 @@
-/** The parameters of paths: what each names, with its form. */
+/** The parameters of paths: each names one resource, and is a component of the document. */
 import { z } from 'zod';
-import { type IdPrefix, idPattern } from '../../model/ids.ts';
+import { logoName } from '../../images/design/design.ts';
+import type { IdPrefix } from '../../model/ids.ts';
+import { idField } from '../fields.ts';
 
-interface Named {
-  /** Component of the document. */
-  readonly id: string;
-  readonly what: string;
-  readonly pattern: string;
-  readonly example: string;
-}
+const delivery = idOf('DeliveryId', 'dlv', 'delivery');
 
 /** By the beginning of the path, the longest first. */
-const known: ReadonlyArray<readonly [start: string, named: Named]> = [
-  ['/webhooks/dead-letters/', idOf('DeliveryId', 'dlv', 'delivery')],
-  ['/webhooks/deliveries/', idOf('DeliveryId', 'dlv', 'delivery')],
+const known: ReadonlyArray<readonly [start: string, parameter: z.ZodString]> = [
+  ['/webhooks/deliveries/', delivery],
+  ['/webhooks/dead-letters/', delivery],
   ['/webhooks/', idOf('WebhookId', 'whk', 'endpoint')],
   ['/qr-codes/', idOf('QrCodeId', 'qr', 'QR code')],
   ['/campaigns/', idOf('CampaignId', 'cmp', 'campaign')],
@@ -24,52 +20,27 @@ const known: ReadonlyArray<readonly [start: string, named: Named]> = [
   ['/billing/checkout/', idOf('CheckoutId', 'chk', 'checkout')],
   [
     '/logos/',
-    {
-      id: 'LogoId',
-      what: 'Id of the logo',
-      pattern: '^logo:[0-9a-f]{32}$',
+    z.string().meta({
+      override: { pattern: logoName.source },
+      description: 'Id of the logo',
       example: 'logo:0123456789abcdef0123456789abcdef',
-    },
+      param: { id: 'LogoId' },
+    }),
   ],
 ];
 
-function idOf(id: string, prefix: IdPrefix, what: string): Named {
-  return {
-    id,
-    what: `Id of the ${what}`,
-    pattern: idPattern(prefix),
-    example: `${prefix}_01k3zq8m4hd2v7c5x9ab`,
-  };
+/** @param id of the component */
+function idOf(id: string, prefix: IdPrefix, what: string): z.ZodString {
+  return idField(prefix, `Id of the ${what}`).meta({ param: { id } });
 }
 
-/** What the parameters of a path name. @throws Error for a path that the table does not know */
-function pathParameter(path: string): Named {
-  const found = known.find(([start]) => path.startsWith(start))?.[1];
-  if (found === undefined) {
-    throw new Error(
-      `Cannot describe the parameter of ${path}: expected a line in path-parameters.ts`,
-    );
+/** Undefined for a path without parameters. @throws Error for a path that the table does not know */
+export function pathParameters(path: string): z.ZodObject | undefined {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  if (names.length === 0) return undefined;
+  const parameter = known.find(([start]) => path.startsWith(start))?.[1];
+  if (parameter === undefined) {
+    throw new Error(`Cannot describe ${path}: expected its parameter in path-parameters.ts`);
   }
-  return found;
-}
-
-/** The parameters of one document; each is the same component wherever it is asked for. */
-export class PathParameters {
-  readonly #made = new Map<string, z.ZodString>();
-
-  /** Undefined for a path without parameters. */
-  of(path: string): z.ZodObject | undefined {
-    const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-    if (names.length === 0) return undefined;
-    return z.object(Object.fromEntries(names.map((name) => [name, this.#schema(path)])));
-  }
-
-  #schema(path: string): z.ZodString {
-    const { id, what, pattern, example } = pathParameter(path);
-    const made =
-      this.#made.get(id) ??
-      z.string().meta({ override: { pattern }, description: what, example, param: { id } });
-    this.#made.set(id, made);
-    return made;
-  }
+  return z.object(Object.fromEntries(names.map((name) => [name, parameter])));
 }

@@ -9,6 +9,7 @@ import type { FailureCode } from '../../model/failure.ts';
 import { idPattern } from '../../model/ids.ts';
 import { type ProblemCode, problemKinds, problemMediaType } from '../problem.ts';
 import { type AnswerHeader, headersOf } from './headers.ts';
+import { pascalCase } from './pascal-case.ts';
 
 /** One fault of a request. */
 export const fault = z
@@ -70,11 +71,6 @@ const otherCodes: readonly ProblemCode[] = [
   'internal_error',
   'overloaded',
 ];
-/** Sets that most operations have, by a shorter name. */
-const shortNames: Readonly<Record<string, string>> = {
-  DailyCapReachedOrRateLimited: 'TooManyRequests',
-};
-
 /** The refusals of one document; each set of codes is the same component wherever it is asked for. */
 export class ProblemResponses {
   readonly #made = new Map<string, ZodOpenApiResponseObject>();
@@ -92,10 +88,7 @@ export class ProblemResponses {
     const entries = [...byStatus].map(([status, found]) => {
       const sorted = found.toSorted();
       const id = sorted.map(pascalCase).join('Or');
-      return [
-        `${status}`,
-        this.#response(shortNames[id] ?? id, sorted, statusHeaders[status] ?? []),
-      ];
+      return [`${status}`, this.#response(id, sorted, statusHeaders[status] ?? [])];
     });
     const other = this.#response('OtherProblem', otherCodes, ['Allow', 'Retry-After']);
     return { ...Object.fromEntries(entries), default: other };
@@ -144,8 +137,3 @@ export class ProblemResponses {
 }
 
 const sampleFault = { path: 'target', code: 'required', message: 'This is required' };
-
-/** `slug_taken` -> `SlugTaken`. */
-function pascalCase(code: string): string {
-  return code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}

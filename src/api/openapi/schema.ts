@@ -1,4 +1,4 @@
-/** Reading the schemas of the document: references, and answers that are written on others. */
+/** Reading the schemas of the document. */
 import type { oas31 } from 'zod-openapi';
 
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
@@ -14,16 +14,8 @@ export function nameOf({ $ref }: oas31.ReferenceObject): string {
   return $ref.slice(schemaPrefix.length);
 }
 
-/** The schema that a reference names, or the schema itself, with the fields of those that it is written on. */
+/** The schema that a reference names, or the schema itself. */
 export function resolve(document: oas31.OpenAPIObject, schema: Schema): oas31.SchemaObject {
   const found = isReference(schema) ? document.components?.schemas?.[nameOf(schema)] : schema;
-  if (found === undefined || isReference(found)) return {};
-  const { allOf = [], ...rest } = found;
-  if (allOf.length === 0) return found;
-  const parts = [...allOf.map((base) => resolve(document, base)), rest];
-  return {
-    ...rest,
-    properties: Object.assign({}, ...parts.map(({ properties = {} }) => properties)),
-    required: parts.flatMap(({ required = [] }) => required),
-  };
+  return found === undefined || isReference(found) ? {} : found;
 }

@@ -1,12 +1,11 @@
 /** The `webhooks` of the document: the eleven events as requests that endpoints get. */
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import { type EventKind, eventKinds } from '../../model/event.ts';
+import { eventKinds } from '../../model/event.ts';
 import { idPattern } from '../../model/ids.ts';
-import { eventCauses, eventSchemas, pascalCase } from '../events/event-schemas.ts';
-
-/** Scans of a busy code in one request. */
-const batchMax = 100;
+import { eventCauses, eventSchemas } from '../events/event-schemas.ts';
+import { batchMax } from '../webhooks/webhooks.ts';
+import { pascalCase } from './pascal-case.ts';
 
 const header = (id: string, description: string, example: string, pattern: string) =>
   z.string().meta({ override: { pattern }, description, example, param: { id } });
@@ -77,35 +76,30 @@ export function createWebhooks(): ZodOpenApiPathsObject {
     },
   };
   return Object.fromEntries(
-    eventKinds.map((kind) => [
-      kind,
-      {
-        post: {
-          operationId: `on${pascalCase(kind)}`,
-          tags: ['Webhooks'],
-          summary: kind,
-          description: `Sent when ${eventCauses[kind]}. ${notes[kind] ?? ''}`.trim(),
-          security: [{ webhookSignature: [] }],
-          requestParams: { header: headers },
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: bodies[kind] ?? eventSchemas[kind] } },
-          },
-          responses: answers,
-        },
-      },
-    ]),
+    [...eventSchemas].map(([kind, envelope]) => {
+      const isScan = kind === 'qr.scanned';
+      const note = isScan ? ` ${listNote}` : '';
+      const schema = isScan ? oneOrList(envelope) : envelope;
+      const post: ZodOpenApiOperationObject = {
+        operationId: `on${pascalCase(kind)}`,
+        tags: ['Webhooks'],
+        summary: kind,
+        description: `Sent when ${eventCauses[kind]}.${note}`,
+        security: [{ webhookSignature: [] }],
+        requestParams: { header: headers },
+        requestBody: { required: true, content: { 'application/json': { schema } } },
+        responses: answers,
+      };
+      return [kind, { post }];
+    }),
   );
 }
 
-const notes: Readonly<Partial<Record<EventKind, string>>> = {
-  'qr.scanned':
-    'Scans of a busy code come as a list of such events, each with an id of its own, unless `maxBatch` is 1.',
-};
+const listNote =
+  'Scans of a busy code come as a list of such events, each with an id of its own, unless `maxBatch` is 1.';
 
-const scanned = eventSchemas['qr.scanned'];
-const bodies: Readonly<Partial<Record<EventKind, z.ZodType>>> = {
-  'qr.scanned': z
+function oneOrList(scanned: z.ZodObject): z.ZodType {
+  return z
     .union([scanned, z.array(scanned).min(2).max(batchMax)])
-    .meta({ id: 'QrScannedBody', description: 'One scan, or a list of them' }),
-};
+    .meta({ id: 'QrScannedBody', description: 'One scan, or a list of them' });
+}

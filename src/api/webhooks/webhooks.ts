@@ -22,7 +22,7 @@ import { attempt, deliveryId, endpointId, kind, timeOrNull, viewAttempt } from '
 const tag = 'Webhooks';
 const urlLengthMax = 2_048;
 const descriptionLengthMax = 500;
-const batchMax = 100;
+export const batchMax = 100;
 const overlapSecondsStandard = 86_400;
 const overlapSecondsMax = 7 * 86_400;
 const millisecondsPerSecond = 1_000;
