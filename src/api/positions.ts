@@ -34,47 +34,42 @@ export class Positions {
     this.#cipher = cipher;
   }
 
-  /** @param text ASCII that does not end with a space */
-  encrypt(workspaceNo: WorkspaceNo, list: PositionList, text: string): string {
-    const filled = text.padEnd(Math.ceil(text.length / fillBytes) * fillBytes);
-    return this.#cipher.encryptBytes(filled, contextOf(workspaceNo, list)).toString('base64url');
-  }
-
-  /** Undefined for what this workspace was not given for this list. */
-  decrypt(workspaceNo: WorkspaceNo, list: PositionList, position: string): string | undefined {
-    if (!shape.test(position)) return undefined;
-    const bytes = Buffer.from(position, 'base64url');
-    return this.#cipher.decryptBytes(bytes, contextOf(workspaceNo, list))?.trimEnd();
-  }
-
-  /** `decrypt` of a cursor, where there is one. @throws Failure validation_failed */
-  readCursor(workspaceNo: WorkspaceNo, list: PositionList, cursor: string): string;
-  readCursor(
-    workspaceNo: WorkspaceNo,
-    list: PositionList,
-    cursor: string | undefined,
-  ): string | undefined;
-  readCursor(
-    workspaceNo: WorkspaceNo,
-    list: PositionList,
-    cursor: string | undefined,
-  ): string | undefined {
-    if (cursor === undefined) return undefined;
-    const text = this.decrypt(workspaceNo, list, cursor);
-    if (text === undefined) throw invalidCursor();
-    return text;
-  }
-
-  /** `encrypt` of a cursor, where there is one. */
-  writeCursor(
-    workspaceNo: WorkspaceNo,
-    list: PositionList,
-    text: string | undefined,
-  ): string | undefined {
-    return text === undefined ? undefined : this.encrypt(workspaceNo, list, text);
+  /** The positions of one list that one workspace is given. */
+  of(workspaceNo: WorkspaceNo, list: PositionList): ListPositions {
+    return new ListPositions(this.#cipher, Buffer.from(`${workspaceNo} ${list}`));
   }
 }
 
-function contextOf(workspaceNo: WorkspaceNo, list: PositionList): Buffer {
-  return Buffer.from(`${workspaceNo} ${list}`);
+export class ListPositions {
+  readonly #cipher: SecretCipher;
+  readonly #context: Uint8Array;
+
+  constructor(cipher: SecretCipher, context: Uint8Array) {
+    this.#cipher = cipher;
+    this.#context = context;
+  }
+
+  /** @param text ASCII that does not end with a space */
+  encrypt(text: string): string {
+    const filled = text.padEnd(Math.ceil(text.length / fillBytes) * fillBytes);
+    return this.#cipher.encryptBytes(filled, this.#context).toString('base64url');
+  }
+
+  /** Undefined for what this workspace was not given for this list. */
+  decrypt(position: string): string | undefined {
+    if (!shape.test(position)) return undefined;
+    return this.#cipher.decryptBytes(Buffer.from(position, 'base64url'), this.#context)?.trimEnd();
+  }
+
+  /** The text of the `cursor` of a query, if it has one. @throws Failure validation_failed */
+  read(cursor: string | undefined): string | undefined {
+    const text = cursor === undefined ? undefined : this.decrypt(cursor);
+    if (text === undefined && cursor !== undefined) throw invalidCursor();
+    return text;
+  }
+
+  /** The `nextCursor` of a page, if there is a next one. */
+  write(text: string | undefined): string | undefined {
+    return text === undefined ? undefined : this.encrypt(text);
+  }
 }

@@ -59,8 +59,13 @@ const pageFields = {
     example: 'eyJhIjoxfQ',
   }),
 };
-/** What all pages have, a component of the document. */
-export const pageInfo = z.object(pageFields).meta({ description: 'Where a page of a list stands' });
+
+/** A page of a list that is walked by `cursor` alone. @param id of the schema in the OpenAPI document */
+export function cursorPageSchema<S extends z.ZodType>(id: string, item: S) {
+  const { limit, nextCursor } = pageFields;
+  const data = z.array(item).meta({ description: 'Newest first' });
+  return z.object({ data, limit, nextCursor }).meta({ id });
+}
 
 /** @param id of the schema in the OpenAPI document */
 export function pageSchema<S extends z.ZodType>(id: string, item: S) {

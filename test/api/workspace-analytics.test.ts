@@ -299,7 +299,8 @@ describe('raw scans', () => {
     for (let sequence = 1; sequence < 6; sequence++) {
       const place = `${sequence}.0.999`;
       expect((await list(`?from=${from}&cursor=${place}`)).status).toBe(422);
-      const cursor = new Positions(service.workspaces.positionCipher).encrypt(1, 'scans', place);
+      const positions = new Positions(service.workspaces.positionCipher).of(1, 'scans');
+      const cursor = positions.encrypt(place);
       const { status, items } = await list(`?from=${from}&cursor=${cursor}`);
       expect(status).toBe(200);
       const own = (await list(`?from=${from}&bots=true&limit=100`)).items.map(({ id }) => id);

@@ -19,6 +19,7 @@ import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, formatOf, formatTypes, streamFormat, tableHeaders } from '../csv.ts';
 import { browserNames, deviceNames, osNames } from '../../model/scan.ts';
 import { idField, queryInteger, time } from '../fields.ts';
+import { cursorPageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 
 /** Scans that a piece of an export holds at most: 64 KB of text. */
@@ -47,16 +48,7 @@ const rawScan = z
   })
   .meta({ id: 'RawScan' });
 
-const rawScanPage = z
-  .object({
-    data: z.array(rawScan).meta({ description: 'Newest first' }),
-    limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
-    nextCursor: z.string().optional().meta({
-      description: 'Gets the next page as `cursor`; absent on the last one',
-      example: '2.40.7',
-    }),
-  })
-  .meta({ id: 'RawScanPage' });
+const rawScanPage = cursorPageSchema('RawScanPage', rawScan);
 
 const query = z.object({
   ...codeRangeShape,
@@ -108,15 +100,14 @@ export function rawScanRoutes(options: RawScansOptions): Route[] {
       const { code, range } = codeRange(options, actor, id, asked);
       const bots = asked.bots === 'true' ? 'with' : 'without';
       const filter: RawScanFilter = { ...range, codeNo: code.no, bots };
-      const { workspaceNo } = actor;
-      const { positions } = options;
-      const cursor = positions.readCursor(workspaceNo, 'scans', asked.cursor);
+      const positions = options.positions.of(actor.workspaceNo, 'scans');
+      const cursor = positions.read(asked.cursor);
       const from = cursor === undefined ? options.scans.raw.begin(filter) : placeOf(cursor);
       const walk: Walk = { step, filter, from };
       const format = formatOf(asked.format, header('accept'), formats);
       if (format === 'json') {
         const { data, next } = await readPage(walk, asked.limit);
-        const nextCursor = positions.writeCursor(workspaceNo, 'scans', next);
+        const nextCursor = positions.write(next);
         return jsonResult(200, { data, nextCursor, limit: asked.limit }, varied);
       }
       return {

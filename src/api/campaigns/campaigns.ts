@@ -85,12 +85,11 @@ function listMany(options: CampaignsOptions): Route {
     schema: campaignPage,
     what: 'A page of campaigns',
     read: async ({ actor, query }) => {
-      const { positions } = options;
-      const { workspaceNo } = actor;
-      const cursor = positions.readCursor(workspaceNo, 'campaigns', query.cursor);
-      const found = options.list.page(workspaceNo, { ...query, cursor });
+      const positions = options.positions.of(actor.workspaceNo, 'campaigns');
+      const cursor = positions.read(query.cursor);
+      const found = options.list.page(actor.workspaceNo, { ...query, cursor });
       const { data: records, total } = found;
-      const nextCursor = positions.writeCursor(workspaceNo, 'campaigns', found.nextCursor);
+      const nextCursor = positions.write(found.nextCursor);
       const data: Array<z.input<typeof campaign>> = [];
       for (const record of records) {
         data.push(view(options, record));

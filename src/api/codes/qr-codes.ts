@@ -113,18 +113,15 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
       if (formatOf(format, header('accept'), ['json', 'csv']) === 'csv') {
         return codeTable(codes, view, actor.workspaceNo, filter);
       }
-      const found = await codes.list(actor.workspaceNo, {
-        filter,
-        limit,
-        page,
-        cursor: positions.readCursor(actor.workspaceNo, 'codes', cursor),
-      });
+      const own = positions.of(actor.workspaceNo, 'codes');
+      const wanted = { filter, limit, page, cursor: own.read(cursor) };
+      const found = await codes.list(actor.workspaceNo, wanted);
       return jsonResult(200, {
         data: found.data.map((code) => view.item(code)),
         page,
         total: found.total,
         limit,
-        nextCursor: positions.writeCursor(actor.workspaceNo, 'codes', found.nextCursor),
+        nextCursor: own.write(found.nextCursor),
       });
     },
   });

@@ -18,7 +18,7 @@ import type { Positions } from '../positions.ts';
 import { eventText } from './event-view.ts';
 import { queryInteger } from '../fields.ts';
 import { event } from './event-schemas.ts';
-import { getRoute } from '../resource.ts';
+import { cursorPageSchema, getRoute } from '../resource.ts';
 import type { Route } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -37,16 +37,7 @@ const query = z.object({
     .meta({ description: '`nextCursor` of the page before' }),
 });
 
-const eventPage = z
-  .object({
-    data: z.array(event).meta({ description: 'Newest first' }),
-    limit: z.int().min(1).max(100).meta({ description: 'Most that a page has', example: 20 }),
-    nextCursor: z.string().optional().meta({
-      description: 'Gets the next page as `cursor`; absent on the last one',
-      example: 'eyJvIjo5fQ',
-    }),
-  })
-  .meta({ id: 'EventPage' });
+const eventPage = cursorPageSchema('EventPage', event);
 
 /** Where a page starts in each log: absent = at the newest, null = nothing left. */
 const cursorShape = z.strictObject({
@@ -82,10 +73,10 @@ export function eventRoutes({ outbox, scans, positions }: EventsOptions): Route[
     schema: eventPage,
     what: 'A page of events',
     read: ({ actor: { role, workspaceNo }, query: { type, limit, cursor } }) => {
-      const position = parseCursor(positions.readCursor(workspaceNo, 'events', cursor));
+      const own = positions.of(workspaceNo, 'events');
+      const position = parseCursor(own.read(cursor));
       const page = readPage({ outbox, scans, workspaceNo, role }, type, limit, position);
-      const nextCursor = positions.writeCursor(workspaceNo, 'events', page.next);
-      return { data: page.data, limit, nextCursor };
+      return { data: page.data, limit, nextCursor: own.write(page.next) };
     },
   });
   return [listEvents];

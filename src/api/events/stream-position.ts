@@ -53,7 +53,7 @@ export function writePosition(
   workspaceNo: WorkspaceNo,
   { event, scan }: FeedPosition,
 ): string {
-  return positions.encrypt(workspaceNo, 'stream', `${event}-${scan.sequence}.${scan.entry}`);
+  return positions.of(workspaceNo, 'stream').encrypt(`${event}-${scan.sequence}.${scan.entry}`);
 }
 
 /** @throws Failure validation_failed for what no id looks like */
@@ -72,7 +72,7 @@ export function readPosition(
       'Expected an id of this stream, or of an event (evt_…)',
     );
   }
-  const text = sources.positions.decrypt(workspaceNo, 'stream', position) ?? '';
+  const text = sources.positions.of(workspaceNo, 'stream').decrypt(position) ?? '';
   const [, event, sequence, entry] = plainPattern.exec(text) ?? [];
   if (event === undefined) return 'unknown';
   return {

@@ -97,7 +97,7 @@ function listRoute(webhooks: Webhooks, positions: Positions): Route {
           : (endpoints.list(workspaceNo).find(({ id }) => id === filterId)?.no ?? noEndpoint);
       const filter = { endpointNo, fromMs: from, beforeMs: to };
       return deliveryPage(
-        { positions, workspaceNo, list: 'dead letters' },
+        positions.of(workspaceNo, 'dead letters'),
         query,
         deadLetters.count(workspaceNo, filter),
         (place) => deadLetters.list(workspaceNo, { ...filter, ...place }),

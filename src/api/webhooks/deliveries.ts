@@ -8,11 +8,10 @@ import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
-import type { WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord, FailureClass } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
-import type { PositionList, Positions } from '../positions.ts';
+import type { ListPositions, Positions } from '../positions.ts';
 import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
@@ -154,35 +153,26 @@ interface Query {
   readonly cursor?: string | undefined;
 }
 
-/** How the cursors of one list are written for one workspace. */
-export interface PageCursors {
-  readonly positions: Positions;
-  readonly workspaceNo: WorkspaceNo;
-  readonly list: PositionList;
-}
-
 /**
  * @param read the page of `limit` that begins after `before`
  * @throws Failure validation_failed for a cursor of another list, and for a number that is too deep
  */
 export function deliveryPage(
-  { positions, workspaceNo, list }: PageCursors,
+  positions: ListPositions,
   { page, limit, cursor }: Query,
   total: number,
   read: (place: { before?: string; limit: number }) => DeliveryPage,
   view: (delivery: Delivery) => unknown,
 ): unknown {
-  const place =
-    cursor === undefined
-      ? placeOf(page, limit, total, read)
-      : { before: positions.readCursor(workspaceNo, list, cursor) };
+  const before = positions.read(cursor);
+  const place = before === undefined ? placeOf(page, limit, total, read) : { before };
   const found: DeliveryPage = place === undefined ? { data: [] } : read({ ...place, limit });
   return {
     data: found.data.map(view),
     page,
     total,
     limit,
-    nextCursor: positions.writeCursor(workspaceNo, list, found.before),
+    nextCursor: positions.write(found.before),
   };
 }
 
@@ -219,7 +209,7 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     read: ({ actor: { workspaceNo }, id, query: { state, ...query } }) => {
       const { no } = endpoints.get(workspaceNo, id);
       return deliveryPage(
-        { positions, workspaceNo, list: 'deliveries' },
+        positions.of(workspaceNo, 'deliveries'),
         query,
         deliveries.count(no, state),
         (place) => deliveries.list(no, { ...place, state }),
