@@ -22,6 +22,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Files share the modules of their process: 0.3 s of imports less for each of 140.
     isolate: false,
+    // Tests that wait for the network side by side.
+    maxConcurrency: 16,
     sequence: { sequencer: LongestFirst },
     // They end a hang, and cost nothing where nothing hangs: a busy machine may take ten times as long.
     testTimeout: 180_000,

