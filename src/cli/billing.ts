@@ -3,32 +3,18 @@ import type { Command } from 'commander';
 import type { Administration } from '../app.ts';
 import { isoTime } from '../model/day.ts';
 import {
+  addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
-  jsonOption,
-  tableText,
 } from './command.ts';
-
-interface ListOptions extends CommonOptions {
-  readonly json?: boolean;
-}
 
 export function addBillingCommands(program: Command, context: CommandContext): void {
   const billing = program
     .command('billing')
     .description('checkouts, also beside a running service (plans: workspaces set-plan)');
-  billing
-    .command('list')
-    .description('list the checkouts of all workspaces that wait')
-    .option(...jsonOption)
-    .option(...configOption)
-    .action((options: ListOptions) =>
-      administer(context, options, (administration) =>
-        context.result(tableText(pending(administration), options)),
-      ),
-    );
+  addListCommand(billing, context, 'list the checkouts of all workspaces that wait', pending);
   billing
     .command('confirm <checkout>')
     .description('settle a checkout of the manual provider: its plan starts')

@@ -1,4 +1,5 @@
 /** What the commands share: their process, their common options, and the stores that they open. */
+import type { Command } from 'commander';
 import { type Administration, openAdministration } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../config.ts';
 import { type openDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
@@ -28,9 +29,13 @@ export interface CommonOptions {
   readonly config?: string;
 }
 
+export interface ListOptions extends CommonOptions {
+  readonly workspace?: string;
+  readonly json?: boolean;
+}
+
 export const configOption = ['-c, --config <file>', 'file (default: QZ_CONFIG)'] as const;
 export const workspaceOption = ['-w, --workspace <id>', 'workspace (default: the first)'] as const;
-export const jsonOption = ['--json', 'print JSON for scripts'] as const;
 
 /** @throws ConfigError */
 export function configOf(context: Process, options: CommonOptions): Config {
@@ -67,9 +72,28 @@ export function workspaceOf(
   throw new Failure('not_found', `There is no workspace ${id ?? 'yet: start the service first'}`);
 }
 
-/** Objects as aligned columns, or as JSON for scripts. */
-export function tableText(rows: readonly object[], { json }: { readonly json?: boolean }): string {
-  if (json === true) return JSON.stringify(rows);
+/** Adds the command `list`, whose rows are aligned columns, or JSON for scripts. */
+export function addListCommand(
+  parent: Command,
+  context: CommandContext,
+  description: string,
+  rowsOf: (administration: Administration, options: ListOptions) => object[],
+): Command {
+  return parent
+    .command('list')
+    .description(description)
+    .option('--json', 'print JSON for scripts')
+    .option(...configOption)
+    .action((options: ListOptions) =>
+      administer(context, options, (administration) => {
+        const rows = rowsOf(administration, options);
+        context.result(options.json === true ? JSON.stringify(rows) : tableText(rows));
+      }),
+    );
+}
+
+/** Objects as aligned columns. */
+function tableText(rows: readonly object[]): string {
   const [first] = rows;
   if (first === undefined) return 'none';
   const names = Object.keys(first);

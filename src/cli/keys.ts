@@ -5,20 +5,15 @@ import { Failure } from '../model/failure.ts';
 import { roles, type Role } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import {
+  addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
-  jsonOption,
-  tableText,
+  type ListOptions,
   workspaceOf,
   workspaceOption,
 } from './command.ts';
-
-interface ListOptions extends CommonOptions {
-  readonly workspace?: string;
-  readonly json?: boolean;
-}
 
 interface CreateOptions extends ListOptions {
   readonly name: string;
@@ -38,17 +33,12 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .action((options: CreateOptions) =>
       administer(context, options, ({ services }) => createKey(context, options, services)),
     );
-  keys
-    .command('list')
-    .description('list the API keys without their secrets')
-    .option('-w, --workspace <id>', 'workspace (default: all)')
-    .option(...jsonOption)
-    .option(...configOption)
-    .action((options: ListOptions) =>
-      administer(context, options, ({ services }) =>
-        context.result(tableText(listKeys(services, options.workspace), options)),
-      ),
-    );
+  addListCommand(
+    keys,
+    context,
+    'list the API keys without their secrets',
+    ({ services }, { workspace }) => listKeys(services, workspace),
+  ).option('-w, --workspace <id>', 'workspace (default: all)');
   keys
     .command('revoke')
     .description('refuse a key from its next request on')

@@ -8,12 +8,11 @@ import { generatePassword } from '../workspaces/passwords.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import { isProven } from '../workspaces/users.ts';
 import {
+  addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
-  jsonOption,
-  tableText,
   workspaceOf,
   workspaceOption,
 } from './command.ts';
@@ -32,11 +31,6 @@ interface CreateOptions extends PasswordOptions {
 interface ChangeOptions extends CommonOptions {
   readonly name?: string;
   readonly email?: string;
-}
-
-interface ListOptions extends CommonOptions {
-  readonly workspace?: string;
-  readonly json?: boolean;
 }
 
 const passwordOption = ['-p, --password <text>', 'default: one is made and shown once'] as const;
@@ -96,17 +90,12 @@ function addAddressCommands(users: Command, context: CommandContext): void {
         context.result(`User ${id} is ${name}, and signs in as ${email}`);
       }),
     );
-  users
-    .command('list')
-    .description('list the users, and whether their e-mail address is confirmed')
-    .option('-w, --workspace <id>', 'workspace (default: all)')
-    .option(...jsonOption)
-    .option(...configOption)
-    .action((options: ListOptions) =>
-      administer(context, options, ({ services }) =>
-        context.result(tableText(listUsers(services, options.workspace), options)),
-      ),
-    );
+  addListCommand(
+    users,
+    context,
+    'list the users, and whether their e-mail address is confirmed',
+    ({ services }, { workspace }) => listUsers(services, workspace),
+  ).option('-w, --workspace <id>', 'workspace (default: all)');
   users
     .command('confirm')
     .description('say that an e-mail address is the user’s: it is nobody else’s then')

@@ -5,18 +5,13 @@ import { Failure } from '../model/failure.ts';
 import { limitsOf, plans, type Plan, type PlanLimits } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
 import {
+  addListCommand,
   administer,
   type CommandContext,
   type CommonOptions,
   configOption,
-  jsonOption,
-  tableText,
   workspaceOf,
 } from './command.ts';
-
-interface ListOptions extends CommonOptions {
-  readonly json?: boolean;
-}
 
 interface PlanOptions extends CommonOptions {
   readonly perMinute?: number;
@@ -27,16 +22,9 @@ export function addWorkspaceCommands(program: Command, context: CommandContext):
   const workspaces = program
     .command('workspaces')
     .description('workspaces, their plans and limits');
-  workspaces
-    .command('list')
-    .description('list the workspaces')
-    .option(...jsonOption)
-    .option(...configOption)
-    .action((options: ListOptions) =>
-      administer(context, options, ({ services }) =>
-        context.result(tableText(listWorkspaces(services), options)),
-      ),
-    );
+  addListCommand(workspaces, context, 'list the workspaces', ({ services }) =>
+    listWorkspaces(services),
+  );
   workspaces
     .command('set-plan')
     .description('change plan and, for enterprise, limits; they hold from the next request')
