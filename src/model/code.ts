@@ -45,9 +45,15 @@ export interface QrCodeRecord {
 export const codeStatuses = ['active', 'expired', 'limit_reached'] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
 
+/** What ends a code. */
+export interface CodeBounds {
+  readonly expiresAtMs?: number | undefined;
+  readonly scanLimit?: number | undefined;
+}
+
 /** A redirect asks in this order too. @param scans lifetime scans, asked for limited codes alone */
 export function codeStatusAt(
-  { expiresAtMs, scanLimit }: Pick<QrCodeRecord, 'expiresAtMs' | 'scanLimit'>,
+  { expiresAtMs, scanLimit }: CodeBounds,
   nowMs: number,
   scans: () => number,
 ): CodeStatus {

@@ -6,9 +6,9 @@
  * One is made for each walk; a change that is committed during it may or may not be seen.
  */
 import type { Clock } from '../../model/clock.ts';
-import { codeStatusAt, type CodeStatus } from '../../model/code.ts';
+import { type CodeBounds, codeStatusAt, type CodeStatus } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
-import { boundsIn, linkBlockOf, type LinkBounds } from '../../store/management/link-blocks.ts';
+import { boundsIn, linkBlockOf } from '../../store/management/link-blocks.ts';
 import type { Management } from '../../store/management/management.ts';
 
 export interface BoundsOptions {
@@ -22,7 +22,7 @@ export class BoundsReader {
   readonly #nowMs: number;
   readonly #scansOf: (codeNo: CodeNo) => number;
   #blockNo = -1;
-  #block: readonly LinkBounds[] = [];
+  #block: ReadonlyMap<CodeNo, CodeBounds> = new Map();
   /**
    * What was found holds until then: the next code expires, or a scan may be a code's last, which can be
    * at once.
@@ -41,15 +41,9 @@ export class BoundsReader {
   }
 
   #statusOf(codeNo: CodeNo): CodeStatus {
-    const bounds = this.#find(codeNo);
-    if (bounds === undefined) return 'active';
-    const { scanLimit } = bounds;
-    const expiresAtMs = bounds.expiresAtMs === 0 ? undefined : bounds.expiresAtMs;
-    const link = {
-      ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-      ...(scanLimit === undefined ? {} : { scanLimit }),
-    };
-    const status = codeStatusAt(link, this.#nowMs, () => this.#scansOf(codeNo));
+    const bounds = this.#find(codeNo) ?? {};
+    const { expiresAtMs, scanLimit } = bounds;
+    const status = codeStatusAt(bounds, this.#nowMs, () => this.#scansOf(codeNo));
     if (status !== 'expired' && expiresAtMs !== undefined) {
       this.holdsUntilMs = Math.min(this.holdsUntilMs, expiresAtMs);
     }
@@ -57,13 +51,13 @@ export class BoundsReader {
     return status;
   }
 
-  #find(codeNo: CodeNo): LinkBounds | undefined {
+  #find(codeNo: CodeNo): CodeBounds | undefined {
     const blockNo = linkBlockOf(codeNo);
     if (blockNo !== this.#blockNo) {
       const block = this.#store.links.get(blockNo);
-      this.#block = block === undefined ? [] : boundsIn(blockNo, block);
+      this.#block = block === undefined ? new Map() : boundsIn(blockNo, block);
       this.#blockNo = blockNo;
     }
-    return this.#block.find((link) => link.codeNo === codeNo);
+    return this.#block.get(codeNo);
   }
 }

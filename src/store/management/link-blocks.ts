@@ -10,6 +10,7 @@
  * flags: 1 = deleted (a tombstone: no target). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
  * Key and target are ASCII.
  */
+import type { CodeBounds } from '../../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredLink {
@@ -65,19 +66,18 @@ export function linksIn(blockNo: number, block: Uint8Array): StoredLink[] {
   return links;
 }
 
-/** What ends a link, without its texts: a twentieth of the time of `linksIn`. */
-export type LinkBounds = Pick<StoredLink, 'codeNo' | 'expiresAtMs' | 'scanLimit'>;
-
-/** The bounds of a block's links that have some, by number. */
-export function boundsIn(blockNo: number, block: Uint8Array): LinkBounds[] {
+/** By number of its code, what ends a link that has an end. Without its texts: a twentieth of the time of `linksIn`. */
+export function boundsIn(blockNo: number, block: Uint8Array): Map<CodeNo, CodeBounds> {
   const bytes = asBuffer(block);
-  const bounds: LinkBounds[] = [];
+  const bounds = new Map<CodeNo, CodeBounds>();
   for (let at = 0; at < bytes.length; at += entryBytes(bytes, at)) {
     const expiresAtMs = bytes.readDoubleLE(at + 9);
     const scanLimit = bytes.readUInt32LE(at + 17);
     if (expiresAtMs === 0 && scanLimit === noLimit) continue;
-    const codeNo = blockNo * (slotMask + 1) + (bytes[at] ?? 0);
-    bounds.push({ codeNo, expiresAtMs, scanLimit: scanLimit === noLimit ? undefined : scanLimit });
+    bounds.set(blockNo * (slotMask + 1) + (bytes[at] ?? 0), {
+      expiresAtMs: expiresAtMs === 0 ? undefined : expiresAtMs,
+      scanLimit: scanLimit === noLimit ? undefined : scanLimit,
+    });
   }
   return bounds;
 }
