@@ -18,14 +18,12 @@
  */
 import type { CodeType } from '../model/code.ts';
 import type { Fault } from '../model/failure.ts';
-import { hiddenCharacters, hiddenFault } from '../model/text.ts';
+import { hiddenCharacters, hiddenFault, lineBreaking } from '../model/text.ts';
 import { fault } from './rules.ts';
 
 const urlLengthMax = 2_048;
 const staticBytesMax = 2_000;
 
-/** In one line of text: no tab, CR or LF either. */
-const lineBreaking = /[\t\r\n]/;
 const space = /\s/;
 const headerSafe = /^[\x21-\x7e]+$/;
 const schemeAndAuthority = /^https?:\/\/([^/?#\\]*)([^?#]*)/i;

@@ -14,6 +14,7 @@ import { mkdirSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemErrorCode } from '../model/failure.ts';
 import {
   journalFolder,
   listJournals,
@@ -111,7 +112,7 @@ async function openIfThere(file: string): Promise<FileHandle | undefined> {
   try {
     return await open(file, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

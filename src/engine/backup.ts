@@ -28,7 +28,8 @@ import {
   type OnFile,
 } from './backup-files.ts';
 import { HeldJournals } from './backup-journals.ts';
-import { DataFolderError, type DataFolder, makeFolder, systemErrorCode } from './data-folder.ts';
+import { systemErrorCode } from '../model/failure.ts';
+import { DataFolderError, type DataFolder, makeFolder } from './data-folder.ts';
 
 /** Tries where a journal segment came and went unseen. */
 const triesMax = 3;

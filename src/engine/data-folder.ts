@@ -31,6 +31,7 @@ import {
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { systemErrorCode } from '../model/failure.ts';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
@@ -198,6 +199,3 @@ function isAnswered(path: string): Promise<boolean> {
     });
   });
 }
-
-export const systemErrorCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);

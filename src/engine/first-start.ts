@@ -19,6 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemErrorCode } from '../model/failure.ts';
 
 const fileName = 'first-start.json';
 
@@ -93,7 +94,7 @@ function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (systemErrorCode(error) === 'ENOENT') return '';
     throw error;
   }
 }

@@ -12,6 +12,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemErrorCode } from '../model/failure.ts';
 import type { Clock } from '../model/clock.ts';
 
 const hashBytes = 32;
@@ -68,7 +69,7 @@ export class DiskCache {
     if (this.#bytesMax === 0) return undefined;
     const name = nameOf(key);
     const file = await readFile(this.#file(name)).catch((error: unknown) => {
-      if (!isAbsent(error)) this.#faults += 1;
+      if (systemErrorCode(error) !== 'ENOENT') this.#faults += 1;
       return undefined;
     });
     if (file === undefined) return undefined;
@@ -176,8 +177,4 @@ function nameOf(key: string): string {
 
 function hashOf(image: Uint8Array): Buffer {
   return createHash('sha256').update(image).digest();
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -1,4 +1,5 @@
 /** Names of image files, after what people call the code. */
+import { withoutAccents } from '../model/fold.ts';
 
 const nameLengthMax = 60;
 /** Names that Windows reserves for devices, with any extension. */
@@ -15,10 +16,7 @@ export function fileName(name: string | undefined, unique: string, ending: strin
  * another; without a name, or without a letter that ASCII has, the id.
  */
 export function attachment(name: string | undefined, id: string, ending: string): string {
-  const plain = (name ?? '')
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .replaceAll('ß', 'ss');
+  const plain = withoutAccents(name ?? '').replaceAll('ß', 'ss');
   const ascii = stemOf(plain, /[^A-Za-z0-9_-]+/g);
   const stem = stemOf(name ?? '', /[^\p{L}\p{M}\p{N}_-]+/gu);
   const header = `attachment; filename="${ascii === '' ? id : ascii}.${ending}"`;

@@ -8,6 +8,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { escapeHtml } from '../model/text.ts';
 
 const systemFile = '/etc/fonts/fonts.conf';
 const fontFolders = ['/usr/share/fonts', '/usr/local/share/fonts'];
@@ -44,10 +45,7 @@ function fontSettings(cache: string, included: string): string {
   const folders = fontFolders.map((path) => `<dir>${path}</dir>`).join('');
   return (
     '<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">\n' +
-    `<fontconfig><cachedir>${escapeXml(cache)}</cachedir>${folders}` +
-    `<include ignore_missing="yes">${escapeXml(included)}</include></fontconfig>\n`
+    `<fontconfig><cachedir>${escapeHtml(cache)}</cachedir>${folders}` +
+    `<include ignore_missing="yes">${escapeHtml(included)}</include></fontconfig>\n`
   );
 }
-
-const escapeXml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -3,6 +3,7 @@
  * they are escaped, and have no line breaks in the subject.
  */
 import { isoTime } from '../model/day.ts';
+import { escapeHtml, visibleLine } from '../model/text.ts';
 import type { Letter, Mailer } from './mailer.ts';
 
 export interface Invitation {
@@ -75,20 +76,8 @@ function letter(words: Words, url: string): Pick<Letter, 'subject' | 'text' | 'h
 <p style="margin:0;font-size:13px;line-height:1.5;color:#52605b">${escapeHtml(words.end)}</p>
 </div></body></html>
 `;
-  return { subject: oneLine(words.subject), text, html };
+  return { subject: visibleLine(words.subject), text, html };
 }
 
 const timeText = (timeMs: number): string =>
   `${isoTime(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
-
-const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (char) => entities[char] ?? char);

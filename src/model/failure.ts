@@ -66,3 +66,7 @@ export function notFound(what: string): Failure {
 export function invalid(path: string, code: string, message: string): Failure {
   return new Failure('validation_failed', message, { faults: [{ path, code, message }] });
 }
+
+/** Code of an error of the system: `ENOENT`, `EACCES`, …; the error's text where it has no code. */
+export const systemErrorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -7,8 +7,11 @@
  */
 export function foldText(text: string): string {
   if (!beyondAscii.test(text)) return text.toLowerCase();
-  const plain = text.normalize('NFKD').replace(marks, '');
-  return plain.toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+  return withoutAccents(text).toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+}
+
+export function withoutAccents(text: string): string {
+  return text.normalize('NFKD').replace(marks, '');
 }
 
 const beyondAscii = /\P{ASCII}/u;
@@ -16,6 +19,7 @@ const marks = /\p{M}+/gu;
 
 /** As long as a tag can be (64 UTF-16 units): some letters fold to many, and a key of the index takes 255 bytes. */
 const keyBytesMax = 192;
+const utf8 = new TextEncoder();
 
 /**
  * What a tag is compared by: tags are one when they differ by case, accents or spaces alone. The workspace keeps for
@@ -23,11 +27,16 @@ const keyBytesMax = 192;
  */
 export function tagKey(tag: string): string {
   const folded = foldText(tag).replace(/\s+/g, ' ').trim();
-  return folded === '' || Buffer.byteLength(folded) > keyBytesMax ? tag : folded;
+  return folded === '' || utf8.encode(folded).length > keyBytesMax ? tag : folded;
 }
 
 /** Each tag once, as it is spelled first. */
 export function distinctTags(tags: readonly string[]): string[] {
   const keys = tags.map(tagKey);
   return tags.filter((_, at) => keys.indexOf(keys[at] ?? '') === at);
+}
+
+/** How an e-mail is looked up: no spelling of one address is another user. */
+export function foldEmail(email: string): string {
+  return email.normalize('NFC').toLowerCase();
 }

@@ -16,7 +16,8 @@ export const hiddenCharacters =
 const joinedCharacters =
   // oxlint-disable-next-line no-control-regex
   /(?<=[^\u0000-\u007f\s\u200c\u200d])[\u200c\u200d](?=[^\u0000-\u007f\s\u200c\u200d])|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}/gu;
-const lineBreaking = /[\t\r\n]/;
+/** What ends a line, or tears columns apart. */
+export const lineBreaking = /[\t\r\n]/;
 export const hiddenFault = 'Control, invisible and direction-changing characters are not allowed';
 /** U+2800 is the Braille pattern without a dot. */
 const visible = /[^\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cs}\u2800]/u;
@@ -69,3 +70,16 @@ function withoutHidden(text: string): string {
   }
   return line + text.slice(end).replace(everyHidden, '');
 }
+
+/** Text in HTML and XML, in elements and in attributes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};

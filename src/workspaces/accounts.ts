@@ -4,12 +4,13 @@
  * An address may have several accounts (users.ts): the password tells which one is meant.
  */
 import { Failure, invalid, notFound } from '../model/failure.ts';
+import { foldEmail } from '../model/fold.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInThrottle } from './sign-in-throttle.ts';
 import { passwordMatches } from './passwords.ts';
-import { foldEmail, isProven, type Users } from './users.ts';
+import { isProven, type Users } from './users.ts';
 
 /** Of passwords that people choose; the operator may set others. */
 export const passwordLengthMin = 8;

@@ -15,13 +15,14 @@
 import type { Clock } from '../model/clock.ts';
 import { dayMs } from '../model/day.ts';
 import { Failure, notFound } from '../model/failure.ts';
+import { foldEmail } from '../model/fold.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { lesserRole, roleAtLeast, type Actor, type InviteRecord } from '../model/workspace.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import type { Management } from '../store/management/management.ts';
 import { hashOf, isSameText, randomText } from './secret-text.ts';
-import { foldEmail, isProven, type Users } from './users.ts';
+import { isProven, type Users } from './users.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 

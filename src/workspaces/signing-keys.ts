@@ -20,6 +20,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemErrorCode } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { randomText } from './secret-text.ts';
 
@@ -91,7 +92,7 @@ function makeFile(path: string, randomBytes: RandomBytes): string {
   try {
     linkSync(draft, path);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
   } finally {
     rmSync(draft);
   }
@@ -134,11 +135,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -19,6 +19,7 @@
 import type { Clock } from '../model/clock.ts';
 import { Failure, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
+import { foldEmail } from '../model/fold.ts';
 import { assertLine } from '../model/text.ts';
 import type { Role, UserRecord } from '../model/workspace.ts';
 import type { Range } from '../store/environment.ts';
@@ -35,8 +36,8 @@ import { isSameText } from './secret-text.ts';
 import { workspaceRange } from './workspace-range.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
-const emailLengthMax = 254;
-const nameLengthMax = 120;
+export const emailLengthMax = 254;
+export const nameLengthMax = 120;
 /** Costs of hashing that the unproven accounts of an address have, from several versions of the program. */
 const prefixesMax = 4;
 
@@ -325,9 +326,4 @@ export function isProven(user: UserRecord): boolean {
 export function asOwner(user: UserRecord): UserRecord {
   const { mailboxProven: _, ...owner } = user;
   return owner;
-}
-
-/** How an e-mail is looked up: no spelling of one address is another user. */
-export function foldEmail(email: string): string {
-  return email.normalize('NFC').toLowerCase();
 }

@@ -1,6 +1,7 @@
 /** The page at `/` when the dashboard could not be built: where to go, and the first request. */
+import { escapeHtml } from '../../model/text.ts';
 import type { Reply } from '../../http/request.ts';
-import { escapeHtml, logo, pageReply } from './page.ts';
+import { logo, pageReply } from './page.ts';
 
 /** @param publicUrl the API's public address, without /v1 */
 export function frontPage(publicUrl: string): Reply {

@@ -3,13 +3,14 @@
  * what the installation or the code knows: public address, retry delays, samples of every event. The worked example
  * of a delivery is signed by the code that signs deliveries.
  */
+import { escapeHtml } from '../../model/text.ts';
 import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
 import { eventKinds } from '../../model/event.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
 import { eventCauses, sampleEnvelope } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
-import { escapeHtml, navigationFrame, pageReply } from './page.ts';
+import { navigationFrame, pageReply } from './page.ts';
 import type { Guide } from './search-index.ts';
 
 /** File name without its ending, and title, in the order of the navigation. */

@@ -3,7 +3,7 @@
  * code; inside them code, bold text and links. Everything else is text. A fence marked `fold TITLE` is folded away
  * under its title, one marked `open TITLE` can be.
  */
-import { escapeHtml } from './page.ts';
+import { escapeHtml } from '../../model/text.ts';
 
 export interface Heading {
   readonly id: string;

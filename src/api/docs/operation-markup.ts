@@ -1,4 +1,5 @@
 /** An operation on the reference page: what it takes, what it answers, and how to call it. */
+import { escapeHtml } from '../../model/text.ts';
 import type { oas31 } from 'zod-openapi';
 import { exampleIn, operationOf, parameterOf } from '../openapi/read.ts';
 import type { OpenApi } from '../openapi/document.ts';
@@ -7,7 +8,6 @@ import { problemKinds } from '../problem.ts';
 import { type Access, operationAccess } from '../roles.ts';
 import type { Route } from '../route.ts';
 import { inline } from './markdown.ts';
-import { escapeHtml } from './page.ts';
 import { type FieldMarkup, fieldsOf } from './schema-markup.ts';
 
 const jsonType = 'application/json';

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
+import { escapeHtml } from '../../model/text.ts';
 import { pageStyle } from './page-style.ts';
 
 const hashOf = (text: string): string =>
@@ -66,16 +67,4 @@ ${body}
 </html>
 `;
   return { status: 200, headers, body: html };
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => entities[char] ?? char);
 }

@@ -5,13 +5,14 @@
  * nothing without JavaScript. This page is about 300 KB, is read and printed without a script, and gets its search and
  * its copy buttons from one of 5 KB.
  */
+import { escapeHtml } from '../../model/text.ts';
 import type { Reply } from '../../http/request.ts';
 import { roles } from '../../model/workspace.ts';
 import { firstRequest } from './front-page.ts';
 import type { OpenApi } from '../openapi/document.ts';
 import { guideLinks, readGuide } from './guides.ts';
 import { anchor, type Document, inline, renderMarkdown } from './markdown.ts';
-import { escapeHtml, navigationFrame, pageReply } from './page.ts';
+import { navigationFrame, pageReply } from './page.ts';
 import { problemKinds } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { operationMarkup, verb } from './operation-markup.ts';

@@ -6,10 +6,10 @@
  *                                > Design: 10 fields
  *                                    createQrCode.body.design.logo   string, at most…
  */
+import { escapeHtml } from '../../model/text.ts';
 import type { OpenApi } from '../openapi/document.ts';
 import { isReference, nameOf, resolve, type Schema } from '../openapi/schema.ts';
 import { inline } from './markdown.ts';
-import { escapeHtml } from './page.ts';
 
 /** Objects in objects that are shown; none of ours is deeper. */
 const depthMax = 5;

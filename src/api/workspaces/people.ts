@@ -2,11 +2,9 @@
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { plans, roles, type Role, type WorkspaceRecord } from '../../model/workspace.ts';
+import { passwordLengthMax } from '../../workspaces/passwords.ts';
+import { emailLengthMax, nameLengthMax } from '../../workspaces/users.ts';
 import { createdAt, idField, plainText } from '../fields.ts';
-
-export const emailLengthMax = 254;
-export const passwordLengthMax = 256;
-const nameLengthMax = 120;
 
 /**
  * RFC 6531: letters of any alphabet on both sides of one `@`. What would mean more than one address in a

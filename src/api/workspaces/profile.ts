@@ -1,9 +1,10 @@
 /** /profile: the signed-in person's own name and e-mail address. The rules are in workspaces/profile. */
 import { z } from 'zod';
 import { Failure, invalid } from '../../model/failure.ts';
+import { foldEmail } from '../../model/fold.ts';
 import type { UserRecord } from '../../model/workspace.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
-import { foldEmail, isProven } from '../../workspaces/users.ts';
+import { isProven } from '../../workspaces/users.ts';
 import { getRoute } from '../resource.ts';
 import { type Call, createRoute, jsonResult, type Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';

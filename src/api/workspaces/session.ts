@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { isLocalUrl } from '../../model/address.ts';
 import type { Actor } from '../../model/workspace.ts';
 import { passwordLengthMin } from '../../workspaces/accounts.ts';
+import { passwordLengthMax } from '../../workspaces/passwords.ts';
+import { emailLengthMax } from '../../workspaces/users.ts';
 import type { WorkspaceServices } from '../../workspaces/services.ts';
 import type { Session } from '../../workspaces/sessions.ts';
 import { emptyBody } from '../fields.ts';
@@ -13,9 +15,7 @@ import { getRoute } from '../resource.ts';
 import { createPublicRoute, createRoute, jsonResult, type Route } from '../route.ts';
 import type { SessionCookie } from './cookie.ts';
 import {
-  emailLengthMax,
   givenPassword,
-  passwordLengthMax,
   shownEmail,
   shownName,
   userId,

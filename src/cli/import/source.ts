@@ -21,7 +21,7 @@ import {
   recogniseVendorExport,
 } from '../../codes/bulk/vendor-exports.ts';
 import { listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
-import { Failure } from '../../model/failure.ts';
+import { Failure, systemErrorCode } from '../../model/failure.ts';
 
 export const importFormats = ['auto', 'csv', 'ndjson', ...vendorFormats] as const;
 export type ImportFormat = (typeof importFormats)[number];
@@ -219,7 +219,7 @@ async function headOf(file: string): Promise<Buffer> {
       await handle.close();
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = systemErrorCode(error);
     throw new Failure('not_found', `Cannot read ${file}: ${code}, expected a file`);
   }
 }

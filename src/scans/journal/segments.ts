@@ -19,6 +19,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { systemErrorCode } from '../../model/failure.ts';
 import {
   frameHeaderBytes,
   framePayloadBytes,
@@ -133,7 +134,7 @@ function openIfThere(file: string): number | undefined {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -13,11 +13,12 @@
 import type { Clock } from '../../model/clock.ts';
 import { dayMs } from '../../model/day.ts';
 import { Failure, notFound } from '../../model/failure.ts';
+import { foldEmail } from '../../model/fold.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import type { EmailChangeRecord, UserRecord } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
 import { hashOf, isSameText, randomText } from '../secret-text.ts';
-import { asOwner, assertPerson, foldEmail, type Users } from '../users.ts';
+import { asOwner, assertPerson, type Users } from '../users.ts';
 
 const tokenBytes = 32;
 const lifeMs = dayMs;
@@ -68,10 +69,7 @@ export class Profiles {
     const passwordHash = await users.hash(changed, password);
     return await this.#change(verified.id, (user) => {
       if (user.passwordHash !== verified.passwordHash || user.email !== verified.email) {
-        throw new Failure(
-          'conflict',
-          'Cannot change the address: the account was changed just now',
-        );
+        throw changedMeanwhile();
       }
       this.#assertFree(user.id, email);
       store.people.emailChanges.remove(user.id);
@@ -85,7 +83,7 @@ export class Profiles {
       if (foldEmail(user.email) === foldEmail(email)) {
         return { ...user, email: email.normalize('NFC') };
       }
-      throw new Failure('conflict', 'Cannot change the address: the account was changed just now');
+      throw changedMeanwhile();
     });
   }
 
@@ -116,7 +114,7 @@ export class Profiles {
 
   /** The mailed token of the person's own change. @throws Failure not_found, gone, conflict */
   async confirmAddress(userId: string, token: string): Promise<UserRecord> {
-    const { store, users, clock } = this.#options;
+    const { store, clock } = this.#options;
     return await this.#change(userId, (user) => {
       const asked = store.people.emailChanges.get(userId);
       if (asked === undefined || !isSameText(asked.tokenHash, hashOf(token))) {
@@ -125,28 +123,28 @@ export class Profiles {
       if (clock.now() >= asked.expiresAtMs) {
         throw new Failure('gone', 'The link has expired; change the address again');
       }
-      this.#assertFree(userId, asked.email);
-      const owner = users.findByEmail(asked.email);
-      if (owner !== undefined && owner.id !== userId) {
-        throw new Failure('conflict', 'Cannot confirm: the address is that of another account');
-      }
-      store.people.emailChanges.remove(userId);
-      return { ...asOwner(user), email: asked.email };
+      return this.#ownerOf(asked.email, user, 'another account');
     });
   }
 
   /** By the operator's word the address is theirs. @throws Failure not_found, conflict */
   async assign(userId: string, email: string): Promise<UserRecord> {
-    const { store, users } = this.#options;
     return await this.#change(userId, (user) => {
-      this.#assertFree(userId, email);
-      const owner = users.findByEmail(email);
-      if (owner !== undefined && owner.id !== userId) {
-        throw new Failure('conflict', `Cannot change the address: it is that of ${owner.id}`);
-      }
-      store.people.emailChanges.remove(userId);
-      return { ...asOwner(user), email: email.normalize('NFC') };
+      const owner = this.#options.users.findByEmail(email);
+      return this.#ownerOf(email.normalize('NFC'), user, owner?.id ?? '');
     });
+  }
+
+  /** The user as the owner of an address. @param other for the message: who owns it @throws Failure conflict */
+  #ownerOf(email: string, user: UserRecord, other: string): UserRecord {
+    const { store, users } = this.#options;
+    this.#assertFree(user.id, email);
+    const owner = users.findByEmail(email);
+    if (owner !== undefined && owner.id !== user.id) {
+      throw new Failure('conflict', `Cannot change the address: it is that of ${other}`);
+    }
+    store.people.emailChanges.remove(user.id);
+    return { ...asOwner(user), email };
   }
 
   /** No two members of a workspace have the same address there. @throws Failure conflict */
@@ -171,4 +169,8 @@ export class Profiles {
       return changed;
     });
   }
+}
+
+function changedMeanwhile(): Failure {
+  return new Failure('conflict', 'Cannot change the address: the account was changed just now');
 }

@@ -1,4 +1,5 @@
 /** Tags in use, offered where one is written: what is chosen is spelled as the others have it. */
+import { distinctTags } from '../../../model/fold.ts';
 import { useResource } from '../../client/resource.ts';
 import type { TagList } from '../../client/wire.ts';
 
@@ -11,14 +12,10 @@ export function useTags(): readonly string[] {
 }
 
 /** A text of tags with commas, each once. */
-export const splitTags = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((tag) => tag.trim())
-      .filter((tag) => tag !== ''),
-  ),
-];
+export const splitTags = (text: string): string[] => {
+  const tags = text.split(',').map((tag) => tag.trim());
+  return distinctTags(tags.filter((tag) => tag !== ''));
+};
 
 /** The whole text with each tag in place of the one that is being written. */
 export function completions(text: string, tags: readonly string[]): string[] {

@@ -1,4 +1,5 @@
 /** The user's name and e-mail address, theme and password. */
+import { foldEmail } from '../../../model/fold.ts';
 import { call } from '../../client/http.ts';
 import { invalidate, useResource } from '../../client/resource.ts';
 import { currentSession, noteUser } from '../../client/session.ts';
@@ -52,7 +53,7 @@ function AccountForm({ profile }: { readonly profile: Profile }) {
   const isRenamed = name !== profile.name;
   const isMoved = email !== profile.email;
   const { currentPassword } = form.texts;
-  const needsPassword = email.toLowerCase() !== profile.email.toLowerCase();
+  const needsPassword = foldEmail(email) !== foldEmail(profile.email);
   const save = async (): Promise<void> => {
     const body = {
       ...(isRenamed ? { name } : {}),
