@@ -7,7 +7,8 @@
  * Lost access ends a stream: when keys or roles change, all streams end and clients reconnect; when a
  * session ends, its own stream ends before the next event. (A session that another process ends: at the
  * next event or heartbeat.)
- * Bounds: streams per workspace, in it per key or person, and in all; one chunk per stream, which the client takes before
+ * Bounds: streams per workspace, in it per key or person, and in all, where a full service takes places from the workspace
+ * with the most; one chunk per stream, which the client takes before
  * the next is made (event-feed.ts), so a slow client costs no memory. One that takes nothing for a minute
  * is cut off (http/stream.ts) and may go on from its last id. A quiet stream sends a comment now and then,
  * so that both ends and all proxies between know that it lives.
@@ -33,6 +34,8 @@ const heartbeatMs = 15_000;
 const retryMs = 2_000;
 const streamsMax = 512;
 const workspaceStreamsMax = 64;
+/** Streams that gave their place away and whose clients have not read that yet. */
+const endingMax = 128;
 /** A key's programs, or a person's tabs: not an address, which a whole office may share. */
 const clientStreamsMax = 16;
 const retryAfterSeconds = 15;
@@ -170,7 +173,7 @@ class EventStreams {
     from: StreamStart | undefined,
     end: End,
   ): AsyncIterable<Uint8Array> {
-    this.#assertCapacity(filter.workspaceNo, client);
+    this.#makePlace(filter.workspaceNo, client);
     const { isSignedIn } = this.#options;
     const isAllowed = () => sessionHash === undefined || isSignedIn(sessionHash);
     const feed = new EventFeed(this.#options, filter, from);
@@ -184,16 +187,33 @@ class EventStreams {
     return { [Symbol.asyncIterator]: begin };
   }
 
-  #assertCapacity(workspaceNo: WorkspaceNo, client: string): void {
-    const open = [...this.#open].map(({ options }) => options);
-    const own = open.filter((stream) => stream.workspaceNo === workspaceNo);
-    const isFull =
-      open.length >= streamsMax ||
+  /**
+   * Limits of their own keep one key and one workspace small; all together may still fill the service. Then a
+   * workspace that has fewer streams gets a place of the one that has the most.
+   * @throws Failure overloaded
+   */
+  #makePlace(workspaceNo: WorkspaceNo, client: string): void {
+    const open = [...this.#open].filter((stream) => !stream.isEnding);
+    const own = open.map(({ options }) => options).filter((of) => of.workspaceNo === workspaceNo);
+    const isOwnFull =
       own.length >= workspaceStreamsMax ||
       own.filter((stream) => stream.client === client).length >= clientStreamsMax;
-    if (!isFull) return;
+    if (!isOwnFull && open.length < streamsMax) return;
+    const given = isOwnFull ? undefined : this.#placeOfFullest(open, own.length);
+    if (given !== undefined) {
+      given.end('another workspace needs the place, come again');
+      return;
+    }
     const detail = `Too many live streams are open, expected at most ${clientStreamsMax} a key or person and ${workspaceStreamsMax} a workspace`;
     throw new Failure('overloaded', detail, { retryAfterSeconds });
+  }
+
+  /** The oldest stream of the workspace with the most; undefined where it would then have fewer than the other. */
+  #placeOfFullest(open: readonly EventStream[], ownCount: number): EventStream | undefined {
+    if (this.#open.size >= streamsMax + endingMax) return undefined;
+    const streams = Map.groupBy(open, ({ options }) => options.workspaceNo);
+    const [fullest = []] = [...streams.values()].toSorted((one, two) => two.length - one.length);
+    return fullest.length > ownCount + 1 ? fullest[0] : undefined;
   }
 }
 
@@ -219,6 +239,11 @@ class EventStream {
     this.options = options;
     this.#onEnd = onEnd;
     this.#life = setTimeout(() => this.end('come again'), lifeMsMax);
+  }
+
+  /** It was told to end, its client may not have read so yet. */
+  get isEnding(): boolean {
+    return this.#end !== undefined;
   }
 
   wake(): void {
