@@ -10,7 +10,6 @@ import { ApiServer } from './api/api.ts';
 import { createHttpsRedirect, strictTransport } from './api/https.ts';
 import type { ApiServices } from './api/services.ts';
 import { Billing } from './billing/billing.ts';
-import { nothingSold } from './billing/catalogue.ts';
 import type { PaymentProvider } from './billing/provider.ts';
 import { openStripe } from './billing/stripe-provider.ts';
 import { type CampaignServices, openCampaigns } from './campaigns/open-campaigns.ts';
@@ -140,11 +139,10 @@ export function openBillingModule(
   const plans = workspaces.workspaces;
   const publicUrl = config.api.publicUrl;
   const stores = { store, outbox, ids, clock, log };
-  const sold = kind === 'none' ? nothingSold : prices;
   return new Billing({
     ...stores,
     plans,
-    prices: sold,
+    prices,
     currency,
     publicUrl,
     provider,
@@ -223,7 +221,7 @@ type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>
 export async function openApiServer(
   base: Base,
   parts: ApiParts,
-  listener: Listener = addressOf(base.config.api),
+  listener: Listener = base.config.api,
 ): Promise<HttpServer> {
   const { config, clock, ids, log, outbox } = base;
   const api = new ApiServer({ config, clock, ids, log, outbox, ...parts });
@@ -240,8 +238,6 @@ export async function openHttpsRedirect(
   const { publicUrl } = base.config.api;
   return await openServer(base, listener, createHttpsRedirect(publicUrl, ipQuota));
 }
-
-const addressOf = ({ host, port }: Listener): Listener => ({ host, port });
 
 /** @throws ListenError */
 export async function openServer(

@@ -73,7 +73,7 @@ export class Billing {
   constructor(options: BillingOptions) {
     const { store, outbox, clock, plans, prices, currency, provider, log } = options;
     this.#options = options;
-    this.catalogue = new Catalogue(prices, currency);
+    this.catalogue = new Catalogue(options.confirmedBy && prices, currency);
     this.confirmedBy = options.confirmedBy;
     this.#subscriptions = new Subscriptions({ store, outbox, clock, plans });
     this.#checkouts = new Checkouts(store, clock);
@@ -106,6 +106,7 @@ export class Billing {
   ): Promise<CheckoutRecord> {
     const { store, ids, clock, provider, publicUrl } = this.#options;
     this.#assertSold();
+    const lifetimeMs = this.confirmedBy === 'operator' ? operatorLifetimeMs : checkoutLifetimeMs;
     const price = this.catalogue.priceOf(wish.plan, wish.interval);
     await this.#subscriptions.settle(actor.workspaceNo);
     this.#assertWanted(actor.workspaceNo, { ...wish, price });
@@ -130,7 +131,7 @@ export class Billing {
       ...(hosted === undefined ? {} : { sessionId: hosted.sessionId }),
       createdBy: actor.userId,
       createdAtMs: nowMs,
-      expiresAtMs: hosted?.expiresAtMs ?? nowMs + this.#lifetimeMs(),
+      expiresAtMs: hosted?.expiresAtMs ?? nowMs + lifetimeMs,
     };
     let replaced: CheckoutRecord | undefined = checkout;
     try {
@@ -336,10 +337,6 @@ export class Billing {
         ? 'higher limits or a higher price wait for the operator, expected a checkout for them'
         : 'it was settled by hand and Stripe takes payments now, expected it to be canceled first';
     throw new Failure('checkout_required', `Cannot change the subscription: ${why}`);
-  }
-
-  #lifetimeMs(): number {
-    return this.confirmedBy === 'operator' ? operatorLifetimeMs : checkoutLifetimeMs;
   }
 
   /** A person's request: checked against the table, then carried out at the provider or here. */

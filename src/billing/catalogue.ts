@@ -13,14 +13,6 @@ import { type Plan, planLimits, type PlanLimits, plans } from '../model/workspac
 
 export type PlanPrices = Readonly<Record<PaidPlan, Readonly<Record<BillingInterval, number>>>>;
 
-/** Of an installation without billing. */
-export const nothingSold: PlanPrices = {
-  starter: { month: 0, year: 0 },
-  pro: { month: 0, year: 0 },
-  business: { month: 0, year: 0 },
-  enterprise: { month: 0, year: 0 },
-};
-
 export interface Offer {
   readonly plan: Plan;
   readonly limits: PlanLimits;
@@ -30,9 +22,10 @@ export interface Offer {
 
 export class Catalogue {
   readonly currency: string;
-  readonly #prices: PlanPrices;
+  readonly #prices: PlanPrices | undefined;
 
-  constructor(prices: PlanPrices, currency: string) {
+  /** @param prices undefined = nothing is sold */
+  constructor(prices: PlanPrices | undefined, currency: string) {
     this.#prices = prices;
     this.currency = currency;
   }
@@ -47,7 +40,7 @@ export class Catalogue {
 
   /** @throws Failure validation_failed when it is not sold here */
   priceOf(plan: PaidPlan, interval: BillingInterval): Price {
-    const amount = this.#prices[plan][interval];
+    const amount = this.#amountOf(plan, interval);
     if (amount > 0) return { amount, currency: this.currency };
     throw notSold(plan, interval);
   }
@@ -55,9 +48,13 @@ export class Catalogue {
   #pricesOf(plan: PaidPlan): Offer['prices'] {
     const all = billingIntervals.map((interval) => ({
       interval,
-      amount: this.#prices[plan][interval],
+      amount: this.#amountOf(plan, interval),
     }));
     return all.filter(({ amount }) => amount > 0);
+  }
+
+  #amountOf(plan: PaidPlan, interval: BillingInterval): number {
+    return this.#prices?.[plan][interval] ?? 0;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Addresses at which other devices may reach this machine. */
-import type { NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import type { networkInterfaces } from 'node:os';
 import { Networks, parseAddress } from '../model/address.ts';
 
 export type Interfaces = ReturnType<typeof networkInterfaces>;
@@ -25,21 +25,12 @@ export function networkHosts(interfaces: Interfaces): string[] {
   return Object.entries(interfaces)
     .filter(([name]) => !virtual.test(name))
     .flatMap(([, addresses = []]) => addresses)
-    .filter(isReachable)
-    .map(({ address, family }) => ({
-      host: family === 'IPv6' ? `[${address}]` : address,
-      rank: rankOf(address),
-    }))
+    .flatMap(({ internal, address, family }) => {
+      const parsed = parseAddress(address);
+      if (internal || parsed === undefined || linkLocal.has(parsed)) return [];
+      const host = family === 'IPv6' ? `[${address}]` : address;
+      return [{ host, rank: preferred.findIndex((network) => network.has(parsed)) }];
+    })
     .sort((a, b) => a.rank - b.rank)
     .map(({ host }) => host);
-}
-
-function isReachable({ internal, address }: NetworkInterfaceInfo): boolean {
-  const parsed = parseAddress(address);
-  return !internal && parsed !== undefined && !linkLocal.has(parsed);
-}
-
-function rankOf(address: string): number {
-  const parsed = parseAddress(address);
-  return preferred.findIndex((network) => parsed !== undefined && network.has(parsed));
 }

@@ -17,37 +17,28 @@ const bucketsMax = 65_536;
 /** Ten a second: more than a person clicks, and no plan's worth of automation. */
 export const sessionLimits: PlanLimits = { perMinute: 600, perDay: undefined };
 
-interface MemoryQuotaOptions {
-  readonly clock: Clock;
-  readonly limits: PlanLimits;
-  /** The bucket of what is given to `take`. */
-  readonly keyOf: (name: string) => string;
-  readonly bucketsMax?: number;
-}
-
 export class MemoryQuota {
-  readonly #options: MemoryQuotaOptions;
+  readonly #clock: Clock;
+  readonly #limits: PlanLimits;
   readonly #buckets: LRUCache<string, QuotaWindows>;
 
-  constructor(options: MemoryQuotaOptions) {
-    this.#options = options;
-    this.#buckets = new LRUCache({ max: options.bucketsMax ?? bucketsMax });
+  constructor(clock: Clock, limits: PlanLimits, max = bucketsMax) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#buckets = new LRUCache({ max });
   }
 
   /** Counts a request when the limits allow it. */
-  take(name: string): QuotaAnswer {
-    const { limits, clock } = this.#options;
-    return this.#bucketOf(name).take(limits, clock.now());
+  take(key: string): QuotaAnswer {
+    return this.#bucketOf(key).take(this.#limits, this.#clock.now());
   }
 
   /** The state without counting. */
-  peek(name: string): QuotaAnswer {
-    const { limits, clock } = this.#options;
-    return this.#bucketOf(name).peek(limits, clock.now());
+  peek(key: string): QuotaAnswer {
+    return this.#bucketOf(key).peek(this.#limits, this.#clock.now());
   }
 
-  #bucketOf(name: string): QuotaWindows {
-    const key = this.#options.keyOf(name);
+  #bucketOf(key: string): QuotaWindows {
     const known = this.#buckets.get(key);
     if (known !== undefined) return known;
     const fresh = new QuotaWindows();
@@ -56,13 +47,17 @@ export class MemoryQuota {
   }
 }
 
-/** Takes client addresses, IPv4 or IPv6 text. */
-export function openAddressQuota(clock: Clock, bucketsMax?: number): MemoryQuota {
-  const bound = bucketsMax === undefined ? {} : { bucketsMax };
-  return new MemoryQuota({ clock, limits: planLimits.free, keyOf: addressGroup, ...bound });
-}
+/** Keys are client addresses, IPv4 or IPv6 text. */
+export class AddressQuota extends MemoryQuota {
+  constructor(clock: Clock, max?: number) {
+    super(clock, planLimits.free, max);
+  }
 
-/** Takes users' ids. */
-export function openSessionQuota(clock: Clock): MemoryQuota {
-  return new MemoryQuota({ clock, limits: sessionLimits, keyOf: (userId) => userId });
+  override take(address: string): QuotaAnswer {
+    return super.take(addressGroup(address));
+  }
+
+  override peek(address: string): QuotaAnswer {
+    return super.peek(addressGroup(address));
+  }
 }

@@ -12,7 +12,7 @@ import { ApiKeys } from './api-keys.ts';
 import { Idempotency } from './idempotency.ts';
 import { Invites } from './invites.ts';
 import { Members } from './members.ts';
-import { type MemoryQuota, openAddressQuota, openSessionQuota } from './memory-quota.ts';
+import { AddressQuota, MemoryQuota, sessionLimits } from './memory-quota.ts';
 import { Profiles } from './profile/profiles.ts';
 import { Passwords } from './passwords.ts';
 import { Quota } from './quota.ts';
@@ -34,7 +34,7 @@ export interface WorkspaceServices {
   readonly invites: Invites;
   readonly quota: Quota;
   /** Of client addresses without a valid key. */
-  readonly ipQuota: MemoryQuota;
+  readonly ipQuota: AddressQuota;
   /** Of people in the dashboard, by user. */
   readonly sessionQuota: MemoryQuota;
   readonly idempotency: Idempotency;
@@ -92,8 +92,8 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     members: new Members(store, users, invites),
     invites,
     quota,
-    ipQuota: openAddressQuota(clock),
-    sessionQuota: openSessionQuota(clock),
+    ipQuota: new AddressQuota(clock),
+    sessionQuota: new MemoryQuota(clock, sessionLimits),
     idempotency,
     accessVersion: () => accessVersion(store),
     cipher,

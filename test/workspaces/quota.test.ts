@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openAddressQuota, openSessionQuota } from '../../src/workspaces/memory-quota.ts';
+import { AddressQuota, MemoryQuota, sessionLimits } from '../../src/workspaces/memory-quota.ts';
 import { Quota } from '../../src/workspaces/quota.ts';
 import type { QuotaAnswer } from '../../src/workspaces/window-count.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
@@ -82,7 +82,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: minute - 1 }), (offsetMs) => {
         const clock = new TestClock(noon + offsetMs);
-        const quota = openAddressQuota(clock, 8);
+        const quota = new AddressQuota(clock, 8);
         expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
         clock.move((quota.take('192.0.2.1').retryAfterSeconds ?? 0) * 1_000);
         expect(quota.take('192.0.2.1').allowed).toBe(true);
@@ -119,7 +119,7 @@ describe('Quota', () => {
     fc.assert(
       fc.property(steps, (moves) => {
         const clock = new TestClock(noon);
-        const quota = openAddressQuota(clock, 8);
+        const quota = new AddressQuota(clock, 8);
         const accepted = new Map<number, number>();
         let visited: number[] = [];
         for (const byMs of moves) {
@@ -160,7 +160,7 @@ describe('Quota', () => {
 
 describe('MemoryQuota', () => {
   test('gives each address a bucket of the size of Free', () => {
-    const quota = openAddressQuota(new TestClock(noon), 8);
+    const quota = new AddressQuota(new TestClock(noon), 8);
     expect(quota.take('192.0.2.1')).toMatchObject({ limit: 20, remaining: 19 });
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(19);
     expect(takeAll(() => quota.take('::ffff:192.0.2.1'))).toBe(0);
@@ -170,7 +170,7 @@ describe('MemoryQuota', () => {
   });
 
   test('holds a bounded number of buckets', () => {
-    const quota = openAddressQuota(new TestClock(noon), 2);
+    const quota = new AddressQuota(new TestClock(noon), 2);
     expect(takeAll(() => quota.take('192.0.2.1'))).toBe(20);
     quota.take('192.0.2.2');
     quota.take('192.0.2.3');
@@ -179,7 +179,7 @@ describe('MemoryQuota', () => {
 
   test('gives each person in the dashboard 600 a minute, and no cap a day', () => {
     const clock = new TestClock(noon);
-    const quota = openSessionQuota(clock);
+    const quota = new MemoryQuota(clock, sessionLimits);
     for (let at = 0; at < 3; at++) {
       expect(takeAll(() => quota.take('usr_a'))).toBe(600);
       expect(quota.take('usr_a')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
