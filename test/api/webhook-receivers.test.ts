@@ -15,7 +15,9 @@ const retryDelaysMs = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 8
 const guides = readGuides({ publicUrl: 'https://qr.example.com', retryDelaysMs });
 
 const text = (): string => {
-  const { body } = guidePage(guides.find(({ path }) => path === '/docs/webhooks'));
+  const [guide] = guides.filter(({ path }) => path === '/docs/webhooks');
+  if (guide === undefined) throw new Error('There is no guide to webhooks');
+  const { body } = guidePage(guide);
   const html = typeof body === 'string' ? body : '';
   const entities = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'" };
   return Object.entries(entities).reduce(

@@ -28,19 +28,24 @@ const pieceScansMax = 300;
 const pageStepsMax = 500;
 const formats = ['json', 'csv', 'ndjson'] as const;
 
+/** What is known of a scan, here and in its event. */
+export const scanFields = {
+  scannedAt: time.meta({ description: 'When it was scanned' }),
+  country,
+  city: z.string().meta({ description: 'Empty when unknown', example: 'Leipzig' }),
+  device: z.enum(deviceNames).meta({ description: 'Kind of device', example: 'mobile' }),
+  os: z.enum(osNames).meta({ description: 'Its system', example: 'iOS' }),
+  referer: z
+    .string()
+    .nullable()
+    .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
+};
+
 const rawScan = z
   .object({
     id: idField('scn', 'Id of the scan'),
-    scannedAt: time.meta({ description: 'When it was scanned' }),
-    country,
-    city: z.string().meta({ description: 'Empty when unknown', example: 'Leipzig' }),
-    device: z.enum(deviceNames).meta({ description: 'Kind of device', example: 'mobile' }),
-    os: z.enum(osNames).meta({ description: 'Its system', example: 'iOS' }),
+    ...scanFields,
     browser: z.enum(browserNames).meta({ description: 'Its browser', example: 'Safari' }),
-    referer: z
-      .string()
-      .nullable()
-      .meta({ description: 'Address of the page that led here; null for a camera', example: null }),
     bot: z
       .string()
       .nullable()

@@ -10,6 +10,7 @@ import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, count, idField } from '../fields.ts';
+import { shortUrl, shownName, shownTarget } from '../codes/code-schemas.ts';
 import type { Route } from '../route.ts';
 import {
   analyticsRoutes,
@@ -36,19 +37,9 @@ const topCodesMax = 10;
 const topCode = z
   .object({
     id: idField('qr', 'Id of the code'),
-    name: z
-      .string()
-      .nullable()
-      .meta({ description: 'What people call it; null without', example: 'Table 12' }),
-    target: z.string().meta({ description: 'Where it leads', example: 'https://example.com/menu' }),
-    shortUrl: z
-      .string()
-      .optional()
-      .meta({
-        override: { format: 'uri' },
-        description: 'The printed address; dynamic codes only',
-        example: 'http://localhost:8081/K7RM2X9D',
-      }),
+    name: shownName,
+    target: shownTarget,
+    shortUrl,
     scans: scanCount,
   })
   .meta({ id: 'TopCode' });

@@ -26,6 +26,7 @@ import {
   time,
   updatedAt,
 } from '../fields.ts';
+import { shownName } from '../codes/code-schemas.ts';
 import { pageSchema, wasDeleted } from '../resource.ts';
 
 const nameLengthMax = 120;
@@ -95,10 +96,7 @@ export const campaignListQuery = z.object({
 });
 
 const named = {
-  name: z
-    .string()
-    .nullable()
-    .meta({ description: 'Null for one without a name', example: 'Table 12' }),
+  name: shownName,
   target: z.string().nullable().meta({
     description: 'Where it leads; null for a deleted one',
     example: 'https://example.com/menu',

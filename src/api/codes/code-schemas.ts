@@ -234,11 +234,13 @@ const status = z.enum(codeStatuses).meta({
 });
 
 const id = idField('qr', 'Id of the code');
-const shownTarget = target.meta({ description: 'Where it leads; for static types the content' });
-const dynamic = z.boolean().meta({
+export const shownTarget = target.meta({
+  description: 'Where it leads; for static types the content',
+});
+export const dynamic = z.boolean().meta({
   description: 'Whether the target can change after printing',
 });
-const shownName = z
+export const shownName = z
   .string()
   .nullable()
   .meta({ description: 'What people call it; null without', example: 'Table 12' });
@@ -249,7 +251,7 @@ const scans = count.meta({
 const shownTags = z
   .array(z.string())
   .meta({ description: 'Words to find it by', example: ['menu'] });
-const shortUrl = z
+export const shortUrl = z
   .string()
   .optional()
   .meta({

@@ -5,7 +5,7 @@
 import type { Reply } from '../../http/request.ts';
 import { createOpenApi } from '../openapi/document.ts';
 import type { Route } from '../route.ts';
-import { type GuideOptions, guidePage, guidePaths, readGuides } from './guides.ts';
+import { type GuideOptions, guidePage, readGuides } from './guides.ts';
 import { frontPage } from './front-page.ts';
 import { referencePage } from './reference-page.ts';
 import { searchEntries } from './search-index.ts';
@@ -13,6 +13,7 @@ import { searchEntries } from './search-index.ts';
 export class Docs {
   readonly openApi: () => Reply;
   readonly #pages: ReadonlyMap<string, () => Reply>;
+  readonly #guides: () => ReadonlyMap<string, Reply>;
 
   constructor(routes: readonly Route[], options: GuideOptions) {
     const document = once(() => createOpenApi(routes, options.publicUrl));
@@ -28,14 +29,13 @@ export class Docs {
       ['/', once(() => frontPage(options.publicUrl))],
       ['/docs', () => reference().reply],
       ['/docs/search.json', search],
-      ...guidePaths.map(
-        (path) => [path, once(() => guidePage(guides().find((one) => one.path === path)))] as const,
-      ),
     ]);
+    this.#guides = once(() => new Map(guides().map((guide) => [guide.path, guidePage(guide)])));
   }
 
   find(path: string): Reply | undefined {
-    return this.#pages.get(path)?.();
+    const page = this.#pages.get(path)?.();
+    return page ?? (path.startsWith('/docs/') ? this.#guides().get(path) : undefined);
   }
 }
 

@@ -30,8 +30,6 @@ export interface GuideOptions {
   readonly retryDelaysMs: readonly number[];
 }
 
-export const guidePaths: readonly string[] = Object.keys(titles).map((name) => `/docs/${name}`);
-
 /** The guides in the order of the navigation. */
 export function readGuides(options: GuideOptions): Guide[] {
   const known = fields(options);
@@ -41,9 +39,7 @@ export function readGuides(options: GuideOptions): Guide[] {
   }));
 }
 
-export function guidePage(guide: Guide | undefined): Reply {
-  if (guide === undefined) throw new Error('Cannot draw a guide: it is not in the list');
-  const { document } = guide;
+export function guidePage({ document }: Guide): Reply {
   const body = `<div class="shell">
 <nav class="short" aria-label="Contents">${navigation(document)}</nav>
 <main class="guide">

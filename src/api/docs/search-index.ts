@@ -48,7 +48,9 @@ export function searchEntries(
     text: plain(meaning),
     href: `/docs#error-${code}`,
   }));
-  return [...operations, ...sections, ...errors, ...fields.map(fieldEntry).filter(isFirst())];
+  const known = Map.groupBy(fields.map(fieldEntry), ({ title, text }) => `${title} ${text}`);
+  const first = [...known.values()].flatMap(([entry = []]) => entry);
+  return [...operations, ...sections, ...errors, ...first];
 }
 
 function fieldEntry({ id, name, type, text }: ShownField): SearchEntry {
@@ -59,15 +61,6 @@ function fieldEntry({ id, name, type, text }: ShownField): SearchEntry {
     where: `${operation} ${parent}, ${type}`,
     text: plain(text),
     href: `/docs#${id}`,
-  };
-}
-
-/** Of fields with the same name and meaning. */
-function isFirst(): (entry: SearchEntry) => boolean {
-  const known = new Set<string>();
-  return ({ title, text }) => {
-    const key = `${title} ${text}`;
-    return !known.has(key) && known.add(key) !== undefined;
   };
 }
 

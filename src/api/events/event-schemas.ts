@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { billingIntervals, paidPlans } from '../../model/billing.ts';
 import { codeTypes } from '../../model/code.ts';
 import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
-import { deviceNames, osNames } from '../../model/scan.ts';
 import { roles } from '../../model/workspace.ts';
 import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { day } from '../analytics/analytics-routes.ts';
+import { scanFields } from '../analytics/raw-scans.ts';
+import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';
 import { count, idField, time } from '../fields.ts';
 import { pascalCase } from '../openapi/pascal-case.ts';
 
@@ -15,7 +17,6 @@ const workspaceId = idField('ws', 'Id of the workspace');
 const role = z.enum(roles).meta({ description: 'Their role' });
 const plan = z.enum(paidPlans).meta({ description: 'The plan' });
 const interval = z.enum(billingIntervals).meta({ description: 'How often it is paid' });
-const day = z.string().meta({ override: { format: 'date' } });
 const changed = z.record(z.string(), z.unknown());
 const terms = z.object({ plan, interval: interval.optional() });
 
@@ -23,12 +24,9 @@ const data = {
   'qr.created': z.object({
     id: qrId,
     type: z.enum(codeTypes).meta({ description: 'What the code holds' }),
-    target: z.string().meta({ description: 'Where it leads; for static types the content' }),
-    dynamic: z.boolean().meta({ description: 'Whether the target can change after printing' }),
-    shortUrl: z
-      .string()
-      .optional()
-      .meta({ override: { format: 'uri' }, description: 'Dynamic codes only' }),
+    target: shownTarget,
+    dynamic,
+    shortUrl,
     createdBy: idField('usr', 'User who made it'),
   }),
   'qr.updated': z.object({
@@ -38,21 +36,7 @@ const data = {
     updatedBy: idField('usr', 'User who changed it'),
   }),
   'qr.deleted': z.object({ id: qrId, deletedBy: idField('usr', 'User who deleted it') }),
-  'qr.scanned': z.object({
-    qrId,
-    scannedAt: time.meta({ description: 'When it was scanned' }),
-    country: z.string().meta({
-      override: { pattern: '^[A-Z]{2}$' },
-      description: 'Two letters (ISO 3166); unknown is `ZZ`',
-    }),
-    city: z.string().meta({ description: 'Empty when unknown' }),
-    device: z.enum(deviceNames).meta({ description: 'Kind of device' }),
-    os: z.enum(osNames).meta({ description: 'Its system' }),
-    referer: z
-      .string()
-      .nullable()
-      .meta({ description: 'Address of the page that led here; null for a camera' }),
-  }),
+  'qr.scanned': z.object({ qrId, ...scanFields }),
   'campaign.created': z.object({
     id: campaignId,
     name: z.string().meta({ description: 'What people call it' }),
