@@ -85,6 +85,37 @@ test('a slash leads to the search, which finds operations, fields and guides', a
   await page.getByText('Nothing is called that here.').waitFor();
 });
 
+test.each([wide, phone])(
+  'what a search finds lies over the page at $width pixels',
+  async (options) => {
+    const page = await harness.open(options);
+    await page.goto('/docs');
+    await page.getByRole('combobox').fill('secret');
+    await page.getByRole('option').first().waitFor();
+    // The end of a row is over the samples of the page, and nothing of it may be in front.
+    const script = `(() => {
+    const { bottom } = document.querySelector('#found').getBoundingClientRect();
+    const rows = [...document.querySelectorAll('#found [role=option]')]
+      .map((row) => ({ row, box: row.getBoundingClientRect() }))
+      .filter(({ box }) => box.bottom <= bottom);
+    const covered = rows.filter(
+      ({ row, box }) => !row.contains(document.elementFromPoint(box.right - 4, box.top + box.height / 2)));
+    return [rows.length > 3, ...covered.map(({ row }) => row.innerText)];
+  })()`;
+    expect(await linesOf(page, script)).toEqual(['true']);
+  },
+);
+
+test('on a phone a copy button hides nothing of its sample', async () => {
+  const page = await harness.open(phone);
+  await page.goto('/docs');
+  const sample = page.locator('.sample').first();
+  const button = await sample.getByRole('button', { name: 'Copy' }).boundingBox();
+  const text = await sample.locator('code').boundingBox();
+  if (button === null || text === null) throw new Error('Expected a sample with its button');
+  expect(text.y).toBeGreaterThanOrEqual(button.y + button.height);
+});
+
 test('a sample is copied', async () => {
   const page = await harness.open();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

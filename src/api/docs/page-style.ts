@@ -36,7 +36,7 @@ pre code{background:none;padding:0;font-size:inherit;overflow-wrap:normal}
 .guide li{max-width:44rem;margin:.3rem 0}
 .guide table{width:auto;min-width:min(100%,44rem)}
 .shell{display:grid;grid-template-columns:16rem minmax(0,1fr);max-width:80rem;margin:0 auto}
-.shell nav{position:sticky;top:0;align-self:start;height:100vh;display:flex;flex-direction:column;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
+.shell nav{position:sticky;z-index:1;top:0;align-self:start;height:100vh;display:flex;flex-direction:column;padding:2rem 1rem 2rem 1.5rem;border-right:1px solid var(--line)}
 .contents{overflow-y:auto;min-height:0;margin:.4rem 0 0}
 .shell nav ul{list-style:none;margin:.3rem 0 0;padding:0}
 .shell nav li a{display:flex;gap:.5rem;align-items:baseline;padding:.22rem .4rem;border-radius:6px;color:var(--ink);text-decoration:none;font-size:.92rem}
@@ -87,5 +87,5 @@ summary{cursor:pointer;font-size:.92rem;color:var(--accent)}
 .shell nav ul{columns:2}main{padding-top:1rem}}
 @media (max-width:40rem){.wide table,.wide tbody,.wide tr,.wide td{display:block}.wide thead{display:none}.guide table{min-width:0}
 .wide tr{border-bottom:1px solid var(--line);padding:.5rem 0}.wide td{border:0;padding:.15rem 0}.wide td+td::before{content:attr(data-name) ": ";color:var(--soft)}}
-@media (max-width:30rem){.shell nav ul{columns:1}.shell nav.short ul{columns:2}.short li a{font-size:.85rem}}
+@media (max-width:30rem){.sample:has(.copy) pre{padding-top:2.6rem}.shell nav ul{columns:1}.shell nav.short ul{columns:2}.short li a{font-size:.85rem}}
 `.trim();
