@@ -1,5 +1,7 @@
 /** What people write into the dashboard, and what it says and offers meanwhile, in a browser against the real service. */
+import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { word } from '../support/client.ts';
 import { openHarness, type Harness } from './harness.ts';
 
 const testMs = 60_000;
@@ -16,6 +18,14 @@ afterAll(async () => {
 const create = async (body: object): Promise<void> => {
   await harness.api.call('POST', '/v1/qr-codes', { body });
 };
+
+/** Pixels of the content that its element does not show beside what it shows. */
+async function hiddenOf(place: Locator): Promise<number> {
+  return await place.evaluate(
+    (element: { readonly scrollWidth: number; readonly clientWidth: number }) =>
+      element.scrollWidth - element.clientWidth,
+  );
+}
 
 test(
   'what is no web address is told so, with one that would be, where a code is made and where it is changed',
@@ -36,6 +46,32 @@ test(
     await press('Continue');
     await press('Change it now');
     await fault.waitFor();
+    await page.context().close();
+  },
+  testMs,
+);
+
+test.each([390, 1_440])(
+  'long names leave space for the numbers beside them at %i pixels',
+  async (width) => {
+    const name = 'Table menu in the beer garden, north of the fountain';
+    const post = async (path: string, body: object) =>
+      (await harness.api.call('POST', path, { body })).json;
+    const code = await post('/v1/qr-codes', { target: 'https://example.com/garden', name });
+    const { id } = await post('/v1/campaigns', {
+      name: 'Beer gardens',
+      startDate: new Date().toISOString().slice(0, 10),
+      qrCodeIds: [word(code.id)],
+    });
+    await post('/v1/conversions', { qrId: word(code.id), value: 24.9 });
+    const page = await harness.openSignedIn(`/campaigns/${word(id)}`, { width });
+    const table = page.locator('.table-wrap');
+    await table.getByText('Value 24.9').waitFor();
+    expect(await hiddenOf(table)).toBe(0);
+    await page.goto('/codes');
+    const link = page.getByRole('link', { name }).first();
+    await link.waitFor();
+    expect(await hiddenOf(link)).toBe(0);
     await page.context().close();
   },
   testMs,

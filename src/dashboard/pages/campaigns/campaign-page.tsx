@@ -175,7 +175,7 @@ function CodeShares({ numbers }: { readonly numbers: CampaignAnalytics }) {
                 {deleted || target === null ? (
                   <span class="soft">Deleted</span>
                 ) : (
-                  <a class="row-title one-line" dir="auto" href={pathTo('code', { id: qrId })}>
+                  <a class="row-title" dir="auto" href={pathTo('code', { id: qrId })}>
                     {nameOf({ name, target })}
                   </a>
                 )}

@@ -55,7 +55,7 @@ function CodeRow({ code }: { readonly code: QrCodeItem }) {
           <CodeImage url={imageUrl} size={pictureSize} />
           <div class="code-cell-text">
             <div class="code-cell-title">
-              <a class="row-title one-line" dir="auto" href={pathTo('code', { id })}>
+              <a class="row-title" dir="auto" href={pathTo('code', { id })}>
                 {nameOf(code)}
               </a>
               <StatusBadge status={status} />
