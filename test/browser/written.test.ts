@@ -78,6 +78,23 @@ test.each([390, 1_440])(
 );
 
 test(
+  'where scans are listed, and where data is, it is said when addresses are deleted',
+  async () => {
+    const body = { target: 'https://example.com/said', name: 'Said' };
+    const { json } = await harness.api.call('POST', '/v1/qr-codes', { body });
+    const page = await harness.openSignedIn(`/codes/${word(json.id)}?part=scans`);
+    await page
+      .getByText('IP addresses and user agents are deleted once a scan is counted')
+      .waitFor();
+    await page.goto('/settings/data');
+    const row = page.getByRole('row', { name: 'IP addresses and user agents' });
+    expect(await row.innerText()).toContain('Two minutes at most');
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
   'tags in use are offered where one is written, and found however they are written',
   async () => {
     await create({ target: 'https://example.com/tagged', name: 'Tagged', tags: ['Café'] });

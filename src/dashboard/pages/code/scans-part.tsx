@@ -61,7 +61,7 @@ export function ScansPart({ code }: { readonly code: QrCode }) {
     <Card
       class="card-flush"
       title="Scans"
-      lead="IP addresses and user agents are never stored"
+      lead="IP addresses and user agents are deleted once a scan is counted"
       actions={actions}
     >
       {problem && <ProblemNotice problem={problem} onRetry={() => void read(cursor)} />}

@@ -25,6 +25,11 @@ const retention: readonly Retention[] = [
     note: 'Time, country, city, device, system and referrer. Never an IP address, never a user agent.',
   },
   {
+    what: 'IP addresses and user agents of scanners',
+    howLong: 'Two minutes at most, while counting keeps up',
+    note: 'They are on disk until the scan is counted, and no longer.',
+  },
+  {
     what: 'Identity of scanners',
     howLong: 'Not stored',
     note: 'Unique scanners are counted with a keyed hash; nobody can be identified from it.',
