@@ -17,7 +17,7 @@
  * and an unproven one ends with its last membership: an address has no more of them than there are workspaces.
  */
 import type { Clock } from '../model/clock.ts';
-import { Failure, notFound } from '../model/failure.ts';
+import { Failure, invalid, notFound } from '../model/failure.ts';
 import type { IdSource } from '../model/ids.ts';
 import { foldEmail } from '../model/fold.ts';
 import { assertLine } from '../model/text.ts';
@@ -38,6 +38,11 @@ import type { WorkspaceNo } from '../model/numbers.ts';
 
 export const emailLengthMax = 254;
 export const nameLengthMax = 120;
+/**
+ * Nothing hidden or blank, and nothing that a mail's header would read as more than one address. The API asks for a
+ * domain with a dot as well; the operator may have none.
+ */
+const addressShape = /^[^\s\p{C}@"(),:;<>[\\\]]+@[^\s\p{C}@"(),:;<>[\\\]]+$/u;
 /** Costs of hashing that the unproven accounts of an address have, from several versions of the program. */
 const prefixesMax = 4;
 
@@ -313,8 +318,11 @@ export function assertPerson(
     const faults = [{ path: long, code: 'too_long', message: 'Too many characters' }];
     throw new Failure('validation_failed', `Too long: ${long}`, { faults });
   }
-  // A name of an earlier release may stay.
+  // What an earlier release has let through may stay.
   if (name !== before?.name) assertLine('name', name);
+  if (email !== before?.email && !addressShape.test(email)) {
+    throw invalid('email', 'invalid_format', 'Expected an e-mail address');
+  }
 }
 
 /** Whether the account owns its address. */

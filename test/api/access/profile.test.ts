@@ -174,7 +174,15 @@ describe('without a mail server a new address', () => {
       `User ${john.id} is John, and signs in as j@example.com\n`,
     ]);
     expect(await nameAt(app, 'j@example.com')).toBe('John');
-    for (const args of [[john.id], [john.id, '-n', '\u200b'], ['nobody@example.com', '-n', 'x']]) {
+    const refused = [
+      [john.id],
+      [john.id, '-n', '\u200b'],
+      [john.id, '-e', 'j j@example.com'],
+      [john.id, '-e', 'j\u200b@example.com'],
+      [john.id, '-e', 'example.com'],
+      ['nobody@example.com', '-n', 'x'],
+    ];
+    for (const args of refused) {
       expect((await run('change', ...args)).code).toBe(1);
     }
   });
