@@ -82,7 +82,7 @@ export interface App {
   /** The ports in use: the configured ones, or those that the system chose for 0. */
   readonly apiPort: number;
   readonly redirectPort: number;
-  /** Secrets of the very first start that nobody has seen yet. */
+  /** Secrets of the very first start, until they are shown. */
   readonly firstSecrets: FirstSecrets | undefined;
   /** They were shown: no later start shows them again. */
   secretsShown(): void;

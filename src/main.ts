@@ -9,7 +9,7 @@ process.umask(0o077);
 // A reader that goes away must not end the service: what it would have read is lost.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-/** Node itself opens the null device where standard output is closed: nobody reads that. */
+/** True also for a closed standard output: Node opens the null device in its place. */
 function isDiscarded(descriptor: number): boolean {
   return fstatSync(descriptor).rdev === statSync(devNull).rdev;
 }

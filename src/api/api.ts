@@ -288,8 +288,8 @@ function isKept(route: Route): boolean {
 }
 
 /**
- * Workspaces are numbered from 1: 0 is for callers without one, each address apart. What is replayed to them
- * is told to nobody else: the body under the key, the same to the byte, holds the token and the password.
+ * Workspaces are numbered from 1; 0 is for callers without one, by client address. They may be replayed a secret
+ * answer: only a caller who sends the same bytes, token and password included, gets it.
  */
 function namedFor(
   actor: Actor | undefined,

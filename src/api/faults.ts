@@ -58,7 +58,7 @@ function faultsOf(issue: Issue): Fault[] {
   return [{ path: shownPath(path), ...describe(issue) }];
 }
 
-/** A client's own keys are in it: they are shown, never echoed. */
+/** The path has keys of the client: without hidden characters, and cut. */
 function shownPath(path: readonly string[]): string {
   return shownText(path.join('.'), faultPathLengthMax);
 }

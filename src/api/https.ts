@@ -11,8 +11,8 @@ import { withRate } from './guard.ts';
 const strictSeconds = 15_552_000;
 
 /**
- * Answers 308 to the same address under `publicUrl`, whatever the method, unread and uncounted: a key or a password that
- * comes here has crossed the network already, and its answer is not to be had.
+ * Answers 308 to the same address under `publicUrl`, whatever the method. Keys and passwords are not looked at: those that
+ * come here have crossed the network in clear text.
  */
 export function createHttpsRedirect(
   publicUrl: string,

@@ -1,13 +1,13 @@
 /**
- * Positions that clients hold and send back: cursors of lists, ids of the event stream. What stands in them are
- * numbers of the whole installation, so in clear they would tell a workspace how busy the others are.
+ * Positions that clients hold and send back: cursors of lists, ids of the event stream. They hold numbers of the whole
+ * installation, which in clear text would show a workspace how busy the others are.
  *
  *   base64url( iv, 12 bytes | tag, 16 bytes | encrypted text, filled up to 16, 32, ... bytes )
  *
- * AES-256-GCM, with workspace and list as its additional data: what another workspace or list was given, what was
- * made up and what another installation gave are all the same, unknown. The iv is random, because equal positions
- * that read alike would say that nothing has happened anywhere. Nothing is stored; they hold across restarts for as
- * long as the oldest signing secret does. Encrypting one takes about 10 µs.
+ * AES-256-GCM, with workspace and list as additional data: a position of another workspace, list or installation is
+ * as unknown as a made-up one. The iv is random, because equal ciphertexts would show that nothing has happened
+ * anywhere. Nothing is stored; positions hold across restarts, as long as the oldest signing secret. Encrypting one
+ * takes about 10 µs.
  */
 import type { WorkspaceNo } from '../model/numbers.ts';
 import { invalidCursor } from '../model/cursor.ts';
@@ -22,7 +22,7 @@ export type PositionList =
   | 'scans'
   | 'stream';
 
-/** Longer texts than a position has would show their length. */
+/** Texts are filled up to multiples of it, so that the length of a position shows nothing. */
 const fillBytes = 16;
 /** 12 + 16 + 16 bytes at least. */
 const shape = /^[\w-]{59,400}$/;

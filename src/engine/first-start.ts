@@ -3,8 +3,8 @@
  *
  *   secrets -> first-start.json -> ONE transaction: workspace, owner, key -> shown -> file deleted
  *
- * The file (0600) is whole and synced before the owner exists, so whatever ends a start in between, the next one
- * has the secrets: after the file, it makes others, for nobody has those; after the transaction, it shows them.
+ * The file (0600) is whole and synced before the owner exists. A start that ends after the file and before the
+ * transaction leaves no owner, and the next one makes other secrets; after the transaction, the next one shows these.
  * Shown means written to standard output; a start that dies between that and the deletion shows them again.
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
@@ -49,7 +49,7 @@ export class FirstStart {
     this.#options = options;
   }
 
-  /** Makes the first workspace if need be. @returns what nobody has seen yet, of this start or one before */
+  /** Makes the first workspace of an empty store. @returns secrets not shown yet, of this start or an earlier one */
   async open(): Promise<FirstSecrets | undefined> {
     const made = await this.#options.make((secrets) => this.#keep(secrets));
     return made ?? this.#kept();
@@ -72,7 +72,7 @@ export class FirstStart {
     syncFolder(this.#options.dataDir);
   }
 
-  /** Undefined also for secrets of an owner who was never made, or whom a restore has replaced. */
+  /** Undefined also when the owner does not exist: never made, or replaced by a restore. */
   #kept(): FirstSecrets | undefined {
     const secrets = parse(readIfThere(this.#file));
     const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);

@@ -11,8 +11,8 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
 /**
- * `close`: uWS is told to, and says so in the answer. `closing`: uWS will, because the request asks for it, and
- * leaves it to us to say so.
+ * `close`: we tell uWS to close, and it writes the header. `closing`: uWS closes by itself, because the request asks
+ * for it; then we write the header.
  */
 export type Connection = 'keep' | 'close' | 'closing';
 

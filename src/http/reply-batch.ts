@@ -17,7 +17,7 @@ export const redirectHead = [
   'X-Content-Type-Options: nosniff',
   'X-Robots-Tag: noindex',
 ].join('\r\n');
-/** Where uWS closes, and leaves it to us to say so. */
+/** With the header that uWS does not write where it closes by itself (framing.ts). */
 export const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
 
 /** Redirects in one batch; a full one is answered early. epoll hands out at most 1,024 events. */

@@ -2,8 +2,8 @@
  * Text as it is compared: without accents, in one case. `Café`, `CAFÉ` and `cafe` are the same, and so are `Straße`
  * and `STRASSE`.
  *
- * Decomposed (NFKD), marks taken out, then lower, upper and lower case: ẞ, ß, SS, ss. Of the lower cases only sigma's goes
- * by what follows it: both are one, so that a part of a text is folded as it is inside of the whole.
+ * Decomposed (NFKD), marks removed, then lower, upper and lower case: ẞ, ß, SS, ss. The two small sigmas become one, so
+ * that a word is folded alone as it is inside a longer text.
  */
 export function foldText(text: string): string {
   if (!beyondAscii.test(text)) return text.toLowerCase();
@@ -17,7 +17,7 @@ export function withoutAccents(text: string): string {
 const beyondAscii = /\P{ASCII}/u;
 const marks = /\p{M}+/gu;
 
-/** As long as a tag can be (64 UTF-16 units): some letters fold to many, and a key of the index takes 255 bytes. */
+/** As long as a tag can be (64 UTF-16 units). Some letters fold to several, and a key of the index takes 255 bytes. */
 const keyBytesMax = 192;
 const utf8 = new TextEncoder();
 

@@ -134,7 +134,7 @@ function checkText(value: string, path: string, faults: Fault[]): void {
   faults.push(fault(path, 'invalid_text', 'This text holds half of a surrogate pair'));
 }
 
-/** The body's own keys are in the path: they are shown, never echoed. */
+/** The path has keys of the body: without hidden characters, and cut. */
 function fault(path: string, code: string, message: string): Fault {
   return { path: shownText(path, faultPathLengthMax), code, message };
 }

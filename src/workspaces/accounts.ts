@@ -60,8 +60,8 @@ export class Accounts {
   }
 
   /**
-   * A password that comes to an address which others may have is a guess of theirs: signing in with it tells
-   * whether it was right, and would not count. @throws Failure rate_limited
+   * Counts a password that is set for an address as a failed sign-in there. Otherwise a person could set passwords
+   * and sign in with them, uncounted, to try those of other accounts of the address. @throws Failure rate_limited
    */
   countGuess(email: string, address: string): void {
     this.#throttle.begin(foldEmail(email), address);

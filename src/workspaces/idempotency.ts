@@ -15,8 +15,8 @@
  * Of the request itself a keyed digest is stored: a body may hold a password, and a bare hash of it would let
  * guesses be checked by the million where the password's own hash lets them be by the dozen.
  *
- * Answers kept before they had a sender are under the key alone. Until their day is over the
- * same request gets them, as was promised, but for those with a secret: these are a conflict.
+ * Earlier releases kept answers under the key alone. For 24 hours after an update the same request still gets them,
+ * except those with a secret: these are a conflict.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';

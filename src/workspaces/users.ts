@@ -11,9 +11,9 @@
  *   unproven_emails     [ceo@corp, usr_b]      -> 1            by an invite of workspace B
  *                       [ceo@corp, usr_c]      -> 1            by an invite of workspace C
  *
- * Nobody can take an address from its owner, or keep others from joining with it elsewhere. The password tells
- * which account is meant: the owner's first, then the newest. All of one address cost two hashes, whatever their
- * number, so the time of an answer says nothing about them. A workspace has one account of an address at most,
+ * So an account can neither take an address from its owner nor keep others from joining with it elsewhere. The
+ * password selects the account: the owner's first, then the newest. Checking it costs two hashes, however many
+ * accounts an address has, so the time of an answer says nothing about them. A workspace has one account of an address at most,
  * and an unproven one ends with its last membership: an address has no more of them than there are workspaces.
  */
 import type { Clock } from '../model/clock.ts';
@@ -125,7 +125,7 @@ export class Users {
     return proven;
   }
 
-  /** By the operator's word. @throws Failure conflict where the address has an owner */
+  /** The operator says that the address is the user's. @throws Failure conflict where it has another owner */
   async confirm(user: UserRecord): Promise<UserRecord> {
     return await this.#store.environment.transaction(() => {
       const found = this.find(user.id);
@@ -307,7 +307,7 @@ export class Users {
   }
 }
 
-/** What people call a person. @throws Failure validation_failed */
+/** Name and e-mail address have a form that can be stored and shown. @throws Failure validation_failed */
 export function assertPerson(
   { email, name }: Pick<UserRecord, 'email' | 'name'>,
   before?: UserRecord,

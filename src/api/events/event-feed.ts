@@ -29,7 +29,7 @@ const eventsMax = 200;
 
 export interface FeedFilter {
   readonly workspaceNo: WorkspaceNo;
-  /** Whose eyes it is for. */
+  /** Role of the reader: some fields are for admins alone. */
   readonly role: Role;
   /** Undefined = all kinds. */
   readonly kinds: ReadonlySet<EventKind> | undefined;

@@ -86,7 +86,7 @@ interface Logs {
   readonly outbox: Outbox;
   readonly scans: ScanQueries['events'];
   readonly workspaceNo: WorkspaceNo;
-  /** Whose eyes it is for. */
+  /** Role of the reader: some fields are for admins alone. */
   readonly role: Role;
 }
 

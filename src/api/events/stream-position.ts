@@ -3,11 +3,11 @@
  *
  *   id of the stream   <encrypted "<outbox sequence>-<block sequence>.<entries done>">.<events>.<scans>: behind so
  *                      many own events of each log after that position, exactly behind one
- *   evt_…              an event of GET /events: behind it in its own log, and from its time on in the other
- *   anything else of that form, and the ids of earlier releases: of another workspace or history, so unknown
+ *   evt_…              an event of GET /events: right after it in its own log, from its time on in the other
+ *   other texts of the first form, and ids of earlier releases are unknown
  *
- * The two logs have no common order, so behind an event of the outbox the scans of the second before it come again:
- * they may have been committed after it. Behind a scan nothing is repeated but outbox events of its millisecond.
+ * The two logs have no common order. After an event of the outbox the scans of the second before it are sent again,
+ * because they may have been committed after it; after a scan, only outbox events of its millisecond.
  */
 import { invalid } from '../../model/failure.ts';
 import { idTimeMs, parseId } from '../../model/ids.ts';

@@ -68,7 +68,7 @@ export function createOpenApi(routes: readonly Route[], publicUrl: string): Open
   return document;
 }
 
-/** A parameter or header says what it is; its schema need not say it again. No parameters need no list. */
+/** Removes descriptions of schemas that repeat their parameter or header, and empty lists of parameters. */
 function dropRepeats({ paths, components }: OpenApi): void {
   const operations = Object.values(paths ?? {}).flatMap((item) => Object.values(item));
   const parameters: Described[] = operations.flatMap(({ parameters: own = [] }) => own);

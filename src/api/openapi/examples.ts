@@ -1,6 +1,6 @@
 /**
- * Examples of bodies and answers, made from those of their fields, whose own go: they would say the same twice.
- * One that several operations have is a component of the document.
+ * Examples of bodies and answers, made from the examples of their fields, which are then removed. An example that
+ * several operations have is a component of the document.
  */
 import type { oas31 } from 'zod-openapi';
 import { isReference, nameOf, resolve, type Schema } from './schema.ts';

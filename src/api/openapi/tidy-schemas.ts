@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import type { oas31, ZodOpenApiOverrideContext } from 'zod-openapi';
 
-/** An answer may have more fields one day: only what a client sends is closed, and what it gets back of that. */
+/** Answers may get more fields: only strict objects, which a client sends and may get back, are closed. */
 export function openAnswers({ jsonSchema, zodSchema, io }: ZodOpenApiOverrideContext): void {
   const isOpen = zodSchema instanceof z.ZodObject && zodSchema.def.catchall === undefined;
   if (io === 'output' && isOpen) delete jsonSchema.additionalProperties;
@@ -31,7 +31,7 @@ export function tidySchemas(part: unknown): void {
   delete part.example;
 }
 
-/** What the converter leaves beside a reference would hold for the schema that is referred to. */
+/** Removes what the converter leaves beside a reference: it would add to the schema that is referred to. */
 function keepReference(part: oas31.SchemaObject): void {
   for (const key of Object.keys(part)) {
     const isKept = key === '$ref' || key === 'description' || key === 'default';
@@ -39,13 +39,13 @@ function keepReference(part: oas31.SchemaObject): void {
   }
 }
 
-/** A list of fields may have one that is called `type`, and parameters have a schema: they are none. */
+/** Not every object with a `type` is a schema: an object of fields may have a field of that name. */
 function isSchema(part: object): part is oas31.SchemaObject {
   if ('anyOf' in part || '$ref' in part) return true;
   return 'type' in part && (typeof part.type === 'string' || Array.isArray(part.type));
 }
 
-/** What the nullable schema says of itself goes before what the schema in it says. */
+/** Where both say something, the nullable schema wins over the one inside it. */
 function foldNull(schema: oas31.SchemaObject): void {
   const [inner, none, ...more] = schema.anyOf ?? [];
   if (inner === undefined || none === undefined || more.length > 0) return;

@@ -103,8 +103,8 @@ export const timeOrNull = (timeMs: number | undefined): string | null =>
   timeMs === undefined ? null : isoTime(timeMs);
 
 /**
- * Which of the operator's names exist is not for a workspace to learn: a name without an address reads as one with a
- * denied address. The operator's metrics keep them apart.
+ * A name without an address is shown as one with a denied address, so that a workspace cannot find out which names
+ * exist in the operator's network. The metrics keep them apart.
  */
 function shownFailure(failure: FailureClass | undefined): (typeof failureClasses)[number] | null {
   return failure === 'dns' ? 'blocked_ip' : (failure ?? null);

@@ -54,8 +54,8 @@ const spans: ReadonlyArray<[unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
 ];
 
 /**
- * `3 min. ago`; the date if it is more than 14 days away. What is past is told in whole units, what is to come in
- * the nearest: an invite of seven days that was made a second ago ends in seven.
+ * `3 min. ago`; the date if it is more than 14 days away. The past is rounded down, the future to the nearest unit: an
+ * invite of seven days that was made a second ago ends in seven.
  */
 export function formatRelative(iso: string, nowMs: number): string {
   const away = new Date(iso).getTime() - nowMs;

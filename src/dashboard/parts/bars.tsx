@@ -1,7 +1,6 @@
 /**
  * Shares as a list of bars with their numbers. The name stands over its bar, so that it is read whole; the longest
- * bar has the full width. What is summed as `Other` is no share of its own, and would dwarf the others: it has
- * numbers alone.
+ * bar has the full width. `Other` is a sum that may dwarf the rest: it has numbers and no bar.
  */
 import { useState } from 'preact/hooks';
 import { formatNumber, formatPercent, formatShort } from '../client/format.ts';

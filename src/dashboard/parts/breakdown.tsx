@@ -61,7 +61,7 @@ function Shares({ dimension, data }: { readonly dimension: Dimension; readonly d
     const hours = new Map(data.data.map(({ key, scans }) => [Number(key), scans]));
     return <Hours hours={hours} />;
   }
-  // What the API sums as `other` is no share of its own either.
+  // `Bars` shows what is missing from the total as `Other`.
   const shares = data.data
     .filter(({ key }) => key !== 'other')
     .map(({ key, scans }) => ({ key, label: keyLabel(dimension, key), value: scans }));

@@ -1,6 +1,6 @@
 /**
- * While short links begin with `localhost`: that no phone can open the codes, and what to do. On every page, in one
- * line until it is opened, because a code that is printed now leads nowhere for good.
+ * Shown while short links begin with `localhost`: no phone can open the codes, and a print keeps its address for good.
+ * On every page, in one line until it is opened.
  */
 import { shortAddress } from '../client/format.ts';
 import { currentSession } from '../client/session.ts';
@@ -11,7 +11,7 @@ import { Icon } from '../parts/icon.tsx';
 const sampleHost = '192.168.1.20';
 const localHosts = /^(localhost|.*\.localhost|127\..*|\[::1\]|0\.0\.0\.0)$/;
 
-/** The address that this page was opened at serves phones too, where it is not the machine's own name. */
+/** Phones can use the address that this page was opened at, unless it is a local one. */
 function suggestion(base: string): string {
   const url = new URL(base);
   url.hostname = localHosts.test(location.hostname) ? sampleHost : location.hostname;

@@ -3,8 +3,8 @@
  *
  * Where mail is sent, a new address holds once a link that was mailed to it is opened by the same person, signed
  * in: a stranger who gets the mail by a mistyped address can confirm nothing. Where no mail is
- * sent, it holds at once and is unproven (users.ts): it is nobody's but in the person's own workspaces. Neither
- * takes an address from its owner, and the answers do not differ by whether it has one.
+ * sent, it holds at once and is unproven (users.ts): it counts in the person's own workspaces alone. Neither
+ * takes an address from its owner, and the answers do not show whether it has one.
  *
  *   email_changes       "usr_…" -> the address, the SHA-256 of the token, when it ends; at most one a person
  *
@@ -22,7 +22,7 @@ import { asOwner, assertPerson, type Users } from '../users.ts';
 
 const tokenBytes = 32;
 const lifeMs = dayMs;
-/** Between two mails that one person asks for: to whom they go is theirs to say. */
+/** Between two mails that one person asks for: they may go to strangers. */
 const pauseMs = 60_000;
 
 export interface AskedAddress {
@@ -127,7 +127,7 @@ export class Profiles {
     });
   }
 
-  /** By the operator's word the address is theirs. @throws Failure not_found, conflict */
+  /** The operator says that the address is theirs. @throws Failure not_found, conflict */
   async assign(userId: string, email: string): Promise<UserRecord> {
     return await this.#change(userId, (user) => {
       const owner = this.#options.users.findByEmail(email);

@@ -87,7 +87,7 @@ function Lead({ code }: { readonly code: QrCode }) {
   );
 }
 
-/** A code that leads nowhere, and where that is changed. */
+/** Says that the code does not redirect any more, and where to change that. */
 function Ended({ code: { id, status, expiresAt } }: { readonly code: QrCode }) {
   if (status === 'active') return null;
   const isExpired = status === 'expired';
