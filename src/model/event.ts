@@ -19,6 +19,9 @@ export type EventKind = (typeof eventKinds)[number];
 
 export type EventData = Readonly<Record<string, unknown>>;
 
+/** In place of an address that the reader may not see; a name that never resolves (RFC 2606). */
+export const hiddenEmail = 'hidden@hidden.invalid';
+
 export interface EventEnvelope {
   /** `evt_…`: the receiver's idempotency key. */
   readonly id: string;

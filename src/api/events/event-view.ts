@@ -2,11 +2,8 @@
  * An event as a member of its workspace sees it: the envelope that webhooks carry, without what is above their role.
  * Invites are for admins, so the address of somebody who was invited is for admins too.
  */
-import type { EventEnvelope, EventKind } from '../../model/event.ts';
+import { type EventEnvelope, type EventKind, hiddenEmail } from '../../model/event.ts';
 import { type Role, roleAtLeast } from '../../model/workspace.ts';
-
-/** In place of an invited person's address: one by its form, which leads nowhere (RFC 2606). */
-const hiddenEmail = 'hidden@hidden.invalid';
 
 /** @param body the stored envelope as JSON */
 export function eventText(kind: EventKind, body: string, role: Role): string {

@@ -18,7 +18,7 @@ import type { ImageAnswer } from '../../images/image-cache.ts';
 import type { RenderedImage } from '../../images/image-service.ts';
 import { imageVersion, styleOf } from '../../images/design/style.ts';
 import { parseId } from '../../model/ids.ts';
-import { Failure } from '../../model/failure.ts';
+import { Failure, invalid } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import { imageQuery } from './image-schemas.ts';
 import { readQuery } from '../route.ts';
@@ -84,8 +84,7 @@ function printSize(millimetres: number, format: ImageFormat): number {
   const points = pointsOf(millimetres, format);
   if (points !== undefined) return points;
   const message = 'Millimetres are for PDF and EPS; expected `size` in pixels';
-  const faults = [{ path: 'mm', code: 'not_for_this_format', message }];
-  throw new Failure('validation_failed', message, { faults });
+  throw invalid('mm', 'not_for_this_format', message);
 }
 
 function answerOf(

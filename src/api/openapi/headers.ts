@@ -5,32 +5,17 @@ import { idPattern } from '../../model/ids.ts';
 const text = (id: string, description: string, example: string) =>
   z.string().optional().meta({ description, example, header: { id } });
 
+const whole = (id: string, description: string, example: number) =>
+  z.int().min(0).meta({ description, example, header: { id } });
+
 const every = {
-  'X-RateLimit-Limit': z
-    .int()
-    .min(0)
-    .meta({
-      description:
-        'Requests of the window that binds now: the minute, or the day when less is left',
-      example: 600,
-      header: { id: 'Limit' },
-    }),
-  'X-RateLimit-Remaining': z
-    .int()
-    .min(0)
-    .meta({
-      description: 'Requests that are left in that window',
-      example: 599,
-      header: { id: 'Remaining' },
-    }),
-  'X-RateLimit-Reset': z
-    .int()
-    .min(0)
-    .meta({
-      description: 'Unix seconds when that window ends',
-      example: 1_772_366_460,
-      header: { id: 'Reset' },
-    }),
+  'X-RateLimit-Limit': whole(
+    'Limit',
+    'Requests of the window that binds now: the minute, or the day when less is left',
+    600,
+  ),
+  'X-RateLimit-Remaining': whole('Remaining', 'Requests that are left in that window', 599),
+  'X-RateLimit-Reset': whole('Reset', 'Unix seconds when that window ends', 1_772_366_460),
   'X-Request-Id': z.string().meta({
     override: { pattern: idPattern('req') },
     description: 'Names this request in the service’s log',

@@ -3,10 +3,9 @@
  */
 import { z } from 'zod';
 import { dayMs, isoTime, parseDay } from '../../model/day.ts';
-import { Failure } from '../../model/failure.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
 import type { Positions } from '../positions.ts';
-import { count, emptyBody, givenId, moment, pageQuery, time } from '../fields.ts';
+import { checkOrder, count, emptyBody, givenId, moment, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import type { Webhooks } from '../services.ts';
@@ -161,8 +160,5 @@ function viewDeadLetter(webhooks: Webhooks, one: Delivery) {
 
 /** @param beforeMs the first millisecond after the range @throws Failure validation_failed */
 function checkRange(fromMs: number | undefined, beforeMs: number | undefined): void {
-  if (fromMs === undefined || beforeMs === undefined || fromMs < beforeMs) return;
-  throw new Failure('validation_failed', 'The range runs backwards', {
-    faults: [{ path: 'from', code: 'after_to', message: 'Expected `from` not after `to`' }],
-  });
+  checkOrder(fromMs, beforeMs === undefined ? undefined : beforeMs - 1);
 }

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
-import { Failure } from '../../model/failure.ts';
+import { invalid } from '../../model/failure.ts';
 import type { AttemptRecord, FailureClass } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
 import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
@@ -188,8 +188,7 @@ function placeOf(
   if (skipped >= total) return undefined;
   if (skipped > skippedMax) {
     const message = `Expected a page within the newest ${skippedMax}; walk further by nextCursor`;
-    const faults = [{ path: 'page', code: 'too_deep', message }];
-    throw new Failure('validation_failed', message, { faults });
+    throw invalid('page', 'too_deep', message);
   }
   const { before } = read({ limit: skipped });
   return before === undefined ? undefined : { before };

@@ -1,6 +1,6 @@
 /** Events as text. */
 import type { ComponentChildren } from 'preact';
-import type { EventKind } from '../../model/event.ts';
+import { type EventKind, hiddenEmail } from '../../model/event.ts';
 import { countryName, formatMoment, shortAddress } from '../client/format.ts';
 import { useCodeName } from '../client/code-names.ts';
 import type { ServiceEvent } from '../client/wire.ts';
@@ -89,9 +89,8 @@ export function EventText({ event }: { readonly event: ServiceEvent }) {
 function OtherText({ event, id }: { readonly event: ServiceEvent; readonly id: string }) {
   const { event: kind, data } = event;
   if (kind === 'member.invited' || kind === 'member.joined') {
-    // For roles below admin the address of an invited person is one that leads nowhere.
     const second = [textOf(data.email), textOf(data.role)]
-      .filter((part) => part !== '' && !part.endsWith('.invalid'))
+      .filter((part) => part !== '' && part !== hiddenEmail)
       .join(' · ');
     return <Lines first={eventLabels[kind]} second={second} />;
   }

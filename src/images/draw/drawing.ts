@@ -8,7 +8,7 @@
  *                                     --> PDF
  *                                     --> EPS
  */
-import { Failure } from '../../model/failure.ts';
+import { invalid } from '../../model/failure.ts';
 import { writeEps } from './eps.ts';
 import { isBitmap, type Style, plainStyle } from '../design/style.ts';
 import { createMatrix, type Matrix } from './matrix.ts';
@@ -95,7 +95,5 @@ function assertFits(matrix: Matrix, style: Style, { size, format }: ImageRequest
   const inPrint = `${least} points (${Math.ceil(least / pointsPerMillimetre)} mm)`;
   const wanted = isPrint ? inPrint : `${least} pixels`;
   const message = `The image is too small for its content, expected a size of at least ${wanted}`;
-  throw new Failure('validation_failed', message, {
-    faults: [{ path: 'size', code: 'too_small', message }],
-  });
+  throw invalid('size', 'too_small', message);
 }

@@ -4,7 +4,7 @@
  */
 import { create } from 'qrcode';
 import type { ErrorCorrection } from '../../model/design.ts';
-import { Failure } from '../../model/failure.ts';
+import { type Failure, invalid } from '../../model/failure.ts';
 
 /** Digits that the largest symbol holds at L: longer content is refused without an attempt. */
 const contentLengthMax = 7_089;
@@ -29,7 +29,8 @@ export interface Matrix {
  * @throws Failure('validation_failed') when it is empty or more than a symbol holds
  */
 export function createMatrix(content: string, errorCorrection: ErrorCorrection = 'M'): Matrix {
-  if (content === '') throw refusal('too_short', 'There is nothing to draw, expected content');
+  if (content === '')
+    throw invalid('target', 'too_short', 'There is nothing to draw, expected content');
   if (content.length > contentLengthMax) throw tooLong(errorCorrection);
   try {
     const { modules } = create(content, { errorCorrectionLevel: errorCorrection });
@@ -43,9 +44,5 @@ export function createMatrix(content: string, errorCorrection: ErrorCorrection =
 function tooLong(errorCorrection: ErrorCorrection): Failure {
   const bytes = bytesMax[errorCorrection].toLocaleString('en');
   const most = `expected at most ${bytes} bytes at error correction ${errorCorrection}`;
-  return refusal('too_long', `The content does not fit a QR code, ${most}`);
-}
-
-function refusal(code: string, message: string): Failure {
-  return new Failure('validation_failed', message, { faults: [{ path: 'target', code, message }] });
+  return invalid('target', 'too_long', `The content does not fit a QR code, ${most}`);
 }
