@@ -3,8 +3,25 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
 import { openHarness, type Harness } from './harness.ts';
+import { scan } from './seed.ts';
 
 const testMs = 60_000;
+
+/** Visitors in as many countries. */
+const abroad = [
+  '193.99.144.80',
+  '80.67.169.12',
+  '8.8.8.8',
+  '1.1.1.1',
+  '133.11.0.1',
+  '62.2.24.162',
+  '200.160.2.3',
+  '192.87.106.101',
+  '147.32.1.1',
+  '130.240.1.1',
+  '193.1.101.1',
+  '147.83.2.3',
+] as const;
 
 let harness: Harness;
 
@@ -89,6 +106,29 @@ test(
     await page.goto('/settings/data');
     const row = page.getByRole('row', { name: 'IP addresses and user agents' });
     expect(await row.innerText()).toContain('Two minutes at most');
+    await page.context().close();
+  },
+  testMs,
+);
+
+test(
+  'the overview shows ten countries, and the others when they are asked for',
+  async () => {
+    const body = { target: 'https://example.com/far', name: 'Far' };
+    const { json } = await harness.api.call('POST', '/v1/qr-codes', { body });
+    for (const address of abroad) await scan(word(json.shortUrl), address);
+    const counted = async () => (await harness.api.call('GET', '/v1/analytics/summary')).json;
+    await expect
+      .poll(async () => (await counted()).totalScans, { timeout: 10_000 })
+      .toBe(abroad.length);
+    const page = await harness.openSignedIn('/');
+    const card = page.locator('.card', { hasText: 'Countries' });
+    const bars = card.locator('.bar-fill');
+    await card.getByRole('button', { name: 'Show all' }).click();
+    await card.getByText('Other', { exact: true }).waitFor({ state: 'detached' });
+    expect(await bars.count()).toBe(abroad.length);
+    await card.getByRole('button', { name: 'Show fewer' }).click();
+    expect(await bars.count()).toBe(10);
     await page.context().close();
   },
   testMs,

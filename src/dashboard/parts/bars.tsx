@@ -20,6 +20,8 @@ interface BarsProps {
   /** Sum of all shares, if `shares` are only the largest. */
   readonly total?: number;
   readonly emptyText?: string;
+  /** Asks for the shares that are missing in `total`; then they come as `shares`. */
+  readonly onWhole?: () => void;
 }
 
 /** Shown at first, and after a click. */
@@ -27,7 +29,7 @@ const rowsAtFirst = 10;
 const rowsMax = 500;
 
 export function Bars(props: BarsProps) {
-  const { shares, emptyText = 'No scans in this period' } = props;
+  const { shares, emptyText = 'No scans in this period', onWhole } = props;
   const [isWhole, setWhole] = useState(false);
   const sum = shares.reduce((before, { value }) => before + value, 0);
   const total = Math.max(sum, props.total ?? 0);
@@ -37,6 +39,12 @@ export function Bars(props: BarsProps) {
   const shown = isWhole ? some : some.slice(0, rowsAtFirst);
   const rest = total - shown.reduce((before, { value }) => before + value, 0);
   const most = Math.max(...shown.map(({ value }) => value));
+  // How many there are is not known before they are here.
+  const isPart = sum < total && onWhole !== undefined && !isWhole;
+  const toggle = (): void => {
+    if (isPart) onWhole();
+    setWhole(!isWhole);
+  };
   return (
     <>
       <ul class="bars">
@@ -50,18 +58,19 @@ export function Bars(props: BarsProps) {
           </li>
         )}
       </ul>
-      {some.length > rowsAtFirst && (
+      {(some.length > rowsAtFirst || isPart) && (
         <p class="bars-more">
-          <Button size="small" tone="quiet" onClick={() => setWhole(!isWhole)}>
-            {isWhole
-              ? 'Show fewer'
-              : `Show ${named.length > rowsMax ? 'the first' : 'all'} ${formatNumber(some.length)}`}
+          <Button size="small" tone="quiet" onClick={toggle}>
+            {isWhole ? 'Show fewer' : isPart ? 'Show all' : countText(named.length)}
           </Button>
         </p>
       )}
     </>
   );
 }
+
+const countText = (rows: number): string =>
+  rows > rowsMax ? `Show the first ${formatNumber(rowsMax)}` : `Show all ${formatNumber(rows)}`;
 
 interface RowProps {
   readonly share: Share;

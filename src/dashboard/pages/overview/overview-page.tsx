@@ -12,10 +12,17 @@ import { useLiveCount } from '../../client/live-count.ts';
 import { useLive } from '../../client/live.ts';
 import { type Resource, useResource } from '../../client/resource.ts';
 import { may } from '../../client/session.ts';
-import type { EventPage, Page as PageOf, QrCodeItem, ServiceEvent } from '../../client/wire.ts';
+import type {
+  Breakdown,
+  EventPage,
+  Page as PageOf,
+  QrCodeItem,
+  ServiceEvent,
+} from '../../client/wire.ts';
 import { Bars } from '../../parts/bars.tsx';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Figure, Figures, Trend } from '../../parts/figures.tsx';
+import { ProblemNotice } from '../../parts/notice.tsx';
 import { chartHeight, LazyChart } from '../../parts/lazy-chart.tsx';
 import { Card, Page, Ready, Skeleton } from '../../parts/page.tsx';
 import { pathTo } from '../../paths.ts';
@@ -184,15 +191,27 @@ function TopCodes({ data, extra }: { readonly data: Summary; readonly extra: num
   );
 }
 
+/** The ten of the summary; the others are asked for when they are wanted. */
 function Countries({ data }: { readonly data: Summary }) {
-  const shares = data.topCountries.map(({ code, scans }) => ({
-    key: code,
-    label: countryName(code),
+  const [isWhole, setWhole] = useState(false);
+  const span = `from=${utcDay(now(), 1 - days)}&to=${utcDay(now())}`;
+  const path = `/analytics/breakdown?${span}&by=country`;
+  const all = useResource<Breakdown>(isWhole ? path : undefined);
+  const ten = data.topCountries.map(({ code, scans }) => ({ key: code, scans }));
+  const shares = (all.data?.data ?? ten).map(({ key, scans }) => ({
+    key,
+    label: countryName(key),
     value: scans,
   }));
   return (
     <Card title="Countries" lead="Last 30 days">
-      <Bars shares={shares} total={data.totalScans} emptyText="No scans yet" />
+      {all.problem && <ProblemNotice problem={all.problem} onRetry={() => void all.reload()} />}
+      <Bars
+        shares={shares}
+        total={all.data === undefined ? data.totalScans : sum(all.data.data)}
+        emptyText="No scans yet"
+        onWhole={() => setWhole(true)}
+      />
     </Card>
   );
 }
