@@ -2,7 +2,6 @@
 import { escapeHtml } from '../../model/text.ts';
 import type { oas31 } from 'zod-openapi';
 import { exampleIn, operationOf, parameterOf } from '../openapi/read.ts';
-import type { OpenApi } from '../openapi/document.ts';
 import { resolve } from '../openapi/schema.ts';
 import { problemKinds } from '../problem.ts';
 import { type Access, operationAccess } from '../roles.ts';
@@ -14,19 +13,19 @@ const jsonType = 'application/json';
 /** Headers that every answer has: the basics say so. */
 const everyHeader = /^X-/;
 
-export function operationMarkup(document: OpenApi, markup: FieldMarkup, route: Route): string {
+export function operationMarkup(markup: FieldMarkup, route: Route): string {
   const { operationId, method, path, summary, description } = route;
-  const described = operationOf(document, route);
+  const described = operationOf(markup.document, route);
   return `<article class="operation ${method.toLowerCase()}" id="${operationId}">
 <h3><a href="#${operationId}">${escapeHtml(summary)}</a></h3>
 <div class="address">${verb(route)}<code>/v1${escapeHtml(path)}</code>
 <span class="role">${accessText(operationAccess[operationId])}</span></div>
 <p>${inline(description)}</p>
-${parameters(document, markup, described, operationId)}
-${body(document, markup, described, operationId)}
-${answer(document, markup, described, route)}
+${parameters(markup, described, operationId)}
+${body(markup, described, operationId)}
+${answer(markup, described, route)}
 ${refusals(route)}
-<details><summary>As curl</summary><pre><code>${escapeHtml(curl(document, described, route))}</code></pre></details>
+<details><summary>As curl</summary><pre><code>${escapeHtml(curl(markup, described, route))}</code></pre></details>
 </article>`;
 }
 
@@ -42,19 +41,14 @@ function accessText(access: Access): string {
 }
 
 function parametersOf(
-  document: OpenApi,
+  { document }: FieldMarkup,
   { parameters: given = [] }: oas31.OperationObject,
 ): oas31.ParameterObject[] {
   return given.flatMap((parameter) => parameterOf(document, parameter) ?? []);
 }
 
-function parameters(
-  document: OpenApi,
-  markup: FieldMarkup,
-  described: oas31.OperationObject,
-  place: string,
-): string {
-  const fields = parametersOf(document, described)
+function parameters(markup: FieldMarkup, described: oas31.OperationObject, place: string): string {
+  const fields = parametersOf(markup, described)
     .filter((parameter) => parameter.in !== 'path')
     .map((parameter) => ({
       name: parameter.name,
@@ -66,17 +60,12 @@ function parameters(
   return `<p class="caption">Parameters</p>${markup.rows(fields, `${place}.query`)}`;
 }
 
-function body(
-  document: OpenApi,
-  markup: FieldMarkup,
-  { requestBody }: oas31.OperationObject,
-  place: string,
-): string {
+function body(markup: FieldMarkup, { requestBody }: oas31.OperationObject, place: string): string {
   if (requestBody === undefined || !('content' in requestBody)) return '';
   const schema = requestBody.content[jsonType]?.schema;
   if (schema === undefined) return '';
-  const known = fieldsOf(document, schema);
-  const isEmpty = known.length === 0 && resolve(document, schema).type === 'object';
+  const known = fieldsOf(markup.document, schema);
+  const isEmpty = known.length === 0 && resolve(markup.document, schema).type === 'object';
   if (isEmpty) return '<p class="caption">Body</p><p>None, or <code>{}</code>.</p>';
   const fields =
     known.length > 0
@@ -86,12 +75,7 @@ function body(
   return `<p class="caption">Body</p>${rows}`;
 }
 
-function answer(
-  document: OpenApi,
-  markup: FieldMarkup,
-  described: oas31.OperationObject,
-  route: Route,
-): string {
+function answer(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {
   const { status, what, known } = route.answer;
   const { content = {}, headers = {} } = answerOf(described, status);
   const media = content[jsonType];
@@ -101,7 +85,7 @@ function answer(
     ...(types.length === 0 ? [] : [`Also as ${types.map(code).join(', ')}.`]),
     ...(own.length === 0 ? [] : [`Headers: ${own.map(code).join(', ')}.`]),
   ];
-  const text = media === undefined ? textExample(content) : exampleIn(document, media);
+  const text = media === undefined ? textExample(content) : exampleIn(markup.document, media);
   const shown = typeof text === 'string' ? text : JSON.stringify(text, undefined, 2);
   return `<p class="caption">Answer ${status}</p>
 <p>${inline(what)}. ${known === undefined ? '' : `200: ${inline(known)}. `}${notes.join(' ')}</p>
@@ -129,13 +113,13 @@ function refusals({ failures }: Route): string {
   return `<p class="soft">Errors beside the general ones: ${links.join(', ')}.</p>`;
 }
 
-function curl(document: OpenApi, described: oas31.OperationObject, route: Route): string {
+function curl(markup: FieldMarkup, described: oas31.OperationObject, route: Route): string {
   const { method, path, operationId } = route;
-  const server = document.servers?.[0]?.url ?? '';
-  const given = parametersOf(document, described);
+  const server = markup.document.servers?.[0]?.url ?? '';
+  const given = parametersOf(markup, described);
   const exampleOf = (name: string): string => {
     const schema = given.find((parameter) => parameter.name === name)?.schema ?? {};
-    const { examples = [], enum: words = [] } = resolve(document, schema);
+    const { examples = [], enum: words = [] } = resolve(markup.document, schema);
     return String(examples[0] ?? words[0] ?? name);
   };
   const address = path.replace(/:(\w+)/g, (_, name: string) => exampleOf(name));
@@ -146,7 +130,7 @@ function curl(document: OpenApi, described: oas31.OperationObject, route: Route)
     requestBody !== undefined && 'content' in requestBody
       ? requestBody.content[jsonType]
       : undefined;
-  const sent = media === undefined ? undefined : JSON.stringify(exampleIn(document, media));
+  const sent = media === undefined ? undefined : JSON.stringify(exampleIn(markup.document, media));
   const isImplied = method === 'GET' || (method === 'POST' && sent !== undefined);
   const lines = [
     `curl ${isImplied ? '' : `-X ${method} `}"${server}${address}${query === '' ? '' : `?${query}`}"`,

@@ -31,7 +31,7 @@ export function referencePage(document: OpenApi, routes: readonly Route[]): Refe
   const fields = new FieldMarkup(document);
   const groups = tags.map((tag) => {
     const items = routes.filter((route) => route.tag === tag);
-    const markup = items.map((route) => operationMarkup(document, fields, route)).join('\n');
+    const markup = items.map((route) => operationMarkup(fields, route)).join('\n');
     return `<section><h2 id="${anchor(tag)}">${escapeHtml(tag)}</h2>\n${markup}</section>`;
   });
   const common = basics(server);

@@ -34,13 +34,13 @@ export interface ShownField {
 
 /** The rows of one page: the fields of a component stand where it is met first, the others refer there. */
 export class FieldMarkup {
-  readonly #document: OpenApi;
+  readonly document: OpenApi;
   /** Address of the first place by component. */
   readonly #first = new Map<string, string>();
   readonly shown: ShownField[] = [];
 
   constructor(document: OpenApi) {
-    this.#document = document;
+    this.document = document;
   }
 
   /** @param place what the addresses of the rows begin with */
@@ -48,9 +48,9 @@ export class FieldMarkup {
     const rows = fields.map(({ name, isRequired, schema, description }) => {
       const id = escapeHtml(`${place}.${name}`);
       const described = description ?? schema.description;
-      const text = described ?? resolve(this.#document, schema).description ?? '';
+      const text = described ?? resolve(this.document, schema).description ?? '';
       const must = isRequired ? ' <span class="must">required</span>' : '';
-      const type = typeText(this.#document, schema);
+      const type = typeText(this.document, schema);
       this.shown.push({ id: `${place}.${name}`, name, type, text });
       const inner = depth < depthMax ? this.#inner(schema, `${place}.${name}`, depth) : '';
       return `<div id="${id}"><div><code>${escapeHtml(name)}</code>${must}
@@ -66,7 +66,7 @@ export class FieldMarkup {
     if (first !== undefined) {
       return `<p class="soft">Fields of ${escapeHtml(name)}: <a href="#${escapeHtml(first)}">see there</a>.</p>`;
     }
-    const fields = fieldsOf(this.#document, schema);
+    const fields = fieldsOf(this.document, schema);
     if (fields.length === 0) return '';
     if (name !== '') this.#first.set(name, `${place}.${fields[0]?.name ?? ''}`);
     const count = fields.length === 1 ? 'one field' : `${fields.length} fields`;
@@ -76,7 +76,7 @@ export class FieldMarkup {
 
   /** What stands in an object, in the objects of a list, or in each of several alternatives. */
   #inner(schema: Schema, place: string, depth: number): string {
-    const { items, anyOf, oneOf } = resolve(this.#document, schema);
+    const { items, anyOf, oneOf } = resolve(this.document, schema);
     if (items !== undefined) return this.#inner(items, place, depth);
     const alternatives = (anyOf ?? oneOf ?? []).filter((one) => isReference(one) || one.items);
     if (alternatives.length === 0) return this.folded(schema, place, depth);
