@@ -1,6 +1,7 @@
 /** Reading the document as the reference page does: operations, and what they refer to. */
 import type { oas31 } from 'zod-openapi';
 import { pathOf, type Route } from '../route.ts';
+import { nameOf } from './schema.ts';
 
 /** The operation of a route. */
 export function operationOf(document: oas31.OpenAPIObject, route: Route): oas31.OperationObject {
@@ -14,7 +15,7 @@ export function parameterOf(
   parameter: oas31.ParameterObject | oas31.ReferenceObject,
 ): oas31.ParameterObject | undefined {
   if (!('$ref' in parameter)) return parameter;
-  const found = components?.parameters?.[lastOf(parameter.$ref)];
+  const found = components?.parameters?.[nameOf(parameter)];
   return found !== undefined && 'name' in found ? found : undefined;
 }
 
@@ -26,10 +27,6 @@ export function exampleIn(
   if (example !== undefined) return example;
   const [first] = Object.values(examples);
   if (first === undefined || !('$ref' in first)) return first?.value;
-  const found = components?.examples?.[lastOf(String(first.$ref))];
+  const found = components?.examples?.[nameOf({ $ref: String(first.$ref) })];
   return found !== undefined && 'value' in found ? found.value : undefined;
-}
-
-function lastOf(reference: string): string {
-  return reference.slice(reference.lastIndexOf('/') + 1);
 }

@@ -3,15 +3,13 @@ import type { oas31 } from 'zod-openapi';
 
 export type Schema = oas31.SchemaObject | oas31.ReferenceObject;
 
-const schemaPrefix = '#/components/schemas/';
-
 export function isReference(schema: Schema): schema is oas31.ReferenceObject {
   return '$ref' in schema;
 }
 
 /** The component that a reference names. */
 export function nameOf({ $ref }: oas31.ReferenceObject): string {
-  return $ref.slice(schemaPrefix.length);
+  return $ref.slice($ref.lastIndexOf('/') + 1);
 }
 
 /** The schema that a reference names, or the schema itself. */
