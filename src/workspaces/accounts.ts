@@ -8,7 +8,7 @@ import { foldEmail } from '../model/fold.ts';
 import type { Actor, InviteRecord, UserRecord } from '../model/workspace.ts';
 import type { Management } from '../store/management/management.ts';
 import type { Sessions } from './sessions.ts';
-import type { SignInThrottle } from './sign-in-throttle.ts';
+import type { AttemptSource, SignInThrottle } from './sign-in-throttle.ts';
 import { passwordMatches } from './passwords.ts';
 import { isProven, type Users } from './users.ts';
 
@@ -40,7 +40,7 @@ export class Accounts {
 
   /** The user with this e-mail and password. @throws Failure unauthorized, rate_limited, overloaded */
   async verifyPassword(email: string, password: string, address: string): Promise<UserRecord> {
-    const { user } = await this.#attempt(email, address, async () => ({
+    const { user } = await this.#attempt(email, { client: address }, async () => ({
       user: await this.#users.authenticate(email, password),
     }));
     if (user !== undefined) return user;
@@ -51,10 +51,14 @@ export class Accounts {
   async verifyOwn(userId: string, password: string, address: string): Promise<UserRecord> {
     const user = this.#users.find(userId);
     const stored = user?.passwordHash;
-    const { user: verified } = await this.#attempt(user?.email ?? '', address, async () => {
-      const matches = stored !== undefined && (await passwordMatches(password, stored));
-      return { user: matches ? user : undefined };
-    });
+    const { user: verified } = await this.#attempt(
+      user?.email ?? '',
+      { client: address },
+      async () => {
+        const matches = stored !== undefined && (await passwordMatches(password, stored));
+        return { user: matches ? user : undefined };
+      },
+    );
     if (verified !== undefined) return verified;
     throw new Failure('unauthorized', 'The password is wrong');
   }
@@ -64,16 +68,16 @@ export class Accounts {
    * and sign in with them, uncounted, to try those of other accounts of the address. @throws Failure rate_limited
    */
   countGuess(email: string, address: string): void {
-    this.#throttle.begin(foldEmail(email), address);
+    this.#throttle.begin(foldEmail(email), { client: address });
   }
 
   /** Counts as failed in the throttle unless a user comes of it. */
   async #attempt<T extends { readonly user: UserRecord | undefined }>(
     email: string,
-    address: string,
+    source: AttemptSource,
     check: () => Promise<T>,
   ): Promise<T> {
-    const attempt = this.#throttle.begin(foldEmail(email), address);
+    const attempt = this.#throttle.begin(foldEmail(email), source);
     let checked: T;
     try {
       checked = await check();
@@ -132,11 +136,11 @@ export class Accounts {
   async invitee(
     invite: InviteRecord,
     given: { readonly name?: string | undefined; readonly password?: string | undefined },
-    at: { readonly address: string; readonly userId: string | undefined },
+    userId: string | undefined,
   ): Promise<{ known: UserRecord } | { fresh: UserRecord }> {
     const { name, password } = given;
     const { email } = invite;
-    const signedIn = at.userId === undefined ? undefined : this.#users.find(at.userId);
+    const signedIn = userId === undefined ? undefined : this.#users.find(userId);
     if (signedIn !== undefined && password === undefined) {
       if (foldEmail(signedIn.email) === foldEmail(email)) return { known: signedIn };
       throw new Failure('forbidden', 'The invite is for another e-mail address than you have here');
@@ -148,7 +152,8 @@ export class Accounts {
       throw invalid('password', 'too_short', `Expected at least ${passwordLengthMin} characters`);
     }
     const prepared = await this.#users.prepare({ email, name });
-    const { user: known, passwordHash } = await this.#attempt(email, at.address, () =>
+    const source = { invitesOf: invite.workspaceNo };
+    const { user: known, passwordHash } = await this.#attempt(email, source, () =>
       this.#users.identify(email, password),
     );
     return known === undefined ? { fresh: { ...prepared, passwordHash } } : { known };

@@ -1,8 +1,10 @@
 /**
- * Makes guessing passwords slow: each failure in a row doubles the wait, per account and per address.
+ * Makes guessing passwords slow: each failure in a row doubles the wait, per account and per client address.
  * An account is a folded e-mail, whether it exists or not, so refusals reveal nothing. Its wait is a minute
  * at most: about 1,500 guesses a day for an attacker, and its owner is never locked out for long.
  * An attempt counts as failed from its start, so that a thousand at once are not a thousand guesses.
+ * An invite's acceptance is a guess too (accounts.ts). It counts against the inviting workspace in place of the
+ * client: thirty people behind one address may join within an hour, and sign in meanwhile.
  * Only the owner of an address is forgiven earlier failures by a success: a person who has some other account of
  * the address (users.ts) could sign in there between guesses.
  *
@@ -13,6 +15,7 @@ import { LRUCache } from 'lru-cache';
 import { addressGroup } from '../model/address.ts';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
 
 /** About 150 bytes each: 10 MB at most. */
 const entriesMax = 65_536;
@@ -25,7 +28,11 @@ interface Limits {
   readonly waitMsMax: number;
 }
 const accountLimits: Limits = { free: 5, waitMsMax: 60_000 };
-const addressLimits: Limits = { free: 15, waitMsMax: 900_000 };
+const clientLimits: Limits = { free: 15, waitMsMax: 900_000 };
+const invitesLimits: Limits = { free: 200, waitMsMax: 900_000 };
+
+/** Where an attempt comes from: a client's IP address, or the invites of a workspace. */
+export type AttemptSource = { readonly client: string } | { readonly invitesOf: WorkspaceNo };
 
 interface Entry {
   failures: number;
@@ -51,12 +58,16 @@ export class SignInThrottle {
   }
 
   /** @param account folded e-mail @throws Failure rate_limited with the seconds to wait */
-  begin(account: string, address: string): Attempt {
+  begin(account: string, source: AttemptSource): Attempt {
     const nowMs = this.#clock.monotonicMs();
     // Hashed: an entry has the same size whatever was sent.
     const accountEntry = this.#entryOf(`account:${hash('sha256', account, 'base64url')}`, nowMs);
-    const addressEntry = this.#entryOf(`address:${addressGroup(address)}`, nowMs);
-    const untilMs = Math.max(accountEntry.waitUntilMs, addressEntry.waitUntilMs);
+    const isClient = 'client' in source;
+    const sourceEntry = this.#entryOf(
+      isClient ? `client:${addressGroup(source.client)}` : `invites:${source.invitesOf}`,
+      nowMs,
+    );
+    const untilMs = Math.max(accountEntry.waitUntilMs, sourceEntry.waitUntilMs);
     if (untilMs > nowMs) {
       const retryAfterSeconds = Math.max(1, Math.ceil((untilMs - nowMs) / 1_000));
       throw new Failure(
@@ -66,15 +77,15 @@ export class SignInThrottle {
       );
     }
     fail(accountEntry, accountLimits, nowMs);
-    fail(addressEntry, addressLimits, nowMs);
+    fail(sourceEntry, isClient ? clientLimits : invitesLimits, nowMs);
     return {
       succeed: () => {
         forgive(accountEntry, accountEntry.failures);
-        forgive(addressEntry, 1);
+        forgive(sourceEntry, 1);
       },
       withdraw: () => {
         forgive(accountEntry, 1);
-        forgive(addressEntry, 1);
+        forgive(sourceEntry, 1);
       },
     };
   }

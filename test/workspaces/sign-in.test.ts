@@ -60,7 +60,7 @@ test('a wrong password and an unknown e-mail take the same time', async () => {
 describe('SignInThrottle', () => {
   const attempt = (throttle: SignInThrottle, account: string, address: string): number => {
     try {
-      throttle.begin(account, address);
+      throttle.begin(account, { client: address });
       return 0;
     } catch (error) {
       return error instanceof Error && 'retryAfterSeconds' in error
@@ -89,7 +89,8 @@ describe('SignInThrottle', () => {
     for (let tries = 0; tries < 20; tries += 1) attempt(throttle, `u${tries}`, '192.0.2.1');
     expect(attempt(throttle, 'fresh', '192.0.2.1')).toBeGreaterThan(0);
     expect(attempt(throttle, 'fresh', '192.0.2.2')).toBe(0);
-    for (let tries = 0; tries < 30; tries += 1) throttle.begin('good', '192.0.2.3').succeed();
+    for (let tries = 0; tries < 30; tries += 1)
+      throttle.begin('good', { client: '192.0.2.3' }).succeed();
     clock.move(3_600_000);
     expect(attempt(throttle, 'fresh', '192.0.2.1')).toBe(0);
     for (let tries = 0; tries < 1_000; tries += 1)

@@ -175,11 +175,10 @@ function acceptInvite({ accounts, invites }: WorkspaceServices): Route {
     body: acceptBody,
     answer: { status: 200, schema: joined, what: 'Where you are a member now' },
     failures: ['not_found', 'conflict', 'gone', 'idempotency_conflict', 'storage_full'],
-    handle: async ({ actor, session, body: { token, ...given }, clientAddress, keep }) => {
+    handle: async ({ actor, session, body: { token, ...given }, keep }) => {
       const found = invites.find(token);
-      const userIdOrNone = session === undefined ? undefined : actor?.userId;
-      const at = { address: clientAddress, userId: userIdOrNone };
-      const user = await accounts.invitee(found, given, at);
+      const userId = session === undefined ? undefined : actor?.userId;
+      const user = await accounts.invitee(found, given, userId);
       return await invites.accept(token, user, (membership) => {
         const result = jsonResult(200, membership);
         keep(result);

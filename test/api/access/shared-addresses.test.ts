@@ -203,6 +203,23 @@ describe('an answer does not tell what there is elsewhere', () => {
     expect((await signIn(ownPassword)).answer.status).toBe(429);
   });
 
+  test('people behind one address join at once, and sign in', async () => {
+    const a = await place('A');
+    const headers = { 'x-forwarded-for': '198.51.100.7' };
+    const people = Array.from({ length: 17 }, (_, no) => `cook${no}@corp.example`);
+    for (const to of people) {
+      const { token } = (await invite(a, 'editor', to)).json;
+      const body = { token, name: 'Cook', password: `the password of ${to}` };
+      const path = '/v1/team/invites/accept';
+      const joined = await client.call('POST', path, { key: undefined, headers, body });
+      expect([to, joined.status]).toEqual([to, 200]);
+    }
+    const [to = ''] = people;
+    const body = { email: to, password: `the password of ${to}` };
+    const signedIn = await client.call('POST', '/v1/auth/sign-in', { headers, body });
+    expect(signedIn.status).toBe(200);
+  });
+
   test('an account of the address does not clear the failures of guesses at another', async () => {
     await join(await place('A'), ownPassword);
     service.clock.move(3_600_000);
