@@ -19,7 +19,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than cores: much of a test is waiting for a process, a socket or a page.
+    maxWorkers: 3,
     // Files share the modules of their process: 0.3 s of imports less for each of 140.
     isolate: false,
     // Tests that wait for the network side by side.
