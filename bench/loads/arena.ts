@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../src/config.ts';
+import type * as Configuration from '../../src/config.ts';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
-import { seedCodes, type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
+import type * as Seeding from './seed.ts';
+import { type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
 import { freePort, Server, type ServerCommand } from './server.ts';
 
 const repository = new URL('../..', import.meta.url).pathname;
@@ -69,14 +70,14 @@ export class Arena {
       QZ_REDIRECT_THREADS: '1',
       ...setting.environment,
     };
+    const tree = setting.tree ?? repository;
+    // By the revision that serves them: it cannot open the data of a later one.
+    const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
+    const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
     const server = await this.start({
       file: process.execPath,
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        join(setting.tree ?? repository, 'src/main.ts'),
-        'serve',
-      ],
+      args: ['--disable-warning=ExperimentalWarning', join(tree, 'src/main.ts'), 'serve'],
       environment,
       port,
       path: `/${shortCodeOf(1)}`,
