@@ -10,6 +10,7 @@ import type { Clock } from '../model/clock.ts';
 import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
 import { dayMs, isoTime } from '../model/day.ts';
 import { type IdSource, idTimeMs } from '../model/ids.ts';
+import { firstReached } from '../store/sequence-search.ts';
 import type { Management, StoredEvent } from '../store/management/management.ts';
 import type { WorkspaceNo } from '../model/numbers.ts';
 
@@ -79,15 +80,8 @@ export class Outbox {
   sequenceAt(timeMs: number): number {
     const { events } = this.#management;
     const [oldest] = events.keys({ limit: 1 });
-    let low = oldest ?? 1;
-    let high = this.lastSequence + 1;
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const event = events.get(middle);
-      if (event === undefined || idTimeMs(event.id) < timeMs) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    const range = { from: oldest ?? 1, to: this.lastSequence + 1 };
+    return firstReached(events, range, ({ id }) => idTimeMs(id) >= timeMs);
   }
 
   /** Sequence of a workspace's event; undefined for an unknown id. */

@@ -5,6 +5,7 @@
 import type { EventEnvelope } from '../../model/event.ts';
 import { idTimeMs } from '../../model/ids.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
+import { firstReached } from '../../store/sequence-search.ts';
 import { ScanBlock } from '../block.ts';
 import type { Ranges } from './range.ts';
 import { scannedEvent } from '../scanned-event.ts';
@@ -91,17 +92,12 @@ export class ScanEvents {
     this.#ranges.refresh();
     const { blocks } = this.#store;
     const [oldest] = blocks.keys({ limit: 1 });
-    let low = oldest ?? 0;
-    let high = newestSequence(this.#store) + 1;
-    if (oldest === undefined) return { sequence: high, entry: 0 };
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2);
-      const bytes = blocks.get(middle);
-      if (bytes === undefined || new ScanBlock(bytes).newestMs < timeMs) low = middle + 1;
-      else high = middle;
-    }
+    const end = newestSequence(this.#store) + 1;
+    if (oldest === undefined) return { sequence: end, entry: 0 };
+    const isReached = (bytes: Uint8Array): boolean => new ScanBlock(bytes).newestMs >= timeMs;
+    const found = firstReached(blocks, { from: oldest, to: end }, isReached);
     // Those before the oldest may have had such scans too: `isPast` says so.
-    return { sequence: low === oldest && oldest > 1 ? oldest - 1 : low, entry: 0 };
+    return { sequence: found === oldest && oldest > 1 ? oldest - 1 : found, entry: 0 };
   }
 
   /** The block that has the scan of a workspace's event; undefined for an unknown id. */
