@@ -25,7 +25,7 @@ import type { Journals } from './journals.ts';
 const standardDrainMs = 10_000;
 /** Redirect threads are cut off this long after their own drain should have ended. */
 const drainGraceMs = 2_000;
-export const refusalKinds = ['unknown', 'gone', 'throttled', 'method'] as const;
+export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method'] as const;
 
 /** Counted since the start of the service, by a thread and its predecessors. */
 export interface RedirectTotals {
@@ -141,7 +141,7 @@ export class RedirectThreads {
       before: {
         redirects: 0,
         dropped: 0,
-        refused: { unknown: 0, gone: 0, throttled: 0, method: 0 },
+        refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0 },
       },
     };
     return state;

@@ -8,8 +8,8 @@
  */
 import { createHash } from 'node:crypto';
 
-/** Unknown code 404, deleted, expired or used up 410, too many unknown codes 429, not GET or HEAD 405. */
-export type ErrorPageKind = 'unknown' | 'gone' | 'throttled' | 'method';
+/** Unknown code 404; deleted, expired or used up 410; its record damaged 503; too many unknown codes 429; not GET or HEAD 405. */
+export type ErrorPageKind = 'unknown' | 'gone' | 'damaged' | 'throttled' | 'method';
 
 export interface ErrorPage {
   readonly status: number;
@@ -39,6 +39,13 @@ const words: Record<ErrorPageKind, Words> = {
     title: 'This code has ended',
     text: 'It was in use for a while and has since been switched off. Your phone read it correctly.',
     help: 'The people who put it up can tell you where to go instead.',
+  },
+  damaged: {
+    status: 503,
+    code: 'data_damaged',
+    title: 'This code cannot be opened right now',
+    text: 'Your phone read it correctly, but where it leads could not be looked up safely.',
+    help: 'Please try again later. The people who put it up can tell you where to go meanwhile.',
   },
   throttled: {
     status: 429,
@@ -88,6 +95,7 @@ export const errorPage = (kind: ErrorPageKind): ErrorPage => pages[kind];
 const pages: Readonly<Record<ErrorPageKind, ErrorPage>> = {
   unknown: makePage('unknown'),
   gone: makePage('gone'),
+  damaged: makePage('damaged'),
   throttled: makePage('throttled'),
   method: makePage('method'),
 };

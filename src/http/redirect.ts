@@ -80,7 +80,7 @@ export class Redirect {
     const link = findLink(links, request.getUrl());
     const connection = this.#connectionAfter(request);
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
-    if (this.#isOver(link)) return refusals.gone(response, request, connection);
+    if (this.#isOver(link)) return this.#refuse(link, response, request, connection);
     const agent = request.getHeader('user-agent');
     const flags = isPrefetch(request) ? flagPrefetch : 0;
     if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
@@ -107,7 +107,7 @@ export class Redirect {
     const connection = this.#connectionAfter(request);
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
     if (this.#isOver(link) || links.scansLeft(link) === 0) {
-      return refusals.gone(response, request, connection);
+      return this.#refuse(link, response, request, connection);
     }
     // A copy: an answer that waits for the next cycle outlives the table's entry.
     const location = links.location(link).slice();
@@ -171,9 +171,20 @@ export class Redirect {
 
   #isOver(link: number): boolean {
     const { links } = this.#options;
-    if (links.state(link) === 'deleted') return true;
+    if (links.state(link) !== 'live') return true;
     const expiresAtMs = links.expiresAtMs(link);
     return expiresAtMs !== 0 && expiresAtMs <= this.#cycleTimeMs;
+  }
+
+  #refuse(
+    link: number,
+    response: HttpResponse,
+    request: HttpRequest,
+    connection: Connection,
+  ): void {
+    const { links, refusals } = this.#options;
+    if (links.state(link) === 'damaged') refusals.damaged(response, request, connection);
+    else refusals.gone(response, request, connection);
   }
 
   /** Bots follow a limited link while it lasts and use none of its scans. */

@@ -14,14 +14,24 @@ const reasons: Readonly<Record<number, string>> = {
   405: '405 Method Not Allowed',
   410: '410 Gone',
   429: '429 Too Many Requests',
+  503: '503 Service Unavailable',
 };
 /** A code has no dot: such requests (favicon.ico, …) help no enumerator. Encoded, its letters take three characters. */
 const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
+/** A damaged link works again once its operator has restored it: a phone need not ask sooner. */
+const damagedRetrySeconds = 300;
+
 export class Refusals {
   readonly #addresses: ScannerAddresses;
   readonly #throttle: MissThrottle;
-  readonly counts: Record<ErrorPageKind, number> = { unknown: 0, gone: 0, throttled: 0, method: 0 };
+  readonly counts: Record<ErrorPageKind, number> = {
+    unknown: 0,
+    gone: 0,
+    damaged: 0,
+    throttled: 0,
+    method: 0,
+  };
 
   constructor(addresses: ScannerAddresses, throttle: MissThrottle) {
     this.#addresses = addresses;
@@ -50,6 +60,10 @@ export class Refusals {
 
   gone(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     this.#send('gone', response, request, connection);
+  }
+
+  damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    this.#send('damaged', response, request, connection, damagedRetrySeconds);
   }
 
   method(response: HttpResponse, request: HttpRequest, connection: Connection): void {

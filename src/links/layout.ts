@@ -13,16 +13,17 @@
  *
  *   an entry       word 0    codeNo
  *                  word 1    workspaceNo
- *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | tombstone
+ *                  word 2    shape: key bytes (7 bits) | target bytes (14) | expires | limited | tombstone | damaged
  *                  word 3..  key, upper case, padded with zeros to 4
  *                  ..        target, padded to 4
  *                  ..        expires: epoch ms, low and high word        (only when it expires)
  *                  ..        limited: unit offset of the counter cell    (only when it is limited)
  *                  padded to 8 bytes
  *
- * An entry never changes once a slot shows it, but for its tombstone bit. A change of target writes a new
+ * An entry never changes once a slot shows it, but for the last two bits. A change of target writes a new
  * entry and swaps the slot's offset; both entries point at the same counter cell, so no scan taken
- * meanwhile is lost. A deleted entry keeps header and key for ever and frees the rest.
+ * meanwhile is lost. A deleted entry keeps header and key for ever and frees the rest. One whose record is damaged
+ * is a tombstone with a further bit: the path of a redirect looks at the first alone, a refusal at both.
  *
  * Which generations exist is one word, `newest * 2 + migrating`: sizes and places follow from it, so
  * a reader learns the whole layout in one load and can never see half of a change.
@@ -57,7 +58,8 @@ export interface LinkTableOptions {
   readonly linksExpected: number;
 }
 
-export type LinkState = 'live' | 'deleted';
+/** `damaged`: where it leads is unknown, because its stored records cannot be read. */
+export type LinkState = 'live' | 'deleted' | 'damaged';
 
 export interface Link {
   /** Short code, ASCII letters, digits, `-`, `_` and `/` between them, 1 to 64; any case. */
@@ -111,6 +113,8 @@ export const shapeBit = {
   expires: 1 << 21,
   limited: 1 << 22,
   tombstone: 1 << 23,
+  /** Of a tombstone. */
+  damaged: 1 << 24,
 } as const;
 
 export const unitBytes = 8;

@@ -80,7 +80,8 @@ export class LinkReader {
 
   state(handle: number): LinkState {
     this.#open(handle);
-    return (this.#shape & shapeBit.tombstone) === 0 ? 'live' : 'deleted';
+    if ((this.#shape & shapeBit.tombstone) === 0) return 'live';
+    return (this.#shape & shapeBit.damaged) === 0 ? 'deleted' : 'damaged';
   }
 
   codeNo(handle: number): number {
@@ -101,7 +102,7 @@ export class LinkReader {
     return this.#words[at + 1]! * wordRange + (this.#words[at]! >>> 0);
   }
 
-  /** Scans that a limited code has left; -1 = no limit, 0 also when it is deleted. */
+  /** Scans that a limited code has left; -1 = no limit, 0 also when it is not live. */
   scansLeft(handle: number): number {
     this.#open(handle);
     if ((this.#shape & shapeBit.tombstone) !== 0) return 0;

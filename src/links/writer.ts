@@ -3,7 +3,7 @@
  * to every reader when its method returns; a method that throws has changed nothing.
  *
  *   put      allocate -> write entry -> swap or fill the slot -> quarantine the old entry
- *   delete   set the tombstone bit -> quarantine the target's bytes and the counter cell
+ *   delete   set the tombstone bit -> quarantine the target's bytes and the counter cell; the same for `damaged`
  *
  * `delete` needs no memory, so a deletion works when the arena is full. The order inside it matters:
  * after the bit no look-up serves the target; a reader that found it before keeps its bytes until
@@ -23,6 +23,7 @@ import {
   tombstoneUnits,
   keepScansLeft,
   type Link,
+  type LinkState,
   type LinkTableMemory,
   limitWord,
   liveUnits,
@@ -125,7 +126,7 @@ export class LinkWriter {
    *   been in one cycle for so many changes that nothing can be freed; nothing is changed then
    */
   put(link: Link): void {
-    if (link.state === 'deleted') {
+    if (link.state !== 'live') {
       this.#putTombstone(link);
       return;
     }
@@ -171,17 +172,25 @@ export class LinkWriter {
    */
   delete(key: string): void {
     this.#slots.moveSome();
+    if (this.#finder.findKey(key) === 0) this.#putTombstone({ ...tombstone, key });
+    else this.#end(key, shapeBit.tombstone);
+  }
+
+  /** Makes the entry of a known key a tombstone. @param bits of a tombstone */
+  #end(key: string, bits: number): void {
     const entry = this.#finder.findKey(key);
-    if (entry === 0) {
-      this.#putTombstone({ ...tombstone, key });
-      return;
-    }
     const words = this.#arena.chunkOf(entry);
     const at = wordOf(entry);
     const shape = words[at + entryWord.shape]!;
-    if ((shape & shapeBit.tombstone) !== 0) return;
+    if ((shape & shapeBit.tombstone) !== 0) {
+      // A deletion is for ever; what was damaged may be deleted.
+      if (bits === shapeBit.tombstone) {
+        Atomics.store(words, at + entryWord.shape, shape & ~shapeBit.damaged);
+      }
+      return;
+    }
     const cell = this.#cellOf(entry);
-    Atomics.store(words, at + entryWord.shape, shape | shapeBit.tombstone);
+    Atomics.store(words, at + entryWord.shape, shape | bits);
     this.#live -= 1;
     const kept = tombstoneUnits(shape);
     this.#discard(entry + kept, liveUnits(shape) - kept);
@@ -212,12 +221,12 @@ export class LinkWriter {
   }
 
   #putTombstone(link: Link): void {
+    this.#slots.moveSome();
     this.#ensureCapacity();
     if (this.#finder.findKey(link.key) !== 0) {
-      this.delete(link.key);
+      this.#end(link.key, tombstoneBits[link.state]);
       return;
     }
-    this.#slots.moveSome();
     this.#slots.reserve();
     const entry = this.#writeEntry({ ...link, target: '', expiresAtMs: 0 }, 0, 0);
     this.#slots.insert(this.#finder.key.tag, entry);
@@ -263,7 +272,7 @@ export class LinkWriter {
     const shape =
       shapeOf(key.length, link.target.length, link.expiresAtMs !== 0) |
       (cell === 0 ? 0 : shapeBit.limited) |
-      (link.state === 'deleted' ? shapeBit.tombstone : 0);
+      tombstoneBits[link.state];
     let entry: number;
     try {
       entry = this.#arena.allocate(liveUnits(shape));
@@ -330,6 +339,12 @@ export class LinkWriter {
     this.#freeAt = this.#quarantine.size + freeEvery;
   }
 }
+
+const tombstoneBits: Readonly<Record<LinkState, number>> = {
+  live: 0,
+  deleted: shapeBit.tombstone,
+  damaged: shapeBit.tombstone | shapeBit.damaged,
+};
 
 const tombstone: Link = {
   key: '',

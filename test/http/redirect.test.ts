@@ -25,6 +25,8 @@ beforeAll(async () => {
   harness.links.put(linkOf('LATER234', { codeNo: 14, expiresAtMs: 4e12 }));
   harness.links.put(linkOf('DELETED1', { codeNo: 15 }));
   harness.links.delete('DELETED1');
+  harness.links.put(linkOf('DAMAGED1', { codeNo: 19, target }));
+  harness.links.put(linkOf('DAMAGED1', { codeNo: 19, state: 'damaged' }));
 });
 afterAll(() => harness.close());
 
@@ -157,6 +159,7 @@ describe('a refusal', () => {
     ['/NOSUCH23', '404 Not Found', 'not_found'],
     ['/EXPIRED1', '410 Gone', 'gone'],
     ['/DELETED1', '410 Gone', 'gone'],
+    ['/DAMAGED1', '503 Service Unavailable', 'data_damaged'],
     [`/${'A'.repeat(3_000)}`, '404 Not Found', 'not_found'],
   ])('%.12s is %s as page and as JSON, never kept, never counted', async (path, status, code) => {
     const page = await ask(path, 'Accept: text/html\r\n');
@@ -170,6 +173,7 @@ describe('a refusal', () => {
     const head = await ask(path, '', 'HEAD');
     expect([head.status, head.body]).toEqual([status, '']);
     for (const { fields } of [page, json, head]) {
+      expect(fields.get('retry-after')).toBe(status.startsWith('503') ? '300' : undefined);
       expect(fields.get('x-content-type-options')).toBe('nosniff');
       expect(fields.get('x-robots-tag')).toBe('noindex');
       expect(fields.get('connection')).toBe('close');

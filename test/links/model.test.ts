@@ -12,7 +12,7 @@ interface ModelLink {
 
 type Step =
   | { kind: 'put'; key: number; length: number; expires: number; scans: number; no: number }
-  | { kind: 'delete' | 'putGone' | 'take' | 'hold'; key: number }
+  | { kind: 'delete' | 'putGone' | 'putDamaged' | 'take' | 'hold'; key: number }
   | { kind: 'addScans'; key: number; scans: number }
   | { kind: 'grow'; count: number }
   | { kind: 'leave' | 'free' };
@@ -35,6 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constantFrom(
         'delete' as const,
         'putGone' as const,
+        'putDamaged' as const,
         'take' as const,
         'hold' as const,
       ),
@@ -83,6 +84,9 @@ class Model {
       case 'putGone':
         this.#delete(keyOf(step.key), step.kind);
         break;
+      case 'putDamaged':
+        this.#damage(keyOf(step.key));
+        break;
       case 'take': {
         const handle = reader.find(keyOf(step.key), 0);
         if (handle !== 0) expect(reader.takeScan(handle)).toBe(this.#take(keyOf(step.key)));
@@ -130,7 +134,7 @@ class Model {
         codeNo,
         workspaceNo,
         state,
-        scansLeft: left ?? (state === 'deleted' ? 0 : -1),
+        scansLeft: left ?? (state === 'live' ? -1 : 0),
       };
       expect(read(reader, key)).toEqual(
         state === 'live' ? { ...numbers, target, expiresAtMs } : numbers,
@@ -173,9 +177,17 @@ class Model {
     });
   }
 
+  /** What is deleted stays so. */
+  #damage(key: string): void {
+    const known = this.map.get(key)?.link ?? linkOf(key, { codeNo: 7 });
+    this.#table.writer.put({ ...linkOf(key, { codeNo: 7 }), state: 'damaged', target: '' });
+    const state = known.state === 'deleted' ? 'deleted' : 'damaged';
+    this.map.set(key, { link: { ...known, state }, scansLeft: undefined });
+  }
+
   #take(key: string): boolean {
     const known = this.map.get(key);
-    if (known === undefined || known.link.state === 'deleted') return false;
+    if (known === undefined || known.link.state !== 'live') return false;
     if (known.scansLeft === undefined) return true;
     if (known.scansLeft <= 0) return false;
     this.map.set(key, { ...known, scansLeft: known.scansLeft - 1 });

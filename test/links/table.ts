@@ -37,11 +37,12 @@ export function read(reader: LinkReader, key: string) {
   if (handle === 0) return undefined;
   const shared = { codeNo: reader.codeNo(handle), workspaceNo: reader.workspaceNo(handle) };
   const scansLeft = reader.scansLeft(handle);
-  if (reader.state(handle) === 'deleted') return { ...shared, scansLeft, state: 'deleted' };
+  const state = reader.state(handle);
+  if (state !== 'live') return { ...shared, scansLeft, state };
   return {
     ...shared,
     scansLeft,
-    state: 'live',
+    state,
     target: textOf(reader.location(handle)),
     expiresAtMs: reader.expiresAtMs(handle),
   };
