@@ -20,6 +20,9 @@ const oldestMinor = 18;
 const parentPollMs = 250;
 const packageName = `node-${process.platform}-${process.arch}`;
 
+// Without a listener this signal opens Node's inspector.
+process.on('SIGUSR1', () => undefined);
+
 const main = new URL('../src/main.ts', import.meta.url);
 const node = findNode();
 if (node === undefined) {
@@ -67,9 +70,8 @@ function findNode() {
 
 /** Runs the service on `binary` and ends as it ends. */
 function runChild(binary) {
-  const child = spawn(binary, [fileURLToPath(main), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  });
+  const args = ['--disable-sigusr1', fileURLToPath(main), ...process.argv.slice(2)];
+  const child = spawn(binary, args, { stdio: 'inherit' });
   // Keys at a terminal (Ctrl-C, Ctrl-\) signal the child too, and twice means "at once" to many
   // programs: those two are passed on only where no terminal can have sent them.
   const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;

@@ -8,6 +8,8 @@ import { processEnvironment } from './config.ts';
 process.umask(0o077);
 // A reader that goes away must not end the service: what it would have read is lost.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+// Without a listener Node opens its inspector, to which every user of this machine may connect.
+process.on('SIGUSR1', () => undefined);
 
 /** True also for a closed standard output: Node opens the null device in its place. */
 function isDiscarded(descriptor: number): boolean {

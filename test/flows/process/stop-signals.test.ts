@@ -25,10 +25,13 @@ it.each([
 ] as const)('%s and then %s drain it, and it exits with 0', (first, second) =>
   withDataFolder(async (dataDir) => {
     const service = await startProcess({ dataDir, ports: await freePorts() });
+    // Reserved by Node for its inspector.
+    service.signal('SIGUSR1');
     service.signal(first);
     await service.waitForLog(/"msg":"stopping/, 20_000);
     service.signal(second);
     expect(await service.exit).toEqual(drained);
+    expect(service.stderr).not.toMatch(/debugger/i);
     expect(service.complaints).toEqual([]);
   }),
 );
