@@ -1,7 +1,7 @@
 /**
  * The service: opens the modules bottom-up, closes them top-down.
  *
- *   data folder -> stores -> journals recovered -> shards catch up -> links loaded
+ *   data folder -> stores -> journals recovered -> shards catch up -> links loaded -> dashboard built
  *     -> redirect threads listen -> API listens
  *
  * Redirects come before the API: printed codes must work first. Stopping goes the other way, and ends
@@ -30,7 +30,8 @@ import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/first-start.ts';
 import { EngineThreads } from './engine/threads.ts';
-import { DashboardFiles } from './http/dashboard-files.ts';
+import { openDashboard } from './http/dashboard/dashboard-cache.ts';
+import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import { assertPortFree } from './http/port.ts';
 import { assertTlsFiles } from './http/tls-files.ts';
 import { ImageCache } from './images/image-cache.ts';
@@ -146,14 +147,17 @@ export async function openApp(
     }
     assertTlsFiles(config.redirect);
     assertTlsFiles(config.api);
+    const pages = openDashboard(folder.cacheRoot, log);
+    closers.push(async () => void (await pages));
     const base = openBase(config, folder, log, machine);
     closers.push(() => base.management.close());
     const workspaces = openWorkspaceModule(base);
     closers.push(() => workspaces.close());
     const firstStart = openFirstStart(base, workspaces);
     const firstSecrets = await firstStart.open();
-    const engine = await openEngine(base, closers);
-    const apiPort = await openManagement(base, workspaces, engine, closers);
+    const engine = await openEngine(base, pages, closers);
+    const dashboard = new DashboardFiles(await pages);
+    const apiPort = await openManagement(base, workspaces, engine, dashboard, closers);
     // A start that fails says why in one line.
     for (const warning of configWarnings(config)) log.warn(warning);
     const redirectPort = engine.threads.redirects.port;
@@ -176,8 +180,8 @@ interface Engine {
   readonly threads: EngineThreads;
 }
 
-/** All that counts and redirects: running when this resolves. */
-async function openEngine(base: Base, closers: Closers): Promise<Engine> {
+/** All that counts and redirects: running when this resolves. @param pages settles before anything listens */
+async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers): Promise<Engine> {
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
@@ -215,6 +219,8 @@ async function openEngine(base: Base, closers: Closers): Promise<Engine> {
   }
   codes.links.loadLimited();
   refresher.start();
+  // The last process that the service starts has ended before connections may take every descriptor.
+  await pages;
   await openRedirects();
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
@@ -233,6 +239,7 @@ async function openManagement(
   base: Base,
   workspaces: WorkspaceServices,
   engine: Engine,
+  dashboard: DashboardFiles,
   closers: Closers,
 ): Promise<number> {
   const { config, log, management } = base;
@@ -254,8 +261,6 @@ async function openManagement(
   const retention = startSchedules(base, engine, campaigns, closers);
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
-  const dashboard = new DashboardFiles(log);
-  closers.push(() => dashboard.close());
   if (config.metrics.port > 0) {
     const server = await openServer(base, config.metrics, createMetricsHandler(metrics));
     closers.push(() => server.close());

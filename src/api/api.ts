@@ -143,7 +143,7 @@ export class ApiServer implements Handler {
     const { config, dashboard, health, metrics } = this.#services;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
-    const pages = isRead && !isOwn ? await dashboard?.reply(request) : undefined;
+    const pages = isRead && !isOwn ? dashboard?.reply(request) : undefined;
     if (pages !== undefined) return { reply: pages, route: 'dashboard' };
     const page = this.#docs.find(path);
     const isImage = path.startsWith(imagePrefix);

@@ -55,7 +55,7 @@ export interface ApiServices {
 
 export interface DashboardPages {
   /** Undefined where the dashboard has nothing. */
-  reply(request: Request): Promise<Reply | undefined>;
+  reply(request: Request): Reply | undefined;
 }
 
 export interface Webhooks {

@@ -11,7 +11,7 @@
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
  *   logos/           pictures in the middle of codes
- *   cache/           drawn images and fonts' tables, safe to delete
+ *   cache/           drawn images, the dashboard's files and fonts' tables, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.sock     the lock
@@ -52,6 +52,8 @@ export interface DataFolder {
   readonly scansFile: string;
   readonly deliveryFile: string;
   readonly journalRoot: string;
+  /** What is here may be deleted at any time. */
+  readonly cacheRoot: string;
 }
 
 /**
@@ -114,6 +116,7 @@ const dataFolderAt = (path: string): DataFolder => ({
   scansFile: join(path, 'scans.mdb'),
   deliveryFile: join(path, 'delivery.mdb'),
   journalRoot: join(path, 'journal'),
+  cacheRoot: join(path, 'cache'),
 });
 
 /**

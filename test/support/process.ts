@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
+import { addDashboard } from './dashboard.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = join(root, 'node_modules/.bin/node');
@@ -76,6 +77,7 @@ export class ServiceProcess {
   constructor(options: ProcessOptions) {
     this.ports = options.ports;
     this.dataDir = options.dataDir;
+    addDashboard(options.dataDir);
     this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
       cwd: root,
       env: environmentWith(settingsOf(options)),

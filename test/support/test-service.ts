@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Clock } from '../../src/model/clock.ts';
 import { thisMachine } from '../../src/modules.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { addDashboard } from './dashboard.ts';
 import { isListening, openFilesIn } from './leaks.ts';
 import {
   entriesOf,
@@ -56,6 +57,7 @@ export class TestService {
     const config = loadConfig(undefined, settingsOf({ dataDir, ports, environment }));
     const logLines: string[] = [];
     const log = createLog(config.log.level, { write: (line) => void logLines.push(line) });
+    addDashboard(dataDir);
     const machine = { ...thisMachine, passwordCostLog2: 4, ...(clock && { clock }) };
     const app = await openApp(config, log, machine);
     return new TestService(app, ports, options, logLines);

@@ -1,0 +1,96 @@
+/**
+ * The dashboard served by the control thread: files in memory, compressed before (dashboard-build.ts).
+ *
+ * Assets are immutable under their name; the page that names them is revalidated each time.
+ */
+import { createHash } from 'node:crypto';
+import { matchPath } from '../../dashboard/paths.ts';
+import {
+  assetPrefix,
+  type DashboardBundle,
+  type DashboardFile,
+  pagePath,
+} from './dashboard-build.ts';
+import type { Reply, Request } from '../request.ts';
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const pageHeaders = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy': policy,
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'X-Robots-Tag': 'noindex',
+};
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+const assetHeaders = {
+  'Cache-Control': 'public, max-age=31536000, immutable',
+};
+
+interface File extends DashboardFile {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export class DashboardFiles {
+  readonly #files: ReadonlyMap<string, File>;
+
+  /** @param bundle empty where it could not be built: then `/` stays the API's own page */
+  constructor(bundle: DashboardBundle) {
+    const files = [...bundle].map(([path, file]) => [path, withHeaders(path, file)] as const);
+    this.#files = new Map(files);
+  }
+
+  /** The page or the asset at the request's path; undefined where the dashboard has nothing. */
+  reply(request: Request): Reply | undefined {
+    const { path } = request;
+    const asset = this.#files.get(path);
+    if (path.startsWith(assetPrefix)) return asset === undefined ? undefined : send(asset, request);
+    const page = this.#files.get(pagePath);
+    if (page === undefined) return undefined;
+    if (matchPath(path) !== undefined) return send(page, request);
+    return wantsPage(request) ? { ...whole(page, request), status: 404 } : undefined;
+  }
+}
+
+function withHeaders(path: string, file: DashboardFile): File {
+  const type = mediaTypes[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream';
+  const own = path === pagePath ? pageHeaders : { 'Content-Type': type, ...assetHeaders };
+  const tag = createHash('sha256').update(file.identity).digest('base64url').slice(0, 16);
+  return { ...file, headers: { ...own, ETag: `W/"${tag}"` } };
+}
+
+function send(file: File, request: Request): Reply {
+  const { headers, ...rest } = whole(file, request);
+  if (request.header('if-none-match') === headers.ETag) return { status: 304, headers };
+  return { ...rest, headers };
+}
+
+/** In the smallest encoding that the client accepts. */
+function whole(file: File, request: Request): Reply {
+  const accepted = request.header('accept-encoding') ?? '';
+  const coding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : 'identity';
+  const encoding = coding === 'identity' ? {} : { 'Content-Encoding': coding };
+  const headers = { ...file.headers, ...encoding, Vary: 'Accept-Encoding' };
+  return { status: 200, headers, body: file[coding] };
+}
+
+/** At an unknown address a person gets the dashboard's page for it, a program a problem document. */
+function wantsPage(request: Request): boolean {
+  return request.method === 'GET' && (request.header('accept') ?? '').includes('text/html');
+}
