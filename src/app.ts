@@ -17,7 +17,7 @@ import { CodeRetention } from './codes/code-retention.ts';
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
-import { type Config, inheritedFontSettings, setProcessVariables, threadCounts } from './config.ts';
+import { type Config, inheritedFontSettings, setProcessVariables } from './config.ts';
 import {
   type DataFolder,
   lockDataFolder,
@@ -29,6 +29,12 @@ import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/first-start.ts';
+import {
+  fitToMemory,
+  isMemoryScarce,
+  measureMachine,
+  threadCounts,
+} from './engine/machine-plan.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
@@ -61,7 +67,7 @@ import {
   thisMachine,
 } from './modules.ts';
 import { openScanQueries, type ScanQueries } from './scans/query/queries.ts';
-import { loadGeoFiles } from './scans/visitor/geo.ts';
+import { closeGeoFiles, openGeoFiles } from './scans/visitor/geo.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import { checkHealth } from './telemetry/health.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
@@ -127,10 +133,11 @@ export function openAdministration(
 
 /** @throws DataFolderError, ListenError with a text for the operator */
 export async function openApp(
-  config: Config,
+  configured: Config,
   log: Logger,
   machine: Machine = thisMachine,
 ): Promise<App> {
+  const config = fitToMemory(configured);
   const folder = openDataFolder(config.dataDir);
   const closers: Closers = [await lockDataFolder(folder)];
   const close = async (): Promise<void> => {
@@ -200,6 +207,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
   const visitor = openVisitor(config, log, folder);
+  closers.push(() => closeGeoFiles(visitor.geo));
   const threads = new EngineThreads({
     config,
     clock,
@@ -229,7 +237,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
 
 /** What tells scanners apart, and where they are. */
 function openVisitor(config: Config, log: Logger, folder: DataFolder) {
-  const geo = loadGeoFiles(config.geo);
+  const geo = openGeoFiles(config.geo, isMemoryScarce(measureMachine()) ? 'file' : 'memory');
   for (const warning of geo.warnings) log.warn(warning);
   return { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
 }

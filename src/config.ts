@@ -6,7 +6,6 @@
  * An unknown key or a bad value is a fault, named with its source: the process exits with 2.
  */
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { billingFault, tlsFault } from './config-faults.ts';
 
@@ -369,21 +368,4 @@ function parseVariable(text: string, likeValue: unknown): unknown {
   if (typeof likeValue === 'boolean') return text === 'true' || (text === 'false' ? false : text);
   if (typeof likeValue === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   return text;
-}
-
-/** Thread counts with 0 resolved by the machine's cores: 2 cores = 1 of each. */
-export function threadCounts(config: Config): {
-  redirect: number;
-  shards: number;
-  pool: number;
-  webhooks: number;
-} {
-  const cores = availableParallelism();
-  const quarter = Math.max(1, Math.floor(cores / 4));
-  return {
-    redirect: config.redirect.threads || Math.max(1, Math.floor(cores / 2)),
-    shards: config.scans.shards || quarter,
-    pool: config.images.threads || quarter,
-    webhooks: config.webhooks.threads || quarter,
-  };
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { ConfigError, environmentName, loadConfig, threadCounts } from '../src/config.ts';
+import { ConfigError, environmentName, loadConfig } from '../src/config.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -119,11 +119,4 @@ test('loadConfig names every fault with its source', () => {
     const same = { [`QZ_${at}_PORT`]: '443', [`QZ_${at}_HTTP_PORT`]: '443' };
     expect(faults('', { ...pair, ...same })).toContain('are both 443, expected two ports');
   }
-});
-
-test('threadCounts resolves 0 by cores and keeps what is set', () => {
-  const config = loadConfig(undefined, { QZ_REDIRECT_THREADS: '3', QZ_SCANS_SHARDS: '2' });
-  expect(threadCounts(config)).toMatchObject({ redirect: 3, shards: 2 });
-  const counts = threadCounts(loadConfig(undefined, {}));
-  expect(Math.min(counts.redirect, counts.shards, counts.pool)).toBeGreaterThanOrEqual(1);
 });

@@ -2,11 +2,17 @@
  * What it costs a shard to know who scanned: class, place and hash, each warm and cold, and together.
  */
 import { readFileSync } from 'node:fs';
-import { createHmac } from 'node:crypto';
+import { createHmac, randomFillSync } from 'node:crypto';
 import { Bench } from 'tinybench';
 import { botReasonOf, BotReasons } from '../../src/scans/visitor/bot.ts';
 import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
-import { loadGeoFiles, openGeo, type Geo, type GeoData } from '../../src/scans/visitor/geo.ts';
+import {
+  closeGeoFiles,
+  openGeoFiles,
+  openGeo,
+  type Geo,
+  type GeoData,
+} from '../../src/scans/visitor/geo.ts';
 import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
 import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
 import { Visitor } from '../../src/scans/visitor/visitor.ts';
@@ -56,6 +62,35 @@ function check(data: GeoData, geo: Geo): void {
   if (os !== 1 || platform !== 1) throw new Error('an iPhone is not iOS');
 }
 
+const bundled = { countryFile: 'bundled', cityFileV4: 'bundled', cityFileV6: 'bundled' };
+/** The registries give IPv6 addresses from here. */
+const ipv6Blocks = [0x2001, 0x2400, 0x2600, 0x2800, 0x2a00, 0x2c00];
+
+/** Half IPv4, half IPv6, all over their spaces, another set in every run. */
+function randomAddresses(count: number): Buffer {
+  const bytes = randomFillSync(Buffer.alloc(count * 16));
+  for (let index = 0; index < count; index++) {
+    const at = index * 16;
+    if (index % 2 === 0) bytes.fill(0, at, at + 10).fill(0xff, at + 10, at + 12);
+    else bytes.writeUInt16BE(ipv6Blocks[bytes[at]! % 6]! + (bytes[at + 1]! % 16), at);
+  }
+  return bytes;
+}
+
+/** Pages of the files hold what memory does. @throws Error naming the first address with two places */
+function checkPages(inMemory: Geo, count: number): void {
+  const data = openGeoFiles(bundled, 'file');
+  const inPages = openGeo(data);
+  const random = randomAddresses(count);
+  for (let at = 0; at < random.length; at += 16) {
+    const [one, other] = [inMemory.lookup(random, at), inPages.lookup(random, at)];
+    if (one.countryNumber !== other.countryNumber || one.city !== other.city) {
+      throw new Error(`${random.toString('hex', at, at + 16)}: ${one.city} and ${other.city}`);
+    }
+  }
+  closeGeoFiles(data);
+}
+
 function addAgents(bench: Bench): void {
   const records = agentBytes();
   const agents = records.map((bytes) => bytes.toString('latin1'));
@@ -83,7 +118,7 @@ function addAgents(bench: Bench): void {
   });
 }
 
-function addPlaces(bench: Bench, data: GeoData, count: number): void {
+function addPlaces(bench: Bench, data: GeoData, paged: GeoData, count: number): void {
   const warm = openGeo(data);
   const few = addresses(batch);
   bench.add('place of an address seen recently', () => {
@@ -94,6 +129,11 @@ function addPlaces(bench: Bench, data: GeoData, count: number): void {
   let from = 0;
   bench.add(`place of an address among ${count}`, () => {
     for (let index = 0; index < batch; index++) roaming.lookup(many, (from + index) * 16);
+    from = (from + batch) % count;
+  });
+  const reading = openGeo(paged);
+  bench.add('the same, read from the files', () => {
+    for (let index = 0; index < batch; index++) reading.lookup(many, (from + index) * 16);
     from = (from + batch) % count;
   });
 }
@@ -133,17 +173,14 @@ function addWhole(bench: Bench, data: GeoData): void {
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
   const bytesBefore = process.memoryUsage().rss;
   const started = performance.now();
-  const data = loadGeoFiles({
-    countryFile: 'bundled',
-    cityFileV4: 'bundled',
-    cityFileV6: 'bundled',
-  });
+  const data = openGeoFiles(bundled);
   const loadMs = performance.now() - started;
   const openStarted = performance.now();
   const geo = openGeo(data);
   const openMs = performance.now() - openStarted;
   check(data, geo);
   const megabytes = (process.memoryUsage().rss - bytesBefore) / 1e6;
+  checkPages(geo, options.quick ? 2_000 : 1_000_000);
 
   const bench = new Bench({
     time: options.quick ? 10 : 1_000,
@@ -151,10 +188,12 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     ...(options.quick ? { iterations: 4, warmupIterations: 1 } : {}),
   });
   addAgents(bench);
-  addPlaces(bench, data, options.quick ? 16_384 : 1_048_576);
+  const paged = openGeoFiles(bundled, 'file');
+  addPlaces(bench, data, paged, options.quick ? 16_384 : 1_048_576);
   addHashes(bench);
   addWhole(bench, data);
   await bench.run();
+  closeGeoFiles(paged);
   const rows: Row[] = bench.tasks.map((task) => {
     if (task.result.state !== 'completed') throw new Error(`Cannot measure ${task.name}`);
     return {

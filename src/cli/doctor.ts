@@ -1,8 +1,7 @@
 /** `quietzone doctor`: whether the service can start here. Changes nothing. */
 import { existsSync, statfsSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { type Config, threadCounts } from '../config.ts';
+import type { Config } from '../config.ts';
 import {
   DataFolderError,
   DataFolderLockedError,
@@ -11,9 +10,10 @@ import {
 } from '../engine/data-folder.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
+import { measureMachine, memoryBytesMin, threadCounts } from '../engine/machine-plan.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
-import { loadGeoFiles } from '../scans/visitor/geo.ts';
+import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
@@ -39,7 +39,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     const state = existsSync(managementFile) ? '' : ' and is empty: the first start fills it';
     return `data folder ${path} can be written${state}`;
   });
-  const findings = [good('configuration is valid'), good(machine(config)), folder];
+  const findings = [good('configuration is valid'), machine(config), folder];
   if (folder.ok) {
     findings.push(space(config.dataDir), modes(config.dataDir));
     let isRunning = false;
@@ -54,7 +54,9 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     if (listener.tlsCertFile === '') continue;
     findings.push(await examine(async () => tlsFiles(listener)));
   }
-  const { warnings } = loadGeoFiles(config.geo);
+  const places = openGeoFiles(config.geo, 'file');
+  closeGeoFiles(places);
+  const { warnings } = places;
   findings.push(
     ...(warnings.length === 0
       ? [good('geo databases are readable')]
@@ -95,10 +97,14 @@ function tlsFiles(listener: TlsFiles): string {
   return `TLS certificate ${listener.tlsCertFile} and its key are readable`;
 }
 
-function machine(config: Config): string {
-  const { redirect, shards, pool } = threadCounts(config);
-  const gigabytes = (totalmem() / 2 ** 30).toFixed(1);
-  return `${availableParallelism()} cores, ${gigabytes} GiB: ${redirect} redirect, ${shards} shard, ${pool} pool threads`;
+function machine(config: Config): Finding {
+  const { cores, memoryBytes } = measureMachine();
+  const { redirect, shards, pool, webhooks } = threadCounts(config);
+  const [memory, least] = [memoryBytes, memoryBytesMin].map((bytes) => Math.floor(bytes / 2 ** 20));
+  return {
+    ok: memoryBytes >= memoryBytesMin,
+    text: `${cores} cores, ${memory} MiB of memory, expected at least ${least}: ${redirect} redirect, ${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
+  };
 }
 
 function space(dataDir: string): Finding {

@@ -5,7 +5,7 @@
  *   run     figures every second; journal segments below every shard's position are deleted
  *   stop    redirect threads drain -> shards count what is left -> everything is in the store
  */
-import { type Config, threadCounts } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
@@ -13,6 +13,7 @@ import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
 import { Journals } from './journals.ts';
+import { threadCounts } from './machine-plan.ts';
 import { RedirectThreads } from './redirect-threads.ts';
 import { ShardThreads } from './shard-threads.ts';
 

@@ -7,7 +7,7 @@ import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'h
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
-import { loadGeoFiles } from '../../src/scans/visitor/geo.ts';
+import { openGeoFiles } from '../../src/scans/visitor/geo.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { EngineThreads } from '../../src/engine/threads.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -32,7 +32,7 @@ test('latencies of more than 2^32 redirects still have quantiles and a mean', as
     }),
     visitor: {
       key: randomBytes(16),
-      geo: loadGeoFiles({ countryFile: '', cityFileV4: '', cityFileV6: '' }),
+      geo: openGeoFiles({ countryFile: '', cityFileV4: '', cityFileV6: '' }),
     },
   });
   const month = build({

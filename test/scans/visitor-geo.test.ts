@@ -5,9 +5,17 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it } from 'vitest';
 import { countryCode } from '../../src/scans/rollup.ts';
-import { loadGeoFiles, nowhere, openGeo, type GeoFiles } from '../../src/scans/visitor/geo.ts';
+import {
+  closeGeoFiles,
+  type GeoData,
+  type GeoFiles,
+  nowhere,
+  openGeo,
+  openGeoFiles,
+} from '../../src/scans/visitor/geo.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
 import { parseAddress } from '../support/address.ts';
+import { writeMmdb } from './write-mmdb.ts';
 
 const bundled: GeoFiles = { countryFile: 'bundled', cityFileV4: 'bundled', cityFileV6: 'bundled' };
 const none: GeoFiles = { countryFile: '', cityFileV4: '', cityFileV6: '' };
@@ -19,7 +27,14 @@ const countryFile = resolve(
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-geo-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const data = loadGeoFiles(bundled);
+const opened: GeoData[] = [];
+const open = (files: GeoFiles, kept: 'memory' | 'file' = 'memory'): GeoData => {
+  const made = openGeoFiles(files, kept);
+  opened.push(made);
+  return made;
+};
+afterAll(() => opened.forEach(closeGeoFiles));
+const data = open(bundled);
 const geo = openGeo(data);
 const place = (address: string, from = geo) => from.lookup(parseAddress(address), 0);
 
@@ -68,7 +83,7 @@ describe('bundled databases', () => {
     expect(geo.lookup(bytes, 5)).toBe(place('8.8.8.8'));
   });
 
-  it('are shared with a thread without a copy', async () => {
+  it('are read by a thread through the descriptors of another', async () => {
     const worker = new Worker(new URL('visitor-geo.worker.ts', import.meta.url), {
       workerData: { data, address: parseAddress('2003::1') },
     });
@@ -77,13 +92,13 @@ describe('bundled databases', () => {
       worker.once('error', fail);
     });
     await worker.terminate();
-    expect(answer).toEqual({ country: 'DE', isShared: true });
+    expect(answer).toEqual({ country: 'DE' });
   });
 });
 
 describe('missing and broken databases', () => {
   it('mean ZZ without a warning when none is configured', () => {
-    const nothing = loadGeoFiles(none);
+    const nothing = open(none);
     expect(nothing.warnings).toEqual([]);
     expect(place('8.8.8.8', openGeo(nothing))).toBe(nowhere);
     expect(nowhere).toMatchObject({ country: 'ZZ', city: '', namedCity: '' });
@@ -91,7 +106,7 @@ describe('missing and broken databases', () => {
 
   it('mean ZZ and one warning each when they cannot be read', () => {
     const missing = join(folder, 'missing.mmdb');
-    const broken = loadGeoFiles({ countryFile: missing, cityFileV4: folder, cityFileV6: '' });
+    const broken = open({ countryFile: missing, cityFileV4: folder, cityFileV6: '' });
     expect(broken.warnings).toHaveLength(2);
     expect(broken.warnings[0]).toMatch(/^Cannot use geo\.countryFile .*missing\.mmdb: ENOENT/);
     expect(place('8.8.8.8', openGeo(broken))).toBe(nowhere);
@@ -111,7 +126,7 @@ describe('missing and broken databases', () => {
     for (const [name, bytes] of Object.entries(files)) {
       const path = join(folder, name);
       writeFileSync(path, bytes);
-      expect(loadGeoFiles({ ...none, countryFile: path }).warnings, name).toHaveLength(1);
+      expect(open({ ...none, countryFile: path }).warnings, name).toHaveLength(1);
     }
   });
 
@@ -120,12 +135,38 @@ describe('missing and broken databases', () => {
     for (let at = 0; at < bytes.length - 1_000; at += 97) bytes[at] = (bytes[at]! ^ at) & 0xff;
     const path = join(folder, 'damaged.mmdb');
     writeFileSync(path, bytes);
-    const damaged = openGeo(loadGeoFiles({ ...none, countryFile: path }));
+    const damaged = openGeo(open({ ...none, countryFile: path }));
     for (let index = 0; index < 5_000; index++) {
       const address = parseAddress('0.0.0.0');
       address.writeUInt32BE(Math.imul(index, 0x9e3779b1) >>> 0, 12);
       expect(damaged.lookup(address, 0).country).toMatch(/^[A-Z]{2}$/);
     }
+  });
+
+  it('that are written over in place are never mixed with what they were', () => {
+    const path = join(folder, 'replaced.mmdb');
+    const networks = (code: string): Buffer =>
+      // A page and more for each record.
+      writeMmdb(
+        4,
+        ['8', '9', '11', '12', '13', '14'].map((first) => [
+          `${first}.0.0.0/8`,
+          { country_code: code, city: `${first} ${code.repeat(2_000)}` },
+        ]),
+      );
+    writeFileSync(path, networks('AT'));
+    const replaced = openGeo(open({ ...none, countryFile: path }, 'file'));
+    const countries = () =>
+      ['8.8.8.8', '9.9.9.9', '11.1.1.1'].map((address) => place(address, replaced).country);
+    // What was asked for before keeps its place, as it does beside a file that is replaced.
+    expect(place('8.8.8.8', replaced).country).toBe('AT');
+    writeFileSync(path, networks('CH'));
+    expect(countries()).toEqual(['AT', 'ZZ', 'CH']);
+    writeFileSync(path, networks('CH').subarray(0, 100));
+    expect(place('13.0.0.1', replaced)).toBe(nowhere);
+    writeFileSync(path, networks('FR'));
+    expect(place('13.0.0.2', replaced)).toBe(nowhere);
+    expect(place('13.0.0.3', replaced).country).toBe('FR');
   });
 
   it('leave the country to the city file when there is no country file', () => {

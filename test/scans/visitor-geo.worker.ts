@@ -9,4 +9,4 @@ interface Setup {
 
 const { data, address }: Setup = workerData;
 const { country } = openGeo(data).lookup(address, 0);
-parentPort!.postMessage({ country, isShared: data.country instanceof SharedArrayBuffer });
+parentPort!.postMessage({ country });

