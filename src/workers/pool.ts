@@ -15,6 +15,7 @@
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
 import type { Outcome } from './entry.ts';
+import { threadArguments } from './thread-sources.ts';
 
 /** A thread above the first that is idle for this long ends and frees its memory. */
 const idleTimeoutMs = 60_000;
@@ -137,6 +138,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
 function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
   return new Piscina<Task, Outcome<Result>>({
     filename: options.file.href,
+    execArgv: threadArguments(options.file),
     minThreads: 1,
     maxThreads: options.threads,
     concurrentTasksPerWorker: options.tasksPerThread ?? 1,

@@ -7,6 +7,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../model/clock.ts';
+import { threadArguments } from './thread-sources.ts';
 
 const restartMsMax = 1_000;
 const restartMsFirst = 20;
@@ -40,7 +41,7 @@ export class SupervisedThread<Setup, Command, Message> {
     const { file, setup, onMessage, clock } = this.#options;
     const workerData = await setup();
     if (this.#isStopping) return;
-    const worker = new Worker(file, { workerData });
+    const worker = new Worker(file, { workerData, execArgv: threadArguments(file) });
     this.#worker = worker;
     const startedMs = clock.monotonicMs();
     let reason = 'it ended without an error';

@@ -7,7 +7,7 @@ export type Probe =
   | { readonly kind: 'echo'; readonly text: string }
   /** Answers once the gate is not 0 any more. */
   | { readonly kind: 'wait'; readonly gate: Int32Array }
-  | { readonly kind: 'priority' | 'throw' | 'refuse' | 'exit' | 'crash' };
+  | { readonly kind: 'modules' | 'priority' | 'throw' | 'refuse' | 'exit' | 'crash' };
 
 export default threadEntry(async (probe: Probe): Promise<string> => {
   switch (probe.kind) {
@@ -18,6 +18,9 @@ export default threadEntry(async (probe: Probe): Promise<string> => {
       return 'waited';
     case 'priority':
       return String(getPriority(0));
+    case 'modules':
+      // Names of what Node itself has loaded in this thread; not in its types.
+      return String(Reflect.get(process, 'moduleLoadList'));
     case 'throw':
       throw new TypeError('a defect');
     case 'refuse':
