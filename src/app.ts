@@ -25,6 +25,7 @@ import {
   readSecret,
 } from './engine/data-folder.ts';
 import { configWarnings } from './engine/config-warnings.ts';
+import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
@@ -116,6 +117,7 @@ export function openAdministration(
   machine: Machine = thisMachine,
 ): Administration {
   const log = createLog(config.log.level, process.stderr);
+  assertDataFiles(folder, 'quick');
   const base = openBase(config, folder, log, machine);
   const workspaces = openWorkspaceModule(base);
   return {
@@ -154,6 +156,7 @@ export async function openApp(
     }
     assertTlsFiles(config.redirect);
     assertTlsFiles(config.api);
+    assertDataFiles(folder, 'start');
     const pages = openDashboard(folder.cacheRoot, log);
     closers.push(async () => void (await pages));
     const base = openBase(config, folder, log, machine);

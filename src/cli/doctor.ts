@@ -8,6 +8,12 @@ import {
   lockDataFolder,
   openDataFolder,
 } from '../engine/data-folder.ts';
+import {
+  damageRemedy,
+  dataFileFaultText,
+  findDataFileFaults,
+  type StartScope,
+} from '../engine/data-files.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { measureMachine, memoryBytesMin, threadCounts } from '../engine/machine-plan.ts';
@@ -19,6 +25,7 @@ import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
 const freeBytesMin = 1_073_741_824;
 
 const openFilesNamed = 5;
+const faultsNamed = 5;
 
 interface Finding {
   readonly ok: boolean;
@@ -47,7 +54,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
       isRunning = await isLocked(config.dataDir);
       return isRunning ? 'a service is running on this data folder' : 'data folder is free';
     });
-    findings.push(lock);
+    findings.push(lock, ...stores(config.dataDir, isRunning ? 'quick' : 'start'));
     if (!isRunning) findings.push(...(await ports(config)));
   }
   for (const listener of [config.redirect, config.api]) {
@@ -90,6 +97,14 @@ async function isLocked(dataDir: string): Promise<boolean> {
     if (error instanceof DataFolderLockedError) return true;
     throw error;
   }
+}
+
+function stores(dataDir: string, scope: StartScope): Finding[] {
+  const faults = findDataFileFaults(openDataFolder(dataDir), scope);
+  if (faults.length === 0) return [good('stores can be opened')];
+  return faults
+    .slice(0, faultsNamed)
+    .map((fault) => ({ ok: false, text: `${dataFileFaultText(fault)}: ${damageRemedy}` }));
 }
 
 function tlsFiles(listener: TlsFiles): string {

@@ -1,0 +1,158 @@
+/**
+ * Stores that are cut off or overwritten, and a full disk, at a start: one line that names the file and
+ * what helps, and no death by a signal, which LMDB's map would bring.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from '../../support/client.ts';
+import {
+  type CommandResult,
+  freePorts,
+  runCommand,
+  settingsOf,
+  spawnCommand,
+} from '../../support/process.ts';
+import { TestService } from '../../support/test-service.ts';
+
+let parent = '';
+let dataDir = '';
+let environment: Readonly<Record<string, string>> = {};
+const stores = ['management.mdb', 'scans.mdb', 'delivery.mdb'] as const;
+
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  dataDir = join(parent, 'data');
+  const ports = await freePorts();
+  environment = settingsOf({ dataDir, ports });
+  const service = await TestService.start({ dataDir, ports });
+  const client = new Client(service.apiUrl, service.apiKey);
+  const body = { target: 'https://example.com/' };
+  expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+  await client.close();
+  await service.close();
+  for (const store of stores) copyFileSync(join(dataDir, store), join(parent, store));
+});
+afterAll(() => rm(parent, { recursive: true }));
+
+function expectRefusal({ code, signal, stdout, stderr }: CommandResult, text: string): void {
+  expect([code, signal, stdout]).toEqual([1, null, '']);
+  // A start may say before that it has closed files to other users.
+  expect(stderr.trimEnd().split('\n').at(-1)).toContain(text);
+  expect(stderr).toContain('quietzone restore');
+  expect(stderr).not.toMatch(/^ +at /m);
+}
+
+async function withDamage(
+  store: (typeof stores)[number],
+  damage: (path: string) => void,
+  work: () => Promise<void>,
+): Promise<void> {
+  const path = join(dataDir, store);
+  damage(path);
+  try {
+    await work();
+  } finally {
+    copyFileSync(join(parent, store), path);
+  }
+}
+
+const overwriteFrom = (share: number) => (path: string) => {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0x5a, Math.floor(bytes.length * share)));
+};
+
+describe('a start, a command and doctor say which file is damaged', () => {
+  it('management.mdb cut in the middle', { timeout: 60_000 }, () =>
+    withDamage(
+      'management.mdb',
+      (path) => truncateSync(path, statSync(path).size / 2),
+      async () => {
+        const text = `Cannot open data folder ${dataDir}: management.mdb is damaged: page `;
+        expectRefusal(await spawnCommand(['serve'], environment), text);
+        expectRefusal(await spawnCommand(['keys', 'list'], environment), text);
+        const doctor = await runCommand(['doctor'], environment);
+        expect(doctor.code).toBe(1);
+        expect(doctor.stdout).toMatch(/^BAD {2}management.mdb is damaged: page \d+ .*$/m);
+      },
+    ),
+  );
+
+  it.each(stores)('%s overwritten', { timeout: 60_000 }, (store) =>
+    withDamage(store, overwriteFrom(store === 'delivery.mdb' ? 0 : 0.4), async () => {
+      const start = await spawnCommand(['serve'], environment);
+      expectRefusal(start, `${store} is damaged: page `);
+    }),
+  );
+});
+
+/** A real small disk: a mount needs a privilege that not every machine gives. */
+function mountSmallDisk(path: string): boolean {
+  mkdirSync(path, { recursive: true });
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', path], { stdio: 'pipe' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function fill(file: string): void {
+  const descriptor = openSync(file, 'w');
+  const zeros = new Uint8Array(4_096);
+  try {
+    for (;;) writeSync(descriptor, zeros);
+  } catch {
+    // Full: that is what was wanted.
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const smallDisk = join(tmpdir(), `quietzone-disk-${process.pid}`);
+const isMounted = mountSmallDisk(smallDisk);
+afterAll(() => {
+  if (isMounted) execFileSync('umount', ['--lazy', smallDisk]);
+  rmSync(smallDisk, { recursive: true, force: true });
+});
+
+it.each(isMounted ? ['tmpfs'] : [])(
+  'a full disk (%s) refuses a first start in words, and none with data',
+  { timeout: 60_000 },
+  async () => {
+    const full = join(smallDisk, 'data');
+    mkdirSync(full);
+    const ports = await freePorts();
+    const settings = settingsOf({ dataDir: full, ports });
+    fill(join(smallDisk, 'filler'));
+    const first = await spawnCommand(['serve'], settings);
+    expect([first.code, first.signal, first.stdout]).toEqual([1, null, '']);
+    expect(first.stderr).toMatch(
+      /^Cannot open data folder .*: the disk takes no more data, with 0 MiB free; a first start needs 8 MiB\. .*\n$/m,
+    );
+
+    rmSync(join(smallDisk, 'filler'));
+    await (await TestService.start({ dataDir: full, ports })).close();
+    fill(join(smallDisk, 'filler'));
+    await (await TestService.start({ dataDir: full, ports })).close();
+    for (const store of stores) rmSync(join(full, `${store}-lock`));
+    fill(join(smallDisk, 'filler-2'));
+    const copied = await spawnCommand(['keys', 'list'], settings);
+    expect([copied.code, copied.signal]).toEqual([1, null]);
+    expect(copied.stderr).toMatch(/: the disk takes no more data, .*; the stores need 1 MiB\. /);
+  },
+);
