@@ -7,7 +7,7 @@
  * lmdb-js away from the disk until it takes writes again (space-guard.ts). lmdb-js fires an extra
  * rejection per failed commit, `commitError`, which is silenced here and nowhere else.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { open, type Database, type Key, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
@@ -79,6 +79,11 @@ export class StoreEnvironment {
     return new LmdbTable(database);
   }
 
+  /** Whether a table was ever made, in any process. */
+  hasTable(name: string): boolean {
+    return [...this.#root.getKeys()].includes(name);
+  }
+
   /**
    * Runs `work` in a write transaction, batched with others that wait; resolves once committed.
    * `work` is synchronous and must not touch anything but this environment before it returns.
@@ -143,6 +148,7 @@ export class StoreEnvironment {
   /** Copies a snapshot to a new file beside running writers; never compacting, which can corrupt. */
   async copyTo(path: string): Promise<void> {
     await this.#root.backup(path, false);
+    await keepNewest(path);
   }
 
   /** Makes the next read of this thread see the newest commit of other threads and processes. */
@@ -164,6 +170,30 @@ export class StoreEnvironment {
     this.#probe.close();
   }
 }
+
+/**
+ * Makes the newest transaction of a copied file the one that every machine opens.
+ *
+ * A commit that the disk has not confirmed stands only until the machine boots again: lmdb-js compares the boot's
+ * id in the file, and goes back to the newest confirmed commit. A copy has the same marks, so on another machine
+ * it went back to commits whose pages the writer may have used again while it was copied. One more commit,
+ * confirmed and without content, makes the copied ones stand.
+ */
+export async function keepNewest(path: string): Promise<void> {
+  const root = open({ path, noSubdir: true, overlappingSync: false });
+  try {
+    root.transactionSync(() => {
+      root.putSync(emptyName, 0);
+      root.removeSync(emptyName);
+    });
+  } finally {
+    await root.close();
+    rmSync(`${path}-lock`, { force: true });
+  }
+}
+
+/** No table has it. */
+const emptyName = 'copied';
 
 class LmdbTable<K extends TableKey, V> implements Table<K, V> {
   readonly #database: Database<V, K>;

@@ -34,6 +34,15 @@ export function openEnvironment(
   }
 }
 
+/** The version of a file's data; undefined without one. Migrates nothing. */
+export function storedVersion(
+  environment: StoreEnvironment,
+  { versionKey = 'schema' }: EnvironmentVersion,
+): number | undefined {
+  if (!environment.hasTable('meta')) return undefined;
+  return environment.table<string, number>('meta').get(versionKey);
+}
+
 function migrate(
   environment: StoreEnvironment,
   meta: Table<string, number>,

@@ -23,7 +23,7 @@ import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { openEnvironment } from '../open-environment.ts';
+import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -105,9 +105,11 @@ export interface DeliveryTables {
   readonly expiry: Table<[expiresMs: number, deliveryNo: DeliveryNo], number>;
 }
 
+export const deliveryVersion: EnvironmentVersion = { version: 1, migrations: [] };
+
 /** Opens the environment; refuses data of a newer release. */
 export function openDeliveryTables(path: string): DeliveryTables {
-  const { environment, meta } = openEnvironment(path, { version: 1, migrations: [] });
+  const { environment, meta } = openEnvironment(path, deliveryVersion);
   return {
     environment,
     meta,

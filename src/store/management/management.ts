@@ -45,7 +45,7 @@ import { openCampaignTables } from './campaigns.ts';
 import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { openEnvironment } from '../open-environment.ts';
+import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
 import { openPeopleTables } from './people.ts';
@@ -132,9 +132,11 @@ export interface Management extends ReturnType<typeof openTables> {
   readonly close: () => Promise<void>;
 }
 
+export const managementVersion: EnvironmentVersion = { version: 2, migrations: [foldTags] };
+
 /** @throws Error with a text for the operator when the data was written by a newer program */
 export function openManagement(path: string): Management {
-  const { environment, meta } = openEnvironment(path, { version: 2, migrations: [foldTags] });
+  const { environment, meta } = openEnvironment(path, managementVersion);
   const nextOf = (sequence: Sequence): number => meta.get(`next:${sequence}`) ?? 1;
   return {
     environment,

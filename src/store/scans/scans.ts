@@ -16,7 +16,7 @@
  */
 import { partitionCount } from '../../model/code.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { openEnvironment } from '../open-environment.ts';
+import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface ScanStore {
@@ -32,13 +32,15 @@ export interface ScanStore {
   readonly meta: Table<string, number>;
 }
 
+export const scansVersion: EnvironmentVersion = {
+  version: 1,
+  migrations: [],
+  versionKey: 'schemaVersion',
+};
+
 /** Opens the environment; refuses data of a newer release. */
 export function openScanStore(path: string): ScanStore {
-  const { environment, meta } = openEnvironment(path, {
-    version: 1,
-    migrations: [],
-    versionKey: 'schemaVersion',
-  });
+  const { environment, meta } = openEnvironment(path, scansVersion);
   const binary = { key: 'binary', value: 'binary' } as const;
   return {
     environment,
@@ -47,12 +49,16 @@ export function openScanStore(path: string): ScanStore {
     months: environment.table('months', binary),
     chunks: environment.table('chunks', binary),
     blocks: environment.table('blocks', { value: 'binary' }),
-    watermarks: environment.table('watermarks', { key: 'uint32' }),
+    watermarks: openWatermarks(environment),
     checkpoints: environment.table('checkpoints', { key: 'uint32', value: 'binary' }),
     codeCounts: environment.table('code_counts', binary),
     meta,
   };
 }
+
+/** Alone, for a file whose data is not to be migrated. */
+export const openWatermarks = (environment: StoreEnvironment): ScanStore['watermarks'] =>
+  environment.table('watermarks', { key: 'uint32' });
 
 /** Key of a day or month of a code. */
 export function spanKey(codeNo: CodeNo, span: number): Buffer {
@@ -87,7 +93,7 @@ export function highestWatermark(store: ScanStore, journal: number): number {
 }
 
 /** By journal: the position below which every scan is in the store. */
-export function lowestWatermarks(store: ScanStore): Map<number, number> {
+export function lowestWatermarks(store: Pick<ScanStore, 'watermarks'>): Map<number, number> {
   const marks = new Map<number, number[]>();
   for (const { key, value } of store.watermarks.range({})) {
     const journal = Math.floor(key / partitionCount);
