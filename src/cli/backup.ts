@@ -1,32 +1,63 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
 import type { Command } from 'commander';
 import { backup } from '../engine/backup.ts';
-import type { BackupSummary } from '../engine/backup-files.ts';
-import { openDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
+import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
 import { restore } from '../engine/restore.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
 import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
+import { PrintedProgress } from './copy-progress.ts';
+
+interface CopyOptions extends CommonOptions {
+  readonly keepDamaged?: true;
+}
+
+interface Summary {
+  readonly files: number;
+  readonly bytes: number;
+  readonly damage: readonly string[];
+}
 
 export function addBackupCommands(program: Command, context: CommandContext): void {
-  const onFile = (name: string, bytes: number): void => context.progress(`${name}  ${bytes} bytes`);
-  const text = ({ files, bytes }: BackupSummary): string => `${files} files, ${bytes} bytes`;
+  const end = (text: string, { files, bytes, damage }: Summary, where: string): void => {
+    context.result(`${text} ${files} files, ${bytes} bytes, ${where}`);
+    if (damage.length === 0) return;
+    context.progress(`Its data is damaged:\n${damage.map((line) => `  ${line}`).join('\n')}`);
+    context.fail();
+  };
+  const copy = async (work: (progress: PrintedProgress) => Promise<void>): Promise<void> => {
+    const progress = new PrintedProgress(context, systemClock);
+    try {
+      await work(progress);
+    } finally {
+      progress.stop();
+    }
+  };
   program
     .command('backup <dir>')
-    .description('copy all data to a new folder, also beside a running service')
+    .description('copy all data to a new folder, also beside a running service, and check the copy')
+    .option('--keep-damaged', 'copy damaged data, too, to <dir>.damaged, and exit with 1')
     .option(...configOption)
-    .action(async (dir: string, options: CommonOptions) => {
-      const folder = openExistingDataFolder(configOf(context, options).dataDir);
-      const summary = await backup(folder, dir, isoTime(systemClock.now()), onFile);
-      context.result(`Backed up ${text(summary)}, to ${dir}`);
-    });
+    .action((dir: string, options: CopyOptions) =>
+      copy(async (progress) => {
+        const folder = openExistingDataFolder(configOf(context, options).dataDir);
+        const createdAt = isoTime(systemClock.now());
+        const damaged = options.keepDamaged && 'keep';
+        const summary = await backup(folder, dir, { createdAt, progress, damaged });
+        end('Backed up', summary, `to ${summary.path}`);
+      }),
+    );
   program
     .command('restore <dir>')
-    .description('put a backup into an empty data folder')
+    .description('check a backup and put it into an empty data folder')
+    .option('--keep-damaged', 'take a backup of damaged data as it is, and exit with 1')
     .option(...configOption)
-    .action(async (dir: string, options: CommonOptions) => {
-      const folder = openDataFolder(configOf(context, options).dataDir);
-      const summary = await restore(folder, dir, onFile);
-      context.result(`Restored ${text(summary)}, into ${folder.path}`);
-    });
+    .action((dir: string, options: CopyOptions) =>
+      copy(async (progress) => {
+        const folder = openFolderToRestore(configOf(context, options).dataDir);
+        const damaged = options.keepDamaged && 'keep';
+        const summary = await restore(folder, dir, { progress, damaged });
+        end('Restored', summary, `into ${folder.path}`);
+      }),
+    );
 }

@@ -1,21 +1,25 @@
 /**
- * The parts of a backup: files synced to disk, each with its hash, and the manifest that lists them.
- * Files are copied in pieces of 1 MiB, so that a backup of any size needs little memory.
+ * Files of a backup: copied in pieces of 1 MiB, hashed on the way and synced, so that a backup of any size needs
+ * little memory and one read of the source.
+ *
+ * What is written is synced every 16 MiB. Otherwise gigabytes wait in the system's memory, and when their time
+ * comes the journals' writes wait behind them.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreEnvironment } from '../store/environment.ts';
+import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError } from './data-folder.ts';
 
-export const manifestName = 'backup.json';
-export const manifestVersion = 1;
-const copyBytes = 1_048_576;
-
-export interface BackupSummary {
-  readonly files: number;
-  readonly bytes: number;
-}
+const pieceBytes = 1_048_576;
+const unsyncedBytesMax = 16 * pieceBytes;
+/** How often the growth of a file is looked at that LMDB copies. */
+const watchMs = 50;
+/** Left free beside what is to be copied: folders, the manifest, and what grows meanwhile. */
+const spareBytes = 1_048_576;
 
 export interface CopiedFile {
   /** Below the folder, with `/`. */
@@ -24,81 +28,178 @@ export interface CopiedFile {
   readonly sha256: string;
 }
 
-export interface Manifest {
-  readonly version: number;
-  readonly createdAt: string;
-  readonly files: readonly CopiedFile[];
+export interface CopyProgress {
+  /** How many bytes are to be copied; said again where a copy begins anew. */
+  begin(bytes: number): void;
+  add(bytes: number): void;
+  /** A file is complete. */
+  file(name: string, bytes: number): void;
+  /** All is copied: now it is read. */
+  check(): void;
 }
 
-/** Called after each copied file. */
-export type OnFile = (name: string, bytes: number) => void;
-
-export async function copyFile(from: string, to: string): Promise<void> {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-  const file = await open(from, 'r');
-  try {
-    await copyHandle(file, to);
-  } finally {
-    await file.close();
-  }
-}
-
-interface ByteRange {
+export interface ByteRange {
   readonly from: number;
   /** Excluded. */
   readonly to: number;
 }
 
+export interface Copied {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export async function copyFile(
+  disk: CopyDisk,
+  from: string,
+  to: string,
+  onBytes: (bytes: number) => void,
+): Promise<Copied> {
+  const file = await open(from, 'r');
+  try {
+    return await copyHandle(disk, file, to, onBytes);
+  } finally {
+    await file.close();
+  }
+}
+
 /** Copies and syncs the file's present bytes, or a range of them. */
 export async function copyHandle(
+  disk: CopyDisk,
   source: FileHandle,
   to: string,
+  onBytes: (bytes: number) => void,
   range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
-): Promise<void> {
-  const file = await open(to, 'w', 0o600);
-  const buffer = Buffer.allocUnsafe(copyBytes);
+): Promise<Copied> {
+  disk.makeFolder(dirname(to));
+  const file = await disk.create(to);
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(pieceBytes);
   let at = range.from;
+  let unsynced = 0;
   try {
     while (at < range.to) {
       const wanted = Math.min(buffer.length, range.to - at);
       const { bytesRead } = await source.read(buffer, 0, wanted, at);
       if (bytesRead === 0) break;
-      await file.writeFile(buffer.subarray(0, bytesRead));
+      const piece = buffer.subarray(0, bytesRead);
+      hash.update(piece);
+      await file.write(piece);
       at += bytesRead;
+      unsynced += bytesRead;
+      onBytes(bytesRead);
+      if (unsynced < unsyncedBytesMax) continue;
+      await file.sync();
+      unsynced = 0;
     }
     await file.sync();
   } finally {
     await file.close();
   }
+  return { bytes: at - range.from, sha256: hash.digest('hex') };
 }
 
-export async function describe(folder: string, name: string): Promise<CopiedFile> {
-  const path = join(folder, name);
-  return { name, bytes: statSync(path).size, sha256: await hashOf(path) };
+/** Copies a snapshot of a data file beside its writers. */
+export async function copyEnvironment(
+  from: string,
+  to: string,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const environment = new StoreEnvironment(from);
+  try {
+    await watched(to, environment.copyTo(to), onBytes);
+  } finally {
+    await environment.close();
+  }
 }
 
-async function hashOf(path: string): Promise<string> {
+/** Syncs what is written of a growing file, and says how much it is. */
+async function watched(
+  path: string,
+  copying: Promise<void>,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  copying.then(end, end);
+  let seen = 0;
+  while (!ending.signal.aborted) {
+    await sleep(watchMs, undefined, { signal: ending.signal }).catch(() => undefined);
+    const bytes = await syncedBytes(path);
+    onBytes(bytes - seen);
+    seen = bytes;
+  }
+  await copying;
+}
+
+/** 0 while it is not there; what fails here fails the copy as well. */
+async function syncedBytes(path: string): Promise<number> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (file === undefined) return 0;
+  try {
+    const { size } = await file.stat();
+    await file.datasync();
+    return size;
+  } catch {
+    return 0;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Synced, too: LMDB copies without it. */
+export async function hashOf(path: string): Promise<Copied> {
   const hash = createHash('sha256');
   const file = await open(path, 'r');
+  let bytes = 0;
   try {
-    for await (const chunk of file.createReadStream({
-      highWaterMark: copyBytes,
-      autoClose: false,
-    })) {
-      hash.update(chunk);
+    const pieces = file.createReadStream({ highWaterMark: pieceBytes, autoClose: false });
+    for await (const piece of pieces) {
+      hash.update(piece);
+      bytes += piece.length;
     }
-    // LMDB copies an environment without a sync.
     await file.sync();
   } finally {
     await file.close();
   }
-  return hash.digest('hex');
+  return { bytes, sha256: hash.digest('hex') };
 }
 
-export function assertEmpty(path: string, action: string): void {
-  const names = existsSync(path) ? readdirSync(path) : [];
-  if (names.length === 0) return;
+/** @throws DataFolderError where the file system of `folder` has less free than `bytes` */
+export function assertSpace(disk: CopyDisk, folder: string, bytes: number, action: string): void {
+  const free = disk.freeBytes(folder);
+  if (free >= bytes + spareBytes) return;
   throw new DataFolderError(
-    `Cannot ${action} ${path}: it has ${names[0]}, expected an empty folder`,
+    `Cannot ${action}: ${sizeText(bytes + spareBytes)} are needed there and ${sizeText(free)} are free; nothing was copied`,
   );
+}
+
+export function sizeText(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+  const unit = Math.min(Math.floor(Math.log10(Math.max(1, bytes)) / 3), units.length - 1);
+  return unit === 0 ? `${bytes} bytes` : `${(bytes / 1_000 ** unit).toFixed(1)} ${units[unit]}`;
+}
+
+/** Names of what lies in a folder; none where it does not exist. */
+const namesIn = (path: string): string[] => (existsSync(path) ? readdirSync(path) : []);
+
+/** The root of a file system of its own has this. */
+const ofTheSystem = 'lost+found';
+
+/** @param own names that are not counted */
+export function assertEmpty(path: string, action: string, own: readonly string[] = []): void {
+  const [name] = namesIn(path).filter((found) => found !== ofTheSystem && !own.includes(found));
+  if (name === undefined) return;
+  throw new DataFolderError(`Cannot ${action} ${path}: it has ${name}, expected an empty folder`);
+}
+
+/** Where another file system is mounted. */
+export function isMountPoint(path: string): boolean {
+  return existsSync(path) && statSync(path).dev !== statSync(join(path, '..')).dev;
+}
+
+/** Every folder below and with this one, the deepest first. */
+export function foldersIn(path: string): string[] {
+  const below = readdirSync(path).filter((name) => lstatSync(join(path, name)).isDirectory());
+  return [...below.flatMap((name) => foldersIn(join(path, name))), path];
 }

@@ -8,9 +8,9 @@
  *
  * Positions stay as they are, so the restored watermarks and ids go on where the copy ends. While scans.mdb is
  * copied, which may take minutes, the service ends, counts and deletes segments: each is opened as soon as it is
- * seen, and stays readable until it is copied.
+ * seen, and stays readable until it is copied. A journal of which all is counted gets an empty segment, named by
+ * its end: without one its end could not be told from a lost one's.
  */
-import { mkdirSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,8 @@ import {
   listSegments,
   segmentFile,
 } from '../scans/journal/segments.ts';
-import { copyHandle } from './backup-files.ts';
+import { type ByteRange, type CopiedFile, copyHandle } from './backup-files.ts';
+import type { CopyDisk } from './copy-disk.ts';
 
 /** A segment lives longer: it is deleted with the figures of a second at the earliest. */
 const watchMs = 50;
@@ -31,6 +32,14 @@ interface HeldJournal {
   readonly segments: Map<number, FileHandle>;
   /** The newest start that was there when holding began, -1 without one. */
   readonly known: number;
+}
+
+/** Where copies go. */
+export interface JournalCopies {
+  readonly disk: CopyDisk;
+  /** Of the journals. */
+  readonly root: string;
+  readonly onBytes: (bytes: number) => void;
 }
 
 export class HeldJournals {
@@ -58,19 +67,22 @@ export class HeldJournals {
 
   /**
    * Copies what lies at or above `countedTo` of each journal, as far as it is written.
-   * @param root of the copies
-   * @returns names of the copies below `root`; undefined when a segment may have come and gone unseen
+   * @returns the copies, named below `copies.root`; undefined when a segment may have come and gone unseen
    */
-  async copy(root: string, countedTo: (journal: number) => number): Promise<string[] | undefined> {
+  async copy(
+    copies: JournalCopies,
+    countedTo: (journal: number) => number,
+  ): Promise<CopiedFile[] | undefined> {
     await this.#endWatching();
     await this.#openNew();
-    const names: string[] = [];
+    const files: CopiedFile[] = [];
     for (const [journal, held] of this.#journals) {
-      const copied = await copyJournal(held, journalFolder(root, journal), countedTo(journal));
+      const folder = journalFolder(copies.root, journal);
+      const copied = await copyJournal(held, folder, countedTo(journal), copies);
       if (copied === undefined) return undefined;
-      names.push(...copied.map((name) => `${journal}/${name}`));
+      files.push(...copied.map((file) => ({ ...file, name: `${journal}/${file.name}` })));
     }
-    return names;
+    return files;
   }
 
   async close(): Promise<void> {
@@ -121,25 +133,29 @@ async function copyJournal(
   { segments, known }: HeldJournal,
   folder: string,
   from: number,
-): Promise<string[] | undefined> {
-  const names: string[] = [];
+  { disk, onBytes }: JournalCopies,
+): Promise<CopiedFile[] | undefined> {
+  const files: CopiedFile[] = [];
   const sorted = [...segments].sort(([a], [b]) => a - b);
+  const copy = async (source: FileHandle, start: number, range: ByteRange): Promise<void> => {
+    const path = segmentFile(folder, start);
+    const copied = await copyHandle(disk, source, path, onBytes, range);
+    files.push({ name: basename(path), ...copied });
+  };
   let end = from;
+  let copiedTo = -1;
   for (const [index, [start, file]] of sorted.entries()) {
     // Below the first that was there, and between old ones, a gap is one of positions: no scan is in it.
     if (start > known && start > end) return undefined;
     // What a refused write has left after its segment's end was written again in the next one.
     const next = sorted[index + 1]?.[0] ?? Number.MAX_SAFE_INTEGER;
-    end = Math.min(start + (await file.stat()).size, next);
     const at = Math.max(start, from);
-    if (at >= end) {
-      end = Math.max(end, from);
-      continue;
-    }
-    mkdirSync(folder, { recursive: true });
-    const copy = segmentFile(folder, at);
-    await copyHandle(file, copy, { from: at - start, to: end - start });
-    names.push(basename(copy));
+    end = Math.min(start + (await file.stat()).size, next);
+    const isNewest = index === sorted.length - 1;
+    if (at < end) await copy(file, at, { from: at - start, to: end - start });
+    else if (isNewest && end !== copiedTo) await copy(file, end, { from: 0, to: 0 });
+    copiedTo = at < end ? end : copiedTo;
+    end = Math.max(end, from);
   }
-  return names;
+  return files;
 }

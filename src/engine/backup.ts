@@ -1,166 +1,201 @@
 /**
  * `quietzone backup DIR`: all data, copied beside a running service.
  *
- *   delivery.mdb -> [ hold journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
+ *   look at every part -> copy to .DIR.partial (backup-copy.ts) -> read the copy -> backup.json -> rename to DIR
  *
  * The order makes the copies consistent: a file is copied before the files that it refers to.
  * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
  * journals have every scan that the copied scans.mdb has not counted, and no other (backup-journals.ts).
  * Every scanned code exists.
  *
- * LMDB copies a snapshot without stopping its writers (never compacting: that can corrupt). The result
- * has a manifest with the hash of every file, and gets its name when it is complete: half a backup never
- * looks like one. Caches are left out: they can be made again.
+ * LMDB copies a snapshot without stopping its writers (never compacting: that can corrupt). The copy is read as
+ * `quietzone verify` reads data. Damage ends the backup, which leaves the ones before as they are; it is kept only
+ * when that is asked for, and then under the name DIR.damaged. The result has a manifest with the hash of every
+ * file, and gets its name when it is complete: half a backup never looks like one. Caches are left out: they can
+ * be made again.
  */
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { StoreEnvironment } from '../store/environment.ts';
-import { lowestWatermarks, openScanStore } from '../store/scans/scans.ts';
+import { bytesToCopy, copyData } from './backup-copy.ts';
 import {
   assertEmpty,
-  type BackupSummary,
+  assertSpace,
   type CopiedFile,
-  copyFile,
-  describe,
+  type CopyProgress,
+  foldersIn,
+  isMountPoint,
+} from './backup-files.ts';
+import {
   type Manifest,
   manifestName,
   manifestVersion,
-  type OnFile,
-} from './backup-files.ts';
-import { HeldJournals } from './backup-journals.ts';
-import { systemErrorCode } from '../model/failure.ts';
-import { DataFolderError, type DataFolder, makeFolder } from './data-folder.ts';
+  newer,
+  requiredFiles,
+} from './backup-manifest.ts';
+import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
+import { DataFolderError, type DataFolder } from './data-folder.ts';
+import { damageIn, removeLocks, versionsIn } from './folder-damage.ts';
 
-/** Tries where a journal segment came and went unseen. */
-const triesMax = 3;
-/** Locks and sockets of a running service, its write probes, half-written secrets, the image cache. */
-const leftOut = /\.mdb-lock$|\.sock$|\.trial$|\.new$|^cache$/;
+export interface BackupOptions {
+  /** ISO 8601, for the manifest. */
+  readonly createdAt: string;
+  readonly progress: CopyProgress;
+  /** Keeps the copy also when data is damaged. */
+  readonly damaged?: 'keep' | undefined;
+  readonly disk?: CopyDisk;
+}
+
+export interface BackupSummary {
+  /** Where it is. */
+  readonly path: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** In words, each with the file; none but with `damaged: 'keep'`. */
+  readonly damage: readonly string[];
+}
 
 /**
  * @param target a folder that does not exist, or is empty; not in the data folder
- * @param createdAt ISO 8601, for the manifest
- * @throws DataFolderError when the target is not empty or cannot be written, or a journal grows too fast
+ * @throws DataFolderError when the target is not empty or cannot be written, data is damaged or newer than this
+ *   program, or a journal grows too fast
  */
 export async function backup(
   folder: DataFolder,
   target: string,
-  createdAt: string,
-  onFile: OnFile,
+  options: BackupOptions,
 ): Promise<BackupSummary> {
   const path = resolve(target);
-  if (`${path}${sep}`.startsWith(`${folder.path}${sep}`)) {
+  const disk = options.disk ?? systemCopyDisk;
+  const draft = join(dirname(path), `.${basename(path)}.partial`);
+  try {
+    assertTarget(folder, path, options);
+    disk.remove(draft);
+    disk.makeFolder(draft);
+  } catch (error) {
+    throw refusal(path, error);
+  }
+  let written = draft;
+  try {
+    const { files, damage } = await fill(folder, draft, { ...options, disk });
+    const name = damage.length > 0 ? damagedName(path) : path;
+    disk.rename(draft, name);
+    written = name;
+    disk.syncFolder(dirname(path));
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    return { path: name, files: files.length, bytes, damage };
+  } catch (error) {
+    clear(disk, written);
+    throw refusal(path, error);
+  }
+}
+
+const damagedName = (path: string): string => `${path}.damaged`;
+
+function assertTarget(folder: DataFolder, path: string, { damaged }: BackupOptions): void {
+  if (`${realPathOf(path)}${sep}`.startsWith(`${realpathSync(folder.path)}${sep}`)) {
     throw new DataFolderError(
       `Cannot back up to ${path}: it is in the data folder, expected one outside`,
     );
   }
-  const draft = join(dirname(path), `.${basename(path)}.partial`);
-  try {
-    assertEmpty(path, 'back up to');
-    rmSync(draft, { recursive: true, force: true });
-    makeFolder(draft);
-  } catch (error) {
-    throw refusal(path, error);
+  assertEmpty(path, 'back up to');
+  if (damaged === 'keep') assertEmpty(damagedName(path), 'back up to');
+  if (isMountPoint(path)) {
+    throw new DataFolderError(
+      `Cannot back up to ${path}: a disk is mounted there, expected a folder on it, such as ${join(path, 'backup')}`,
+    );
   }
-  const files: CopiedFile[] = [];
-  const keep = async (name: string): Promise<void> => {
-    const copied = await describe(draft, name);
-    files.push(copied);
-    onFile(name, copied.bytes);
-  };
-  try {
-    await copyAll(folder, draft, keep);
-    const manifest: Manifest = { version: manifestVersion, createdAt, files };
-    writeFileSync(join(draft, manifestName), JSON.stringify(manifest, undefined, 2), {
-      flush: true,
-    });
-    rmSync(path, { recursive: true, force: true });
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { recursive: true, force: true });
-    throw refusal(path, error);
-  }
-  return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-/** A system error about the target as a message for the operator; other errors unchanged. */
-function refusal(path: string, error: unknown): unknown {
-  if (error instanceof DataFolderError || !(error instanceof Error && 'syscall' in error)) {
-    return error;
-  }
-  return new DataFolderError(
-    `Cannot back up to ${path}: ${systemErrorCode(error)}, expected a folder that can be made and written`,
+/** Where a path leads that need not exist yet. */
+function realPathOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return dirname(path) === path ? path : join(realPathOf(dirname(path)), basename(path));
+}
+
+interface Filled {
+  readonly files: readonly CopiedFile[];
+  readonly damage: readonly string[];
+}
+
+/** Makes a whole backup of the draft. */
+async function fill(
+  folder: DataFolder,
+  draft: string,
+  options: BackupOptions & { readonly disk: CopyDisk },
+): Promise<Filled> {
+  const { disk, progress, createdAt } = options;
+  const versions = await versionsIn(folder.path);
+  refuse(folder, newer(versions));
+  const damage = missing(folder);
+  accept(folder, damage, options);
+  const bytes = bytesToCopy(folder);
+  assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
+  progress.begin(bytes);
+  const files = await copyData({ folder, draft, disk, progress, unsound: new Set() });
+  progress.check();
+  damage.push(...(await damageIn(draft)));
+  removeLocks(draft);
+  accept(folder, damage, options);
+  const manifest: Manifest = {
+    version: manifestVersion,
+    createdAt,
+    installation: '',
+    data: await versionsIn(draft),
+    required: requiredFiles,
+    damaged: damage,
+    files,
+  };
+  removeLocks(draft);
+  await writeManifest(disk, draft, manifest);
+  for (const path of foldersIn(draft)) disk.syncFolder(path);
+  return { files, damage };
+}
+
+function missing({ path }: DataFolder): string[] {
+  return requiredFiles
+    .filter((name) => !existsSync(join(path, name)))
+    .map((name) => `${name} is missing`);
+}
+
+function refuse(folder: DataFolder, faults: readonly string[]): void {
+  if (faults.length === 0) return;
+  throw new DataFolderError(`Cannot back up ${folder.path}: ${faults.join('; ')}`);
+}
+
+/** @throws DataFolderError for damage, unless its copy is wanted */
+function accept(folder: DataFolder, damage: readonly string[], { damaged }: BackupOptions): void {
+  if (damage.length === 0 || damaged === 'keep') return;
+  throw new DataFolderError(
+    `Cannot back up ${folder.path}: its data is damaged:\n${damage.map((text) => `  ${text}`).join('\n')}\n` +
+      'Keep the backups made before. `quietzone verify` says more, `quietzone restore` goes back to one of them; ' +
+      '`quietzone backup --keep-damaged` copies the data as it is',
   );
 }
 
-type Keep = (name: string) => Promise<void>;
-
-async function copyAll(folder: DataFolder, draft: string, keep: Keep): Promise<void> {
-  const environments = readdirSync(folder.path).filter((name) => name.endsWith('.mdb'));
-  const first = ['scans.mdb', 'management.mdb'];
-  for (const name of environments.filter((name) => !first.includes(name))) {
-    await copyEnvironment(folder, draft, name);
-    await keep(name);
-  }
-  for (const name of await copyScans(folder, draft)) await keep(name);
-  await copyEnvironment(folder, draft, 'management.mdb');
-  await keep('management.mdb');
-  for (const name of otherFiles(folder.path)) {
-    await copyFile(join(folder.path, name), join(draft, name));
-    await keep(name);
-  }
-}
-
-async function copyEnvironment(folder: DataFolder, draft: string, name: string): Promise<void> {
-  const environment = new StoreEnvironment(join(folder.path, name));
+async function writeManifest(disk: CopyDisk, draft: string, manifest: Manifest): Promise<void> {
+  const file = await disk.create(join(draft, manifestName));
   try {
-    await environment.copyTo(join(draft, name));
+    await file.write(Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`));
+    await file.sync();
   } finally {
-    await environment.close();
+    await file.close();
   }
 }
 
-/** Copies scans.mdb and the journals that continue it; returns their names. */
-async function copyScans(folder: DataFolder, draft: string): Promise<string[]> {
-  for (let attempt = 1; ; attempt++) {
-    rmSync(join(draft, 'journal'), { recursive: true, force: true });
-    rmSync(join(draft, 'scans.mdb'), { force: true });
-    const journals = await HeldJournals.hold(folder.journalRoot);
-    try {
-      const hasScans = existsSync(folder.scansFile);
-      if (hasScans) await copyEnvironment(folder, draft, 'scans.mdb');
-      const counted = hasScans ? await countedIn(join(draft, 'scans.mdb')) : new Map();
-      const names = await journals.copy(join(draft, 'journal'), (no) => counted.get(no) ?? 0);
-      if (names !== undefined) {
-        return [...(hasScans ? ['scans.mdb'] : []), ...names.map((name) => `journal/${name}`)];
-      }
-    } finally {
-      await journals.close();
-    }
-    if (attempt === triesMax) {
-      throw new DataFolderError(
-        `Cannot back up ${folder.path}: its journals grow faster than they are copied, try again later`,
-      );
-    }
-  }
-}
-
-/** By journal: the position below which the copied store has counted every scan. */
-async function countedIn(copy: string): Promise<Map<number, number>> {
-  const store = openScanStore(copy);
+/** The reason of the failure matters more than a draft that cannot be removed. */
+function clear(disk: CopyDisk, draft: string): void {
   try {
-    return lowestWatermarks(store);
-  } finally {
-    await store.environment.close();
-    rmSync(`${copy}-lock`, { force: true });
+    disk.remove(draft);
+  } catch {
+    // Hidden and without a manifest; the next backup of the name removes it.
   }
 }
 
-/** Files beside environments and journals: secrets, logos and other files of modules. */
-function otherFiles(folder: string, below = ''): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
-    const name = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (leftOut.test(entry.name) || name === 'journal' || name.endsWith('.mdb')) return [];
-    if (entry.isDirectory()) return otherFiles(folder, name);
-    return entry.isFile() ? [name] : [];
-  });
+/** An error of the system as a message for the operator; other errors unchanged. */
+function refusal(path: string, error: unknown): unknown {
+  const reason = systemReason(error);
+  if (error instanceof DataFolderError || reason === undefined) return error;
+  return new DataFolderError(
+    `Cannot back up to ${path}: ${reason}, expected a folder that can be made and written; nothing was kept there`,
+  );
 }

@@ -15,6 +15,7 @@
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.sock     the lock
+ *   restore.json, .restoring/   a restore that is not finished (restore-marker.ts)
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -32,6 +33,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
+import { readRestoreMarker } from './restore-marker.ts';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
@@ -80,8 +82,22 @@ function makeLast(path: string): void {
   }
 }
 
-/** Creates the folder when it is absent. */
+/**
+ * Creates the folder when it is absent.
+ * @throws DataFolderError also when a restore into it is not finished
+ */
 export function openDataFolder(dataDir: string): DataFolder {
+  const folder = openFolderToRestore(dataDir);
+  const unfinished = readRestoreMarker(folder.path);
+  if (unfinished === undefined) return folder;
+  throw new DataFolderError(
+    `Cannot use data folder ${folder.path}: a restore did not finish, expected all of its files; ` +
+      `run \`quietzone restore ${unfinished.from}\` again`,
+  );
+}
+
+/** The same, also where a restore is not finished. */
+export function openFolderToRestore(dataDir: string): DataFolder {
   const path = resolve(dataDir);
   try {
     makeFolder(path);
@@ -102,7 +118,8 @@ export function openDataFolder(dataDir: string): DataFolder {
  */
 export function openExistingDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
-  if (existsSync(dataFolderAt(path).managementFile)) return openDataFolder(path);
+  const isUsed = existsSync(dataFolderAt(path).managementFile);
+  if (isUsed || readRestoreMarker(path) !== undefined) return openDataFolder(path);
   const state = existsSync(path) ? 'has no data' : 'does not exist';
   throw new DataFolderError(
     `Cannot open data folder ${path}: it ${state}, expected the one of your service; ` +
@@ -144,16 +161,20 @@ function writeSecret(file: string, secret: Uint8Array): void {
 
 /**
  * Locks the folder for this process.
+ * @param action what cannot be done otherwise
  * @returns unlocks it
  * @throws DataFolderLockedError when another process has; DataFolderError when it cannot be locked
  */
-export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<void>> {
+export async function lockDataFolder(
+  folder: DataFolder,
+  action = 'start',
+): Promise<() => Promise<void>> {
   const path = socketPath(folder.path);
   let server = await listen(path);
   if (server === undefined) {
     if (await isAnswered(path)) {
       throw new DataFolderLockedError(
-        `Cannot start: data folder ${folder.path} is locked by a running service, expected an unlocked one`,
+        `Cannot ${action}: data folder ${folder.path} is locked by a running service, expected an unlocked one`,
       );
     }
     rmSync(path, { force: true });
@@ -161,7 +182,7 @@ export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<
   }
   if (server === undefined) {
     throw new DataFolderLockedError(
-      `Cannot start: data folder ${folder.path} is being locked by another process`,
+      `Cannot ${action}: data folder ${folder.path} is being locked by another process`,
     );
   }
   const lock = server;
@@ -169,8 +190,11 @@ export async function lockDataFolder(folder: DataFolder): Promise<() => Promise<
   return () => new Promise((done) => lock.close(() => done()));
 }
 
+/** The lock's file, where its path is not too long. */
+export const lockName = 'service.sock';
+
 function socketPath(folder: string): string {
-  const inside = join(folder, 'service.sock');
+  const inside = join(folder, lockName);
   if (Buffer.byteLength(inside) <= socketPathMax) return inside;
   const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
   return join(tmpdir(), `quietzone-${name}.sock`);

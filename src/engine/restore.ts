@@ -1,65 +1,246 @@
 /**
- * `quietzone restore DIR`: turns a backup into a data folder. Every file is checked against its hash before
- * the first is copied; an existing file is never overwritten.
+ * `quietzone restore DIR`: turns a backup into a data folder, whole or not at all.
+ *
+ *   lock, look at the manifest and the space
+ *     -> restore.json "copying" -> .restoring/ is filled, each file compared with its hash on the way
+ *     -> .restoring/ is read as `quietzone verify` reads data
+ *     -> restore.json "moving" -> the entries of .restoring/ are moved up -> restore.json is deleted
+ *
+ * Everything happens inside the folder, which may be the root of a file system and cannot be replaced then. While
+ * there is a restore.json every other command refuses the folder (restore-marker.ts). The same command again
+ * begins anew while it says "copying", and moves what is left once it says "moving". A restore that fails before
+ * that leaves the folder as empty as it was.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
+import { keepNewest } from '../store/environment.ts';
 import {
   assertEmpty,
-  type BackupSummary,
+  assertSpace,
   copyFile,
-  type CopiedFile,
-  describe,
-  type Manifest,
-  manifestName,
-  manifestVersion,
-  type OnFile,
+  type CopyProgress,
+  foldersIn,
 } from './backup-files.ts';
-import { DataFolderError, type DataFolder } from './data-folder.ts';
+import { type FoundManifest, readManifest, sizeFaults } from './backup-manifest.ts';
+import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
+import { DataFolderError, type DataFolder, lockDataFolder, lockName } from './data-folder.ts';
+import { damageIn, removeLocks } from './folder-damage.ts';
+import {
+  readRestoreMarker,
+  restoreDraftName,
+  type RestoreMarker,
+  restoreMarkerName,
+  restoreMarkerText,
+} from './restore-marker.ts';
+
+export interface RestoreOptions {
+  readonly progress: CopyProgress;
+  /** Also a backup of damaged data, as it is. */
+  readonly damaged?: 'keep' | undefined;
+  readonly disk?: CopyDisk;
+}
+
+export interface RestoreSummary {
+  readonly files: number;
+  readonly bytes: number;
+  /** What was wrong with the data when it was backed up. */
+  readonly damage: readonly string[];
+}
+
+const own = [restoreMarkerName, `${restoreMarkerName}.new`, restoreDraftName, lockName];
 
 /**
- * Puts a backup into an empty data folder.
- * @throws DataFolderError when the folder is not empty, or the backup is missing or damaged
+ * @param folder as `openFolderToRestore` gives it: empty, or with an unfinished restore
+ * @throws DataFolderError when the folder is in use or not empty, the backup is not whole, or the disk refuses
  */
 export async function restore(
   folder: DataFolder,
   source: string,
-  onFile: OnFile,
-): Promise<BackupSummary> {
+  options: RestoreOptions,
+): Promise<RestoreSummary> {
   const from = resolve(source);
-  const { files } = readManifest(from);
-  assertEmpty(folder.path, 'restore into');
-  for (const file of files) {
-    const found = existsSync(join(from, file.name)) ? await describe(from, file.name) : undefined;
-    if (found?.sha256 !== file.sha256) {
-      throw new DataFolderError(
-        `Cannot restore ${from}: ${file.name} is ${found === undefined ? 'missing' : 'damaged'}, expected it as backed up`,
-      );
-    }
+  if (`${folder.path}${sep}`.startsWith(`${from}${sep}`)) {
+    throw new DataFolderError(
+      `Cannot restore into ${folder.path}: it is in the backup, expected a folder outside`,
+    );
   }
-  for (const { name, bytes } of files) {
-    await copyFile(join(from, name), join(folder.path, name));
-    onFile(name, bytes);
+  const unlock = await lockDataFolder(folder, `restore into ${folder.path}`);
+  try {
+    const manifest = readManifest(from);
+    const task: Restoration = {
+      folder: folder.path,
+      from,
+      manifest,
+      ...options,
+      disk: options.disk ?? systemCopyDisk,
+    };
+    assertAccepted(task);
+    const marker = readRestoreMarker(folder.path);
+    if (marker?.state === 'moving') assertSame(task, marker);
+    else await fill(task);
+    moveUp(task);
+    syncEnd(task);
+    const { files, damaged } = manifest;
+    return { files: files.length, bytes: bytesOf(manifest), damage: damaged };
+  } finally {
+    await unlock();
   }
-  return { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) };
 }
 
-function readManifest(from: string): Manifest {
-  const refuse = (why: string): DataFolderError =>
-    new DataFolderError(
-      `Cannot restore ${from}: ${why}, expected a folder made by quietzone backup`,
-    );
-  let manifest: Partial<Manifest> | null;
+interface Restoration extends RestoreOptions {
+  readonly folder: string;
+  readonly from: string;
+  readonly manifest: FoundManifest;
+  readonly disk: CopyDisk;
+}
+
+const bytesOf = ({ files }: FoundManifest): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function assertAccepted({ from, manifest, damaged }: Restoration): void {
+  if (manifest.damaged.length === 0 || damaged === 'keep') return;
+  throw new DataFolderError(
+    `Cannot restore ${from}: it was made of damaged data, and lacks or repeats the damage:\n` +
+      `${manifest.damaged.map((text) => `  ${text}`).join('\n')}\n` +
+      'Restore an older backup; or this one as it is, with --keep-damaged',
+  );
+}
+
+function assertSame({ folder, from, manifest }: Restoration, marker: RestoreMarker): void {
+  if (marker.backup === manifest.sha256) return;
+  throw new DataFolderError(
+    `Cannot restore ${from} into ${folder}: the restore of ${marker.from} is half done, expected that one again, or an empty folder`,
+  );
+}
+
+/** Makes the draft, and marks it as complete. */
+async function fill(task: Restoration): Promise<void> {
+  const { folder, from, manifest, disk } = task;
+  assertEmpty(folder, 'restore into', own);
+  const faults = sizeFaults(from, manifest.files);
+  if (faults.length > 0) throw damagedBackup(from, faults);
   try {
-    manifest = JSON.parse(readFileSync(join(from, manifestName), 'utf8'));
+    disk.remove(join(folder, restoreDraftName));
+    assertSpace(disk, folder, bytesOf(manifest), `restore into ${folder}`);
+    await mark(task, 'copying');
+    await copyAll(task);
+    await check(task);
+    for (const path of foldersIn(join(folder, restoreDraftName))) disk.syncFolder(path);
+    await mark(task, 'moving');
+  } catch (error) {
+    clear(task);
+    throw refusal(folder, error);
+  }
+}
+
+const damagedBackup = (from: string, faults: readonly string[]): DataFolderError =>
+  new DataFolderError(
+    `Cannot restore ${from}: ${faults.join('; ')}; expected the backup as it was made, restore another one`,
+  );
+
+async function mark(task: Restoration, state: RestoreMarker['state']): Promise<void> {
+  const { folder, from, manifest, disk } = task;
+  const path = join(folder, restoreMarkerName);
+  const file = await disk.create(`${path}.new`);
+  try {
+    await file.write(Buffer.from(restoreMarkerText({ state, from, backup: manifest.sha256 })));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  disk.rename(`${path}.new`, path);
+  disk.syncFolder(folder);
+}
+
+async function copyAll({ folder, from, manifest, disk, progress }: Restoration): Promise<void> {
+  const draft = join(folder, restoreDraftName);
+  const faults: string[] = [];
+  disk.makeFolder(draft);
+  progress.begin(bytesOf(manifest));
+  for (const { name, bytes, sha256 } of manifest.files) {
+    const onBytes = (copied: number): void => progress.add(copied);
+    const copied = await copyFile(disk, join(from, name), join(draft, name), onBytes);
+    if (copied.sha256 !== sha256) faults.push(`${name} is damaged: it is not what was backed up`);
+    progress.file(name, bytes);
+  }
+  if (faults.length > 0) throw damagedBackup(from, faults);
+}
+
+/** Reads the draft as it would be read when it is in use. */
+async function check({ folder, from, manifest, progress }: Restoration): Promise<void> {
+  if (manifest.damaged.length > 0) return;
+  const draft = join(folder, restoreDraftName);
+  progress.check();
+  for (const { name } of manifest.files.filter(({ name }) => name.endsWith('.mdb'))) {
+    // Of a release that did not do this when it made the backup.
+    await keepNewest(join(draft, name));
+  }
+  const faults = await damageIn(draft);
+  removeLocks(draft);
+  if (faults.length > 0) throw damagedBackup(from, faults);
+}
+
+/** Leaves the folder as it was. What cannot be removed is refused by the marker, which goes last. */
+function clear({ folder, disk }: Restoration): void {
+  try {
+    disk.remove(join(folder, restoreDraftName));
+    disk.remove(join(folder, `${restoreMarkerName}.new`));
+    disk.remove(join(folder, restoreMarkerName));
   } catch {
-    throw refuse(`it has no readable ${manifestName}`);
+    // The disk refuses this, too: the marker stays.
   }
-  if (manifest?.version !== manifestVersion) {
-    throw refuse(`its version is ${String(manifest?.version)}, known is ${manifestVersion}`);
+}
+
+/** management.mdb goes last: without it no older release takes the folder for its own. */
+function moveUp({ folder, disk }: Restoration): void {
+  const draft = join(folder, restoreDraftName);
+  try {
+    for (const name of namesToMove(draft)) {
+      const to = join(folder, name);
+      if (existsSync(to)) {
+        throw new DataFolderError(
+          `Cannot restore into ${folder}: it has ${name}, expected nothing`,
+        );
+      }
+      disk.rename(join(draft, name), to);
+    }
+    disk.syncFolder(folder);
+    disk.remove(draft);
+    disk.remove(join(folder, restoreMarkerName));
+  } catch (error) {
+    const reason = systemReason(error);
+    if (reason === undefined) throw error;
+    throw new DataFolderError(
+      `Cannot finish the restore into ${folder}: ${reason}; nothing is lost, run the same command again`,
+    );
   }
-  const files = Array.isArray(manifest.files) ? manifest.files : [];
-  const isBelow = ({ name }: CopiedFile): boolean => !name.startsWith('/') && !name.includes('..');
-  if (files.length === 0 || !files.every(isBelow)) throw refuse('its list of files is not valid');
-  return { version: manifest.version, createdAt: String(manifest.createdAt), files };
+}
+
+/** All is in its place: this is no longer the restore's failure. */
+function syncEnd({ folder, disk }: Restoration): void {
+  try {
+    disk.syncFolder(folder);
+  } catch {
+    // After a loss of power the marker may be there again: the same command removes it.
+  }
+}
+
+const lastMoved = 'management.mdb';
+
+function namesToMove(draft: string): string[] {
+  if (!existsSync(draft)) return [];
+  const names = readdirSync(draft);
+  return [
+    ...names.filter((name) => name !== lastMoved),
+    ...names.filter((name) => name === lastMoved),
+  ];
+}
+
+/** An error of the system in words; other errors as they are. */
+function refusal(path: string, error: unknown): unknown {
+  const reason = systemReason(error);
+  if (error instanceof DataFolderError || reason === undefined) return error;
+  return new DataFolderError(
+    `Cannot restore into ${path}: ${reason}; nothing of the backup was kept there, run the same command again`,
+  );
 }

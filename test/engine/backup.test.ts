@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup.ts';
 import { DataFolderError, openDataFolder } from '../../src/engine/data-folder.ts';
+import { quiet } from './whole-folder.ts';
 
 let parent: string;
 beforeEach(() => {
@@ -17,7 +18,7 @@ afterEach(() => rmSync(parent, { recursive: true, force: true }));
 
 async function refusal(target: string): Promise<string> {
   const folder = openDataFolder(join(parent, 'data'));
-  const taken = backup(folder, target, '2026-11-21T00:00:00.000Z', () => undefined);
+  const taken = backup(folder, target, { createdAt: '2026-11-21T00:00:00.000Z', progress: quiet });
   return await taken.then(
     () => 'taken',
     (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),

@@ -246,10 +246,14 @@ export async function runCommand(
   return { code, signal: null, stdout, stderr };
 }
 
-/** Runs `quietzone <arguments>` as a process of its own, to its end. */
+/**
+ * Runs `quietzone <arguments>` as a process of its own, to its end.
+ * @param killWhen kills it as soon as this is true
+ */
 export async function spawnCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  killWhen?: () => boolean,
 ): Promise<CommandResult> {
   const child = spawn(node, ['src/main.ts', ...args], {
     cwd: root,
@@ -260,7 +264,12 @@ export async function spawnCommand(
   let stderr = '';
   child.stdout.on('data', (text) => void (stdout += text));
   child.stderr.on('data', (text) => void (stderr += text));
-  const [code, signal] = await once(child, 'close');
+  const closed = once(child, 'close');
+  const watching = setInterval(() => {
+    if (killWhen?.() === true) child.kill('SIGKILL');
+  }, 1);
+  const [code, signal] = await closed;
+  clearInterval(watching);
   return { code, signal, stdout, stderr };
 }
 

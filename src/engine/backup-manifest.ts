@@ -1,0 +1,159 @@
+/**
+ * `backup.json`: what a backup consists of. Written last, so a folder without it is no backup.
+ *
+ *   version        2; 1 had no more than `createdAt` and `files`
+ *   createdAt      ISO 8601
+ *   installation   id of the installation, "" for data without one
+ *   data           data file -> version of its data
+ *   required       names that the data folder cannot be without
+ *   damaged        what was wrong with the data, in words; empty but for a backup that was made all the same
+ *   files          name, bytes and SHA-256 of every file
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { deliveryVersion } from '../store/delivery/delivery.ts';
+import { managementVersion } from '../store/management/management.ts';
+import type { EnvironmentVersion } from '../store/open-environment.ts';
+import { scansVersion } from '../store/scans/scans.ts';
+import type { CopiedFile } from './backup-files.ts';
+import { DataFolderError } from './data-folder.ts';
+
+export const manifestName = 'backup.json';
+export const manifestVersion = 2;
+
+/** Data file -> what this program writes in it. */
+export const dataVersions: ReadonlyMap<string, EnvironmentVersion> = new Map([
+  ['delivery.mdb', deliveryVersion],
+  ['scans.mdb', scansVersion],
+  ['management.mdb', managementVersion],
+]);
+
+/** Without one of them a data folder is not whole. */
+export const requiredFiles: readonly string[] = [
+  ...dataVersions.keys(),
+  'signing-keys.json',
+  'visitor.key',
+];
+
+export interface Manifest {
+  readonly version: number;
+  readonly createdAt: string;
+  readonly installation: string;
+  readonly data: Readonly<Record<string, number>>;
+  readonly required: readonly string[];
+  readonly damaged: readonly string[];
+  readonly files: readonly CopiedFile[];
+}
+
+export interface FoundManifest extends Manifest {
+  /** Of the text: two backups differ in it. */
+  readonly sha256: string;
+}
+
+/** @throws DataFolderError with all that is wrong with it; what is missing is not wrong in a backup of damaged data */
+export function readManifest(from: string): FoundManifest {
+  const text = textOf(from);
+  const manifest = parse(from, text);
+  const faults = [...missing(manifest), ...newer(manifest.data)];
+  if (faults.length > 0) {
+    throw new DataFolderError(`Cannot restore ${from}: ${faults.join('; ')}`);
+  }
+  return { ...manifest, sha256: createHash('sha256').update(text).digest('hex') };
+}
+
+function textOf(from: string): string {
+  try {
+    return readFileSync(join(from, manifestName), 'utf8');
+  } catch {
+    throw refusal(from, `it has no readable ${manifestName}`);
+  }
+}
+
+const refusal = (from: string, why: string): DataFolderError =>
+  new DataFolderError(
+    `Cannot restore ${from}: ${why}, expected a folder made by \`quietzone backup\``,
+  );
+
+function parse(from: string, text: string): Manifest {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw refusal(from, `it has no readable ${manifestName}`);
+  }
+  const field = (name: string): unknown => Reflect.get(Object(content), name);
+  const version = field('version');
+  if (version !== 1 && version !== manifestVersion) {
+    throw refusal(from, `its version is ${String(version)}, known are 1 and ${manifestVersion}`);
+  }
+  const files = filesOf(field('files'));
+  if (files === undefined) throw refusal(from, 'its list of files is not valid');
+  return {
+    version,
+    createdAt: String(field('createdAt')),
+    installation: version === 1 ? '' : String(field('installation')),
+    data: numbersOf(field('data')),
+    required:
+      version === 1 ? requiredFiles : [...new Set([...requiredFiles, ...words(field('required'))])],
+    damaged: words(field('damaged')),
+    files,
+  };
+}
+
+/** Undefined unless each is a file below the folder, once. */
+function filesOf(value: unknown): CopiedFile[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const files = value.map((entry: unknown): CopiedFile => {
+    const field = (name: string): unknown => Reflect.get(Object(entry), name);
+    return {
+      name: String(field('name')),
+      bytes: Number(field('bytes')),
+      sha256: String(field('sha256')),
+    };
+  });
+  const isSound = ({ name, bytes, sha256 }: CopiedFile): boolean =>
+    isBelow(name) && Number.isSafeInteger(bytes) && bytes >= 0 && /^[0-9a-f]{64}$/.test(sha256);
+  const isOnce = new Set(files.map(({ name }) => name)).size === files.length;
+  return files.length > 0 && isOnce && files.every(isSound) ? files : undefined;
+}
+
+const isBelow = (name: string): boolean =>
+  !name.includes('\0') && name.split('/').every((part) => !['', '.', '..'].includes(part));
+
+const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+const numbersOf = (value: unknown): Record<string, number> =>
+  Object.fromEntries(Object.entries(Object(value)).map(([name, number]) => [name, Number(number)]));
+
+/** A backup of damaged data is restored with what it has. */
+function missing({ required, files, damaged }: Manifest): string[] {
+  if (damaged.length > 0) return [];
+  const names = new Set(files.map(({ name }) => name));
+  const absent = required.filter((name) => !names.has(name));
+  return absent.length === 0
+    ? []
+    : [`it was made without ${absent.join(', ')}, expected a backup that has them`];
+}
+
+/** Data that only a newer program can read. @param found by data file */
+export function newer(found: Readonly<Record<string, number>>): string[] {
+  return Object.entries(found).flatMap(([name, version]) => {
+    const known = dataVersions.get(name)?.version;
+    if (known === undefined || version <= known) return [];
+    return [
+      `the data of ${name} has version ${version}, expected ${known} or older: use the Quietzone that wrote it, or a newer one`,
+    ];
+  });
+}
+
+/** Files that are not there, or are longer or shorter than they were. */
+export function sizeFaults(from: string, files: readonly CopiedFile[]): string[] {
+  return files.flatMap(({ name, bytes }) => {
+    const found = statSync(join(from, name), { throwIfNoEntry: false });
+    if (found === undefined || !found.isFile()) return [`${name} is missing`];
+    return found.size === bytes
+      ? []
+      : [`${name} is damaged: it has ${found.size} bytes, expected ${bytes}`];
+  });
+}

@@ -1,0 +1,99 @@
+/** What a backup or a restore does to the folder that it writes: tests hand in a disk that fills, or a process that dies. */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { systemErrorCode } from '../model/failure.ts';
+import { makeFolder } from './data-folder.ts';
+
+export interface NewFile {
+  /** All of the bytes, or it fails. */
+  write(bytes: Uint8Array): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Each call throws the system's error. */
+export interface CopyDisk {
+  /** For this user, in the file system of an existing folder. */
+  freeBytes(folder: string): number;
+  makeFolder(path: string): void;
+  create(path: string): Promise<NewFile>;
+  rename(from: string, to: string): void;
+  /** With all that is in it; nothing where nothing is. */
+  remove(path: string): void;
+  /** The names in it survive a loss of power from here on. */
+  syncFolder(path: string): void;
+}
+
+export const systemCopyDisk: CopyDisk = {
+  freeBytes: (folder) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  },
+  makeFolder,
+  create: async (path) => {
+    const file = await open(path, 'w', 0o600);
+    return {
+      write: (bytes) => file.writeFile(bytes),
+      sync: () => file.sync(),
+      close: () => file.close(),
+    };
+  },
+  rename: renameSync,
+  remove: (path) => rmSync(path, { recursive: true, force: true }),
+  syncFolder,
+};
+
+/** Some file systems have no sync of a folder: there the names are as safe as they get. */
+function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } catch (error) {
+    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(systemErrorCode(error))) throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left there',
+  EDQUOT: 'the quota of this user is used up there',
+  EFBIG: 'its file system takes no file of that size',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'it is mounted read-only',
+  EIO: 'its disk cannot be read or written',
+  EFAULT: 'its disk cannot be read or written',
+  ENODEV: 'its disk is gone',
+  ENXIO: 'its disk is gone',
+  ESTALE: 'its disk is gone',
+  ENOTCONN: 'its disk is gone',
+  EMFILE: 'this process has too many open files (ulimit -n)',
+};
+
+/** The system's texts, which are all that LMDB gives. */
+const texts: ReadonlyArray<readonly [RegExp, string]> = [
+  [/no space left/i, 'ENOSPC'],
+  [/quota exceeded/i, 'EDQUOT'],
+  [/file too large/i, 'EFBIG'],
+  [/permission denied/i, 'EACCES'],
+  [/read-only file system/i, 'EROFS'],
+  [/input\/output error/i, 'EIO'],
+  [/bad address/i, 'EFAULT'],
+  [/no such device/i, 'ENODEV'],
+  [/no such file/i, 'ENOENT'],
+  [/too many open files/i, 'EMFILE'],
+];
+
+/** Why the system refuses, for the operator; undefined for an error that is not the system's. */
+export function systemReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { message } = error;
+  const code =
+    'code' in error && 'syscall' in error
+      ? String(error.code)
+      : texts.find(([text]) => text.test(message))?.[1];
+  if (code === undefined) return undefined;
+  const meaning = meanings[code];
+  return meaning === undefined ? code : `${meaning} (${code})`;
+}

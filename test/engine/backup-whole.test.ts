@@ -1,0 +1,260 @@
+/** What a backup must have, what it must not change, and what is left of one that fails. */
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { backup, type BackupOptions } from '../../src/engine/backup.ts';
+import { systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  openFolderToRestore,
+} from '../../src/engine/data-folder.ts';
+import { restore, type RestoreOptions } from '../../src/engine/restore.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
+import { contentsOf, diskThatFails, makeWholeFolder, quiet, systemError } from './whole-folder.ts';
+
+const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+let parent: string;
+let folder: DataFolder;
+let target: string;
+
+beforeEach(async () => {
+  parent = mkdtempSync(join(disks, 'quietzone-backup-'));
+  folder = await makeWholeFolder(join(parent, 'data'));
+  target = join(parent, 'backup');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const taken = (options: Partial<BackupOptions> = {}) =>
+  backup(folder, target, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet, ...options });
+const restored = (options: Partial<RestoreOptions> = {}) =>
+  restore(openFolderToRestore(join(parent, 'restored')), target, { progress: quiet, ...options });
+const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
+
+const manifestOf = () => JSON.parse(readFileSync(join(target, 'backup.json'), 'utf8'));
+const changeManifest = (change: (manifest: Record<string, unknown>) => void): void => {
+  const manifest = manifestOf();
+  change(manifest);
+  writeFileSync(join(target, 'backup.json'), JSON.stringify(manifest));
+};
+const remove = (...names: string[]): void => {
+  for (const name of names) rmSync(join(folder.path, name));
+};
+
+async function setVersion(file: string, key: string, version: number): Promise<void> {
+  const environment = new StoreEnvironment(join(folder.path, file));
+  const meta = environment.table<string, number>('meta');
+  environment.transactionSync(() => meta.put(key, version));
+  await environment.close();
+}
+
+async function versionOf(path: string, key: string): Promise<number | undefined> {
+  const environment = new StoreEnvironment(path);
+  const version = environment.table<string, number>('meta').get(key);
+  await environment.close();
+  return version;
+}
+
+describe('the version of the data', () => {
+  test('newer data is refused, all files at once, and nothing is left', async () => {
+    await setVersion('management.mdb', 'schema', 99);
+    await setVersion('scans.mdb', 'schemaVersion', 98);
+    const message = await refusalOf(taken());
+    expect(message).toMatch(/data of scans.mdb has version 98, expected \d or older/);
+    expect(message).toMatch(/data of management.mdb has version 99, expected \d or older/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('older data is copied as it is', async () => {
+    await setVersion('management.mdb', 'schema', 1);
+    await taken();
+    expect(await versionOf(folder.managementFile, 'schema')).toBe(1);
+    expect(await versionOf(join(target, 'management.mdb'), 'schema')).toBe(1);
+    expect(manifestOf().data).toMatchObject({ 'management.mdb': 1 });
+  });
+
+  test('a backup of a newer program is refused by its manifest', async () => {
+    await taken();
+    changeManifest((manifest) => (manifest['data'] = { 'scans.mdb': 99, 'delivery.mdb': 98 }));
+    expect(await refusalOf(restored())).toMatch(
+      /data of scans.mdb has version 99.*; the data of delivery.mdb has version 98/,
+    );
+  });
+});
+
+describe('the required set', () => {
+  test('a data folder without it is refused, all at once', async () => {
+    remove('scans.mdb', 'visitor.key');
+    expect(await refusalOf(taken())).toMatch(/scans.mdb is missing\n +visitor.key is missing/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('a manifest without it is refused, whatever it says itself', async () => {
+    await taken();
+    changeManifest((manifest) => {
+      const files: Array<{ name: string }> = manifestOf().files;
+      const lost = ['management.mdb', 'signing-keys.json'];
+      manifest['files'] = files.filter(({ name }) => !lost.includes(name));
+      manifest['required'] = [];
+    });
+    expect(await refusalOf(restored())).toMatch(
+      /it was made without management.mdb, signing-keys.json, expected a backup that has them/,
+    );
+  });
+
+  test('a backup of the release before is restored when it is whole', async () => {
+    await taken();
+    changeManifest((manifest) => {
+      manifest['version'] = 1;
+      for (const name of ['installation', 'data', 'required', 'damaged']) delete manifest[name];
+    });
+    expect((await restored()).files).toBe(manifestOf().files.length);
+    changeManifest((manifest) => {
+      const files: Array<{ name: string }> = manifestOf().files;
+      manifest['files'] = files.filter(({ name }) => name !== 'delivery.mdb');
+    });
+    rmSync(join(parent, 'restored'), { recursive: true });
+    expect(await refusalOf(restored())).toMatch(/it was made without delivery.mdb/);
+  });
+});
+
+describe('a backup that was changed since', () => {
+  test('every fault is named, and nothing is restored', async () => {
+    await taken();
+    rmSync(join(target, 'visitor.key'));
+    writeFileSync(join(target, 'signing-keys.json'), '[{}]');
+    expect(await refusalOf(restored())).toMatch(
+      /signing-keys.json is damaged: it has 4 bytes, expected 2; visitor.key is missing/,
+    );
+    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+  });
+
+  test('one byte is enough, in any file', async () => {
+    await taken();
+    for (const { name, bytes } of manifestOf().files) {
+      if (bytes === 0) continue;
+      const path = join(target, name);
+      const sound = readFileSync(path);
+      const flipped = Buffer.from(sound);
+      flipped[bytes >> 1]! ^= 1;
+      writeFileSync(path, flipped);
+      expect(await refusalOf(restored())).toMatch(new RegExp(`${name} is damaged`));
+      expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+      writeFileSync(path, sound);
+    }
+  });
+
+  test.each([['../outside'], ['/etc/passwd'], ['journal/../../x'], ['./x'], ['a//b'], ['']])(
+    'the name %j is refused',
+    async (name) => {
+      await taken();
+      changeManifest((manifest) => {
+        manifest['files'] = [...manifestOf().files, { ...manifestOf().files[0], name }];
+      });
+      expect(await refusalOf(restored())).toMatch(/its list of files is not valid/);
+    },
+  );
+});
+
+describe('damaged data', () => {
+  test('its copy is kept only when that is asked for, under a name that says so', async () => {
+    remove('delivery.mdb');
+    const message = await refusalOf(taken());
+    expect(message).toMatch(/Cannot back up .*: its data is damaged:\n {2}delivery.mdb is missing/);
+    expect(message).toMatch(/Keep the backups made before/);
+    expect(readdirSync(parent)).toEqual(['data']);
+    const { path, damage } = await taken({ damaged: 'keep' });
+    expect([path, damage]).toEqual([`${target}.damaged`, ['delivery.mdb is missing']]);
+    expect(readdirSync(parent).toSorted()).toEqual(['backup.damaged', 'data']);
+    target = path;
+    expect(await refusalOf(restored())).toMatch(
+      /made of damaged data.*\n {2}delivery.mdb is missing/,
+    );
+    const kept = await restored({ damaged: 'keep' });
+    expect([kept.files, kept.damage]).toEqual([manifestOf().files.length, damage]);
+  });
+});
+
+describe('the target', () => {
+  test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
+    for (let call = 1; ; call++) {
+      const disk = diskThatFails(call, systemError('ENOSPC'), false);
+      const message = await refusalOf(taken({ disk }));
+      if (message === 'done') break;
+      expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
+      expect([call, readdirSync(parent)]).toEqual([call, ['data']]);
+    }
+    expect(existsSync(join(target, 'backup.json'))).toBe(true);
+  });
+
+  test('killed at any step it has no backup, or a whole one; the same command makes it', async () => {
+    const killed = new Error('killed');
+    for (let call = 1; ; call++) {
+      rmSync(target, { recursive: true, force: true });
+      const message = await refusalOf(taken({ disk: diskThatFails(call, killed, true) }));
+      if (message === 'done') break;
+      if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
+      rmSync(join(parent, 'restored'), { recursive: true, force: true });
+    }
+    expect(readdirSync(parent).toSorted()).toEqual(['backup', 'data']);
+  });
+
+  test('without enough space nothing is copied', async () => {
+    const disk = { ...systemCopyDisk, freeBytes: () => 4_096 };
+    expect(await refusalOf(taken({ disk }))).toMatch(
+      /Cannot back up to .*: 1\.\d MB are needed there and 4\.1 kB are free; nothing was copied/,
+    );
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+
+  test('it goes away while it is written', async () => {
+    const disk = { ...systemCopyDisk };
+    disk.create = async (path) => {
+      rmSync(join(parent, '.backup.partial'), { recursive: true, force: true });
+      return await systemCopyDisk.create(path);
+    };
+    expect(await refusalOf(taken({ disk }))).toMatch(/Cannot back up to .*: .*ENOENT/);
+    expect(readdirSync(parent)).toEqual(['data']);
+  });
+});
+
+test('every file is in the manifest with its hash, and the sum of bytes is told on the way', async () => {
+  const told = { begun: 0, bytes: 0, files: [] as string[] };
+  const { bytes, files } = await taken({
+    progress: {
+      begin: (total) => (told.begun += total),
+      add: (more) => (told.bytes += more),
+      file: (name) => told.files.push(name),
+      check: () => undefined,
+    },
+  });
+  const named: Array<{ name: string; bytes: number; sha256: string }> = manifestOf().files;
+  for (const { name, bytes: size, sha256 } of named) {
+    const content = readFileSync(join(target, name));
+    expect([size, sha256]).toEqual([
+      content.length,
+      createHash('sha256').update(content).digest('hex'),
+    ]);
+  }
+  const names = named.map(({ name }) => name);
+  expect(names.toSorted()).toEqual(
+    Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),
+  );
+  expect([told.files, files]).toEqual([names, names.length]);
+  expect(bytes).toBe(named.reduce((sum, file) => sum + statSync(join(target, file.name)).size, 0));
+  expect(told.bytes).toBeGreaterThanOrEqual(told.begun);
+});

@@ -1,0 +1,160 @@
+/** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { backup } from '../../src/engine/backup.ts';
+import { type CopyDisk, systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import {
+  DataFolderError,
+  lockDataFolder,
+  openDataFolder,
+  openFolderToRestore,
+} from '../../src/engine/data-folder.ts';
+import { restore } from '../../src/engine/restore.ts';
+import { contentsOf, diskThatFails, makeWholeFolder, quiet, systemError } from './whole-folder.ts';
+
+let shared: string;
+let source: string;
+let parent: string;
+let target: string;
+
+/** A sync costs nothing in memory. */
+const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+beforeAll(async () => {
+  shared = mkdtempSync(join(disks, 'quietzone-restore-'));
+  source = join(shared, 'backup');
+  const folder = await makeWholeFolder(join(shared, 'data'));
+  await backup(folder, source, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet });
+});
+afterAll(() => rmSync(shared, { recursive: true }));
+beforeEach(() => {
+  parent = mkdtempSync(join(disks, 'quietzone-restore-'));
+  target = join(parent, 'data');
+});
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const restored = (disk?: CopyDisk) =>
+  restore(openFolderToRestore(target), source, { progress: quiet, ...(disk && { disk }) });
+
+const refusalOf = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof DataFolderError ? error.message : String(error)),
+  );
+
+const startOf = (): string => {
+  try {
+    openDataFolder(target);
+    return 'started';
+  } catch (error) {
+    return error instanceof DataFolderError ? error.message : String(error);
+  }
+};
+
+/** Data files differ in the transaction that made their copy stand. */
+const namesIn = (folder: string): string[] =>
+  Object.keys(contentsOf(folder)).filter((name) => name !== 'backup.json');
+
+test('all that was backed up stands in its place, and nothing beside it', async () => {
+  mkdirSync(join(target, 'lost+found'), { recursive: true });
+  const { files } = await restored();
+  expect(namesIn(target)).toEqual(namesIn(source));
+  expect(files).toBe(namesIn(source).length);
+  expect(readdirSync(target)).not.toContain('.restoring');
+});
+
+test('killed at any step, no start takes it for data, and the same command completes it', async () => {
+  const killed = new Error('killed');
+  const states = new Set<string>();
+  for (let call = 1; ; call++) {
+    rmSync(target, { recursive: true, force: true });
+    const disk = diskThatFails(call, killed, true);
+    const first = await refusalOf(restored(disk));
+    if (first === 'done') break;
+    expect(first).toBe('Error: killed');
+    const left = namesIn(target).filter((name) => !name.startsWith('.restoring/'));
+    const state = startOf();
+    states.add(state.replaceAll(parent, ''));
+    // Nothing but its own marker is there, or the start is refused, or all is in its place.
+    const isEmpty = left.every((name) => name.startsWith('restore.json'));
+    const isWhole = namesIn(source).every((name) => left.includes(name));
+    expect([call, isEmpty || isWhole || state !== 'started']).toEqual([call, true]);
+    if (existsSync(join(target, 'restore.json'))) expect(state).toMatch(/a restore did not finish/);
+    if (isWhole && state === 'started') continue;
+    await restored();
+    expect(namesIn(target)).toEqual(namesIn(source));
+    expect(startOf()).toBe('started');
+  }
+  expect(states.size).toBe(2);
+});
+
+test('a full disk at any step is said in words, and the same command completes it', async () => {
+  for (let call = 1; ; call++) {
+    rmSync(target, { recursive: true, force: true });
+    const message = await refusalOf(restored(diskThatFails(call, systemError('ENOSPC'), false)));
+    if (message === 'done') break;
+    expect(message).toMatch(/no space is left there \(ENOSPC\); (nothing of|nothing is lost)/);
+    const isHalf = message.startsWith('Cannot finish');
+    expect([call, isHalf || readdirSync(target).length === 0]).toEqual([call, true]);
+    if (isHalf) expect(startOf()).toMatch(/a restore did not finish/);
+    await restored();
+    expect(namesIn(target)).toEqual(namesIn(source));
+  }
+});
+
+test.each([
+  ['EDQUOT', /: the quota of this user is used up there \(EDQUOT\);/],
+  ['EROFS', /: it is mounted read-only \(EROFS\);/],
+  ['EACCES', /: this user may not write there \(EACCES\);/],
+  ['EIO', /: its disk cannot be read or written \(EIO\);/],
+  ['ENODEV', /: its disk is gone \(ENODEV\);/],
+])('%s is said in words', async (code, words) => {
+  const message = await refusalOf(restored(diskThatFails(9, systemError(code), false)));
+  expect(message).toMatch(words);
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('without enough space nothing is written', async () => {
+  const disk = { ...diskThatFails(0, systemError('EIO'), false), freeBytes: () => 100_000 };
+  expect(await refusalOf(restored(disk))).toMatch(
+    /Cannot restore into .*: 1\.\d MB are needed there and 100\.0 kB are free; nothing was copied/,
+  );
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('a folder in use is refused before anything else', async () => {
+  const unlock = await lockDataFolder(openDataFolder(target));
+  expect(
+    await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),
+  ).toMatch(/^Cannot restore into .*: data folder .* is locked by a running service/);
+  await unlock();
+});
+
+test('a folder with other files is refused, and stays as it is', async () => {
+  mkdirSync(target);
+  writeFileSync(join(target, 'notes'), 'mine');
+  expect(await refusalOf(restored())).toMatch(/it has notes, expected an empty folder/);
+  expect(readdirSync(target)).toEqual(['notes']);
+});
+
+test('the restore of another backup is not completed with this one', async () => {
+  const half = diskThatFails(0, new Error('killed'), false);
+  let moves = 0;
+  half.rename = (from, to) => {
+    moves += 1;
+    // Two of the marker, and one of an entry.
+    if (moves > 3) throw new Error('killed');
+    systemCopyDisk.rename(from, to);
+  };
+  await refusalOf(restored(half));
+  const other = join(parent, 'other');
+  const folder = openDataFolder(join(shared, 'data'));
+  await backup(folder, other, { createdAt: '2026-11-23T00:00:00.000Z', progress: quiet });
+  expect(await refusalOf(restore(openFolderToRestore(target), other, { progress: quiet }))).toMatch(
+    /the restore of .*backup is half done, expected that one again/,
+  );
+  await restored();
+  expect(namesIn(target)).toEqual(namesIn(source));
+});
