@@ -136,6 +136,12 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     title: 'Overloaded',
     meaning: 'Too much work is waiting. Try again after Retry-After.',
   },
+  data_damaged: {
+    status: 503,
+    title: 'Data damaged',
+    meaning:
+      'A stored record is damaged and is not used. The operator finds its place in the log and runs quietzone verify.',
+  },
   storage_full: {
     status: 507,
     title: 'Storage full',

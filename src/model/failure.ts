@@ -26,6 +26,7 @@ export type FailureCode =
   | 'rate_limited'
   | 'daily_cap_reached'
   | 'overloaded'
+  | 'data_damaged'
   | 'storage_full';
 
 /** Characters of a fault's path: names that a client made up are in it. */

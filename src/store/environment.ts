@@ -8,11 +8,17 @@
  * rejection per failed commit, `commitError`, which is silenced here and nowhere else.
  */
 import { mkdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { open, type Database, type Key, type RootDatabase } from 'lmdb';
+import { basename, dirname } from 'node:path';
+import { open, type Database, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
+import { createCodec } from './codec.ts';
+import { DamageLog } from './damage.ts';
+import { CheckedTable, type Checking, SetTable } from './checked-table.ts';
 import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
+import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
+
+export type { Range, Table, TableKey } from './table.ts';
 
 /**
  * lmdb's TransactionFlags ABORTABLE (undo the writes when the work throws) and NO_SYNC_FLUSH (commit
@@ -20,34 +26,16 @@ import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
  */
 const abortableWithoutFlush: number = 0x1 | 0x10000;
 
-export type TableKey = Key;
-export type KeyEncoding = 'ordered-binary' | 'uint32' | 'binary';
-export type ValueEncoding = 'msgpack' | 'binary' | 'string' | 'ordered-binary';
-
-/** `start` included, `end` excluded; with `reverse` the walk goes from `start` down to above `end`. */
-export interface Range<K> {
-  readonly start?: K;
-  readonly end?: K;
-  readonly reverse?: boolean;
-  readonly limit?: number;
-  readonly offset?: number;
-}
-
-/** A named table. `put` and `remove` are only lawful inside a transaction of its environment. */
-export interface Table<K extends TableKey, V> {
-  get(key: K): V | undefined;
-  has(key: K): boolean;
-  put(key: K, value: V): void;
-  remove(key: K): void;
-  range(range: Range<K>): Iterable<{ key: K; value: V }>;
-  keys(range: Range<K>): Iterable<K>;
-  count(range: Range<K>): number;
-}
-
 export interface EnvironmentStats {
   /** Bytes of the data file in use (pages that were ever allocated). */
   readonly bytes: number;
 }
+
+/** Bytes as they are; those that are read stand in a buffer of lmdb-js that its next read overwrites. */
+const plainBytes = {
+  encode: (bytes: Uint8Array): Uint8Array => bytes,
+  decode: (bytes: Uint8Array): Uint8Array => bytes,
+};
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
@@ -55,6 +43,7 @@ export class StoreEnvironment {
   readonly #guard: SpaceGuard;
   #isBatchWatched = false;
   readonly path: string;
+  readonly #checking: Checking;
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
 
@@ -64,19 +53,48 @@ export class StoreEnvironment {
     this.path = path;
     this.#probe = new WriteProbe(path);
     this.#guard = new SpaceGuard(() => this.#probe.takesWrites());
+    this.#checking = { isComplete: false, damage: new DamageLog(basename(path)) };
     this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
   }
 
-  table<K extends TableKey, V>(
-    name: string,
-    encodings: { readonly key?: KeyEncoding; readonly value?: ValueEncoding } = {},
-  ): Table<K, V> {
-    const database = this.#root.openDB<V, K>({
+  /** Damaged records that this thread has come upon. */
+  get damage(): DamageLog {
+    return this.#checking.damage;
+  }
+
+  /** Every record has a checksum: one without is damaged. */
+  get hasChecksums(): boolean {
+    return this.#checking.isComplete;
+  }
+
+  /** From here on a record without a checksum is damaged. */
+  requireChecksums(): void {
+    this.#checking.isComplete = true;
+  }
+
+  /** A table whose values have checksums. */
+  table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): Table<K, V> {
+    return new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
       name,
-      keyEncoding: encodings.key ?? 'ordered-binary',
-      encoding: encodings.value ?? 'msgpack',
+      codec: createCodec<V>(encodings.value ?? 'msgpack'),
+      checking: this.#checking,
+      plainKeys: new Set<TableKey>(encodings.plainKeys),
+      uncheckedBytes: encodings.uncheckedBytes,
     });
-    return new LmdbTable(database);
+  }
+
+  /** A table whose keys are all it says: its values read as 1, and need no checksum. */
+  set<K extends TableKey>(name: string, key?: KeyEncoding): Table<K, 1> {
+    return new SetTable(this.#openDatabase<K>(name, key));
+  }
+
+  #openDatabase<K extends TableKey>(
+    name: string,
+    keyEncoding: KeyEncoding = 'ordered-binary',
+  ): Database<Uint8Array, K> {
+    // The types of lmdb-js do not know `encoder`.
+    const options = { name, keyEncoding, encoder: plainBytes };
+    return this.#root.openDB<Uint8Array, K>(options);
   }
 
   /** Whether a table was ever made, in any process. */
@@ -194,35 +212,6 @@ export async function keepNewest(path: string): Promise<void> {
 
 /** No table has it. */
 const emptyName = 'copied';
-
-class LmdbTable<K extends TableKey, V> implements Table<K, V> {
-  readonly #database: Database<V, K>;
-
-  constructor(database: Database<V, K>) {
-    this.#database = database;
-  }
-  get(key: K): V | undefined {
-    return this.#database.get(key);
-  }
-  has(key: K): boolean {
-    return this.#database.doesExist(key);
-  }
-  put(key: K, value: V): void {
-    this.#database.putSync(key, value);
-  }
-  remove(key: K): void {
-    this.#database.removeSync(key);
-  }
-  range(range: Range<K>): Iterable<{ key: K; value: V }> {
-    return this.#database.getRange(range);
-  }
-  keys(range: Range<K>): Iterable<K> {
-    return this.#database.getKeys(range);
-  }
-  count(range: Range<K>): number {
-    return this.#database.getKeysCount(range);
-  }
-}
 
 /**
  * Texts of a write that the system or LMDB refuses: no space (ENOSPC), over a limit or quota (EFBIG, EDQUOT),

@@ -3,6 +3,9 @@
  *
  * Older data is migrated step by step, each step in one transaction together with its version number, so a
  * kill midway repeats that step only. Newer data is refused.
+ *
+ *   meta   the version's key   number, without a checksum: an older program must be able to read it and refuse
+ *          checksums           1: every other record has one (checksum.ts)
  */
 import { StoreEnvironment, type Table } from './environment.ts';
 
@@ -18,6 +21,12 @@ export interface EnvironmentVersion {
   readonly versionKey?: string;
 }
 
+/** Of `meta`: set when every record of the environment has a checksum. */
+export const checksumsKey = 'checksums';
+
+/** Changes nothing: from this version on records may have checksums, which older programs cannot read. */
+export const checksumsFromHere: Migration = () => undefined;
+
 /** @throws Error with a text for the operator when the data was written by a newer program */
 export function openEnvironment(
   path: string,
@@ -25,8 +34,11 @@ export function openEnvironment(
 ): { readonly environment: StoreEnvironment; readonly meta: Table<string, number> } {
   const environment = new StoreEnvironment(path);
   try {
-    const meta: Table<string, number> = environment.table('meta');
-    migrate(environment, meta, expected);
+    const versionKey = expected.versionKey ?? 'schema';
+    const meta = openMeta(environment, versionKey);
+    migrate(environment, meta, { ...expected, versionKey });
+    // Damaged, it says that there were checksums.
+    if (meta.get(checksumsKey, () => 1) === 1) environment.requireChecksums();
     return { environment, meta };
   } catch (error) {
     void environment.close();
@@ -40,21 +52,26 @@ export function storedVersion(
   { versionKey = 'schema' }: EnvironmentVersion,
 ): number | undefined {
   if (!environment.hasTable('meta')) return undefined;
-  return environment.table<string, number>('meta').get(versionKey);
+  return openMeta(environment, versionKey).get(versionKey);
 }
+
+const openMeta = (environment: StoreEnvironment, versionKey: string): Table<string, number> =>
+  environment.table('meta', { plainKeys: [versionKey] });
 
 function migrate(
   environment: StoreEnvironment,
   meta: Table<string, number>,
-  { version, migrations, versionKey = 'schema' }: EnvironmentVersion,
+  { version, migrations, versionKey }: Required<EnvironmentVersion>,
 ): void {
   // Read first: a service on a full disk still starts, and redirects.
   const found =
     meta.get(versionKey) ??
     environment.transactionSync(() => {
       const stored = meta.get(versionKey);
-      if (stored === undefined) meta.put(versionKey, version);
-      return stored ?? version;
+      if (stored !== undefined) return stored;
+      meta.put(versionKey, version);
+      meta.put(checksumsKey, 1);
+      return version;
     });
   if (found > version) {
     throw new Error(

@@ -65,7 +65,7 @@ describe('openManagement', () => {
     const put = (workspaceNo: number, no: number, tag: string): void => {
       const { codeTerms, termCounts } = temporary.store;
       const term = { kind: 'tag', text: tag } as const;
-      codeTerms.put(termKey(workspaceNo, term, { createdAtMs: no, no }), new Uint8Array(0));
+      codeTerms.put(termKey(workspaceNo, term, { createdAtMs: no, no }), 1);
       const key = termCountKey(workspaceNo, term);
       termCounts.put(key, (termCounts.get(key) ?? 0) + 1);
     };
@@ -78,7 +78,7 @@ describe('openManagement', () => {
     });
     await temporary.reopen();
     const { codeTerms, termCounts, tagSpellings, meta } = temporary.store;
-    expect(meta.get('schema')).toBe(2);
+    expect(meta.get('schema')).toBe(3);
     const keys = [...codeTerms.keys({})].map((key) => positionOf(key).no);
     expect(keys).toEqual([2, 1, 2, 3, 4, 5, 5]);
     const counts = [...termCounts.range({})].map(({ key, value }) => {

@@ -21,8 +21,6 @@ export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
 export const listVersion: Term = { kind: 'version', text: '' };
 
-const nothing = new Uint8Array(0);
-
 export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
   terms.push({ kind: 'form', text: code.dynamic ? 'dynamic' : 'static' });
@@ -62,7 +60,7 @@ export function moveTerms(
   const fresh = new Map((after === undefined ? [] : termsOf(after)).map((t) => [termName(t), t]));
   for (const [name, term] of fresh) {
     if (old.has(name)) continue;
-    store.codeTerms.put(termKey(code.workspaceNo, term, code), nothing);
+    store.codeTerms.put(termKey(code.workspaceNo, term, code), 1);
     sums.add(code.workspaceNo, term, 1);
   }
   for (const [name, term] of old) {
@@ -98,7 +96,7 @@ export function indexCampaign(
 ): void {
   if (joined.length + left.length === 0) return;
   const term: Term = { kind: 'campaign', text: id };
-  for (const code of joined) store.codeTerms.put(termKey(workspaceNo, term, code), nothing);
+  for (const code of joined) store.codeTerms.put(termKey(workspaceNo, term, code), 1);
   for (const code of left) store.codeTerms.remove(termKey(workspaceNo, term, code));
   const counts = new TermCounts(store);
   counts.add(workspaceNo, term, joined.length - left.length);

@@ -23,7 +23,11 @@ import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
+import {
+  type EnvironmentVersion,
+  openEnvironment,
+  checksumsFromHere,
+} from '../open-environment.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
 import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
@@ -94,18 +98,21 @@ export interface DeliveryTables {
   readonly cursors: Table<CursorName, readonly [sequence: number, entries: number]>;
   readonly wheelClock: Table<'now', WheelMark>;
   readonly deliveries: Table<number, PackedDelivery>;
-  readonly queue: Table<QueueKey, number>;
-  readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], number>;
-  readonly log: Table<[endpointNo: EndpointNo, state: number, deliveryNo: DeliveryNo], number>;
+  readonly queue: Table<QueueKey, 1>;
+  readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], 1>;
+  readonly log: Table<[endpointNo: EndpointNo, state: number, deliveryNo: DeliveryNo], 1>;
   readonly stats: Table<number, EndpointStats>;
   readonly dead: Table<
     [workspaceNo: WorkspaceNo, deadAtMs: number, deliveryNo: DeliveryNo],
     number
   >;
-  readonly expiry: Table<[expiresMs: number, deliveryNo: DeliveryNo], number>;
+  readonly expiry: Table<[expiresMs: number, deliveryNo: DeliveryNo], 1>;
 }
 
-export const deliveryVersion: EnvironmentVersion = { version: 1, migrations: [] };
+export const deliveryVersion: EnvironmentVersion = {
+  version: 2,
+  migrations: [checksumsFromHere],
+};
 
 /** Opens the environment; refuses data of a newer release. */
 export function openDeliveryTables(path: string): DeliveryTables {
@@ -116,12 +123,12 @@ export function openDeliveryTables(path: string): DeliveryTables {
     cursors: environment.table('cursors'),
     wheelClock: environment.table('wheel_clock'),
     deliveries: environment.table('deliveries'),
-    queue: environment.table('queue'),
-    wheel: environment.table('wheel'),
-    log: environment.table('log'),
+    queue: environment.set('queue'),
+    wheel: environment.set('wheel'),
+    log: environment.set('log'),
     stats: environment.table('ledgers'),
     dead: environment.table('dead'),
-    expiry: environment.table('expiry'),
+    expiry: environment.set('expiry'),
   };
 }
 

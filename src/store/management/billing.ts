@@ -17,10 +17,10 @@ export function openBillingTables(environment: StoreEnvironment) {
     subscriptions: environment.table<number, SubscriptionRecord>('subscriptions', {
       key: 'uint32',
     }),
-    subscriptionDue: environment.table<[number, number], number>('subscription_due'),
+    subscriptionDue: environment.set<[number, number]>('subscription_due'),
     checkouts: environment.table<string, CheckoutRecord>('checkouts'),
     openCheckouts: environment.table<number, string>('open_checkouts', { key: 'uint32' }),
     providerEvents: environment.table<string, number>('provider_events'),
-    billingExpiry: environment.table<[number, string], number>('billing_expiry'),
+    billingExpiry: environment.set<[number, string]>('billing_expiry'),
   };
 }

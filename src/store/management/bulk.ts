@@ -41,7 +41,7 @@ export function openBulkTables(environment: StoreEnvironment) {
     answers: environment.table<[number, string, number], string>('bulk_answers', {
       value: 'string',
     }),
-    expiry: environment.table<[number, number, string], number>('bulk_expiry'),
+    expiry: environment.set<[number, number, string]>('bulk_expiry'),
     imports: environment.table<[number, string], ImportRecord>('imports'),
     linkChanges: environment.table<number, number>('link_changes'),
   };

@@ -48,11 +48,11 @@ export function openCampaignTables(environment: StoreEnvironment) {
     campaigns: environment.table<number, CampaignRecord>('campaigns', { key: 'uint32' }),
     campaignIds: environment.table<string, number>('campaign_ids'),
     workspaceCampaigns: environment.table<[number, number], PackedSchedule>('workspace_campaigns'),
-    campaignDue: environment.table<[number, number], number>('campaign_due'),
+    campaignDue: environment.set<[number, number]>('campaign_due'),
     campaignCodes: environment.table<[number, number], PackedMember>('campaign_codes'),
-    codeCampaigns: environment.table<[number, number], number>('code_campaigns'),
+    codeCampaigns: environment.set<[number, number]>('code_campaigns'),
     conversionDays: environment.table<[number, number], PackedConversions>('conversion_days'),
     conversionKeys: environment.table<[number, string], ConversionRecord>('conversion_keys'),
-    conversionExpiry: environment.table<[number, number, string], number>('conversion_expiry'),
+    conversionExpiry: environment.set<[number, number, string]>('conversion_expiry'),
   };
 }

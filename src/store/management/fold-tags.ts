@@ -29,8 +29,7 @@ export function openTagSpellings(environment: StoreEnvironment): Table<[number, 
 
 export function foldTags(environment: StoreEnvironment): void {
   const spellings = openTagSpellings(environment);
-  const binary = { key: 'binary', value: 'binary' } as const;
-  const terms = environment.table<Uint8Array, Uint8Array>('code_terms', binary);
+  const terms = environment.set<Uint8Array>('code_terms', 'binary');
   const counts = environment.table<Uint8Array, number>('term_counts', { key: 'binary' });
   for (const { workspaceNo, key, of } of spellingsIn(counts)) {
     const [first] = of.toSorted((one, other) => other.codes - one.codes);
@@ -66,7 +65,7 @@ function spellingsIn(counts: Table<Uint8Array, number>): Iterable<Spellings> {
 }
 
 function moveTag(
-  terms: Table<Uint8Array, Uint8Array>,
+  terms: Table<Uint8Array, 1>,
   workspaceNo: WorkspaceNo,
   tag: string,
   key: string,
@@ -75,7 +74,7 @@ function moveTag(
   const start = termKey(workspaceNo, from, oldest);
   const keys = [...terms.keys({ start, end: termKey(workspaceNo, from, newest) })];
   for (const old of keys) {
-    terms.put(termKey(workspaceNo, { kind: 'tag', text: key }, positionOf(old)), new Uint8Array(0));
+    terms.put(termKey(workspaceNo, { kind: 'tag', text: key }, positionOf(old)), 1);
     terms.remove(old);
   }
 }

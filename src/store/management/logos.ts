@@ -19,6 +19,6 @@ export interface StoredLogo {
 export function openLogoTables(environment: StoreEnvironment) {
   return {
     logos: environment.table<[number, string], StoredLogo>('logos'),
-    owners: environment.table<[string, number], number>('logo_owners'),
+    owners: environment.set<[string, number]>('logo_owners'),
   };
 }

@@ -45,7 +45,11 @@ import { openCampaignTables } from './campaigns.ts';
 import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
+import {
+  type EnvironmentVersion,
+  openEnvironment,
+  checksumsFromHere,
+} from '../open-environment.ts';
 import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
 import { openPeopleTables } from './people.ts';
@@ -92,26 +96,23 @@ function openTables(environment: StoreEnvironment) {
     users: environment.table<string, UserRecord>('users'),
     userEmails: environment.table<string, string>('user_emails'),
     memberships: environment.table<[number, string], MembershipRecord>('memberships'),
-    userWorkspaces: environment.table<[string, number], number>('user_workspaces'),
+    userWorkspaces: environment.set<[string, number]>('user_workspaces'),
     apiKeys: environment.table<string, ApiKeyRecord>('api_keys'),
-    workspaceKeys: environment.table<[number, string], number>('workspace_keys'),
+    workspaceKeys: environment.set<[number, string]>('workspace_keys'),
     keyUses: environment.table<string, number>('key_uses'),
     codes: environment.table<number, PackedCode>('codes', { key: 'uint32' }),
     codeIds: environment.table<string, number>('code_ids'),
-    codeTerms: environment.table<Uint8Array, Uint8Array>('code_terms', {
-      key: 'binary',
-      value: 'binary',
-    }),
+    codeTerms: environment.set<Uint8Array>('code_terms', 'binary'),
     termCounts: environment.table<Uint8Array, number>('term_counts', { key: 'binary' }),
     tagSpellings: openTagSpellings(environment),
     shortCodes: environment.table<string, number>('short_codes'),
     links: environment.table<number, Uint8Array>('links', { key: 'uint32', value: 'binary' }),
-    deletedCodes: environment.table<[number, number], number>('deleted_codes'),
+    deletedCodes: environment.set<[number, number]>('deleted_codes'),
     codeEdits: environment.table<number, StoredEdit>('code_edits', { key: 'uint32' }),
     events: environment.table<number, StoredEvent>('events'),
-    workspaceEvents: environment.table<[number, number], number>('workspace_events'),
+    workspaceEvents: environment.set<[number, number]>('workspace_events'),
     idempotency: environment.table<[number, string], StoredAnswer>('idempotency'),
-    idempotencyExpiry: environment.table<[number, number, string], number>('idempotency_expiry'),
+    idempotencyExpiry: environment.set<[number, number, string]>('idempotency_expiry'),
     quota: environment.table<number, StoredQuota>('quota', { key: 'uint32' }),
     people: openPeopleTables(environment),
     billing: openBillingTables(environment),
@@ -132,7 +133,10 @@ export interface Management extends ReturnType<typeof openTables> {
   readonly close: () => Promise<void>;
 }
 
-export const managementVersion: EnvironmentVersion = { version: 2, migrations: [foldTags] };
+export const managementVersion: EnvironmentVersion = {
+  version: 3,
+  migrations: [foldTags, checksumsFromHere],
+};
 
 /** @throws Error with a text for the operator when the data was written by a newer program */
 export function openManagement(path: string): Management {

@@ -21,15 +21,15 @@ import type { StoreEnvironment } from '../environment.ts';
 export function openPeopleTables(environment: StoreEnvironment) {
   return {
     sessions: environment.table<string, SessionRecord>('sessions'),
-    userSessions: environment.table<[string, string], number>('user_sessions'),
+    userSessions: environment.set<[string, string]>('user_sessions'),
     sessionUses: environment.table<string, number>('session_uses'),
-    sessionExpiry: environment.table<[number, string], number>('session_expiry'),
+    sessionExpiry: environment.set<[number, string]>('session_expiry'),
     invites: environment.table<string, InviteRecord>('invites'),
-    workspaceInvites: environment.table<[number, string], number>('workspace_invites'),
+    workspaceInvites: environment.set<[number, string]>('workspace_invites'),
     inviteTokens: environment.table<string, string>('invite_tokens'),
     pendingInvites: environment.table<[number, string], string>('pending_invites'),
-    inviteExpiry: environment.table<[number, string], number>('invite_expiry'),
-    unprovenEmails: environment.table<[string, string], number>('unproven_emails'),
+    inviteExpiry: environment.set<[number, string]>('invite_expiry'),
+    unprovenEmails: environment.set<[string, string]>('unproven_emails'),
     emailChanges: environment.table<string, EmailChangeRecord>('email_changes'),
   };
 }

@@ -13,6 +13,6 @@ import type { StoreEnvironment } from '../environment.ts';
 export function openWebhookTables(environment: StoreEnvironment) {
   return {
     endpoints: environment.table<number, EndpointRecord>('webhook_endpoints', { key: 'uint32' }),
-    workspaceEndpoints: environment.table<[number, number], number>('workspace_endpoints'),
+    workspaceEndpoints: environment.set<[number, number]>('workspace_endpoints'),
   };
 }

@@ -16,7 +16,11 @@
  */
 import { partitionCount } from '../../model/code.ts';
 import type { StoreEnvironment, Table } from '../environment.ts';
-import { type EnvironmentVersion, openEnvironment } from '../open-environment.ts';
+import {
+  type EnvironmentVersion,
+  openEnvironment,
+  checksumsFromHere,
+} from '../open-environment.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface ScanStore {
@@ -33,8 +37,8 @@ export interface ScanStore {
 }
 
 export const scansVersion: EnvironmentVersion = {
-  version: 1,
-  migrations: [],
+  version: 2,
+  migrations: [checksumsFromHere],
   versionKey: 'schemaVersion',
 };
 
@@ -50,7 +54,11 @@ export function openScanStore(path: string): ScanStore {
     chunks: environment.table('chunks', binary),
     blocks: environment.table('blocks', { value: 'binary' }),
     watermarks: openWatermarks(environment),
-    checkpoints: environment.table('checkpoints', { key: 'uint32', value: 'binary' }),
+    checkpoints: environment.table('checkpoints', {
+      key: 'uint32',
+      value: 'binary',
+      uncheckedBytes: partitionCount * 8,
+    }),
     codeCounts: environment.table('code_counts', binary),
     meta,
   };

@@ -1,0 +1,157 @@
+/**
+ * Tables over lmdb-js: of values with checksums (checksum.ts), and sets.
+ *
+ * A value without a checksum is one of a release that wrote none, until all of the environment have theirs; from then
+ * on it is damaged. A damaged record is refused, never read: what it says may be anything.
+ */
+import { crc32 } from 'node:zlib';
+import type { Database } from 'lmdb';
+import { Failure } from '../model/failure.ts';
+import type { Codec } from './codec.ts';
+import type { DamageLog } from './damage.ts';
+import { checksumBytes, checksumMark, hasChecksum, keySeed, writeChecksum } from './checksum.ts';
+import type { Range, Table, TableKey } from './table.ts';
+
+/** Of an environment, for all its tables. */
+export interface Checking {
+  isComplete: boolean;
+  readonly damage: DamageLog;
+}
+
+interface CheckedTableOptions<V> {
+  readonly name: string;
+  readonly codec: Codec<V>;
+  readonly checking: Checking;
+  readonly plainKeys: ReadonlySet<TableKey>;
+  readonly uncheckedBytes: number | undefined;
+}
+
+const damaged = Symbol('damaged');
+
+export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
+  readonly #database: Database<Uint8Array, K>;
+  readonly #options: CheckedTableOptions<V>;
+  readonly #codec: Codec<V>;
+  readonly #seed: number;
+
+  constructor(database: Database<Uint8Array, K>, options: CheckedTableOptions<V>) {
+    this.#database = database;
+    this.#options = options;
+    this.#codec = options.codec;
+    this.#seed = crc32(options.name);
+  }
+
+  get(key: K): V | undefined;
+  get<D>(key: K, instead: (key: K) => D): V | D | undefined;
+  get<D>(key: K, instead?: (key: K) => D): V | D | undefined {
+    const bytes = this.#database.get(key);
+    if (bytes === undefined) return undefined;
+    const value = this.#open(key, bytes);
+    if (value !== damaged) return value;
+    if (instead === undefined) throw damagedRecord();
+    return instead(key);
+  }
+
+  has(key: K): boolean {
+    return this.#database.doesExist(key);
+  }
+
+  put(key: K, value: V): void {
+    const { plainKeys, checking, name } = this.#options;
+    const bytes = this.#codec.encode(value);
+    if (plainKeys.has(key)) this.#database.putSync(key, bytes.subarray(checksumBytes));
+    else {
+      writeChecksum(bytes, this.#seedOf(key));
+      this.#database.putSync(key, bytes);
+    }
+    checking.damage.mended(name, key);
+  }
+
+  remove(key: K): void {
+    this.#database.removeSync(key);
+    this.#options.checking.damage.mended(this.#options.name, key);
+  }
+
+  *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
+    for (const { key, value: bytes } of this.#database.getRange(range)) {
+      const value = this.#open(key, bytes);
+      if (value !== damaged) yield { key, value };
+      else if (onDamaged === undefined) throw damagedRecord();
+      else onDamaged(key);
+    }
+  }
+
+  keys(range: Range<K>): Iterable<K> {
+    return this.#database.getKeys(range);
+  }
+
+  count(range: Range<K>): number {
+    return this.#database.getKeysCount(range);
+  }
+
+  #seedOf(key: K): number {
+    return (keySeed(key) ^ this.#seed) >>> 0;
+  }
+
+  #open(key: K, bytes: Uint8Array): V | typeof damaged {
+    // lmdb-js reads into one buffer and sets its length: natively it is longer.
+    const end = bytes.length;
+    if (bytes[0] === checksumMark && hasChecksum(bytes.subarray(0, end), this.#seedOf(key))) {
+      return this.#codec.decode(bytes, checksumBytes, end);
+    }
+    if (this.#isOlder(key, bytes[0], end)) {
+      try {
+        return this.#codec.decode(bytes, 0, end);
+      } catch {
+        // No record of an older release: damaged in its first byte.
+      }
+    }
+    this.#options.checking.damage.note(this.#options.name, key);
+    return damaged;
+  }
+
+  /** It may be a record of an older release. */
+  #isOlder(key: K, first: number | undefined, length: number): boolean {
+    const { checking, plainKeys, uncheckedBytes } = this.#options;
+    if (plainKeys.has(key)) return true;
+    if (checking.isComplete) return false;
+    return first !== checksumMark || length === uncheckedBytes;
+  }
+}
+
+const damagedRecord = (): Failure =>
+  new Failure(
+    'data_damaged',
+    'A record that this needs is damaged on the disk: the log of the service has its place',
+  );
+
+const present = new Uint8Array(0);
+
+export class SetTable<K extends TableKey> implements Table<K, 1> {
+  readonly #database: Database<Uint8Array, K>;
+
+  constructor(database: Database<Uint8Array, K>) {
+    this.#database = database;
+  }
+  get(key: K): 1 | undefined {
+    return this.has(key) ? 1 : undefined;
+  }
+  has(key: K): boolean {
+    return this.#database.doesExist(key);
+  }
+  put(key: K): void {
+    this.#database.putSync(key, present);
+  }
+  remove(key: K): void {
+    this.#database.removeSync(key);
+  }
+  *range(range: Range<K>): Iterable<{ key: K; value: 1 }> {
+    for (const key of this.keys(range)) yield { key, value: 1 };
+  }
+  keys(range: Range<K>): Iterable<K> {
+    return this.#database.getKeys(range);
+  }
+  count(range: Range<K>): number {
+    return this.#database.getKeysCount(range);
+  }
+}

@@ -1,0 +1,45 @@
+/** What a table of an environment is: keys, values, and how they are walked. */
+import type { Key } from 'lmdb';
+
+export type TableKey = Key;
+export type KeyEncoding = 'ordered-binary' | 'uint32' | 'binary';
+export type ValueEncoding = 'msgpack' | 'binary' | 'string';
+
+export interface TableEncodings {
+  readonly key?: KeyEncoding;
+  readonly value?: ValueEncoding;
+  /** Keys whose values never have a checksum: what an older program must be able to read. */
+  readonly plainKeys?: readonly string[];
+  /** Of every value of a release without checksums, where such a value may begin with the checksum's mark. */
+  readonly uncheckedBytes?: number;
+}
+
+/** `start` included, `end` excluded; with `reverse` the walk goes from `start` down to above `end`. */
+export interface Range<K> {
+  readonly start?: K;
+  readonly end?: K;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+/**
+ * A named table. `put` and `remove` are only lawful inside a transaction of its environment.
+ * A damaged record is noted in the environment's `damage`, and never read: `has`, `keys` and `count` do not look.
+ */
+export interface Table<K extends TableKey, V> {
+  /** @throws Failure data_damaged */
+  get(key: K): V | undefined;
+  /** @param instead gives what is returned for a damaged record */
+  get<D>(key: K, instead: (key: K) => D): V | D | undefined;
+  has(key: K): boolean;
+  put(key: K, value: V): void;
+  remove(key: K): void;
+  /**
+   * @param onDamaged is called for a damaged record, and the walk goes on with the next
+   * @throws Failure data_damaged at a damaged record, without `onDamaged`
+   */
+  range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }>;
+  keys(range: Range<K>): Iterable<K>;
+  count(range: Range<K>): number;
+}

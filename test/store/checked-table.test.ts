@@ -1,0 +1,215 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { type Database, open } from 'lmdb';
+import { afterEach, describe, expect, test } from 'vitest';
+import { StoreEnvironment, type TableKey } from '../../src/store/environment.ts';
+import { temporaryFolder } from './temporary-management.ts';
+
+const closers: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+const keyEncodings = { codes: 'uint32', days: 'binary', answers: 'ordered-binary' } as const;
+/** lmdb's flag NO_SYNC_FLUSH; its enum has no value at run time. */
+const withoutSync: number = 0x10000;
+type Name = keyof typeof keyEncodings;
+
+/** An environment, and the bytes of its file as lmdb-js has them. */
+function opened(isChecked = true) {
+  const path = join(temporaryFolder(), 'management.mdb');
+  const environment = new StoreEnvironment(path);
+  closers.push(async () => await environment.close());
+  if (isChecked) environment.requireChecksums();
+  const tables = {
+    codes: environment.table<number, unknown>('codes', { key: 'uint32' }),
+    days: environment.table<Uint8Array, Uint8Array>('days', { key: 'binary', value: 'binary' }),
+    answers: environment.table<Array<string | number>, string>('answers', {
+      value: 'string',
+    }),
+  };
+  const root = open({ path, noSubdir: true, maxDbs: 64 });
+  closers.push(async () => await root.close());
+  const plain = <K extends TableKey>(name: Name): Database<Uint8Array, K> =>
+    root.openDB<Uint8Array, K>({ name, encoding: 'binary', keyEncoding: keyEncodings[name] });
+  const plains = { codes: plain('codes'), days: plain('days'), answers: plain('answers') };
+  const raw = (name: Name): Database<Uint8Array> => plains[name];
+  const put = (work: () => void): void => environment.transactionSync(work);
+  /** The same record with other bytes, as a bad disk would have them. */
+  const overwrite = (name: Name, key: TableKey, bytes: Uint8Array): void => {
+    root.transactionSync(() => raw(name).putSync(key, bytes), withoutSync);
+    environment.refresh();
+  };
+  const bytesOf = (name: Name, key: TableKey): Uint8Array => {
+    root.resetReadTxn();
+    return raw(name).get(key)!;
+  };
+  return { environment, tables, raw, put, overwrite, bytesOf };
+}
+
+const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
+  bytes.map((byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+
+const damaged = expect.objectContaining({ code: 'data_damaged' });
+
+describe('a table with checksums', () => {
+  test('gives back what was put', () => {
+    const { tables, put } = opened();
+    const number = fc.nat({ max: 2 ** 32 - 1 });
+    const parts = fc.array(fc.oneof(fc.string({ maxLength: 8 }), fc.maxSafeNat()), {
+      minLength: 1,
+    });
+    fc.assert(
+      fc.property(
+        number,
+        fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+        parts,
+        fc.string(),
+        fc.uint8Array(),
+        (no, json, ...rest) => {
+          const [key, text, bytes] = rest;
+          const id = Uint8Array.of(7, ...bytes.subarray(0, 5));
+          put(() => {
+            tables.codes.put(no, [json, bytes]);
+            tables.answers.put(key, text);
+            tables.days.put(id, bytes);
+          });
+          expect(tables.codes.get(no)).toEqual([json, Buffer.from(bytes)]);
+          expect(tables.answers.get(key)).toBe(text);
+          expect([...tables.days.get(id)!]).toEqual([...bytes]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('refuses a record of which any bit changed, whatever its encoding', () => {
+    const { environment, tables, put, overwrite, bytesOf } = opened();
+    const key = ['ws', 7];
+    const day = Uint8Array.of(0, 0, 0, 9, 1, 2);
+    put(() => {
+      tables.codes.put(3, ['qr_1', 'https://t.example/', { a: [1, null] }, Buffer.from('x')]);
+      tables.answers.put(key, '{"ok":true}');
+      tables.days.put(day, Uint8Array.of(1, 0xc1, 0, 255));
+    });
+    for (const [name, of] of [
+      ['codes', 3],
+      ['answers', key],
+      ['days', day],
+    ] as const) {
+      const sound = bytesOf(name, of);
+      for (let bit = 0; bit < sound.length * 8; bit++) {
+        overwrite(name, of, flipped(sound, bit));
+        const read = (): unknown =>
+          name === 'codes'
+            ? tables.codes.get(3)
+            : name === 'answers'
+              ? tables.answers.get(key)
+              : tables.days.get(day);
+        expect(read, `${name} bit ${bit}`).toThrow(damaged);
+      }
+      for (let length = 0; length < sound.length; length++) {
+        overwrite(name, of, sound.subarray(0, length));
+        expect(() => [...tables[name].range({})], `${name} cut at ${length}`).toThrow(damaged);
+      }
+    }
+    expect([...environment.damage.places]).toEqual([
+      { file: 'management.mdb', table: 'codes', key: '3' },
+      { file: 'management.mdb', table: 'answers', key: '… 7' },
+      { file: 'management.mdb', table: 'days', key: '000000090102' },
+    ]);
+  });
+
+  test('refuses a record under another key, and in another table', () => {
+    const { environment, tables, put, overwrite, bytesOf } = opened();
+    put(() => tables.codes.put(1, ['target']));
+    const sound = bytesOf('codes', 1);
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 2 ** 32 - 1 }), (other) => {
+        overwrite('codes', other, sound);
+        expect(() => tables.codes.get(other)).toThrow(damaged);
+      }),
+      { numRuns: 50 },
+    );
+    const copies = environment.table<number, unknown>('copies', { key: 'uint32' });
+    put(() => copies.put(1, ['target']));
+    expect(Buffer.compare(bytesOf('codes', 1), sound)).toBe(0);
+    const tuples = [['a', 1], ['a', 2], [1, 'a'], ['b', 1], ['a', 1, 0], ['a']];
+    for (const key of tuples) put(() => tables.answers.put(key, 'text'));
+    const stored = tuples.map((key) => Buffer.from(bytesOf('answers', key)).toString('hex'));
+    expect(new Set(stored).size).toBe(tuples.length);
+  });
+
+  test('walks on past damage when asked to, and notes each place once until it is mended', () => {
+    const { environment, tables, put, overwrite, bytesOf } = opened();
+    put(() => [1, 2, 3, 4].forEach((no) => tables.codes.put(no, { no })));
+    for (const no of [2, 4]) overwrite('codes', no, flipped(bytesOf('codes', no), 60));
+    let noticed = 0;
+    environment.damage.noticed.listen(() => void noticed++);
+    for (let round = 0; round < 2; round++) {
+      const skipped: number[] = [];
+      const found = [...tables.codes.range({}, (no) => void skipped.push(no))];
+      expect(found.map(({ key }) => key)).toEqual([1, 3]);
+      expect(skipped).toEqual([2, 4]);
+    }
+    expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
+    expect(() => [...tables.codes.range({})]).toThrow(damaged);
+    expect(noticed).toBe(2);
+    expect(environment.damage.counts).toEqual([
+      { file: 'management.mdb', table: 'codes', count: 2 },
+    ]);
+    put(() => {
+      tables.codes.put(2, { no: 2 });
+      tables.codes.remove(4);
+    });
+    expect(environment.damage.size).toBe(0);
+    expect([...tables.codes.range({})].map(({ key }) => key)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('a record without a checksum', () => {
+  const values = [
+    [
+      'qr_1',
+      1,
+      null,
+      true,
+      1.5,
+      -7,
+      2 ** 40,
+      ['tag'],
+      { a: 1 },
+      [Buffer.from('body'), Buffer.alloc(0)],
+    ],
+    { id: 'usr_1', nested: { list: [{ a: 1 }, { a: 2 }] }, at: 1_795_000_000_000 },
+    1,
+    1_795_000_000_000,
+    'text',
+  ];
+
+  test('is what lmdb-js would have written, and is read', () => {
+    const { environment, raw, tables, put, bytesOf } = opened(false);
+    const before = environment.table<number, unknown>('codes', { key: 'uint32' });
+    const path = environment.path;
+    const root = open({ path, noSubdir: true, maxDbs: 64 });
+    closers.push(async () => await root.close());
+    const packed = root.openDB<unknown, number>({ name: 'codes', keyEncoding: 'uint32' });
+    values.forEach((value, no) => packed.putSync(no, value));
+    const old = values.map((_, no) => Buffer.from(raw('codes').get(no)!));
+    environment.refresh();
+    expect(values.map((_, no) => before.get(no))).toEqual(values);
+    expect([...before.range({})].map(({ value }) => value)).toEqual(values);
+    put(() => values.forEach((value, no) => tables.codes.put(no, value)));
+    const checked = values.map((_, no) => Buffer.from(bytesOf('codes', no)));
+    expect(checked.map((bytes) => bytes.subarray(5))).toEqual(old);
+  });
+
+  test('is damage once all have one', () => {
+    const { environment, tables, raw } = opened(false);
+    raw('days').putSync(Uint8Array.of(1), Uint8Array.of(1, 2, 3));
+    environment.refresh();
+    expect([...tables.days.get(Uint8Array.of(1))!]).toEqual([1, 2, 3]);
+    environment.requireChecksums();
+    expect(() => tables.days.get(Uint8Array.of(1))).toThrow(damaged);
+  });
+});
