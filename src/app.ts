@@ -24,6 +24,7 @@ import {
   openDataFolder,
   readSecret,
 } from './engine/data-folder.ts';
+import { closeAll, type Closers } from './engine/closers.ts';
 import { configWarnings } from './engine/config-warnings.ts';
 import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
@@ -142,9 +143,7 @@ export async function openApp(
   const config = fitToMemory(configured);
   const folder = openDataFolder(config.dataDir);
   const closers: Closers = [await lockDataFolder(folder)];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).toReversed()) await closer();
-  };
+  const close = (): Promise<void> => closeAll(closers);
   try {
     const files = narrowModes(folder.path);
     if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
@@ -178,8 +177,6 @@ export async function openApp(
     throw error;
   }
 }
-
-type Closers = Array<() => Promise<void> | void>;
 
 interface Engine {
   readonly scans: ScanStore;
@@ -277,9 +274,8 @@ async function openManagement(
     closers.push(() => server.close());
   }
   const stopping = new Signal();
-  let isStopping = false;
   const watched = { threads, management, webhooks, links: codes.links };
-  const checks = engineChecks({ ...watched, isStopping: () => isStopping });
+  const checks = engineChecks(watched);
   const server = await openApiServer(base, {
     codes,
     campaigns,
@@ -307,7 +303,7 @@ async function openManagement(
   const expiry = openExpiry(base, engine, { workspaces, webhooks, campaigns, retention });
   expiry.start();
   closers.push(async () => {
-    isStopping = true;
+    threads.stopBegins();
     stopping.fire();
     // Attempts end beside the requests of the API; the module's own closer waits for them.
     void webhooks.stop();

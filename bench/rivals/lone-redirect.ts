@@ -15,7 +15,7 @@ import { ScannerAddresses } from '../../src/http/scanner-address.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { systemClock } from '../../src/system-clock.ts';
@@ -50,7 +50,7 @@ const journal = new JournalWriter({
   segmentBytesMax: 67_108_864,
   segmentMsMax: 60_000,
   backlogBytesMax: 33_554_432,
-  tails: new JournalTails(),
+  tails: new JournalPositions(),
 });
 const addresses = new ScannerAddresses(
   new ClientAddresses(trustedProxy === undefined ? [] : [trustedProxy]),

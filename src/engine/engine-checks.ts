@@ -4,17 +4,20 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import type { EngineThreads } from './threads.ts';
 
 export function engineChecks(options: {
-  readonly isStopping: () => boolean;
   readonly threads: EngineThreads;
   readonly management: Management;
   readonly links: { readonly pendingCount: number };
   readonly webhooks: { readonly problem: string | undefined };
 }): HealthCheck[] {
-  const { isStopping, threads, management, links, webhooks } = options;
+  const { threads, management, links, webhooks } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
   const excess = 'changed links do not fit into the link table, delete codes';
   return [
-    { name: 'running', problem: () => (isStopping() ? 'the service is stopping' : undefined) },
+    {
+      name: 'running',
+      problem: () => (threads.isStopping ? 'the service is stopping' : undefined),
+    },
+    threads.folder.healthCheck,
     ...threads.redirects.checks,
     ...threads.shards.checks,
     { name: 'management', problem: () => (management.environment.isFull ? full : undefined) },

@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import { redirectTotals, refusalKinds, type RedirectThreads } from './redirect-threads.ts';
 import { type ShardState, type ShardThreads, shardTotals } from './shard-threads.ts';
@@ -30,6 +31,7 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   const { redirects, shards } = options.threads;
   registerRedirects(metrics, redirects);
   registerShards(metrics, shards);
+  registerLag(metrics, shards, options.clock);
   registerLosses(metrics, redirects, shards);
   metrics.gauge(
     'quietzone_journal_oldest_seconds',
@@ -104,9 +106,6 @@ function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {
 function registerShards(metrics: Metrics, shards: ShardThreads): void {
   const gauges: ReadonlyArray<[name: string, help: string, value: (state: ShardState) => number]> =
     [
-      ['journal_lag_bytes', 'Journal bytes not yet read', (s) => s.figures?.lagBytes ?? 0],
-      ['journal_lag_scans', 'Scans not yet counted, by the bytes of those read', lagScans],
-      ['journal_lag_seconds', 'Age of the scans read last', (s) => (s.figures?.lagMs ?? 0) / 1_000],
       ['window_seconds', 'Duration of the last window', (s) => (s.figures?.windowMs ?? 0) / 1_000],
       ['commit_seconds', 'Its commit', (s) => (s.figures?.commitMs ?? 0) / 1_000],
       ['checkpoint_seconds', 'Last checkpoint', (s) => (s.figures?.checkpointMs ?? 0) / 1_000],
@@ -130,6 +129,23 @@ function registerShards(metrics: Metrics, shards: ShardThreads): void {
         ];
       }),
   );
+}
+
+/** Measured where journals are written: a shard that is dead or silent has a lag, too. */
+function registerLag(metrics: Metrics, { states, lag }: ShardThreads, clock: Clock): void {
+  const gauges: ReadonlyArray<[name: string, help: string, value: (lag: Lag) => number]> = [
+    ['bytes', 'Journal bytes not yet counted', ({ bytes }) => bytes],
+    ['scans', 'Scans not yet counted, by their bytes', lagScans],
+    ['seconds', 'Age of the oldest scan not yet counted', ({ ms }) => ms / 1_000],
+  ];
+  for (const [unit, help, value] of gauges) {
+    metrics.gauge(`quietzone_journal_lag_${unit}`, help, ['shard'], () =>
+      states.map((_, shard) => ({
+        labels: { shard },
+        value: value(lag.of(shard, clock.monotonicMs())),
+      })),
+    );
+  }
 }
 
 function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: ShardThreads): void {
@@ -171,8 +187,7 @@ function registerStores(
   ]);
 }
 
-const lagScans = (state: ShardState): number =>
-  Math.round((state.figures?.lagBytes ?? 0) / typicalRecordBytes);
+const lagScans = ({ bytes }: Lag): number => Math.round(bytes / typicalRecordBytes);
 
 function sum<State>(states: readonly State[], value: (state: State) => number): number {
   return states.reduce((total, state) => total + value(state), 0);

@@ -1,5 +1,7 @@
 /** The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them. */
+import { existsSync, mkdirSync } from 'node:fs';
 import { Counting } from '../scans/counting.ts';
+import { assertInPlace, displacement, type Place, placeOf } from '../scans/journal/place.ts';
 import {
   beginSegment,
   journalFolder,
@@ -8,19 +10,21 @@ import {
   recoverJournal,
   pruneJournal,
 } from '../scans/journal/segments.ts';
-import { JournalTails } from '../scans/journal/tails.ts';
+import { JournalPositions } from '../scans/journal/positions.ts';
 import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export class Journals {
-  readonly tails = new JournalTails();
-  readonly root: string;
+  readonly tails = new JournalPositions();
+  /** The folder of all journals: nothing is read, made or deleted in another one at its path. */
+  readonly root: Place;
   readonly #store: ScanStore;
   readonly #log: Logger;
 
   /** @param threads redirect threads: each has a journal, beside those that earlier runs have left */
   constructor(root: string, threads: number, store: ScanStore, log: Logger) {
-    this.root = root;
+    if (!existsSync(root)) mkdirSync(root);
+    this.root = placeOf(root);
     this.#store = store;
     this.#log = log;
     const own = Array.from({ length: threads }, (_, thread) => thread);
@@ -28,11 +32,15 @@ export class Journals {
   }
 
   folder(journal: number): string {
-    return journalFolder(this.root, journal);
+    return journalFolder(this.root.path, journal);
   }
 
-  /** Cuts off what a crash left half-written. @returns the position of the next record */
+  /**
+   * Cuts off what a crash left half-written.
+   * @returns the position of the next record @throws PlaceError when the folder is out of sight
+   */
   recover(journal: number): number {
+    assertInPlace(this.root);
     const { position, tornBytes } = recoverJournal(
       this.folder(journal),
       highestWatermark(this.#store, journal),
@@ -53,6 +61,7 @@ export class Journals {
 
   /** Deletes the segments that end below `position`. */
   deleteBelow(journal: number, position: number): void {
+    if (displacement(this.root) !== undefined) return;
     try {
       pruneJournal(this.folder(journal), position);
     } catch (err) {
@@ -62,13 +71,14 @@ export class Journals {
 
   /** By journal: when the oldest scan was made whose address is still in one of its files. */
   *oldest(): Generator<{ readonly journal: number; readonly timeMs: number | undefined }> {
-    for (const journal of listJournals(this.root)) {
+    if (displacement(this.root) !== undefined) return;
+    for (const journal of listJournals(this.root.path)) {
       yield { journal, timeMs: oldestRecordMs(this.folder(journal)) };
     }
   }
 
   /** How far the scans that are answered by now are counted. */
   counting(): Counting {
-    return new Counting(this.#store, this.tails, this.root);
+    return new Counting(this.#store, this.tails);
   }
 }

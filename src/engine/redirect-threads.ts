@@ -21,10 +21,8 @@ import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
-/** Below systemd's 20 s, with what follows. */
-const standardDrainMs = 10_000;
 /** Redirect threads are cut off this long after their own drain should have ended. */
-const drainGraceMs = 2_000;
+const drainGraceMs = 500;
 export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method'] as const;
 
 /** Counted since the start of the service, by a thread and its predecessors. */
@@ -50,10 +48,10 @@ export interface RedirectThreadsOptions {
   readonly log: Logger;
   readonly links: LinkTableMemory;
   readonly journals: Journals;
+  /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
+  readonly whenInPlace: () => Promise<void>;
   /** The threads' entry; a test hands in one that it can kill. */
   readonly file?: URL;
-  /** A stopping thread waits this long for open connections; default 10 s. */
-  readonly drainMsMax?: number;
 }
 
 export class RedirectThreads {
@@ -75,6 +73,11 @@ export class RedirectThreads {
   /** The port of short links, once the gate is open and all threads listen. */
   get port(): number {
     return this.#port;
+  }
+
+  /** Scans that wait in memory for a journal; after a stop they are lost. */
+  get waitingScans(): number {
+    return this.states.reduce((sum, { figures }) => sum + (figures?.waitingScans ?? 0), 0);
   }
 
   get checks(): HealthCheck[] {
@@ -107,14 +110,12 @@ export class RedirectThreads {
     };
   }
 
-  async stop(): Promise<void> {
+  /** @param drainMsMax how long open connections are waited for */
+  async stop(drainMsMax: number): Promise<void> {
     this.#openGate();
-    const msMax = this.#drainMsMax + drainGraceMs;
-    await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'drain' }, msMax)));
-  }
-
-  get #drainMsMax(): number {
-    return this.#options.drainMsMax ?? standardDrainMs;
+    const drain = { kind: 'drain', msMax: drainMsMax } as const;
+    const cutOffMs = drainMsMax + drainGraceMs;
+    await Promise.all(this.states.map(({ thread }) => thread.stop(drain, cutOffMs)));
   }
 
   #openGate(): void {
@@ -128,7 +129,10 @@ export class RedirectThreads {
       thread: new SupervisedThread({
         file: file ?? new URL('../http/redirect.worker.ts', import.meta.url),
         clock,
-        setup: () => this.#setup(index),
+        setup: async () => {
+          await this.#options.whenInPlace();
+          return this.#setup(index);
+        },
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
           log.error({ thread: index, reason, restarts }, 'a redirect thread failed, restarting');
@@ -160,10 +164,10 @@ export class RedirectThreads {
       trustedProxies: config.trustedProxies,
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
+      journalRoot: journals.root,
       journalFolder: journals.folder(index),
       journalPosition: journals.recover(index),
       tails: journals.tails.memory,
-      drainMsMax: this.#drainMsMax,
     };
   }
 

@@ -4,21 +4,33 @@
  */
 import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
-import { partitionOf } from '../model/code.ts';
+import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
 import type { ShardFigures } from '../scans/shard.ts';
-import type { ShardCommand, ShardMessage, ShardSetup } from '../scans/shard-thread.ts';
+import type { Place } from '../scans/journal/place.ts';
+import { JournalPositions } from '../scans/journal/positions.ts';
+import {
+  countingMsMax,
+  flushMsMax,
+  type ShardCommand,
+  type ShardMessage,
+  type ShardSetup,
+} from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
+import type { ScanStore } from '../store/scans/scans.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
+import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
-/** Shards may take this long to count what is left when the service stops. */
-const stopMsMax = 8_000;
+/** A stopping shard is cut off when it should long have ended. */
+const stopMsMax = countingMsMax + flushMsMax + 1_000;
 /** Uncounted scans older than this make the service not ready: the numbers no longer keep up. */
 const lagMsMax = 30_000;
+/** Shards send figures every second; one that sends none for so long is not counting, or nobody knows. */
+const silentMsMax = 10_000;
 
 /** Counted since the start of the service, by a shard and its predecessors. */
 type ShardTotals = Pick<ShardFigures, 'scans' | 'bots' | 'damagedScans'>;
@@ -28,6 +40,9 @@ export interface ShardState {
   /** Of the thread that runs now. */
   figures: ShardFigures | undefined;
   fault: string | undefined;
+  journalFault: string | undefined;
+  /** When it last sent figures, or was first started. */
+  lastFiguresMs: number;
   isCaughtUp: boolean;
   /** Of its predecessors that died. */
   before: ShardTotals;
@@ -39,8 +54,12 @@ export interface ShardThreadsOptions {
   readonly threads: number;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly storeFile: string;
+  readonly store: ScanStore;
+  /** Of the store's file. */
+  readonly storePlace: Place;
   readonly journals: Journals;
+  /** Resolves when the data folder is where it was: a thread that starts opens its files there. */
+  readonly whenInPlace: () => Promise<void>;
   readonly visitor: VisitorSetup;
 }
 
@@ -49,6 +68,9 @@ export class ShardThreads {
   readonly states: ShardState[] = [];
   /** Fired when a shard has committed a window with scans: there are new blocks. */
   readonly committed = new Signal();
+  /** What is not counted yet, by shard. */
+  readonly lag: JournalLag;
+  readonly #consumed: readonly JournalPositions[];
   #deliveredBlock = 0;
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
@@ -57,11 +79,14 @@ export class ShardThreads {
 
   constructor(options: ShardThreadsOptions) {
     this.#options = options;
+    this.#consumed = Array.from({ length: options.threads }, (_, shard) => this.#counted(shard));
+    this.lag = new JournalLag(options.journals.tails, this.#consumed);
   }
 
   get checks(): HealthCheck[] {
     return [
       { name: 'scans', problem: () => this.#storeProblem() },
+      { name: 'counting', problem: () => this.#countingProblem() },
       { name: 'lag', problem: () => this.#lagProblem() },
     ];
   }
@@ -107,13 +132,31 @@ export class ShardThreads {
     }
   }
 
+  /** Where a shard begins: until it runs, this is how far its share is counted. */
+  #counted(shard: number): JournalPositions {
+    const { journals, store, threads } = this.#options;
+    const counted = new JournalPositions();
+    for (let journal = 0; journal < journals.tails.end; journal++) {
+      let lowest = Infinity;
+      for (let partition = shard; partition < partitionCount; partition += threads) {
+        const mark = store.watermarks.get(journal * partitionCount + partition) ?? 0;
+        lowest = Math.min(lowest, mark);
+      }
+      if (lowest !== Infinity) counted.publish(journal, lowest);
+    }
+    return counted;
+  }
+
   #create(shard: number): ShardState {
     const { clock, log } = this.#options;
     const state: ShardState = {
       thread: new SupervisedThread({
         file: new URL('../scans/shard.worker.ts', import.meta.url),
         clock,
-        setup: () => this.#setup(shard),
+        setup: async () => {
+          await this.#options.whenInPlace();
+          return this.#setup(shard);
+        },
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
           log.error({ shard, reason, restarts }, 'a shard thread failed, restarting');
@@ -124,6 +167,8 @@ export class ShardThreads {
       }),
       figures: undefined,
       fault: undefined,
+      journalFault: undefined,
+      lastFiguresMs: clock.monotonicMs(),
       isCaughtUp: false,
       before: { scans: 0, bots: 0, damagedScans: 0 },
       consumed: new Map(),
@@ -132,12 +177,14 @@ export class ShardThreads {
   }
 
   #setup(shard: number): ShardSetup {
-    const { settings, threads, storeFile, journals, visitor } = this.#options;
+    const { settings, threads, storePlace, journals, visitor } = this.#options;
+    const consumed = this.#consumed[shard]!.memory;
     return {
       ...settings,
       shard,
       shards: threads,
-      storeFile,
+      store: storePlace,
+      consumed,
       journalRoot: journals.root,
       tails: journals.tails.memory,
       visitor,
@@ -154,19 +201,27 @@ export class ShardThreads {
     } else if (message.kind === 'expired') {
       this.onExpired?.(message.codeNos);
     } else if (message.kind === 'figures') {
-      this.#logProblems(state, message.figures, message.fault);
+      this.#logProblems(state, message);
       state.figures = message.figures;
       state.fault = message.fault;
+      state.journalFault = message.journalFault;
+      state.lastFiguresMs = this.#options.clock.monotonicMs();
     } else {
       state.consumed = new Map(message.consumed.map((mark) => [mark.journal, mark.position]));
       this.#deleteCountedSegments();
     }
   }
 
-  #logProblems(state: ShardState, figures: ShardFigures, fault: string | undefined): void {
+  #logProblems(
+    state: ShardState,
+    { figures, fault, journalFault }: ShardMessage & { kind: 'figures' },
+  ): void {
     const { log } = this.#options;
     if (fault !== undefined && fault !== state.fault) {
       log.error({ fault }, 'storing scans failed, retrying');
+    }
+    if (journalFault !== undefined && state.journalFault === undefined) {
+      log.error({ journalFault }, 'reading a journal failed, retrying');
     }
     const { damagedScans, damagedBytes } = figures;
     const known = state.figures;
@@ -189,8 +244,19 @@ export class ShardThreads {
     return fault && `scans wait in the journal, the store cannot be written: ${fault}`;
   }
 
+  #countingProblem(): string | undefined {
+    const nowMs = this.#options.clock.monotonicMs();
+    const silentMs = Math.max(0, ...this.states.map(({ lastFiguresMs }) => nowMs - lastFiguresMs));
+    if (silentMs > silentMsMax) {
+      return `a shard has sent no figures for ${Math.round(silentMs / 1_000)} s`;
+    }
+    const fault = this.states.find((state) => state.journalFault !== undefined)?.journalFault;
+    return fault && `scans wait in the journal, which cannot be read: ${fault}`;
+  }
+
   #lagProblem(): string | undefined {
-    const lagMs = Math.max(0, ...this.states.map((state) => state.figures?.lagMs ?? 0));
+    const nowMs = this.#options.clock.monotonicMs();
+    const lagMs = Math.max(0, ...this.states.map((_, shard) => this.lag.of(shard, nowMs).ms));
     return lagMs <= lagMsMax ? undefined : `counting is ${Math.round(lagMs / 1_000)} s behind`;
   }
 }

@@ -1,6 +1,7 @@
 /** What the control thread and a redirect thread send each other. */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
+import type { Place } from '../scans/journal/place.ts';
 import type { ErrorPageKind } from './pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
@@ -29,16 +30,20 @@ export interface RedirectSetup {
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: Config['durability'];
+  readonly journalRoot: Place;
   readonly journalFolder: string;
   readonly journalPosition: number;
   readonly tails: SharedArrayBuffer;
   readonly segmentBytesMax: number;
   readonly segmentMsMax: number;
   readonly backlogBytesMax: number;
-  readonly drainMsMax: number;
 }
 
-export type RedirectCommand = { readonly kind: 'drain' };
+export interface RedirectCommand {
+  readonly kind: 'drain';
+  /** How long open connections are waited for. */
+  readonly msMax: number;
+}
 
 export interface RedirectFigures {
   readonly redirects: number;

@@ -5,13 +5,13 @@
  * control thread has made sure that no other process does.
  *
  * Drain: stop listening, answer what still comes with `Connection: close`, stop when no client is left or
- * after `drainMsMax`; then the journal is on the disk before the thread ends.
+ * after the command's `msMax`; then the journal is on the disk before the thread ends.
  */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import * as uWS from 'uWebSockets.js';
 import { LinkReader } from '../links/reader.ts';
-import { JournalTails } from '../scans/journal/tails.ts';
-import { JournalWriter } from '../scans/journal/writer.ts';
+import { JournalPositions } from '../scans/journal/positions.ts';
+import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
 import { BotReasons } from '../scans/visitor/bot.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
@@ -49,7 +49,8 @@ const journal = new JournalWriter({
   segmentBytesMax: setup.segmentBytesMax,
   segmentMsMax: setup.segmentMsMax,
   backlogBytesMax: setup.backlogBytesMax,
-  tails: new JournalTails(setup.tails),
+  tails: new JournalPositions(setup.tails),
+  disk: diskAt(setup.journalRoot),
 });
 const latency = build({
   ...latencyRange,
@@ -119,10 +120,11 @@ const syncTimer = setInterval(() => {
 }, syncMs);
 const figuresTimer = setInterval(() => send(figures()), figuresMs);
 
-async function drain(): Promise<void> {
+async function drain(msMax: number): Promise<void> {
+  const endMs = systemClock.monotonicMs() + msMax;
   for (const socket of listenSockets.splice(0)) uWS.us_listen_socket_close(socket);
   redirect.isDraining = true;
-  for (let waited = 0; waited < setup.drainMsMax && addresses.open > 0; waited += drainPollMs) {
+  while (addresses.open > 0 && systemClock.monotonicMs() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }
   closeApps();
@@ -134,4 +136,4 @@ async function drain(): Promise<void> {
   process.exit(0);
 }
 
-channel.onCommand(() => void drain());
+channel.onCommand(({ msMax }) => void drain(msMax));

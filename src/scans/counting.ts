@@ -5,25 +5,22 @@
  */
 import { partitionCount } from '../model/code.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import { listJournals } from './journal/segments.ts';
-import type { JournalTails } from './journal/tails.ts';
+import type { JournalPositions } from './journal/positions.ts';
 
 /** Where every journal ended at a moment: position by journal. */
 type JournalMark = ReadonlyMap<number, number>;
 
 export class Counting {
   readonly #store: ScanStore;
-  readonly #tails: JournalTails;
-  readonly #journalRoot: string;
+  readonly #tails: JournalPositions;
 
-  constructor(store: ScanStore, tails: JournalTails, journalRoot: string) {
+  constructor(store: ScanStore, tails: JournalPositions) {
     this.#store = store;
     this.#tails = tails;
-    this.#journalRoot = journalRoot;
   }
 
   mark(): JournalMark {
-    const journals = listJournals(this.#journalRoot);
+    const journals = Array.from({ length: this.#tails.end }, (_, journal) => journal);
     return new Map(journals.map((journal) => [journal, this.#tails.position(journal)]));
   }
 

@@ -1,15 +1,22 @@
 /** What the control thread and a shard's thread send each other. */
 import type { ExpiredCode } from '../model/code.ts';
+import type { Place } from './journal/place.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
+/** At a stop a shard counts what is left for so long; the rest stays in the journals. */
+export const countingMsMax = 2_500;
+/** Then it waits so long for the disk, which may be full. */
+export const flushMsMax = 500;
+
 export interface ShardSetup {
   readonly shard: number;
   readonly shards: number;
-  readonly storeFile: string;
-  readonly journalRoot: string;
+  readonly store: Place;
+  readonly journalRoot: Place;
   readonly tails: SharedArrayBuffer;
+  readonly consumed: SharedArrayBuffer;
   readonly visitor: VisitorSetup;
   readonly windowMs: number;
   readonly windowBytesMax: number;
@@ -30,7 +37,14 @@ export type ShardMessage =
   | { readonly kind: 'expired'; readonly codeNos: readonly CodeNo[] }
   /** A window with scans is in the store: there are new blocks. */
   | { readonly kind: 'committed' }
-  | { readonly kind: 'figures'; readonly figures: ShardFigures; readonly fault: string | undefined }
+  | {
+      readonly kind: 'figures';
+      readonly figures: ShardFigures;
+      /** Why the store cannot be written, while it cannot. */
+      readonly fault: string | undefined;
+      /** Why a journal cannot be read, while one cannot. */
+      readonly journalFault: string | undefined;
+    }
   | {
       readonly kind: 'consumed';
       readonly consumed: ReadonlyArray<{ readonly journal: number; readonly position: number }>;

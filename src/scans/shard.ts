@@ -24,9 +24,9 @@ import { ScanBlock } from './block.ts';
 import { expireBlocks } from './block-retention.ts';
 import { CodeActor } from './code-actor.ts';
 import { CodeExpiry } from './code-expiry.ts';
-import { JournalReader } from './journal/reader.ts';
-import { journalFolder, listJournals } from './journal/segments.ts';
-import type { JournalTails } from './journal/tails.ts';
+import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
+import type { Place } from './journal/place.ts';
+import type { JournalPositions } from './journal/positions.ts';
 import { RecordCursor } from './record.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
@@ -47,9 +47,11 @@ const actorsKeptShare = 0.75;
 export interface ShardOptions {
   readonly shard: number;
   readonly shards: number;
-  readonly journalRoot: string;
+  readonly journalRoot: Place;
   readonly store: ScanStore;
-  readonly tails: JournalTails;
+  readonly tails: JournalPositions;
+  /** Where this shard says how far it has counted each journal. */
+  readonly consumed: JournalPositions;
   readonly visitor: Visitor;
   readonly clock: Clock;
   readonly windowBytesMax: number;
@@ -59,25 +61,11 @@ export interface ShardOptions {
   readonly deliveredBlock: number;
 }
 
-interface PartitionConsumer {
-  readonly journal: number;
-  readonly reader: JournalReader;
-  position: number;
-  /** Position below which every scan is committed: while a commit waits, `position` is ahead of it. */
-  committed: number;
-  /** The journal's end when the cycle began: what came since is for the next window. */
-  seen: number;
-  /** Position below which a partition's scans are in blocks; only while catching up they differ. */
-  readonly watermarks: Float64Array;
-}
-
 export interface ShardFigures {
   readonly windows: number;
   readonly scans: number;
   readonly bots: number;
   readonly actors: number;
-  readonly lagBytes: number;
-  readonly lagMs: number;
   readonly damagedScans: number;
   readonly damagedBytes: number;
   readonly windowMs: number;
@@ -88,7 +76,7 @@ export interface ShardFigures {
 export class Shard {
   readonly #options: ShardOptions;
   readonly #summaries: Summaries;
-  readonly #consumers: PartitionConsumer[] = [];
+  readonly #consumers: JournalConsumers;
   readonly #actors = new Map<number, CodeActor>();
   readonly #window = new Window();
   readonly #cursor = new RecordCursor();
@@ -104,8 +92,7 @@ export class Shard {
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
   #idleCycles = 0;
-  #readTimeMs = 0;
-  readonly #figures = { scans: 0, bots: 0, lagMs: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
+  readonly #figures = { scans: 0, bots: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
     codeNo: 0,
     workspaceNo: 0,
@@ -132,7 +119,12 @@ export class Shard {
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
-    for (const journal of listJournals(options.journalRoot)) this.#openConsumer(journal);
+    this.#consumers = new JournalConsumers({
+      ...options,
+      root: options.journalRoot,
+      bytesMax: options.windowBytesMax,
+      watermarksOf: (journal) => this.#watermarks(journal),
+    });
     this.#applyBlocksSinceCheckpoint();
     this.#workspaces = new WorkspaceSums({ ...options, partitions: this.#partitions });
   }
@@ -145,7 +137,7 @@ export class Shard {
     const { clock, store } = this.#options;
     const startedMs = clock.monotonicMs();
     store.environment.refresh();
-    for (const consumer of this.#consumers) consumer.seen = this.#tail(consumer);
+    this.#consumers.follow();
     if (this.#waitingBlock === undefined) this.#readJournals();
     const hadWindow = this.#waitingBlock !== undefined;
     if (this.#waitingBlock !== undefined) {
@@ -160,7 +152,12 @@ export class Shard {
       this.checkpoint();
     }
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
-    return this.#consumers.some((consumer) => consumer.position < consumer.seen);
+    return this.#consumers.hasMore;
+  }
+
+  /** Why a journal cannot be read, while one cannot: what is in it waits. */
+  get journalFault(): string | undefined {
+    return this.#consumers.fault;
   }
 
   /** Scans in committed blocks since the start, bots included. */
@@ -197,7 +194,7 @@ export class Shard {
 
   /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
   async consumed(): Promise<ReadonlyArray<{ journal: number; position: number }>> {
-    const marks = this.#consumers.map(({ journal, committed }) => ({
+    const marks = [...this.#consumers].map(({ journal, committed }) => ({
       journal,
       position: committed,
     }));
@@ -206,19 +203,16 @@ export class Shard {
   }
 
   figures(): ShardFigures {
-    let lagBytes = 0;
     let damagedScans = this.#cursor.malformed;
     let damagedBytes = 0;
-    for (const consumer of this.#consumers) {
-      lagBytes += Math.max(0, this.#tail(consumer) - consumer.position);
-      damagedScans += consumer.reader.damagedScans;
-      damagedBytes += consumer.reader.damagedBytes;
+    for (const { reader } of this.#consumers) {
+      damagedScans += reader.damagedScans;
+      damagedBytes += reader.damagedBytes;
     }
     return {
       ...this.#figures,
       windows: this.#windowNumber,
       actors: this.#actors.size,
-      lagBytes,
       damagedScans,
       damagedBytes,
     };
@@ -226,7 +220,7 @@ export class Shard {
 
   close(): void {
     if (this.#sinceCheckpoint > 0) this.checkpoint();
-    for (const consumer of this.#consumers) consumer.reader.close();
+    this.#consumers.close();
   }
 
   /** Without scans of its own a shard still moves its checkpoint: readers go back to the oldest one. */
@@ -236,46 +230,21 @@ export class Shard {
     return newestSequence(this.#options.store) - this.#checkpoint >= checkpointWindows;
   }
 
-  #tail(consumer: PartitionConsumer): number {
-    return this.#options.tails.position(consumer.journal);
-  }
-
-  #openConsumer(journal: number): void {
-    const { store, journalRoot, windowBytesMax } = this.#options;
-    const watermarks = new Float64Array(partitionCount).fill(Number.MAX_SAFE_INTEGER);
-    let position = Number.MAX_SAFE_INTEGER;
+  #watermarks(journal: number): Float64Array {
+    const { watermarks } = this.#options.store;
+    const marks = new Float64Array(partitionCount).fill(Number.MAX_SAFE_INTEGER);
     for (const partition of this.#partitions) {
-      const mark = store.watermarks.get(journal * partitionCount + partition) ?? 0;
-      watermarks[partition] = mark;
-      position = Math.min(position, mark);
+      marks[partition] = watermarks.get(journal * partitionCount + partition) ?? 0;
     }
-    const reader = new JournalReader(journalFolder(journalRoot, journal), windowBytesMax);
-    this.#consumers.push({
-      journal,
-      reader,
-      position,
-      committed: position,
-      seen: position,
-      watermarks,
-    });
+    return marks;
   }
 
   /** Fills the window; leaves it as a block to commit unless there was nothing. */
   #readJournals(): void {
-    let moved = false;
-    for (const consumer of this.#consumers) {
-      const to = consumer.reader.read(consumer.position, consumer.seen, (bytes, frameAt, base) =>
-        this.#readFrame(consumer, bytes, frameAt, base),
-      );
-      if (to === consumer.position) continue;
-      consumer.position = to;
-      moved = true;
-    }
-    if (!moved) {
-      this.#figures.lagMs = 0;
-      return;
-    }
-    this.#figures.lagMs = Math.max(0, this.#options.clock.now() - this.#readTimeMs);
+    const hasMoved = this.#consumers.read((consumer, bytes, frameAt, base) =>
+      this.#readFrame(consumer, bytes, frameAt, base),
+    );
+    if (!hasMoved) return;
     this.#windowNumber++;
     this.#waitingBlock = this.#window.close(
       this.#options.shard,
@@ -283,12 +252,11 @@ export class Shard {
     );
   }
 
-  #readFrame(consumer: PartitionConsumer, bytes: Buffer, frameAt: number, base: number): void {
+  #readFrame(consumer: JournalConsumer, bytes: Buffer, frameAt: number, base: number): void {
     const { shard, shards, visitor } = this.#options;
     const cursor = this.#cursor;
     const scan = this.#scan;
     cursor.open(bytes, frameAt);
-    this.#readTimeMs = cursor.timeMs;
     scan.timeMs = cursor.timeMs;
     scan.journal = consumer.journal;
     while (cursor.next()) {
@@ -336,7 +304,7 @@ export class Shard {
       store.meta.put('sequence', next);
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
-    for (const consumer of this.#consumers) consumer.committed = consumer.position;
+    this.#consumers.committed();
     this.#committedScans += this.#window.scans;
     this.#window.clear();
     if (!isEmpty) this.#apply(new ScanBlock(bytes));

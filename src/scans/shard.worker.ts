@@ -2,13 +2,21 @@
  * Thread entry of a shard: runs its cycles and sends its figures to the control thread.
  * A cycle that fails is retried after `retryMs`; an unreadable record is a defect and ends the thread.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
-import { JournalTails } from './journal/tails.ts';
+import { assertInPlace } from './journal/place.ts';
+import { JournalPositions } from './journal/positions.ts';
 import { Shard } from './shard.ts';
-import type { ShardCommand, ShardMessage, ShardSetup } from './shard-thread.ts';
+import {
+  countingMsMax,
+  flushMsMax,
+  type ShardCommand,
+  type ShardMessage,
+  type ShardSetup,
+} from './shard-thread.ts';
 import { openVisitor } from './visitor/visitor.ts';
 
 /** Between two tries of a commit that the disk refused. */
@@ -18,15 +26,19 @@ const figuresMs = 1_000;
 const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
 const { setup, send } = channel;
 
-const store = openScanStore(setup.storeFile);
+// A store would be made where none is.
+assertInPlace(setup.store);
+const store = openScanStore(setup.store.path);
 const shard = new Shard({
   ...setup,
   store,
-  tails: new JournalTails(setup.tails),
+  tails: new JournalPositions(setup.tails),
+  consumed: new JournalPositions(setup.consumed),
   visitor: openVisitor(setup.visitor),
   clock: systemClock,
 });
-let isStopping = false;
+/** Set by a stop: counting ends then, whatever is left. */
+let stopAtMs = Infinity;
 let isCaughtUp = false;
 let isReadingConsumed = false;
 let timer: NodeJS.Timeout | undefined;
@@ -44,29 +56,39 @@ function cycle(): void {
       send({ kind: 'committed' });
     }
     waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
-    if (!hasMore && !isCaughtUp) {
+    if (!hasMore && !isCaughtUp && shard.journalFault === undefined) {
       isCaughtUp = true;
       send({ kind: 'caught-up' });
     }
-    if (!hasMore && isStopping) return stop();
+    if (!hasMore && stopAtMs !== Infinity) return void stop();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     fault = error.message;
     waitMs = retryMs;
   }
+  if (systemClock.monotonicMs() >= stopAtMs) return void stop();
   timer = setTimeout(cycle, waitMs);
 }
 
-function stop(): void {
-  shard.close();
-  void shard.consumed().then((consumed) => {
-    send({ kind: 'consumed', consumed });
-    return store.environment.close().then(() => process.exit(0));
-  });
+async function stop(): Promise<void> {
+  try {
+    shard.close();
+  } catch (error) {
+    // The blocks are in the store: the next start makes the numbers of them.
+    if (!(error instanceof Failure)) throw error;
+  }
+  await Promise.race([closeStore().catch(() => undefined), pause(flushMsMax)]);
+  process.exit(0);
+}
+
+async function closeStore(): Promise<void> {
+  send({ kind: 'consumed', consumed: await shard.consumed() });
+  await store.environment.close();
 }
 
 function sendFigures(): void {
-  send({ kind: 'figures', figures: shard.figures(), fault });
+  const { journalFault } = shard;
+  send({ kind: 'figures', figures: shard.figures(), fault, journalFault });
   const expired = shard.expiry.takeDone();
   if (expired.length > 0) send({ kind: 'expired', codeNos: expired });
   if (isReadingConsumed) return;
@@ -91,7 +113,7 @@ channel.onCommand((command) => {
     shard.expiry.add(command.codes);
     return;
   }
-  isStopping = true;
+  stopAtMs = systemClock.monotonicMs() + countingMsMax;
   clearTimeout(timer);
   cycle();
 });

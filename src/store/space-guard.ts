@@ -63,10 +63,20 @@ export class WriteProbe {
 
   takesWrites(): boolean {
     try {
-      const { bavail, bsize } = statfsSync(dirname(this.#path));
-      return bavail * bsize >= reserveBytes && this.#write();
+      return this.#hasReserve() && this.#write();
     } catch {
       return false;
+    }
+  }
+
+  /** Of a data folder out of sight nobody knows: its files are open, and a write shows what they take. */
+  #hasReserve(): boolean {
+    try {
+      const { bavail, bsize } = statfsSync(dirname(this.#path));
+      return bavail * bsize >= reserveBytes;
+    } catch (error) {
+      if (this.#file === undefined) throw error;
+      return true;
     }
   }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { partitionOf } from '../../src/model/code.ts';
 import { journalFolder } from '../../src/scans/journal/segments.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { ScanBatch } from '../../src/scans/record.ts';
 import { Client } from '../support/client.ts';
@@ -129,7 +129,7 @@ async function writeScans(dataDir: string, journal: number, scans: number): Prom
     segmentBytesMax: 1_048_576,
     segmentMsMax: 60_000,
     backlogBytesMax: 65_536,
-    tails: new JournalTails(),
+    tails: new JournalPositions(),
   });
   const batch = new ScanBatch();
   for (let made = 0; made < scans; made++) {

@@ -7,7 +7,7 @@ import { HeldJournals } from '../../src/engine/backup-journals.ts';
 import { systemCopyDisk } from '../../src/engine/copy-disk.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { journalFolder, listSegments, pruneJournal } from '../../src/scans/journal/segments.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { codesFrom, frameOf, readAll } from '../scans/journal-files.ts';
 import { openFilesIn } from '../support/leaks.ts';
@@ -33,7 +33,7 @@ beforeEach(() => {
     segmentBytesMax: 1e9,
     segmentMsMax: 0,
     backlogBytesMax: 1e6,
-    tails: new JournalTails(),
+    tails: new JournalPositions(),
   });
 });
 afterEach(async () => {

@@ -2,6 +2,7 @@
  * The wall clock steps by an hour and by a year, forwards and back, under a real redirect on a real
  * socket and a real shard: every scan is counted once, on the day that the clock said, and none twice.
  */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'hdr-histogram-js';
 import * as uWS from 'uWebSockets.js';
@@ -16,7 +17,8 @@ import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 import { dayOf } from '../../src/model/day.ts';
 import { journalFolder, recoverJournal } from '../../src/scans/journal/segments.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { placeOf } from '../../src/scans/journal/place.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { openScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
@@ -37,8 +39,9 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     let nowMs = Date.UTC(2026, 5, 15, 22, 30);
     const clock = { now: () => nowMs, monotonicMs: () => performance.now() };
     const journalRoot = join(dataDir, 'journal');
+    mkdirSync(journalRoot);
     const { position } = recoverJournal(journalFolder(journalRoot, 0), 0);
-    const tails = new JournalTails();
+    const tails = new JournalPositions();
     const journal = new JournalWriter({
       folder: journalFolder(journalRoot, 0),
       journal: 0,
@@ -55,9 +58,10 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
     const shard = new Shard({
       ...shardOptions,
       ...limits,
-      journalRoot,
+      journalRoot: placeOf(journalRoot),
       store,
       tails,
+      consumed: new JournalPositions(),
       visitor,
       clock,
     });

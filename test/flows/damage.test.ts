@@ -12,7 +12,7 @@ import {
   recoverJournal,
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { frameHeaderBytes, ScanBatch } from '../../src/scans/record.ts';
 import { Client } from '../support/client.ts';
@@ -85,7 +85,7 @@ async function writeFrames(dataDir: string): Promise<number[]> {
     segmentBytesMax: 1_048_576,
     segmentMsMax: 60_000,
     backlogBytesMax: 65_536,
-    tails: new JournalTails(),
+    tails: new JournalPositions(),
   });
   const batch = new ScanBatch();
   const starts: number[] = [];

@@ -87,7 +87,7 @@ export async function startRedirects(
     log: logger,
     links: memory,
     journals,
-    drainMsMax,
+    whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
   });
   const openGate = await redirects.boot();
@@ -96,7 +96,7 @@ export async function startRedirects(
   let isDrained = false;
   const drain = async (): Promise<void> => {
     isDrained = true;
-    await redirects.stop();
+    await redirects.stop(drainMsMax);
   };
   return {
     port,

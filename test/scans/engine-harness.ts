@@ -3,9 +3,18 @@
  * journaled to compare with. Threads are left out on purpose: here a test decides who moves when, who
  * crashes, and which commit fails.
  */
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { JournalLag } from '../../src/engine/watch/journal-lag.ts';
 import { partitionCount, partitionOf } from '../../src/model/code.ts';
 import { Failure } from '../../src/model/failure.ts';
 import {
@@ -17,7 +26,8 @@ import {
   pruneJournal,
 } from '../../src/scans/journal/segments.ts';
 import { Counting } from '../../src/scans/counting.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { type Place, placeOf } from '../../src/scans/journal/place.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
@@ -67,11 +77,13 @@ export class EngineHarness {
   nowMs = 0;
   readonly #options: HarnessOptions;
   readonly #root: string;
+  readonly #place: Place;
   readonly #readStore: ScanStore;
-  readonly #tails = new JournalTails();
+  readonly #tails = new JournalPositions();
   readonly #batch = new ScanBatch();
   readonly #visitor: Visitor = openVisitor({ key: Buffer.alloc(16, 7), geo: noGeo });
-  #writers: JournalWriter[] = [];
+  #consumed: JournalPositions[] = [];
+  readonly #writers: Array<JournalWriter | undefined> = [];
   #commits = 0;
 
   constructor(options: HarnessOptions) {
@@ -81,13 +93,15 @@ export class EngineHarness {
     this.store = openScanStore(file);
     this.#readStore = openScanStore(file);
     this.queries = openScanQueries(this.#readStore, options.codeIdOf);
+    mkdirSync(this.#journalRoot);
+    this.#place = placeOf(this.#journalRoot);
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
   }
 
   /** How far what is journaled by now is counted. */
   counting(): Counting {
-    return new Counting(this.#readStore, this.#tails, this.#journalRoot);
+    return new Counting(this.#readStore, this.#tails);
   }
 
   /** A redirect thread starts: after a crash, over whatever its predecessor left. */
@@ -138,9 +152,36 @@ export class EngineHarness {
     writer.append(frame, inputs.length);
   }
 
+  /** The folder of all journals is moved away, and another one, as empty as a new one, is at its path. */
+  hideJournals(replacement: 'none' | 'empty'): void {
+    renameSync(this.#journalRoot, `${this.#journalRoot}.away`);
+    if (replacement === 'none') return;
+    for (let journal = 0; journal < this.#options.journals; journal++) {
+      mkdirSync(journalFolder(this.#journalRoot, journal), { recursive: true });
+    }
+  }
+
+  /** What is at the path of the journals now; undefined = nothing. */
+  get journalNames(): string[] | undefined {
+    return existsSync(this.#journalRoot)
+      ? readdirSync(this.#journalRoot, { recursive: true }).map(String)
+      : undefined;
+  }
+
+  showJournals(): void {
+    rmSync(this.#journalRoot, { recursive: true, force: true });
+    renameSync(`${this.#journalRoot}.away`, this.#journalRoot);
+  }
+
+  /** What the shards have not counted, as the control thread sees it. */
+  get lag(): JournalLag {
+    return new JournalLag(this.#tails, this.#consumed);
+  }
+
   /** All shards start. What ran before is dropped as a crash drops it: nothing is saved or closed. */
   startShards(count: number): void {
     this.shards = [];
+    this.#consumed = Array.from({ length: count }, () => new JournalPositions());
     this.failAfter = Number.MAX_SAFE_INTEGER;
     this.store.environment.refresh();
     for (let shard = 0; shard < count; shard++) this.shards.push(this.#createShard(shard, count));
@@ -162,8 +203,11 @@ export class EngineHarness {
   async pruneJournals(): Promise<void> {
     const consumed = await Promise.all(this.shards.map((shard) => shard.consumed()));
     for (let journal = 0; journal < this.#options.journals; journal++) {
-      const marks = consumed.flatMap((marks) => marks.filter((mark) => mark.journal === journal));
-      const position = Math.min(...marks.map((mark) => mark.position));
+      // A shard that has not met the journal has consumed nothing of it.
+      const positions = consumed.map(
+        (marks) => marks.find((mark) => mark.journal === journal)?.position ?? 0,
+      );
+      const position = Math.min(...positions);
       pruneJournal(journalFolder(this.#journalRoot, journal), position);
     }
   }
@@ -186,7 +230,7 @@ export class EngineHarness {
 
   async close(): Promise<void> {
     for (const shard of this.shards) shard.close();
-    for (const writer of this.#writers) await writer.close();
+    for (const writer of this.#writers) await writer?.close();
     await this.#readStore.environment.close();
     await this.store.environment.close();
     rmSync(this.#root, { recursive: true, force: true });
@@ -200,9 +244,10 @@ export class EngineHarness {
     return new Shard({
       shard,
       shards,
-      journalRoot: this.#journalRoot,
+      journalRoot: this.#place,
       store: this.store,
       tails: this.#tails,
+      consumed: this.#consumed[shard]!,
       visitor: this.#visitor,
       clock: { now: () => this.nowMs, monotonicMs: () => 0 },
       windowBytesMax: 1,

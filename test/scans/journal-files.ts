@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JournalReader } from '../../src/scans/journal/reader.ts';
-import { JournalTails } from '../../src/scans/journal/tails.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { type JournalDisk, JournalWriter, systemDisk } from '../../src/scans/journal/writer.ts';
 import { RecordCursor, ScanBatch } from '../../src/scans/record.ts';
 
@@ -39,7 +39,7 @@ export const codesFrom = (first: number, count: number): number[] =>
 
 export interface TemporaryJournal {
   readonly folder: string;
-  readonly tails: JournalTails;
+  readonly tails: JournalPositions;
   /** Writers of a journal start where the last one ended, or at `position`. */
   open(options?: {
     position?: number;
@@ -53,7 +53,7 @@ export interface TemporaryJournal {
 
 export function temporaryJournal(): TemporaryJournal {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-journal-'));
-  const tails = new JournalTails();
+  const tails = new JournalPositions();
   return {
     folder,
     tails,

@@ -14,6 +14,7 @@ import {
   isFrameHeader,
   isFramePayloadSound,
 } from '../record.ts';
+import { assertInPlace, type Place } from './place.ts';
 import { findFrameHeader, listSegments, segmentFile } from './segments.ts';
 
 /** Called per sound frame: `bytes` and `frameAt` feed a RecordCursor, `base + offset` is a position. */
@@ -21,6 +22,7 @@ export type FrameVisitor = (bytes: Buffer, frameAt: number, base: number) => voi
 
 export class JournalReader {
   readonly #folder: string;
+  readonly #root: Place | undefined;
   #buffer: Buffer;
   #segments: number[] = [];
   #descriptor = -1;
@@ -30,15 +32,21 @@ export class JournalReader {
   /** Bytes that belong to no sound frame, or that should be there and are not. */
   damagedBytes = 0;
 
-  /** @param bytesMax what one read takes at most; at least one largest frame */
-  constructor(folder: string, bytesMax: number) {
+  /**
+   * @param bytesMax what one read takes at most; at least one largest frame
+   * @param root the folder of all journals, where it must still be the one of the start: a list of segments that
+   *   is short because it is another's would make bytes that are elsewhere look damaged
+   */
+  constructor(folder: string, bytesMax: number, root?: Place) {
     this.#folder = folder;
+    this.#root = root;
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytesMax, frameBytesMax));
   }
 
   /**
    * Visits the sound frames of [from, tail), as many as one read holds.
    * @returns the position to go on from; `from` itself when there is nothing to read yet
+   * @throws PlaceError or Error of the system when the journal is out of sight; nothing was visited then
    */
   read(from: number, tail: number, visit: FrameVisitor): number {
     if (from >= tail) {
@@ -110,6 +118,7 @@ export class JournalReader {
     let found = this.#find(position);
     // The newest segment known may have ended since, and others begun.
     if (found === undefined || found === this.#segments.length - 1) {
+      if (this.#root !== undefined) assertInPlace(this.#root);
       this.#segments = listSegments(this.#folder);
       found = this.#find(position);
     }
@@ -118,6 +127,7 @@ export class JournalReader {
     const end = this.#segments[found + 1] ?? Number.MAX_SAFE_INTEGER;
     if (this.#openStart !== start) {
       this.close();
+      if (this.#root !== undefined) assertInPlace(this.#root);
       this.#descriptor = openSync(segmentFile(this.#folder, start), 'r');
       this.#openStart = start;
     }

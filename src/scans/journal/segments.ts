@@ -9,6 +9,7 @@
  */
 import {
   closeSync,
+  existsSync,
   ftruncateSync,
   fdatasyncSync,
   mkdirSync,
@@ -36,7 +37,6 @@ export const segmentFile = (folder: string, start: number): string =>
 
 /** Numbers of the journals that exist, ascending: also those of threads that are no longer configured. */
 export function listJournals(root: string): number[] {
-  mkdirSync(root, { recursive: true });
   return readdirSync(root)
     .filter((name) => /^\d{1,4}$/.test(name))
     .map(Number)
@@ -62,10 +62,11 @@ export interface Recovered {
  * Makes a journal ready for its writer: cuts a torn tail off the newest segment.
  * Only what follows the last sound frame is cut; a damaged frame in the middle stays for the reader
  * to skip and report.
+ * @param folder made when absent, in the folder of all journals, which is never made here: it may be out of sight
  * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
  */
 export function recoverJournal(folder: string, atLeast: number): Recovered {
-  mkdirSync(folder, { recursive: true });
+  if (!existsSync(folder)) mkdirSync(folder);
   const start = listSegments(folder).at(-1);
   if (start === undefined) return { position: atLeast, tornBytes: 0 };
   const file = segmentFile(folder, start);

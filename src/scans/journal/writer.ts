@@ -6,12 +6,15 @@
  * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
  * not depend on a disk. Writes name their offset, so a half-written frame is simply written over.
  *
+ * A segment that cannot be ended, because the journal's folder is out of sight, goes on as it is: its file is open.
+ *
  * A segment is ended by size, and by age: it holds visitors' addresses in clear, and leaves the disk as a whole
  * once it is counted. A timer sees the age, so that the path of a request reads no clock for it.
  */
 import { closeSync, fdatasync, openSync, writeSync } from 'node:fs';
 import { segmentFile } from './segments.ts';
-import type { JournalTails } from './tails.ts';
+import { assertInPlace, type Place } from './place.ts';
+import type { JournalPositions } from './positions.ts';
 
 /** The file calls of a journal; tests hand in a disk that fills up. */
 export interface JournalDisk {
@@ -29,6 +32,20 @@ export const systemDisk: JournalDisk = {
   close: (descriptor) => closeSync(descriptor),
 };
 
+/** @param root the folder of all journals: where another one has its path, no segment begins */
+export const diskAt = (root: Place): JournalDisk => ({
+  ...systemDisk,
+  open(file) {
+    assertInPlace(root);
+    return systemDisk.open(file);
+  },
+});
+
+/** A segment that could not be ended is tried again after so many bytes: a try costs a redirect 10 µs. */
+const rollRetryBytes = 1_048_576;
+/** However long its folder is out of sight: recovery reads the newest segment as a whole. */
+const overdueBytesMax = 1_073_741_824;
+
 export interface JournalWriterOptions {
   readonly folder: string;
   readonly journal: number;
@@ -38,7 +55,7 @@ export interface JournalWriterOptions {
   /** A segment with records older than this is ended by `rotate`. */
   readonly segmentMsMax: number;
   readonly backlogBytesMax: number;
-  readonly tails: JournalTails;
+  readonly tails: JournalPositions;
   readonly disk?: JournalDisk;
 }
 
@@ -58,6 +75,8 @@ export class JournalWriter {
   readonly #disk: JournalDisk;
   #descriptor = -1;
   #segmentStart = 0;
+  /** Bytes of the open segment from which on it is to be ended. */
+  #rollBytes: number;
   /** When `rotate` first saw a record in the open segment: a timer's step after its first. */
   #recordsSinceMs: number | undefined;
   #position: number;
@@ -77,6 +96,7 @@ export class JournalWriter {
   constructor(options: JournalWriterOptions) {
     this.#options = options;
     this.#disk = options.disk ?? systemDisk;
+    this.#rollBytes = options.segmentBytesMax;
     this.#position = options.position;
     this.#syncedPosition = options.position;
     options.tails.publish(options.journal, options.position);
@@ -199,8 +219,8 @@ export class JournalWriter {
 
   #write(frame: Uint8Array): boolean {
     try {
-      if (this.#descriptor === -1 || this.#segmentBytes() >= this.#options.segmentBytesMax)
-        this.#roll();
+      if (this.#descriptor === -1) this.#roll();
+      else if (this.#segmentBytes() >= this.#rollBytes) this.#rollOrGoOn();
       const written = this.#disk.write(this.#descriptor, frame, this.#segmentBytes());
       if (written !== frame.length) throw new Error(`wrote ${written} of ${frame.length} bytes`);
     } catch (error) {
@@ -217,12 +237,22 @@ export class JournalWriter {
     return this.#position - this.#segmentStart;
   }
 
+  #rollOrGoOn(): void {
+    try {
+      this.#roll();
+    } catch (error) {
+      this.#rollBytes = this.#segmentBytes() + rollRetryBytes;
+      if (this.#rollBytes > this.#options.segmentBytesMax + overdueBytesMax) throw error;
+    }
+  }
+
   #roll(): void {
     const descriptor = this.#disk.open(segmentFile(this.#options.folder, this.#position));
     if (this.#descriptor !== -1) this.#rolled.push(this.#descriptor);
     this.#descriptor = descriptor;
     this.#segmentStart = this.#position;
     this.#recordsSinceMs = undefined;
+    this.#rollBytes = this.#options.segmentBytesMax;
   }
 }
 

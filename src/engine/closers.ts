@@ -1,0 +1,19 @@
+/** What is open, oldest first. */
+export type Closers = Array<() => Promise<void> | void>;
+
+/**
+ * Closes all, newest first, whatever one of them throws: on a full disk the first may fail, and the scans that are
+ * still to be counted are the last one's.
+ * @throws the first error, once all are closed
+ */
+export async function closeAll(closers: Closers): Promise<void> {
+  const errors: unknown[] = [];
+  for (const closer of closers.splice(0).toReversed()) {
+    try {
+      await closer();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,127 @@
+/**
+ * A shard's place in every journal: opened as soon as the journal has a tail, whenever that is, and kept while the
+ * journal is out of sight.
+ *
+ *   follow   tails -> how far this cycle reads         read       [position, seen) -> visitor
+ *   committed   position -> shared memory: what the control thread takes from the tails to know what is not counted
+ *
+ * A journal that cannot be read (its folder was moved away, a bad disk) stays where it is, is tried again at each cycle,
+ * and keeps no other from being read.
+ */
+import { type FrameVisitor, JournalReader } from './reader.ts';
+import { PlaceError, type Place } from './place.ts';
+import type { JournalPositions } from './positions.ts';
+import { journalFolder } from './segments.ts';
+
+export interface JournalConsumersOptions {
+  readonly root: Place;
+  readonly tails: JournalPositions;
+  readonly consumed: JournalPositions;
+  /** What one read takes at most. */
+  readonly bytesMax: number;
+  /** What is stored of a journal: by partition, the position below which its scans are in blocks. */
+  readonly watermarksOf: (journal: number) => Float64Array;
+}
+
+export interface JournalConsumer {
+  readonly journal: number;
+  readonly reader: JournalReader;
+  /** Position below which a partition's scans are in blocks; only while catching up they differ. */
+  readonly watermarks: Float64Array;
+  position: number;
+  /** Position below which every scan is committed: while a commit waits, `position` is ahead of it. */
+  committed: number;
+  /** The journal's end when the cycle began: what came since is for the next window. */
+  seen: number;
+  /** Why the last read failed. */
+  fault: string | undefined;
+}
+
+export class JournalConsumers implements Iterable<JournalConsumer> {
+  readonly #options: JournalConsumersOptions;
+  readonly #consumers = new Map<number, JournalConsumer>();
+
+  constructor(options: JournalConsumersOptions) {
+    this.#options = options;
+    this.follow();
+  }
+
+  [Symbol.iterator](): Iterator<JournalConsumer> {
+    return this.#consumers.values();
+  }
+
+  /** A cycle begins: it reads what is written by now, also of a journal that is new. */
+  follow(): void {
+    const { tails } = this.#options;
+    for (let journal = 0; journal < tails.end; journal++) {
+      const tail = tails.position(journal);
+      const known = this.#consumers.get(journal);
+      if (known !== undefined) known.seen = tail;
+      else if (tail > 0) this.#open(journal, tail);
+    }
+  }
+
+  /** @returns whether there was anything */
+  read(visit: (consumer: JournalConsumer, ...frame: Parameters<FrameVisitor>) => void): boolean {
+    let hasMoved = false;
+    for (const consumer of this.#consumers.values()) {
+      const from = consumer.position;
+      consumer.position = readFrom(consumer, (...frame) => visit(consumer, ...frame));
+      hasMoved ||= consumer.position !== from;
+    }
+    return hasMoved;
+  }
+
+  /** Whether more waits, of what can be read, than this cycle took. */
+  get hasMore(): boolean {
+    const waits = ({ position, seen, fault }: JournalConsumer): boolean =>
+      position < seen && fault === undefined;
+    return [...this.#consumers.values()].some(waits);
+  }
+
+  /** Why a journal cannot be read, while one cannot. */
+  get fault(): string | undefined {
+    for (const { fault } of this.#consumers.values()) if (fault !== undefined) return fault;
+    return undefined;
+  }
+
+  /** What was read is in the store, and need not be read again. */
+  committed(): void {
+    for (const consumer of this.#consumers.values()) {
+      consumer.committed = consumer.position;
+      this.#options.consumed.publish(consumer.journal, consumer.committed);
+    }
+  }
+
+  close(): void {
+    for (const { reader } of this.#consumers.values()) reader.close();
+  }
+
+  #open(journal: number, seen: number): void {
+    const { root, consumed, bytesMax, watermarksOf } = this.#options;
+    const watermarks = watermarksOf(journal);
+    const position = watermarks.reduce((lowest, mark) => Math.min(lowest, mark));
+    const reader = new JournalReader(journalFolder(root.path, journal), bytesMax, root);
+    consumed.publish(journal, position);
+    const fault = undefined;
+    const consumer = { journal, reader, watermarks, position, committed: position, seen, fault };
+    this.#consumers.set(journal, consumer);
+  }
+}
+
+/** @returns where the next read goes on */
+function readFrom(consumer: JournalConsumer, visit: FrameVisitor): number {
+  try {
+    const to = consumer.reader.read(consumer.position, consumer.seen, visit);
+    consumer.fault = undefined;
+    return to;
+  } catch (error) {
+    if (!(error instanceof PlaceError) && !isSystemError(error)) throw error;
+    consumer.fault = error.message;
+    consumer.reader.close();
+    return consumer.position;
+  }
+}
+
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error;

@@ -1,0 +1,91 @@
+/**
+ * The data folder is moved away under load, as an unmount or an `mv` does, while a shard dies: redirects and changes go
+ * on in the open files, health says so, nothing is made at its path by any thread, and when it is back all is counted
+ * without a restart. Then it is moved away again, and the service stops.
+ */
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Client } from '../../support/client.ts';
+import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
+import { TestService } from '../../support/test-service.ts';
+import { Load, trustLoopback } from '../load.ts';
+
+const threads = new URL('../../support/end-threads.ts', import.meta.url).pathname;
+/** Small segments: some must begin while the folder is away. */
+const environment = {
+  ...trustLoopback,
+  QZ_REDIRECT_THREADS: '1',
+  QZ_SCANS_SHARDS: '1',
+  QZ_SCANS_SEGMENT_BYTES_MAX: '65536',
+};
+
+it(
+  'a data folder out of sight stops neither redirects nor changes, and is counted when it is back',
+  { timeout: 180_000 },
+  () =>
+    withDataFolder(async (parent) => {
+      const dataDir = join(parent, 'data');
+      const away = join(parent, 'away');
+      const service = await startProcess({
+        dataDir,
+        ports: await freePorts(),
+        environment,
+        nodeArguments: ['--import', threads],
+      });
+      const client = new Client(service.apiUrl, service.apiKey);
+      const reasons = async (): Promise<string> => {
+        const { status, text } = await client.call('GET', '/health/ready', { key: undefined });
+        return status === 200 ? '' : text;
+      };
+      const lagBytes = async (): Promise<number> => {
+        const { text } = await client.call('GET', '/metrics', { key: undefined });
+        return Number(/^quietzone_journal_lag_bytes\{shard="0"\} (\S+)$/m.exec(text)?.[1]);
+      };
+      const load = await Load.start(service, 5, 400);
+      await load.isUnderWay();
+
+      renameSync(dataDir, away);
+      await expect.poll(reasons, soon).toContain(`${dataDir} is not there`);
+      service.signal('SIGWINCH');
+      await service.waitForLog(/a shard thread failed/, soon.timeout);
+      const answered = load.ledger.answered;
+      await expect.poll(() => load.ledger.answered, soon).toBeGreaterThan(answered + 600);
+      await expect.poll(lagBytes, soon).toBeGreaterThan(65_536);
+      const { acknowledged } = load.ledger;
+      await expect.poll(() => load.ledger.acknowledged, soon).toBeGreaterThan(acknowledged + 5);
+      expect(existsSync(dataDir)).toBe(false);
+
+      renameSync(away, dataDir);
+      await expect.poll(reasons, soon).toBe('');
+      await load.stopWrites();
+      await expect.poll(lagBytes, soon).toBeLessThan(65_536);
+      renameSync(dataDir, away);
+      await expect.poll(reasons, soon).toContain('is not there');
+      const unanswered = await load.stopScans();
+      await client.close();
+      expect((await service.terminate()).code).toBe(0);
+      expect(existsSync(dataDir)).toBe(false);
+      renameSync(away, dataDir);
+      const next = await TestService.start({ dataDir, environment, apiKey: service.apiKey });
+      await next.close();
+
+      const comparison = await load.compare(dataDir);
+      expect(comparison.notes).toEqual([]);
+      expect(comparison).toMatchObject({ lost: 0, duplicated: 0, writesLost: 0 });
+      expect(comparison.counted - comparison.answered).toBeLessThanOrEqual(unanswered);
+      const messages = service.complaints.map(({ msg }) => msg);
+      // A shard that dies before its next figures never says that it could not read.
+      const early = 'reading a journal failed, retrying';
+      expect(new Set([...messages, early])).toEqual(
+        new Set([
+          'the data folder is out of sight: redirects go on, counting goes on when it is back',
+          'a shard thread failed, restarting',
+          early,
+          'stopped before all scans were counted, the next start counts them',
+        ]),
+      );
+      expect(messages.length).toBeLessThan(8);
+    }),
+);
