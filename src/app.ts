@@ -18,25 +18,23 @@ import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, inheritedFontSettings, setProcessVariables } from './config.ts';
-import {
-  type DataFolder,
-  lockDataFolder,
-  openDataFolder,
-  readSecret,
-} from './engine/data-folder.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
+import { type DataFolder, openDataFolder, readSecret } from './engine/data-folder.ts';
 import { configWarnings } from './engine/config-warnings.ts';
 import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
-import type { FirstSecrets, FirstStart } from './engine/first-start.ts';
+import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
+import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import {
   fitToMemory,
   isMemoryScarce,
   measureMachine,
   threadCounts,
 } from './engine/machine-plan.ts';
+import { raise } from './engine/installation/numbers.ts';
+import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
@@ -80,7 +78,6 @@ import type { WorkspaceServices } from './workspaces/services.ts';
 
 /** Start-up waits this long for shards to count what a crash left in the journals. */
 const catchUpMsMax = 5_000;
-const visitorKeyBytes = 16;
 /** New short codes that fit before the link table grows, beyond those that exist. */
 const newLinksExpected = 10_000;
 /** How often expired events and idempotent answers are removed, and link memory is freed. */
@@ -97,6 +94,13 @@ export interface App {
   secretsShown(): void;
   /** Ends the service: nothing in flight fails, every answered scan is stored. */
   close(): Promise<void>;
+}
+
+export interface AppOptions {
+  /** Default: this one. */
+  readonly machine?: Machine;
+  /** Whether a first start may be made; default `any`. */
+  readonly start?: ServiceStart;
 }
 
 /** What the command line needs of a workspace, beside a running service or without one. */
@@ -138,11 +142,12 @@ export function openAdministration(
 export async function openApp(
   configured: Config,
   log: Logger,
-  machine: Machine = thisMachine,
+  { machine = thisMachine, start = 'any' }: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
-  const folder = openDataFolder(config.dataDir);
-  const closers: Closers = [await lockDataFolder(folder)];
+  const service = await ServiceFolder.open(config.dataDir, start, log);
+  const { folder } = service;
+  const closers: Closers = [() => service.unlock()];
   const close = (): Promise<void> => closeAll(closers);
   try {
     const files = narrowModes(folder.path);
@@ -155,11 +160,12 @@ export async function openApp(
     }
     assertTlsFiles(config.redirect);
     assertTlsFiles(config.api);
-    assertDataFiles(folder, 'start');
+    await service.make(machine.randomBytes);
     const pages = openDashboard(folder.cacheRoot, log);
     closers.push(async () => void (await pages));
     const base = openBase(config, folder, log, machine);
     closers.push(() => base.management.close());
+    await service.begin(base.management);
     const workspaces = openWorkspaceModule(base);
     closers.push(() => workspaces.close());
     const firstStart = openFirstStart(base, workspaces);
@@ -218,6 +224,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
     visitor,
   });
   closers.push(() => threads.stop());
+  threads.shards.onSeen = (seen) => raise(management, log, seen);
   // All threads boot while this one fills the link table.
   const catchingUp = threads.shards.start(catchUpMsMax);
   const openRedirects = await threads.redirects.boot();
@@ -239,7 +246,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
 function openVisitor(config: Config, log: Logger, folder: DataFolder) {
   const geo = openGeoFiles(config.geo, isMemoryScarce(measureMachine()) ? 'file' : 'memory');
   for (const warning of geo.warnings) log.warn(warning);
-  return { key: readSecret(folder, 'visitor.key', visitorKeyBytes), geo };
+  return { key: readSecret(folder, visitorKeyFile, visitorKeyBytes), geo };
 }
 
 /** Everything above the engine, up to the API. @returns the API's port */

@@ -17,7 +17,7 @@ import type { CampaignServicesOptions } from './campaigns/open-campaigns.ts';
 import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './engine/data-folder.ts';
-import { type FirstSecrets, FirstStart } from './engine/first-start.ts';
+import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { threadCounts } from './engine/machine-plan.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';

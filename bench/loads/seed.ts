@@ -9,7 +9,7 @@ import { moveTerms } from '../../src/codes/search/terms.ts';
 import type { Config } from '../../src/config.ts';
 import type { QrCodeRecord } from '../../src/model/code.ts';
 import { createIdSource } from '../../src/model/ids.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
 import { packCode } from '../../src/store/management/code-codec.ts';
 import { linkBlockOf, withLink, type StoredLink } from '../../src/store/management/link-blocks.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
@@ -34,13 +34,14 @@ export function targetOf(no: number): string {
 export type SeedDepth = 'whole' | 'links';
 
 export async function seedCodes(config: Config, count: number, depth: SeedDepth): Promise<void> {
+  const folder = await openOrMakeInstallation(config.dataDir);
   const administration = openAdministration(config);
   await administration.services.workspaces.bootstrap(config.bootstrap);
   const [workspace] = [...administration.services.workspaces.all()];
   const owner = administration.services.users.firstOwner(workspace?.no ?? 0);
   await administration.close();
   if (workspace === undefined || owner === undefined) throw new Error('Cannot seed: no workspace');
-  const store = openManagement(openDataFolder(config.dataDir).managementFile);
+  const store = openManagement(folder.managementFile);
   const ids = createIdSource(systemClock, (bytes) => randomFillSync(bytes));
   const make = (no: number): QrCodeRecord => ({
     id: ids.newId('qr'),

@@ -34,7 +34,7 @@ const pageLimit = 20;
 
 export async function run(options: { quick: boolean }): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
-  const store = openManagement(join(folder, 'management.mdb'));
+  const store = openManagement(join(folder, 'management.mdb'), 'create');
   const ids = createIdSource(systemClock, getRandomValues);
   const services = openWorkspaceServices({
     store,

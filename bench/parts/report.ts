@@ -77,7 +77,7 @@ function build(store: ScanStore, days: number, scansPerDay: number): void {
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
   const [days, scansPerDay] = options.quick ? [70, 2_000] : [365, 27_400];
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
-  const store = openScanStore(join(folder, 'scans.mdb'));
+  const store = openScanStore(join(folder, 'scans.mdb'), 'create');
   build(store, days, scansPerDay);
   const { analytics } = openScanQueries(store, () => 'qr_1');
   const subject = { code: codeNo };

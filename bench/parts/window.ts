@@ -103,7 +103,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const stores = [1, 5_000].map((codes) => ({
     codes,
-    store: openScanStore(join(folder, `${codes}.mdb`)),
+    store: openScanStore(join(folder, `${codes}.mdb`), 'create'),
   }));
   const bench = new Bench(
     options.quick

@@ -69,8 +69,8 @@ const actor: Actor = {
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
   const size = options.quick ? tiny : whole;
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
-  const management = openManagement(join(folder, 'management.mdb'));
-  const scans = openScanStore(join(folder, 'scans.mdb'));
+  const management = openManagement(join(folder, 'management.mdb'), 'create');
+  const scans = openScanStore(join(folder, 'scans.mdb'), 'create');
   try {
     const clock = systemClock;
     const ids = createIdSource(clock, getRandomValues);

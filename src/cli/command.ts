@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { type Administration, openAdministration } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../config.ts';
-import { type openDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
+import { openInstallation } from '../engine/installation/service-folder.ts';
 import { Failure } from '../model/failure.ts';
 import type { WorkspaceRecord } from '../model/workspace.ts';
 import type { WorkspaceServices } from '../workspaces/services.ts';
@@ -50,10 +50,10 @@ export async function administer(
   context: Process,
   options: CommonOptions,
   work: (administration: Administration, config: Config) => Promise<void> | void,
-  open: typeof openDataFolder = openExistingDataFolder,
+  open: typeof openInstallation = openInstallation,
 ): Promise<void> {
   const config = configOf(context, options);
-  const administration = openAdministration(config, open(config.dataDir));
+  const administration = openAdministration(config, await open(config.dataDir));
   try {
     await work(administration, config);
   } finally {

@@ -20,7 +20,7 @@ import {
 import { diagnose } from './doctor.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
-import { serve } from './serve.ts';
+import { serve, type ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
 import { version } from './version.ts';
 import { addWorkspaceCommands } from './workspaces.ts';
@@ -77,8 +77,12 @@ function commands(context: CommandContext): Command {
   program
     .command('serve', { isDefault: true })
     .description('run the service (default)')
+    .option(
+      '--existing',
+      'refuse a first start: for a data folder on a disk that may not be mounted',
+    )
     .option(...configOption)
-    .action((options: CommonOptions) => serve(context, options));
+    .action((options: ServeOptions) => serve(context, options));
   addKeyCommands(program, context);
   addUserCommands(program, context);
   addWorkspaceCommands(program, context);

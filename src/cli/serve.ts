@@ -7,14 +7,19 @@ import { type CommonOptions, configOf, type Process } from './command.ts';
 import { version } from './version.ts';
 import { welcome } from './welcome.ts';
 
-export async function serve(context: Process, options: CommonOptions): Promise<void> {
+export interface ServeOptions extends CommonOptions {
+  /** No first start. */
+  readonly existing?: true;
+}
+
+export async function serve(context: Process, options: ServeOptions): Promise<void> {
   const config = configOf(context, options);
   const log = createLog(config.log.level, process.stderr);
   process.on('unhandledRejection', (err) => {
     log.fatal({ err }, 'a defect: an unhandled rejection');
     process.exit(1);
   });
-  const opening = openApp(config, log);
+  const opening = openApp(config, log, { start: options.existing ? 'existing' : 'any' });
   stopOnSignals(opening, log);
   const app = await opening;
   await greet(context, config, app, log);

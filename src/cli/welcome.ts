@@ -1,7 +1,7 @@
 /** The text that the terminal shows once the service runs: its addresses and, the first time, the sign-in. */
 import type { Config } from '../config.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
-import type { FirstSecrets } from '../engine/first-start.ts';
+import type { FirstSecrets } from '../engine/installation/first-start.ts';
 import { type Interfaces, networkHosts } from './network-address.ts';
 
 export function welcome(

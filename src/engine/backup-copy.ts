@@ -4,8 +4,9 @@
  *   delivery.mdb -> [ hold journal segments ] -> scans.mdb -> journals -> management.mdb -> secrets, files
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { StoreEnvironment } from '../store/environment.ts';
+import type { ManagementMark } from '../store/installation.ts';
 import { lowestWatermarks, openWatermarks } from '../store/scans/scans.ts';
 import {
   type CopiedFile,
@@ -17,6 +18,8 @@ import {
 import { HeldJournals } from './backup-journals.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError, type DataFolder } from './data-folder.ts';
+import { journalMarkName, journalMarkText } from './installation/folder-parts.ts';
+import { markCopy, plainMark } from './installation/installation.ts';
 
 /** Tries where a journal segment came and went unseen. */
 const triesMax = 3;
@@ -32,18 +35,40 @@ export interface CopyTask {
   readonly progress: CopyProgress;
   /** Names of data files that LMDB cannot open: they are copied byte by byte. */
   readonly unsound: ReadonlySet<string>;
+  /** Given to every copy, whatever mark it has; undefined = the copies keep theirs. */
+  readonly mark: ManagementMark | undefined;
 }
 
 export async function copyData(task: CopyTask): Promise<CopiedFile[]> {
-  const { folder } = task;
+  const { folder, mark } = task;
   const files: CopiedFile[] = [];
   for (const name of dataFilesIn(folder.path).filter((name) => !copiedLast.includes(name))) {
     files.push(await copyDataFile(task, name));
   }
   files.push(...(await copyScans(task)));
   if (existsSync(folder.managementFile)) files.push(await copyDataFile(task, 'management.mdb'));
-  for (const name of otherFiles(folder.path)) files.push(await copyOther(task, name));
+  for (const name of otherFiles(folder.path)) {
+    if (name !== journalMarkName || mark === undefined) files.push(await copyOther(task, name));
+  }
+  if (mark !== undefined) files.push(await writeMarkFile(task, mark));
   return files;
+}
+
+/** Of the journals. */
+async function writeMarkFile(task: CopyTask, mark: ManagementMark): Promise<CopiedFile> {
+  const { draft, disk, progress } = task;
+  const path = join(draft, journalMarkName);
+  disk.makeFolder(dirname(path));
+  const file = await disk.create(path);
+  try {
+    await file.write(Buffer.from(journalMarkText(mark)));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  const copied = await hashOf(path);
+  progress.add(copied.bytes);
+  return done(task, { name: journalMarkName, ...copied });
 }
 
 /** What a copy will have to read, for its progress and the space that it needs. */
@@ -59,10 +84,11 @@ const dataFilesIn = (path: string): string[] =>
   readdirSync(path).filter((name) => name.endsWith('.mdb'));
 
 async function copyDataFile(task: CopyTask, name: string): Promise<CopiedFile> {
-  const { folder, draft, progress, unsound } = task;
+  const { folder, draft, progress, unsound, mark } = task;
   if (unsound.has(name)) return await copyOther(task, name);
   const to = join(draft, name);
   await copyEnvironment(join(folder.path, name), to, (bytes) => progress.add(bytes));
+  if (mark !== undefined) await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
   return done(task, { name, ...(await hashOf(to)) });
 }
 
@@ -138,5 +164,7 @@ const isSegmentFolder = (name: string): boolean => /^journal\/\d{1,4}$/.test(nam
 function segmentFiles(folder: string): string[] {
   const root = join(folder, 'journal');
   if (!existsSync(root)) return [];
-  return readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => `journal/${name}`);
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => `journal/${name}`);
 }

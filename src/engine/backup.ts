@@ -35,6 +35,8 @@ import {
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
 import { DataFolderError, type DataFolder } from './data-folder.ts';
 import { damageIn, removeLocks, versionsIn } from './folder-damage.ts';
+import { faultText } from './installation/folder-faults.ts';
+import { assertFinished, backupMark, inspectFolder } from './installation/installation.ts';
 
 export interface BackupOptions {
   /** ISO 8601, for the manifest. */
@@ -124,14 +126,16 @@ async function fill(
   options: BackupOptions & { readonly disk: CopyDisk },
 ): Promise<Filled> {
   const { disk, progress, createdAt } = options;
-  const versions = await versionsIn(folder.path);
-  refuse(folder, newer(versions));
-  const damage = missing(folder);
+  const inspection = await inspectFolder(folder);
+  assertFinished('back up', folder, inspection);
+  const damage = inspection.faults.map(faultText);
+  const mark = damage.length === 0 ? backupMark(inspection) : undefined;
   accept(folder, damage, options);
+  refuse(folder, newer(await versionsIn(folder.path)));
   const bytes = bytesToCopy(folder);
   assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const files = await copyData({ folder, draft, disk, progress, unsound: new Set() });
+  const files = await copyData({ folder, draft, disk, progress, unsound: new Set(), mark });
   progress.check();
   damage.push(...(await damageIn(draft)));
   removeLocks(draft);
@@ -139,7 +143,7 @@ async function fill(
   const manifest: Manifest = {
     version: manifestVersion,
     createdAt,
-    installation: '',
+    installation: inspection.parts.mark?.id ?? '',
     data: await versionsIn(draft),
     required: requiredFiles,
     damaged: damage,
@@ -149,12 +153,6 @@ async function fill(
   await writeManifest(disk, draft, manifest);
   for (const path of foldersIn(draft)) disk.syncFolder(path);
   return { files, damage };
-}
-
-function missing({ path }: DataFolder): string[] {
-  return requiredFiles
-    .filter((name) => !existsSync(join(path, name)))
-    .map((name) => `${name} is missing`);
 }
 
 function refuse(folder: DataFolder, faults: readonly string[]): void {

@@ -62,8 +62,12 @@ export function findDataFileFaults(folder: DataFolder, scope: StartScope): DataF
 }
 
 /** As a line for an operator: `scans.mdb is damaged: page 17 (table days) is all zeros`. */
-export function dataFileFaultText({ file, page, table, text }: DataFileFault): string {
-  return `${basename(file)} is damaged: page ${page}${placeOf(table)} ${text}`;
+export function dataFileFaultText(fault: DataFileFault): string {
+  return `${basename(fault.file)} is damaged: ${dataFileFaultReason(fault)}`;
+}
+
+export function dataFileFaultReason({ page, table, text }: DataFileFault): string {
+  return `page ${page}${placeOf(table)} ${text}`;
 }
 
 function placeOf(table: string): string {
@@ -85,11 +89,14 @@ export function assertDataFiles(folder: DataFolder, scope: StartScope): void {
       `Cannot open data folder ${folder.path}: ${texts.join('; ')}. Nothing was changed: ${damageRemedy}`,
     );
   }
-  assertSpace(folder);
+  assertStoreSpace(folder);
 }
 
-/** LMDB makes files by writing to a map, and ends the process where the disk cannot hold them. */
-function assertSpace(folder: DataFolder): void {
+/**
+ * LMDB makes files by writing to a map, and ends the process where the disk cannot hold them.
+ * @throws DataFolderError
+ */
+export function assertStoreSpace(folder: DataFolder): void {
   const isFirst = bytesOf(folder.managementFile) === 0;
   const needed = isFirst ? firstStartBytes : probeBytes;
   const hasLocks = storesOf(folder).every((file) => {

@@ -10,6 +10,7 @@
  *   delivery.mdb     pending deliveries, the retry wheel, dead letters
  *   delivery.results.0, .1   attempts answered and not yet committed
  *   journal/<n>/     scans answered and not yet counted, by redirect thread
+ *   journal/installation.json   the journals' mark (engine/installation/)
  *   logos/           pictures in the middle of codes
  *   cache/           drawn images, the dashboard's files and fonts' tables, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
@@ -20,9 +21,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   accessSync,
+  closeSync,
   constants,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -118,7 +122,7 @@ export function openFolderToRestore(dataDir: string): DataFolder {
  */
 export function openExistingDataFolder(dataDir: string): DataFolder {
   const path = resolve(dataDir);
-  const isUsed = existsSync(dataFolderAt(path).managementFile);
+  const isUsed = partNames.some((name) => existsSync(join(path, name)));
   if (isUsed || readRestoreMarker(path) !== undefined) return openDataFolder(path);
   const state = existsSync(path) ? 'has no data' : 'does not exist';
   throw new DataFolderError(
@@ -126,6 +130,15 @@ export function openExistingDataFolder(dataDir: string): DataFolder {
       'set dataDir (QZ_DATA_DIR), or make a new one with `quietzone serve`',
   );
 }
+
+/** Any of these is data, also where others are missing. */
+const partNames = [
+  'management.mdb',
+  'scans.mdb',
+  'delivery.mdb',
+  'signing-keys.json',
+  'visitor.key',
+] as const;
 
 const dataFolderAt = (path: string): DataFolder => ({
   path,
@@ -136,20 +149,23 @@ const dataFolderAt = (path: string): DataFolder => ({
   cacheRoot: join(path, 'cache'),
 });
 
-/**
- * A secret of this installation: created at the first start, and the same ever after. Only for the
- * process that has locked the folder.
- */
+/** A secret of this installation: made with the folder, and the same ever after. */
 export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
   const file = join(folder.path, name);
-  if (!existsSync(file)) writeSecret(file, randomBytes(bytes));
-  const secret = readFileSync(file);
-  if (secret.length !== bytes) {
+  const secret = existsSync(file) ? readFileSync(file) : undefined;
+  if (secret?.length !== bytes) {
+    const found = secret === undefined ? 'is missing' : `has ${secret.length} bytes`;
     throw new DataFolderError(
-      `Cannot read ${file}: it has ${secret.length} bytes, expected ${bytes}; restore it from a backup`,
+      `Cannot read ${file}: it ${found}, expected ${bytes} bytes; restore it from a backup`,
     );
   }
   return Uint8Array.from(secret);
+}
+
+/** Makes a secret where it is missing; only for the process that has locked the folder. */
+export function makeSecret(folder: DataFolder, name: string, bytes: number): void {
+  const file = join(folder.path, name);
+  if (!existsSync(file)) writeSecret(file, randomBytes(bytes));
 }
 
 /** Synced before it gets its name: half a secret would make every later start fail. */
@@ -157,6 +173,16 @@ function writeSecret(file: string, secret: Uint8Array): void {
   const draft = `${file}.new`;
   writeFileSync(draft, secret, { mode: 0o600, flush: true });
   renameSync(draft, file);
+}
+
+/** The names in a folder survive a loss of power once it is synced. */
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /**

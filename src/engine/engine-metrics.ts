@@ -34,6 +34,16 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
   registerLag(metrics, shards, options.clock);
   registerLosses(metrics, redirects, shards);
   metrics.gauge(
+    'quietzone_journal_missing_bytes',
+    'Bytes of a journal that were counted and were missing at the start, with what followed them',
+    ['journal'],
+    () =>
+      [...options.threads.journals.missingBytes].map(([journal, value]) => ({
+        labels: { journal },
+        value,
+      })),
+  );
+  metrics.gauge(
     'quietzone_journal_oldest_seconds',
     'Age of the oldest scan whose address and user agent are in a journal file',
     ['journal'],

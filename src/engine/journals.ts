@@ -1,5 +1,4 @@
 /** The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them. */
-import { existsSync, mkdirSync } from 'node:fs';
 import { Counting } from '../scans/counting.ts';
 import { assertInPlace, displacement, type Place, placeOf } from '../scans/journal/place.ts';
 import {
@@ -11,7 +10,7 @@ import {
   pruneJournal,
 } from '../scans/journal/segments.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
-import { highestWatermark, type ScanStore } from '../store/scans/scans.ts';
+import { highestWatermark, lowestWatermarks, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 export class Journals {
@@ -20,19 +19,27 @@ export class Journals {
   readonly root: Place;
   readonly #store: ScanStore;
   readonly #log: Logger;
+  readonly #missingBytes = new Map<number, number>();
 
   /** @param threads redirect threads: each has a journal, beside those that earlier runs have left */
   constructor(root: string, threads: number, store: ScanStore, log: Logger) {
-    if (!existsSync(root)) mkdirSync(root);
     this.root = placeOf(root);
     this.#store = store;
     this.#log = log;
     const own = Array.from({ length: threads }, (_, thread) => thread);
-    for (const journal of new Set([...listJournals(root), ...own])) this.recover(journal);
+    const counted = lowestWatermarks(store).keys();
+    for (const journal of new Set([...listJournals(root), ...counted, ...own])) {
+      this.recover(journal);
+    }
   }
 
   folder(journal: number): string {
     return journalFolder(this.root.path, journal);
+  }
+
+  /** By journal: bytes that were counted, and that it should have and had not at this start. */
+  get missingBytes(): ReadonlyMap<number, number> {
+    return this.#missingBytes;
   }
 
   /**
@@ -41,14 +48,25 @@ export class Journals {
    */
   recover(journal: number): number {
     assertInPlace(this.root);
-    const { position, tornBytes } = recoverJournal(
+    const { position, tornBytes, end } = recoverJournal(
       this.folder(journal),
       highestWatermark(this.#store, journal),
     );
     if (tornBytes > 0) this.#log.warn({ journal, tornBytes }, 'cut a torn tail off a journal');
+    if (end < position) this.#tellMissing(journal, end, position);
     this.tails.publish(journal, position);
     this.#begin(journal, position);
     return position;
+  }
+
+  /** What followed in the same file is lost with it: nobody can tell how much. */
+  #tellMissing(journal: number, end: number, countedTo: number): void {
+    const missingBytes = countedTo - end;
+    this.#missingBytes.set(journal, missingBytes);
+    this.#log.error(
+      { journal, endsAt: end, countedTo, missingBytes },
+      'the newest segment of a journal is missing: scans in it that were not counted are lost',
+    );
   }
 
   #begin(journal: number, position: number): void {

@@ -23,6 +23,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
+import type { SeenNumbers } from './installation/numbers.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 /** A stopping shard is cut off when it should long have ended. */
@@ -76,6 +77,8 @@ export class ShardThreads {
   #onFailed: ((error: Error) => void) | undefined;
   /** Called with the codes of which `expire` has removed everything. */
   onExpired: ((codeNos: readonly CodeNo[]) => void) | undefined;
+  /** Called with the numbers in the scans that a shard has counted when it has caught up. */
+  onSeen: ((seen: SeenNumbers) => void) | undefined;
 
   constructor(options: ShardThreadsOptions) {
     this.#options = options;
@@ -194,6 +197,7 @@ export class ShardThreads {
 
   #onMessage(state: ShardState, message: ShardMessage): void {
     if (message.kind === 'caught-up') {
+      this.onSeen?.(message.seen);
       state.isCaughtUp = true;
       this.#onCaughtUp?.();
     } else if (message.kind === 'committed') {

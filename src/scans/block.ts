@@ -82,6 +82,14 @@ export class ScanBlock {
     return this.#view.getFloat64(blockHeaderBytes + group * groupBytes + 16, true);
   }
 
+  /** Raises `seen` to the highest numbers in the block. */
+  raise(seen: { code: number; workspace: number }): void {
+    for (let group = 0; group < this.groups; group++) {
+      seen.code = Math.max(seen.code, this.codeNo(group));
+      seen.workspace = Math.max(seen.workspace, this.workspaceNo(group));
+    }
+  }
+
   /** The group of a code, or -1: binary search. */
   find(codeNo: CodeNo): number {
     let low = 0;

@@ -32,7 +32,11 @@ export type ShardCommand =
   | { readonly kind: 'expire'; readonly codes: readonly ExpiredCode[] };
 
 export type ShardMessage =
-  | { readonly kind: 'caught-up' }
+  /** The highest numbers in the scans that it has counted; 0 = none. */
+  | {
+      readonly kind: 'caught-up';
+      readonly seen: { readonly code: number; readonly workspace: number };
+    }
   /** Asked for by `expire`: nothing of these codes is left in the store. */
   | { readonly kind: 'expired'; readonly codeNos: readonly CodeNo[] }
   /** A window with scans is in the store: there are new blocks. */

@@ -8,8 +8,7 @@
  * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
  * every journaled scan is counted exactly once. The read side adds the blocks since the checkpoint to
  * what the summaries say, so numbers are visible one window after the scan.
- * A commit that fails (disk full) is tried again with the same block; nothing is read meanwhile, so the
- * backlog stays in the journals.
+ * A commit that fails (disk full) is tried again with the same block; meanwhile the backlog stays in the journals.
  */
 import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
@@ -84,6 +83,7 @@ export class Shard {
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
   readonly expiry: CodeExpiry;
+  readonly highestSeen = { code: 0, workspace: 0 };
   #waitingBlock: Buffer | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
@@ -311,6 +311,7 @@ export class Shard {
   }
 
   #apply(block: ScanBlock): void {
+    block.raise(this.highestSeen);
     for (let group = 0; group < block.groups; group++) {
       const actor = this.#actor(block.codeNo(group));
       actor.take(block, group);

@@ -58,7 +58,7 @@ function cycle(): void {
     waitMs = hasMore ? 0 : Math.max(0, setup.windowMs - (systemClock.monotonicMs() - startedMs));
     if (!hasMore && !isCaughtUp && shard.journalFault === undefined) {
       isCaughtUp = true;
-      send({ kind: 'caught-up' });
+      send({ kind: 'caught-up', seen: shard.highestSeen });
     }
     if (!hasMore && stopAtMs !== Infinity) return void stop();
   } catch (error) {

@@ -7,7 +7,7 @@
  * lmdb-js away from the disk until it takes writes again (space-guard.ts). lmdb-js fires an extra
  * rejection per failed commit, `commitError`, which is silenced here and nowhere else.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
@@ -37,6 +37,9 @@ const plainBytes = {
   decode: (bytes: Uint8Array): Uint8Array => bytes,
 };
 
+/** `create` makes the data file, with its folder, where it is missing; `existing` fails there. */
+export type OpenMode = 'create' | 'existing';
+
 export class StoreEnvironment {
   readonly #root: RootDatabase;
   readonly #probe: WriteProbe;
@@ -47,9 +50,12 @@ export class StoreEnvironment {
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
 
-  /** @param path the data file, created with its folder when absent */
-  constructor(path: string) {
-    mkdirSync(dirname(path), { recursive: true });
+  /** @throws Error when the data file is missing, and not to be created */
+  constructor(path: string, mode: OpenMode = 'existing') {
+    if (mode === 'create') mkdirSync(dirname(path), { recursive: true });
+    else if (!existsSync(path)) {
+      throw new Error(`Cannot open ${path}: it does not exist, expected a data file`);
+    }
     this.path = path;
     this.#probe = new WriteProbe(path);
     this.#guard = new SpaceGuard(() => this.#probe.takesWrites());

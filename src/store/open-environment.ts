@@ -7,7 +7,7 @@
  *   meta   the version's key   number, without a checksum: an older program must be able to read it and refuse
  *          checksums           1: every other record has one (checksum.ts)
  */
-import { StoreEnvironment, type Table } from './environment.ts';
+import { type OpenMode, StoreEnvironment, type Table } from './environment.ts';
 
 /** Lifts the data by one version, inside a transaction. */
 export type Migration = (environment: StoreEnvironment) => void;
@@ -31,8 +31,9 @@ export const checksumsFromHere: Migration = () => undefined;
 export function openEnvironment(
   path: string,
   expected: EnvironmentVersion,
+  mode: OpenMode = 'existing',
 ): { readonly environment: StoreEnvironment; readonly meta: Table<string, number> } {
-  const environment = new StoreEnvironment(path);
+  const environment = new StoreEnvironment(path, mode);
   try {
     const versionKey = expected.versionKey ?? 'schema';
     const meta = openMeta(environment, versionKey);

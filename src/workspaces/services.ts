@@ -5,6 +5,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../model/clock.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import { Outbox } from '../outbox/outbox.ts';
+import { putKeyPrint } from '../store/installation.ts';
 import type { Management } from '../store/management/management.ts';
 import { accessVersion, raiseAccessVersion } from './access.ts';
 import { Accounts } from './accounts.ts';
@@ -19,7 +20,7 @@ import { Quota } from './quota.ts';
 import { SecretCipher } from './secret-cipher.ts';
 import { Sessions } from './sessions.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
-import { openSigningKeys, rotateSigningKeys } from './signing-keys.ts';
+import { readSigningKeys, rotateSigningKeys, signingKeyPrint } from './signing-keys.ts';
 import { Users } from './users.ts';
 import { Workspaces } from './workspaces.ts';
 
@@ -65,8 +66,7 @@ export interface WorkspaceServicesOptions {
 
 export function openWorkspaceServices(options: WorkspaceServicesOptions): WorkspaceServices {
   const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
-  const signingKeys = (): ReturnType<typeof openSigningKeys> =>
-    openSigningKeys(dataDir, randomBytes);
+  const signingKeys = (): ReturnType<typeof readSigningKeys> => readSigningKeys(dataDir);
   // Rotation keeps the oldest.
   let oldest: KeyObject | undefined;
   const secret = (): KeyObject => {
@@ -101,9 +101,11 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
     // The writer lock of the store keeps a second rotation out.
     rotateSigningKeys: () =>
       store.environment.transactionSync(() => {
-        const kid = rotateSigningKeys(dataDir, randomBytes);
+        const key = rotateSigningKeys(dataDir, randomBytes);
+        const [name, print] = signingKeyPrint(key);
+        putKeyPrint(store.installation, name, { print, isRemoved: false });
         raiseAccessVersion(store);
-        return kid;
+        return key.kid;
       }),
     async expire() {
       await Promise.all([idempotency.expire(), sessions.expire(), invites.expire()]);

@@ -6,9 +6,10 @@
  *
  * The first one signs, all of them verify: a rotation puts a new one in front, and tokens of the
  * older ones stay good until their secret is taken out. The file is complete before it has its name,
- * so a start that dies, or two that race, leave one whole file.
+ * so a start that dies, or two that race, leave one whole file. It is made with its data folder and never
+ * again: management.mdb has a fingerprint of each key (engine/installation/key-files.ts).
  */
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
@@ -24,7 +25,7 @@ import { systemErrorCode } from '../model/failure.ts';
 import type { RandomBytes } from '../model/ids.ts';
 import { randomText } from './secret-text.ts';
 
-const fileName = 'signing-keys.json';
+export const signingKeysFile = 'signing-keys.json';
 const ownerOnly = 0o600;
 const secretBytes = 32;
 const keysMax = 100;
@@ -34,35 +35,59 @@ export interface SigningKey {
   readonly secret: KeyObject;
 }
 
-/**
- * Reads the keys; makes the file when it is missing.
- * @throws Error with a text for the operator when the file is not what it should be
- */
-export function openSigningKeys(dataDir: string, randomBytes: RandomBytes): SigningKey[] {
-  const path = join(dataDir, fileName);
-  const text = readIfThere(path) ?? makeFile(path, randomBytes);
-  return parseSigningKeys(path, text);
+/** @throws Error with a text for the operator when the file is missing, or not what it should be */
+export function readSigningKeys(dataDir: string): SigningKey[] {
+  const path = join(dataDir, signingKeysFile);
+  try {
+    return parseSigningKeys(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const code = systemErrorCode(error);
+    const found = code === 'ENOENT' ? 'it is missing' : (code ?? messageOf(error));
+    throw new Error(
+      `Cannot read ${path}: ${found}, expected {"keys": [{"kid", "secret"}]}; restore it from a backup`,
+      { cause: error },
+    );
+  }
+}
+
+/** Makes the file with one key, where it is missing. */
+export function makeSigningKeys(dataDir: string, randomBytes: RandomBytes): void {
+  const path = join(dataDir, signingKeysFile);
+  const draft = writeDraft(path, [newKey(randomBytes)], randomBytes);
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft);
+  }
+}
+
+/** Name of a key and its fingerprint, in management.mdb. */
+export function signingKeyPrint({ kid, secret }: SigningKey): [name: string, print: string] {
+  const print = createHash('sha256').update(secret.export()).digest('base64url');
+  return [`${signingKeysFile}/${kid}`, print];
 }
 
 /**
  * Puts a new key in front: it signs from now on, the others go on verifying. One process at a time:
  * the caller holds the management environment's writer lock.
- * @returns its kid @throws Error with a text for the operator when there are too many
+ * @returns the new key @throws Error with a text for the operator when there are too many
  */
-export function rotateSigningKeys(dataDir: string, randomBytes: RandomBytes): string {
-  const keys = openSigningKeys(dataDir, randomBytes).map(({ kid, secret }) => ({
+export function rotateSigningKeys(dataDir: string, randomBytes: RandomBytes): SigningKey {
+  const keys = readSigningKeys(dataDir).map(({ kid, secret }) => ({
     kid,
     secret: secret.export().toString('base64url'),
   }));
   if (keys.length >= keysMax) {
     throw new Error(
-      `Cannot rotate: ${fileName} has ${keysMax} keys; take out those that no API key needs`,
+      `Cannot rotate: ${signingKeysFile} has ${keysMax} keys; take out those that no API key needs`,
     );
   }
-  const path = join(dataDir, fileName);
+  const path = join(dataDir, signingKeysFile);
   const key = newKey(randomBytes);
   renameSync(writeDraft(path, [key, ...keys], randomBytes), path);
-  return key.kid;
+  return { kid: key.kid, secret: createSecretKey(Buffer.from(key.secret, 'base64url')) };
 }
 
 interface WrittenKey {
@@ -87,42 +112,31 @@ function writeDraft(path: string, keys: readonly WrittenKey[], randomBytes: Rand
   return draft;
 }
 
-function makeFile(path: string, randomBytes: RandomBytes): string {
-  const draft = writeDraft(path, [newKey(randomBytes)], randomBytes);
-  try {
-    linkSync(draft, path);
-  } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    rmSync(draft);
-  }
-  return readFileSync(path, 'utf8');
-}
-
-function parseSigningKeys(path: string, text: string): SigningKey[] {
-  const refuse = (found: string): Error =>
-    new Error(
-      `Cannot read ${path}: ${found}, expected {"keys": [{"kid", "secret"}]}; restore it from a backup`,
-    );
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw refuse('it is not JSON');
-  }
-  const keys = field(content, 'keys');
+/** @throws Error saying what is wrong with the text of the file */
+export function parseSigningKeys(text: string): SigningKey[] {
+  const keys = field(parseJson(text), 'keys');
   if (!Array.isArray(keys) || keys.length === 0 || keys.length > keysMax) {
-    throw refuse('it has no list of keys');
+    throw new Error('it has no list of keys');
   }
   return keys.map((key: unknown) => {
     const [kid, secret] = [field(key, 'kid'), field(key, 'secret')];
     if (typeof kid !== 'string' || kid === '' || typeof secret !== 'string') {
-      throw refuse('a key has no kid or no secret');
+      throw new Error('a key has no kid or no secret');
     }
     const bytes = Buffer.from(secret, 'base64url');
-    if (bytes.length < secretBytes) throw refuse(`the secret of ${kid} is shorter than 32 bytes`);
+    if (bytes.length < secretBytes) {
+      throw new Error(`the secret of ${kid} is shorter than 32 bytes`);
+    }
     return { kid, secret: createSecretKey(bytes) };
   });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is not JSON');
+  }
 }
 
 function field(value: unknown, name: string): unknown {
@@ -131,11 +145,5 @@ function field(value: unknown, name: string): unknown {
     : undefined;
 }
 
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Administration, openAdministration } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
+import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +17,8 @@ let administration: Administration;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-import-'));
   const config = loadConfig(undefined, { QZ_DATA_DIR: join(folder, 'data') });
-  administration = openAdministration(config);
+  const opened = await openOrMakeInstallation(config.dataDir);
+  administration = openAdministration(config, opened);
   await administration.services.workspaces.bootstrap(config.bootstrap);
 });
 afterAll(async () => {

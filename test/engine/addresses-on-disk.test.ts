@@ -105,7 +105,10 @@ it('a backup has no scan that its own copy of the numbers has counted', async ()
     for (const kept of ['uncounted', 'whole']) {
       expect(await runCommand(['restore', target], other)).toMatchObject({ code: 0 });
       if (kept === 'whole') {
-        cpSync(join(parent, 'whole'), join(other.QZ_DATA_DIR, 'journal'), { recursive: true });
+        for (const journal of ['0', '1']) {
+          const to = join(other.QZ_DATA_DIR, 'journal', journal);
+          cpSync(join(parent, 'whole', journal), to, { recursive: true });
+        }
       }
       const restored = await TestService.start({ dataDir: other.QZ_DATA_DIR, apiKey });
       const api = new Client(restored.apiUrl, apiKey);

@@ -9,6 +9,7 @@ import {
   DataFolderLockedError,
   lockDataFolder,
   makeFolder,
+  makeSecret,
   openDataFolder,
   readSecret,
 } from '../../src/engine/data-folder.ts';
@@ -53,7 +54,10 @@ test('connections to the lock are closed, and it stays', async () => {
 test('a secret is the same at every start, and half a draft of one does no harm', () => {
   const folder = openDataFolder(path);
   writeFileSync(join(path, 'visitor.key.new'), 'half');
+  expect(() => readSecret(folder, 'visitor.key', 16)).toThrow(/is missing, expected 16 bytes/);
+  makeSecret(folder, 'visitor.key', 16);
   const secret = readSecret(folder, 'visitor.key', 16);
+  makeSecret(folder, 'visitor.key', 16);
   expect(readSecret(folder, 'visitor.key', 16)).toEqual(secret);
   expect(readdirSync(path)).toEqual(['visitor.key']);
   expect(() => readSecret(folder, 'visitor.key', 32)).toThrow(DataFolderError);

@@ -1,6 +1,6 @@
 /** Latencies of all redirect threads, over more requests than a test can send. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
@@ -17,7 +17,8 @@ import { createLog } from '../../src/telemetry/log.ts';
 test('latencies of more than 2^32 redirects still have quantiles and a mean', async () => {
   const path = mkdtempSync(join(tmpdir(), 'quietzone-threads-'));
   const folder = openDataFolder(path);
-  const store = openScanStore(folder.scansFile);
+  mkdirSync(folder.journalRoot);
+  const store = openScanStore(folder.scansFile, 'create');
   const threads = new EngineThreads({
     config: loadConfig(undefined),
     clock: systemClock,

@@ -4,7 +4,8 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import type { CopyProgress } from '../../src/engine/backup-files.ts';
 import { type CopyDisk, systemCopyDisk } from '../../src/engine/copy-disk.ts';
-import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
+import type { DataFolder } from '../../src/engine/data-folder.ts';
+import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -17,7 +18,7 @@ export const quiet: CopyProgress = {
 };
 
 export async function makeWholeFolder(path: string): Promise<DataFolder> {
-  const folder = openDataFolder(path);
+  const folder = await openOrMakeInstallation(path);
   await openManagement(folder.managementFile).close();
   await openScanStore(folder.scansFile).environment.close();
   await openDeliveryTables(folder.deliveryFile).environment.close();
@@ -25,8 +26,6 @@ export async function makeWholeFolder(path: string): Promise<DataFolder> {
   writeFileSync(join(folder.journalRoot, '0', '0000000000000000.log'), '');
   mkdirSync(join(path, 'logos'));
   writeFileSync(join(path, 'logos', 'one.png'), 'picture');
-  writeFileSync(join(path, 'signing-keys.json'), '[]');
-  writeFileSync(join(path, 'visitor.key'), '0123456789abcdef');
   return folder;
 }
 

@@ -67,13 +67,14 @@ describe('a start that cannot be exits with 1 and says why in one line', () => {
     expect(await refusal('file/data', await freePorts())).toEqual([DataFolderError, text]);
   });
 
-  it('when a secret in the data folder is damaged', async () => {
+  it('when parts of the data folder are damaged or missing: a line for each', async () => {
     await mkdir(join(folder, 'damaged'));
     await writeFile(join(folder, 'damaged', 'visitor.key'), 'short');
-    const text = expect.stringMatching(
-      /^Cannot read .*visitor.key: it has 5 bytes, expected 16; .*$/,
-    );
-    expect(await refusal('damaged', await freePorts())).toEqual([DataFolderError, text]);
+    const [kind, text] = await refusal('damaged', await freePorts());
+    expect(kind).toBe(DataFolderError);
+    expect(text).toMatch(/^Cannot start: data folder .* has faults\n/);
+    expect(text).toMatch(/^ {2}management.mdb is missing$/m);
+    expect(text).toMatch(/^ {2}visitor.key is damaged: it has 5 bytes, expected 16$/m);
   });
 });
 

@@ -2,7 +2,7 @@
  * Redirect threads as the service runs them, over real sockets, without the rest of it: a link table
  * and journals that a test can look into.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../../src/config.ts';
@@ -72,7 +72,8 @@ export async function startRedirects(
   const { redirect: port } = await freePorts();
   let log = '';
   const logger = createLog('debug', { write: (line) => void (log += line) });
-  const store = openScanStore(join(root, 'scans.mdb'));
+  const store = openScanStore(join(root, 'scans.mdb'), 'create');
+  mkdirSync(join(root, 'journal'));
   const journals = new Journals(join(root, 'journal'), threads, store, logger);
   const memory = createLinkTableMemory({
     slotBytesMax: 2 ** 22,

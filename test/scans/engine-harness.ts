@@ -90,8 +90,8 @@ export class EngineHarness {
     this.#options = options;
     this.#root = mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
     const file = join(this.#root, 'scans.mdb');
-    this.store = openScanStore(file);
-    this.#readStore = openScanStore(file);
+    this.store = openScanStore(file, 'create');
+    this.#readStore = openScanStore(file, 'create');
     this.queries = openScanQueries(this.#readStore, options.codeIdOf);
     mkdirSync(this.#journalRoot);
     this.#place = placeOf(this.#journalRoot);

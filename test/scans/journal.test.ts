@@ -100,7 +100,7 @@ describe('recoverJournal', () => {
       writeFileSync(file(0), whole.subarray(0, length));
       const sound = ends.filter((end) => end <= length).at(-1)!;
       const recovered = recoverJournal(journal.folder, 0);
-      expect(recovered).toEqual({ position: sound, tornBytes: length - sound });
+      expect(recovered).toEqual({ position: sound, tornBytes: length - sound, end: sound });
       expect(readFileSync(file(0)).length).toBe(sound);
       const found = readAll(reader, 0, sound);
       expect(found.codes).toEqual(codesFrom(0, scans[ends.indexOf(sound)]!));
@@ -131,13 +131,17 @@ describe('recoverJournal', () => {
   });
 
   it('gives an empty journal the position of the watermark', () => {
-    expect(recoverJournal(journal.folder, 77)).toEqual({ position: 77, tornBytes: 0 });
+    expect(recoverJournal(journal.folder, 77)).toEqual({ position: 77, tornBytes: 0, end: 0 });
   });
 
   it('loses no position when the newest segment is empty or wholly torn', async () => {
     const first = await write([frameOf(0, 2)]);
     writeFileSync(file(first), 'torn');
-    expect(recoverJournal(journal.folder, 0)).toEqual({ position: first, tornBytes: 4 });
+    expect(recoverJournal(journal.folder, 0)).toEqual({
+      position: first,
+      tornBytes: 4,
+      end: first,
+    });
     const end = await write([frameOf(2, 1)]);
     expect(readAll(reader, 0, end).codes).toEqual(codesFrom(0, 3));
   });

@@ -17,7 +17,7 @@ let store: ScanStore;
 let summaries: Summaries;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-summaries-'));
-  store = openScanStore(join(folder, 'scans.mdb'));
+  store = openScanStore(join(folder, 'scans.mdb'), 'create');
   summaries = new Summaries(store, namesMax);
 });
 afterEach(async () => {

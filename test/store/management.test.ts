@@ -17,7 +17,7 @@ import { temporaryFolder, temporaryManagement } from './temporary-management.ts'
 
 describe('openEnvironment', () => {
   const opened = (path: string, version: number, migrations: readonly Migration[] = []) =>
-    openEnvironment(path, { version, migrations }).environment;
+    openEnvironment(path, { version, migrations }, 'create').environment;
   const started = async (): Promise<string> => {
     const path = join(temporaryFolder(), 'management.mdb');
     await opened(path, 1).close();

@@ -23,10 +23,10 @@ export function temporaryManagement(): TemporaryManagement {
   const path = join(folder, 'management.mdb');
   const temporary: TemporaryManagement = {
     folder,
-    store: openManagement(path),
+    store: openManagement(path, 'create'),
     async reopen() {
       await temporary.store.close();
-      temporary.store = openManagement(path);
+      temporary.store = openManagement(path, 'create');
       return temporary.store;
     },
   };

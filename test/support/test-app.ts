@@ -15,7 +15,7 @@
  * by the first attempt.
  */
 import { createHash, getRandomValues } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
@@ -26,7 +26,7 @@ import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-s
 import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
 import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
@@ -50,7 +50,8 @@ import {
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { ScanQueries } from '../../src/scans/query/queries.ts';
-import type { Management } from '../../src/store/management/management.ts';
+import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
+import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -58,6 +59,7 @@ import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
+import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
@@ -162,7 +164,9 @@ export class TestApp {
     });
     const logLines: string[] = [];
     const log = createLog('debug', { write: (line) => void logLines.push(line) });
-    const base = openBase(config, openDataFolder(dataDir), log, {
+    const folder = openDataFolder(dataDir);
+    await makeStores(folder);
+    const base = openBase(config, folder, log, {
       clock,
       steady: isSteady(clock) ? clock : systemSteadyClock,
       randomBytes: (bytes) => getRandomValues(bytes),
@@ -367,6 +371,14 @@ export class TestApp {
     this.#closers.push(() => webhooks.close());
     return webhooks;
   }
+}
+
+/** What a first start makes of the parts that these tests open. */
+async function makeStores({ path, managementFile, deliveryFile }: DataFolder): Promise<void> {
+  if (existsSync(managementFile)) return;
+  makeSigningKeys(path, (bytes) => getRandomValues(bytes));
+  await openManagement(managementFile, 'create').close();
+  await openDeliveryTables(deliveryFile, 'create').environment.close();
 }
 
 const isSteady = (clock: Clock): clock is Clock & SteadyClock => 'sinceBootMs' in clock;

@@ -59,7 +59,7 @@ export class TestService {
     const log = createLog(config.log.level, { write: (line) => void logLines.push(line) });
     addDashboard(dataDir);
     const machine = { ...thisMachine, passwordCostLog2: 4, ...(clock && { clock }) };
-    const app = await openApp(config, log, machine);
+    const app = await openApp(config, log, { machine });
     return new TestService(app, ports, options, logLines);
   }
 

@@ -45,7 +45,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'system-clock.ts',
     'mail/letters.ts',
   ],
-  engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts'],
+  engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts', 'workspaces/signing-keys.ts'],
   'modules.ts': ['*'],
   'app.ts': ['*'],
   cli: [

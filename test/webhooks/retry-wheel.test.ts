@@ -72,7 +72,7 @@ class Sending {
   }
 
   #open(): DeliveryStore {
-    const tables = openDeliveryTables(this.#path);
+    const tables = openDeliveryTables(this.#path, 'create');
     const limits = { keptMax: 1_000, expiryMs: 7 * 24 * hour };
     const store = new DeliveryStore({ tables, clock: this.time, steady: this.time, limits });
     store.onReady((ready) => ready.forEach((no) => this.#active.add(no)));

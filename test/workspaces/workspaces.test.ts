@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openSigningKeys } from '../../src/workspaces/signing-keys.ts';
+import { makeSigningKeys, readSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { openTestApp } from '../support/test-app.ts';
 
@@ -103,10 +103,12 @@ describe('signing keys', () => {
 
   test('are made once, readable by the owner only', () => {
     const folder = temporaryFolder();
-    const made = openSigningKeys(folder, random);
+    makeSigningKeys(folder, random);
+    const made = readSigningKeys(folder);
     expect(made).toHaveLength(1);
     expect(statSync(join(folder, 'signing-keys.json')).mode & 0o777).toBe(0o600);
-    const again = openSigningKeys(folder, random);
+    makeSigningKeys(folder, random);
+    const again = readSigningKeys(folder);
     expect(again[0]?.kid).toBe(made[0]?.kid);
     expect(again[0]?.secret.equals(made[0]!.secret)).toBe(true);
   });
@@ -121,7 +123,7 @@ describe('signing keys', () => {
     const folder = temporaryFolder();
     const path = join(folder, 'signing-keys.json');
     writeFileSync(path, text);
-    expect(() => openSigningKeys(folder, random)).toThrow(reason);
+    expect(() => readSigningKeys(folder)).toThrow(reason);
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 });

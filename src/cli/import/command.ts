@@ -1,7 +1,10 @@
 /** `quietzone import`: its arguments, and the stores it opens. */
 import { type Command, Option } from 'commander';
 import type { Administration } from '../../app.ts';
-import { openDataFolder, openExistingDataFolder } from '../../engine/data-folder.ts';
+import {
+  openInstallation,
+  openOrMakeInstallation,
+} from '../../engine/installation/service-folder.ts';
 import { systemClock } from '../../system-clock.ts';
 import { importFile, type ImportRequest } from './import-file.ts';
 import { importFormats } from './source.ts';
@@ -53,6 +56,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
         const isWhole = await importFile(administration, request, context, systemClock);
         if (!isWhole) context.fail();
       };
-      await administer(context, options, work, isDryRun ? openExistingDataFolder : openDataFolder);
+      const open = isDryRun ? openInstallation : openOrMakeInstallation;
+      await administer(context, options, work, open);
     });
 }

@@ -35,7 +35,10 @@ export const journalFolder = (root: string, journal: number): string => join(roo
 export const segmentFile = (folder: string, start: number): string =>
   join(folder, `${String(start).padStart(nameDigits, '0')}.log`);
 
-/** Numbers of the journals that exist, ascending: also those of threads that are no longer configured. */
+/**
+ * Numbers of the journals that exist, ascending: also those of threads that are no longer configured.
+ * @throws Error of the system where the folder is out of sight
+ */
 export function listJournals(root: string): number[] {
   return readdirSync(root)
     .filter((name) => /^\d{1,4}$/.test(name))
@@ -56,6 +59,8 @@ export interface Recovered {
   readonly position: number;
   /** Bytes cut off the end: a write that the process or the power did not finish. */
   readonly tornBytes: number;
+  /** Where the journal ends: below `position` when it has lost what the store has counted. */
+  readonly end: number;
 }
 
 /**
@@ -66,9 +71,9 @@ export interface Recovered {
  * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
  */
 export function recoverJournal(folder: string, atLeast: number): Recovered {
-  if (!existsSync(folder)) mkdirSync(folder);
+  if (!existsSync(folder)) mkdirSync(folder, 0o700);
   const start = listSegments(folder).at(-1);
-  if (start === undefined) return { position: atLeast, tornBytes: 0 };
+  if (start === undefined) return { position: atLeast, tornBytes: 0, end: 0 };
   const file = segmentFile(folder, start);
   const bytes = readFileSync(file);
   const sound = endOfLastSoundFrame(bytes);
@@ -78,17 +83,19 @@ export function recoverJournal(folder: string, atLeast: number): Recovered {
     fdatasyncSync(descriptor);
     closeSync(descriptor);
   }
-  return { position: Math.max(start + sound, atLeast), tornBytes: bytes.length - sound };
+  const end = start + sound;
+  return { position: Math.max(end, atLeast), tornBytes: bytes.length - sound, end };
 }
 
 /**
  * Begins an empty segment at the end of a journal whose newest one has records: that one can be deleted once it
- * is counted, also where no writer comes back to end it.
+ * is counted, also where no writer comes back to end it. A journal that has lost its segments gets one as well: it
+ * keeps the position.
  * @param position as `recoverJournal` says @throws Error of the system
  */
 export function beginSegment(folder: string, position: number): void {
   const newest = listSegments(folder).at(-1);
-  if (newest === undefined || newest === position) return;
+  if ((newest ?? 0) === position) return;
   closeSync(openSync(segmentFile(folder, position), 'a', 0o600));
 }
 

@@ -22,7 +22,7 @@
 import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
 import {
   type EnvironmentVersion,
   openEnvironment,
@@ -115,8 +115,8 @@ export const deliveryVersion: EnvironmentVersion = {
 };
 
 /** Opens the environment; refuses data of a newer release. */
-export function openDeliveryTables(path: string): DeliveryTables {
-  const { environment, meta } = openEnvironment(path, deliveryVersion);
+export function openDeliveryTables(path: string, mode: OpenMode = 'existing'): DeliveryTables {
+  const { environment, meta } = openEnvironment(path, deliveryVersion, mode);
   return {
     environment,
     meta,

@@ -28,6 +28,7 @@
  *   idempotency          [workspaceNo, name]  (workspaces/idempotency.ts)      -> kept answer
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
+ *   installation         mark, fingerprints of key files                      (store/installation.ts)
  *   …                    people, billing, bulk, campaigns, logos and webhooks draw theirs
  *
  * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
@@ -44,12 +45,13 @@ import { openBillingTables } from './billing.ts';
 import { openCampaignTables } from './campaigns.ts';
 import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
 import {
   type EnvironmentVersion,
   openEnvironment,
   checksumsFromHere,
 } from '../open-environment.ts';
+import { openInstallationTable } from '../installation.ts';
 import { foldTags, openTagSpellings } from './fold-tags.ts';
 import { openLogoTables } from './logos.ts';
 import { openPeopleTables } from './people.ts';
@@ -88,7 +90,7 @@ export type StoredEdit = readonly [
 
 export type Sequence = 'workspace' | 'code' | 'link' | 'edit' | 'event' | 'endpoint' | 'campaign';
 
-/** Every table but `meta`. */
+/** Every table but `meta` and `installation`. */
 function openTables(environment: StoreEnvironment) {
   return {
     workspaces: environment.table<number, WorkspaceRecord>('workspaces', { key: 'uint32' }),
@@ -126,6 +128,7 @@ function openTables(environment: StoreEnvironment) {
 export interface Management extends ReturnType<typeof openTables> {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
+  readonly installation: ReturnType<typeof openInstallationTable>;
   /** The next number of a sequence, from 1, without gaps. Inside a transaction. */
   readonly next: (sequence: Sequence) => number;
   /** The last number given out, 0 when none. */
@@ -139,13 +142,14 @@ export const managementVersion: EnvironmentVersion = {
 };
 
 /** @throws Error with a text for the operator when the data was written by a newer program */
-export function openManagement(path: string): Management {
-  const { environment, meta } = openEnvironment(path, managementVersion);
+export function openManagement(path: string, mode: OpenMode = 'existing'): Management {
+  const { environment, meta } = openEnvironment(path, managementVersion, mode);
   const nextOf = (sequence: Sequence): number => meta.get(`next:${sequence}`) ?? 1;
   return {
     environment,
     meta,
     ...openTables(environment),
+    installation: openInstallationTable(environment),
     next: (sequence) => {
       const value = nextOf(sequence);
       meta.put(`next:${sequence}`, value + 1);

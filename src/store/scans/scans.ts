@@ -15,7 +15,7 @@
  * code's are, under a number from the upper end that no code has (`workspaceCounter`).
  */
 import { partitionCount } from '../../model/code.ts';
-import type { StoreEnvironment, Table } from '../environment.ts';
+import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
 import {
   type EnvironmentVersion,
   openEnvironment,
@@ -43,8 +43,8 @@ export const scansVersion: EnvironmentVersion = {
 };
 
 /** Opens the environment; refuses data of a newer release. */
-export function openScanStore(path: string): ScanStore {
-  const { environment, meta } = openEnvironment(path, scansVersion);
+export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanStore {
+  const { environment, meta } = openEnvironment(path, scansVersion, mode);
   const binary = { key: 'binary', value: 'binary' } as const;
   return {
     environment,
@@ -114,7 +114,7 @@ export function lowestWatermarks(store: Pick<ScanStore, 'watermarks'>): Map<numb
 }
 
 /** Counters from here up are workspaces: 16 million of them, and 4.2 billion codes below. */
-const workspaceCountersFirst = 0xff00_0000;
+export const workspaceCountersFirst = 0xff00_0000;
 const counterMax = 0xffff_ffff;
 /** What a workspace's sums are stored under in place of a code's number. */
 export const workspaceCounter = (workspaceNo: WorkspaceNo): number => counterMax - workspaceNo;

@@ -52,7 +52,7 @@ afterAll(() => rm(parent, { recursive: true }));
 function expectRefusal({ code, signal, stdout, stderr }: CommandResult, text: string): void {
   expect([code, signal, stdout]).toEqual([1, null, '']);
   // A start may say before that it has closed files to other users.
-  expect(stderr.trimEnd().split('\n').at(-1)).toContain(text);
+  expect(stderr).toContain(text);
   expect(stderr).toContain('quietzone restore');
   expect(stderr).not.toMatch(/^ +at /m);
 }
@@ -82,9 +82,9 @@ describe('a start, a command and doctor say which file is damaged', () => {
       'management.mdb',
       (path) => truncateSync(path, statSync(path).size / 2),
       async () => {
-        const text = `Cannot open data folder ${dataDir}: management.mdb is damaged: page `;
-        expectRefusal(await spawnCommand(['serve'], environment), text);
-        expectRefusal(await spawnCommand(['keys', 'list'], environment), text);
+        const text = `data folder ${dataDir} has faults\n  management.mdb is damaged: page `;
+        expectRefusal(await spawnCommand(['serve'], environment), `Cannot start: ${text}`);
+        expectRefusal(await spawnCommand(['keys', 'list'], environment), `Cannot open: ${text}`);
         const doctor = await runCommand(['doctor'], environment);
         expect(doctor.code).toBe(1);
         expect(doctor.stdout).toMatch(/^BAD {2}management.mdb is damaged: page \d+ .*$/m);

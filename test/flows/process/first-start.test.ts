@@ -58,8 +58,8 @@ it('when it is killed with its secrets kept, and again while it opens everything
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
     expect(await killedFirst(dataDir, () => existsSync(fileOf(dataDir)))).toBe(false);
-    // The visitor's key is made after the owner.
-    const later = join(dataDir, 'visitor.key');
+    // The first journal is made after the owner.
+    const later = join(dataDir, 'journal', '0');
     expect(await killedFirst(dataDir, () => existsSync(later))).toBe(false);
     expect(existsSync(fileOf(dataDir))).toBe(true);
     await expectShown(dataDir, ports);
@@ -102,7 +102,7 @@ it('when a file is left of a start whose owner was never made, or of another ins
 it('when the folder was backed up before they were shown', () =>
   withDataFolder(async (parent) => {
     const dataDir = join(parent, 'data');
-    await killedFirst(dataDir, () => existsSync(join(dataDir, 'visitor.key')));
+    await killedFirst(dataDir, () => existsSync(join(dataDir, 'journal', '0')));
     const backup = join(parent, 'backup');
     expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
     const other = join(parent, 'other');

@@ -9,17 +9,10 @@
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemErrorCode } from '../model/failure.ts';
+import { systemErrorCode } from '../../model/failure.ts';
+import { syncFolder } from '../data-folder.ts';
 
 const fileName = 'first-start.json';
 
@@ -77,16 +70,6 @@ export class FirstStart {
     const secrets = parse(readIfThere(this.#file));
     const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);
     return isCurrent ? secrets : undefined;
-  }
-}
-
-/** A file's name survives a loss of power once its folder is synced. */
-function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -1,0 +1,188 @@
+/**
+ * What a data folder consists of, as it is found: read, nothing made or changed. What the parts must be to each
+ * other is said in folder-faults.ts.
+ */
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemErrorCode } from '../../model/failure.ts';
+import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
+import { StoreEnvironment, type Table } from '../../store/environment.ts';
+import {
+  type KeyPrint,
+  type ManagementMark,
+  type Mark,
+  readKeyPrints,
+  readManagementMark,
+  readMark,
+} from '../../store/installation.ts';
+import { type DataFolder, syncFolder } from '../data-folder.ts';
+import { dataFileFaultReason, findDataFileFaults, type StartScope } from '../data-files.ts';
+import { type KeyFile, type KeyFileName, readKeyFile } from './key-files.ts';
+
+/** What is written beside management.mdb, and marked as it is. */
+export type PeerName = 'scans.mdb' | 'delivery.mdb' | 'journal';
+export const peerNames: readonly PeerName[] = ['scans.mdb', 'delivery.mdb', 'journal'];
+
+export type PartName = 'management.mdb' | PeerName | KeyFileName;
+
+export type PartState =
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'damaged'; readonly reason: string }
+  | { readonly kind: 'unmarked'; readonly hasData: boolean }
+  | { readonly kind: 'marked'; readonly mark: Mark };
+
+export interface FolderParts {
+  readonly management: PartState;
+  readonly mark: ManagementMark | undefined;
+  readonly keyPrints: ReadonlyMap<string, KeyPrint>;
+  /** What management.mdb has of these: the other parts must exist then. */
+  readonly codes: number;
+  readonly workspaces: number;
+  readonly peers: Readonly<Record<PeerName, PartState>>;
+  readonly keyFiles: Readonly<Record<KeyFileName, KeyFile>>;
+}
+
+const journalMarkFile = 'installation.json';
+/** Below the data folder. */
+export const journalMarkName = `journal/${journalMarkFile}`;
+/** A start beside this command may move the marks while they are read. */
+const readsMax = 5;
+
+/** Beside a running service too. */
+export async function readParts(folder: DataFolder, scope: StartScope): Promise<FolderParts> {
+  const damage = damageOf(folder, scope);
+  for (let read = 1; ; read++) {
+    const before = await readManagement(folder, damage);
+    const parts: FolderParts = {
+      ...before,
+      peers: {
+        'scans.mdb': await readEnvironment(folder.scansFile, damage, hasScans),
+        'delivery.mdb': await readEnvironment(folder.deliveryFile, damage, hasDeliveries),
+        journal: readJournal(folder.journalRoot),
+      },
+      keyFiles: {
+        'signing-keys.json': readKeyFile(folder.path, 'signing-keys.json'),
+        'visitor.key': readKeyFile(folder.path, 'visitor.key'),
+      },
+    };
+    const after = await readManagement(folder, damage);
+    const isSame = JSON.stringify(before.mark) === JSON.stringify(after.mark);
+    if (isSame || read === readsMax) return parts;
+  }
+}
+
+type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles'>;
+
+async function readManagement(folder: DataFolder, damage: Damage): Promise<ManagementParts> {
+  let found = { mark: undefined, keyPrints: new Map(), codes: 0, workspaces: 0 } as Omit<
+    ManagementParts,
+    'management'
+  >;
+  const management = await readEnvironment(folder.managementFile, damage, (environment) => {
+    const last = (name: string): number =>
+      (metaOf(environment)?.get(`next:${name}`, () => 1) ?? 1) - 1;
+    found = {
+      mark: readManagementMark(environment),
+      keyPrints: readKeyPrints(environment),
+      codes: last('code'),
+      workspaces: last('workspace'),
+    };
+    return metaOf(environment) !== undefined;
+  });
+  return { management, ...found };
+}
+
+/** By file that LMDB could not open. */
+type Damage = ReadonlyMap<string, string>;
+
+function damageOf(folder: DataFolder, scope: StartScope): Damage {
+  const faults = Map.groupBy(findDataFileFaults(folder, scope), ({ file }) => file);
+  return new Map(
+    [...faults].map(([file, found]) => {
+      const more = found.length > 1 ? `, and ${found.length - 1} more faults` : '';
+      return [file, found.slice(0, 1).map(dataFileFaultReason).join('') + more];
+    }),
+  );
+}
+
+async function readEnvironment(
+  path: string,
+  damage: Damage,
+  hasData: (environment: StoreEnvironment) => boolean,
+): Promise<PartState> {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return { kind: 'missing' };
+  if (stats.size === 0) return { kind: 'empty' };
+  const reason = damage.get(path);
+  if (reason !== undefined) return { kind: 'damaged', reason };
+  let environment: StoreEnvironment | undefined;
+  try {
+    environment = new StoreEnvironment(path);
+    const state = { hasData: hasData(environment) };
+    const mark = readMark(environment);
+    return mark === undefined ? { kind: 'unmarked', ...state } : { kind: 'marked', mark };
+  } catch (error) {
+    return { kind: 'damaged', reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await environment?.close();
+  }
+}
+
+function metaOf(environment: StoreEnvironment): Table<string, number> | undefined {
+  return environment.hasTable('meta') ? environment.table('meta') : undefined;
+}
+
+const hasScans = (environment: StoreEnvironment): boolean =>
+  (metaOf(environment)?.get('sequence', () => 1) ?? 0) > 0;
+
+const hasDeliveries = (environment: StoreEnvironment): boolean =>
+  metaOf(environment)?.get('next', () => 1) !== undefined;
+
+function readJournal(root: string): PartState {
+  if (!existsSync(root)) return { kind: 'missing' };
+  const text = readIfThere(join(root, journalMarkFile));
+  if (text !== undefined) {
+    const mark = parseMark(text);
+    return mark === undefined
+      ? { kind: 'damaged', reason: `${journalMarkFile} cannot be read` }
+      : { kind: 'marked', mark };
+  }
+  const hasData = listJournals(root).some(
+    (journal) => listSegments(journalFolder(root, journal)).length > 0,
+  );
+  return { kind: 'unmarked', hasData };
+}
+
+export const journalMarkText = ({ id, run, token }: Mark): string =>
+  `${JSON.stringify({ id, run, token })}\n`;
+
+/** Whole and synced before it has its name; the name is synced as well. */
+export function writeJournalMark(root: string, mark: Mark): void {
+  const path = join(root, journalMarkFile);
+  writeFileSync(`${path}.new`, journalMarkText(mark), { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+  syncFolder(root);
+}
+
+function parseMark(text: string): Mark | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const field = (name: string): unknown => Reflect.get(Object(content), name);
+  const [id, run, token] = [field('id'), field('run'), field('token')];
+  const isMark = typeof id === 'string' && typeof run === 'number' && typeof token === 'string';
+  return isMark ? { id, run, token } : undefined;
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

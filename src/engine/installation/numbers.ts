@@ -1,0 +1,82 @@
+/**
+ * Numbers are given out once. Each environment is flushed by itself, so a loss of power may leave one a moment behind
+ * the others, and a part that was put back or begun anew is behind by more: before a start gives out a number, it
+ * moves on above what the other environments have seen of it.
+ *
+ *   number       given out by    seen in
+ *   code         management      totals and blocks of scans, journals (by the shards)
+ *   workspace    management      totals and blocks of scans, journals (by the shards)
+ *   event        management      cursor of the deliveries
+ *   endpoint     management      stats of the deliveries
+ *   block        scans           cursor of the deliveries, first block of an endpoint
+ */
+import { ScanBlock } from '../../scans/block.ts';
+import type { DeliveryTables } from '../../store/delivery/delivery.ts';
+import type { Management, Sequence } from '../../store/management/management.ts';
+import {
+  newestSequence,
+  readCheckpoints,
+  type ScanStore,
+  workspaceCountersFirst,
+  workspaceOfCounter,
+} from '../../store/scans/scans.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+/** The highest numbers that were seen; 0 = none. */
+export type SeenNumbers = Partial<Readonly<Record<Sequence, number>>>;
+
+export interface NumberedStores {
+  readonly management: Management;
+  readonly scans: ScanStore;
+  readonly delivery: Pick<DeliveryTables, 'cursors' | 'stats'>;
+}
+
+const warning = 'numbers go on above what another file of the data folder has seen';
+
+/** Before anything is given out. @throws Failure storage_full where there is something to move and no space */
+export function raiseNumbers({ management, scans, delivery }: NumberedStores, log: Logger): void {
+  const [event, entries] = delivery.cursors.get('events', skip) ?? [0, 0];
+  raise(management, log, { ...seenInScans(scans), event: event + Math.sign(entries) });
+  raise(management, log, { endpoint: lastKey(delivery.stats.keys({ reverse: true, limit: 1 })) });
+  const [block, blockEntries] = delivery.cursors.get('blocks', skip) ?? [0, 0];
+  const endpoints = [...management.webhooks.endpoints.range({}, skip)];
+  const first = endpoints.map(({ value }) => value.firstBlock);
+  const seen = Math.max(block + Math.sign(blockEntries), ...first);
+  const from = newestSequence(scans);
+  if (seen <= from) return;
+  log.warn({ number: 'block', from, to: seen }, warning);
+  scans.environment.transactionSync(() => scans.meta.put('sequence', seen));
+}
+
+/** Moves the numbers of management above `seen`. */
+export function raise(management: Management, log: Logger, seen: SeenNumbers): void {
+  for (const [name, to] of Object.entries(seen)) {
+    const from = management.meta.get(`next:${name}`, skip) ?? 1;
+    if (to < from) continue;
+    log.warn({ number: name, from: from - 1, to }, warning);
+    management.environment.transactionSync(() => {
+      const now = management.meta.get(`next:${name}`) ?? 1;
+      if (to >= now) management.meta.put(`next:${name}`, to + 1);
+    });
+  }
+}
+
+/** In totals, and in the blocks that are not in them yet. */
+function seenInScans(scans: ScanStore): SeenNumbers {
+  const { summaries, blocks } = scans;
+  const code = lastKey(
+    summaries.keys({ start: workspaceCountersFirst - 1, reverse: true, limit: 1 }),
+  );
+  const [counter] = summaries.keys({ start: workspaceCountersFirst, limit: 1 });
+  const workspace = (counter !== undefined && workspaceOfCounter(counter)) || 0;
+  const seen = { code, workspace };
+  for (const { value } of blocks.range({ start: Math.min(...readCheckpoints(scans)) + 1 }, skip)) {
+    new ScanBlock(value).raise(seen);
+  }
+  return seen;
+}
+
+/** Damaged records are told of where they are used. */
+const skip = (): undefined => undefined;
+
+const lastKey = (keys: Iterable<number>): number => [...keys][0] ?? 0;

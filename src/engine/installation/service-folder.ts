@@ -1,0 +1,141 @@
+/**
+ * The data folder in the hands of a service or a command: looked at before anything in it is made or changed.
+ *
+ *   service   lock -> inspect -> [ports are free] -> make what a first start makes -> raise numbers -> mark the start
+ *   command   inspect, beside a running service too
+ *
+ * The start is marked beside the loading; `unlock` waits for that.
+ */
+import { randomFillSync } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { RandomBytes } from '../../model/ids.ts';
+import { openDeliveryTables } from '../../store/delivery/delivery.ts';
+import type { Management } from '../../store/management/management.ts';
+import { openScanStore } from '../../store/scans/scans.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  lockDataFolder,
+  openDataFolder,
+  openExistingDataFolder,
+} from '../data-folder.ts';
+import {
+  assertInstallation,
+  assertSound,
+  inspectFolder,
+  type Inspection,
+  isUnfinished,
+  makeInstallation,
+  markStart,
+} from './installation.ts';
+import { raiseNumbers } from './numbers.ts';
+
+/** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
+export type ServiceStart = 'any' | 'existing';
+
+export class ServiceFolder {
+  readonly folder: DataFolder;
+  readonly #inspection: Inspection;
+  readonly #unlock: () => Promise<void>;
+  readonly #log: Logger;
+  #marking: Promise<void> = Promise.resolve();
+
+  private constructor(
+    folder: DataFolder,
+    inspection: Inspection,
+    unlock: () => Promise<void>,
+    log: Logger,
+  ) {
+    this.folder = folder;
+    this.#inspection = inspection;
+    this.#unlock = unlock;
+    this.#log = log;
+  }
+
+  /** @throws DataFolderError when it is locked, or its parts do not fit together */
+  static async open(dataDir: string, start: ServiceStart, log: Logger): Promise<ServiceFolder> {
+    if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
+    const folder = openDataFolder(dataDir);
+    const unlock = await lockDataFolder(folder);
+    try {
+      const inspection = await inspectFolder(folder, 'start');
+      assertSound('start', folder, inspection);
+      if (start === 'existing' && isUnfinished(inspection))
+        throw noFirstStart(dataDir, 'has no data');
+      return new ServiceFolder(folder, inspection, unlock, log);
+    } catch (error) {
+      await unlock();
+      throw error;
+    }
+  }
+
+  /** What a first start makes. */
+  async make(randomBytes: RandomBytes): Promise<void> {
+    await makeInstallation(this.folder, this.#inspection, { randomBytes });
+  }
+
+  /** Before a number is given out. The start is marked beside what follows. */
+  async begin(management: Management): Promise<void> {
+    const { scansFile, deliveryFile } = this.folder;
+    const scans = openScanStore(scansFile);
+    const delivery = openDeliveryTables(deliveryFile);
+    try {
+      raiseNumbers({ management, scans, delivery }, this.#log);
+    } finally {
+      await scans.environment.close();
+      await delivery.environment.close();
+    }
+    if (!isUnfinished(this.#inspection)) this.#marking = this.#mark();
+  }
+
+  async #mark(): Promise<void> {
+    const log = this.#log;
+    try {
+      const { added, removed } = await markStart(this.folder);
+      if (removed.length > 0) {
+        log.warn({ keys: removed }, 'keys were taken out: API keys signed with them are refused');
+      }
+      if (added.length > 0) log.warn({ keys: added }, 'keys of the key files are new');
+    } catch (err) {
+      log.error({ err }, 'marking this start failed, the next one goes on');
+    }
+  }
+
+  async unlock(): Promise<void> {
+    await this.#marking;
+    await this.#unlock();
+  }
+}
+
+const noFirstStart = (dataDir: string, state: string): DataFolderError =>
+  new DataFolderError(
+    `Cannot start: data folder ${resolve(dataDir)} ${state}, and --existing forbids a first start; ` +
+      'is its disk mounted?',
+  );
+
+/** For commands on data that a service has made. @throws DataFolderError */
+export async function openInstallation(dataDir: string): Promise<DataFolder> {
+  const folder = openExistingDataFolder(dataDir);
+  await assertInstallation('open', folder);
+  return folder;
+}
+
+/** For commands that may fill a new folder. @throws DataFolderError */
+export async function openOrMakeInstallation(dataDir: string): Promise<DataFolder> {
+  const folder = openDataFolder(dataDir);
+  if (isUnfinished(await inspectFolder(folder))) {
+    const unlock = await lockDataFolder(folder);
+    try {
+      const inspection = await inspectFolder(folder);
+      assertSound('open', folder, inspection);
+      const randomBytes: RandomBytes = (bytes) => randomFillSync(bytes);
+      await makeInstallation(folder, inspection, { randomBytes });
+    } finally {
+      await unlock();
+    }
+  }
+  await assertInstallation('open', folder);
+  return folder;
+}

@@ -1,0 +1,101 @@
+/**
+ * The mark of an installation, in the table `installation` of each environment: which data folder a file is of, and
+ * which start wrote it last. engine/installation/ says what marks fit together.
+ *
+ *   mark                          [id, run, token]                       scans.mdb, delivery.mdb
+ *   mark                          [id, run, token, previous, state]      management.mdb
+ *   visitor.key                   [SHA-256]                              management.mdb
+ *   signing-keys.json/<kid>       [SHA-256 of the secret]                management.mdb
+ *   signing-keys.json/<kid>       [SHA-256 of the secret, "removed"]     taken out of the file since
+ *
+ * Numbers are written as text: a row is a list of strings.
+ */
+import type { StoreEnvironment, Table } from './environment.ts';
+
+/** Of one start ("run") of one installation. */
+export interface Mark {
+  /** Random, made at the first start. */
+  readonly id: string;
+  /** Starts so far. */
+  readonly run: number;
+  /** Random, made by this start: two copies of a folder that both go on differ in it. */
+  readonly token: string;
+}
+
+/**
+ *   new        the first start is not finished: parts may be missing
+ *   adopting   data of a release without marks: every part exists, some have no mark yet
+ *   opening    a start is marking the parts: each has its token or the previous one
+ *   opened     every part has the token
+ */
+export type InstallationState = 'new' | 'adopting' | 'opening' | 'opened';
+
+export interface ManagementMark extends Mark {
+  /** Token of the run before, empty before the second. */
+  readonly previous: string;
+  readonly state: InstallationState;
+}
+
+export interface KeyPrint {
+  /** SHA-256, base64url. */
+  readonly print: string;
+  /** Its key was taken out of the file. */
+  readonly isRemoved: boolean;
+}
+
+type InstallationTable = Table<string, readonly string[]>;
+
+const tableName = 'installation';
+const markKey = 'mark';
+const removedWord = 'removed';
+const states: readonly InstallationState[] = ['new', 'adopting', 'opening', 'opened'];
+
+/** Undefined without a mark; makes no table. */
+export function readMark(environment: StoreEnvironment): Mark | undefined {
+  const row = existingTable(environment)?.get(markKey);
+  return row && { id: row[0] ?? '', run: Number(row[1]), token: row[2] ?? '' };
+}
+
+export function readManagementMark(environment: StoreEnvironment): ManagementMark | undefined {
+  const mark = readMark(environment);
+  const row = existingTable(environment)?.get(markKey) ?? [];
+  const state = states.find((known) => known === row[4]);
+  return mark && { ...mark, previous: row[3] ?? '', state: state ?? 'opened' };
+}
+
+/** Survives the death of the process at once, a loss of power after `flush`. */
+export function writeMark(environment: StoreEnvironment, mark: Mark | ManagementMark): void {
+  const table = openTable(environment);
+  const { id, run, token } = mark;
+  const more = 'state' in mark ? [mark.previous, mark.state] : [];
+  environment.transactionSync(() => table.put(markKey, [id, String(run), token, ...more]));
+}
+
+/** By name: `visitor.key`, `signing-keys.json/<kid>`. */
+export function readKeyPrints(environment: StoreEnvironment): Map<string, KeyPrint> {
+  const rows = existingTable(environment)?.range({}, () => undefined) ?? [];
+  const prints = [...rows].filter(({ key }) => key !== markKey);
+  return new Map(
+    prints.map(({ key, value: [print = '', word] }) => [
+      key,
+      { print, isRemoved: word === removedWord },
+    ]),
+  );
+}
+
+/** Inside a transaction. */
+export function putKeyPrint(table: InstallationTable, name: string, key: KeyPrint): void {
+  table.put(name, key.isRemoved ? [key.print, removedWord] : [key.print]);
+}
+
+/** Makes the table where it is missing: outside a transaction. */
+export const openInstallationTable = (environment: StoreEnvironment): InstallationTable =>
+  openTable(environment);
+
+function openTable(environment: StoreEnvironment): InstallationTable {
+  return environment.table(tableName);
+}
+
+function existingTable(environment: StoreEnvironment): InstallationTable | undefined {
+  return environment.hasTable(tableName) ? openTable(environment) : undefined;
+}

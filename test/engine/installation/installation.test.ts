@@ -1,0 +1,370 @@
+/**
+ * Which parts of a data folder fit together: each part missing, empty, other, older, of another copy, unmarked and
+ * changed, a stop at every step of a first start and of a later one, and data of a release without marks.
+ */
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  FolderFaultsError,
+  inspectFolder,
+  isUnfinished,
+  makeInstallation,
+  backupMark,
+  markCopy,
+  plainMark,
+  markStart,
+  type OnStep,
+} from '../../../src/engine/installation/installation.ts';
+import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { openManagement } from '../../../src/store/management/management.ts';
+import { openScanStore } from '../../../src/store/scans/scans.ts';
+import { assertInstallation } from '../../../src/engine/installation/installation.ts';
+import { randomFillSync } from 'node:crypto';
+import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
+
+const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
+const parts = [
+  'management.mdb',
+  'scans.mdb',
+  'delivery.mdb',
+  'journal',
+  'signing-keys.json',
+  'visitor.key',
+] as const;
+
+let parent: string;
+/** Of one installation: at its first start, and two starts later; and another installation. */
+let first: string;
+let later: string;
+let other: string;
+/** Like `later`, of an older release. */
+let unmarked: string;
+let data: string;
+
+beforeAll(async () => {
+  parent = mkdtempSync(join(tmpdir(), 'quietzone-installation-'));
+  first = join(parent, 'first');
+  await make(first);
+  later = join(parent, 'later');
+  cpSync(first, later, { recursive: true });
+  await mark(later);
+  await mark(later);
+  other = join(parent, 'other');
+  await make(other);
+  unmarked = join(parent, 'unmarked');
+  await makeUnmarked(unmarked);
+  data = join(parent, 'data');
+});
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+beforeEach(() => rmSync(data, { recursive: true, force: true }));
+
+async function make(path: string, onStep?: OnStep): Promise<void> {
+  const folder = openDataFolder(path);
+  const inspection = await inspectFolder(folder);
+  if (inspection.faults.length > 0) throw new FolderFaultsError('start', folder, inspection.faults);
+  await makeInstallation(folder, inspection, { randomBytes, ...(onStep && { onStep }) });
+}
+
+/** A start of a folder that is made. */
+async function mark(path: string, onStep?: OnStep): Promise<Awaited<ReturnType<typeof markStart>>> {
+  await make(path);
+  return await markStart(openDataFolder(path), onStep);
+}
+
+async function makeUnmarked(path: string): Promise<void> {
+  mkdirSync(path);
+  cpSync(join(first, 'signing-keys.json'), join(path, 'signing-keys.json'));
+  cpSync(join(first, 'visitor.key'), join(path, 'visitor.key'));
+  mkdirSync(join(path, 'journal', '0'), { recursive: true });
+  const management = openManagement(join(path, 'management.mdb'), 'create');
+  management.environment.transactionSync(() => {
+    management.next('workspace');
+    management.next('code');
+  });
+  await management.close();
+  const scans = openScanStore(join(path, 'scans.mdb'), 'create');
+  scans.environment.transactionSync(() => scans.meta.put('sequence', 7));
+  await scans.environment.close();
+  const delivery = openDeliveryTables(join(path, 'delivery.mdb'), 'create');
+  delivery.environment.transactionSync(() => delivery.meta.put('next', 9));
+  await delivery.environment.close();
+}
+
+/** What is wrong, a line a part. */
+async function faults(path = data): Promise<string[]> {
+  const inspection = await inspectFolder(openDataFolder(path));
+  return inspection.faults.map(({ part, found }) => `${part} ${found}`);
+}
+
+const put = (part: string, from: string): void => {
+  rmSync(join(data, part), { recursive: true, force: true });
+  cpSync(join(from, part), join(data, part), { recursive: true });
+};
+
+/** Names and bytes, without what LMDB's readers write. */
+function contentOf(path: string): Array<[string, string]> {
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.endsWith('-lock') && statSync(join(path, name)).isFile())
+    .toSorted()
+    .map((name) => [name, readFileSync(join(path, name), 'latin1')]);
+}
+
+describe.each(parts)('%s', (part) => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+
+  it('is refused where it is missing', async () => {
+    rmSync(join(data, part), { recursive: true });
+    expect(await faults()).toEqual([`${part} is missing`]);
+  });
+
+  it('is refused where it is empty', async () => {
+    rmSync(join(data, part), { recursive: true });
+    if (part === 'journal') mkdirSync(join(data, part));
+    else writeFileSync(join(data, part), '');
+    const found = part === 'journal' ? 'has no mark of an installation' : 'is empty';
+    expect(await faults()).toEqual([`${part} ${found}`]);
+  });
+
+  it('is refused where it is of another installation', async () => {
+    put(part, other);
+    const found = {
+      'management.mdb': 'is of another installation than what lies beside it',
+      'signing-keys.json': 'is not the one that management.mdb knows',
+      'visitor.key': 'is not the one that management.mdb knows',
+    };
+    expect(await faults()).toEqual([
+      `${part} ${Reflect.get(found, part) ?? 'is of another installation'}`,
+    ]);
+  });
+
+  it('is refused where it is missing in data of an older release', async () => {
+    rmSync(data, { recursive: true });
+    cpSync(unmarked, data, { recursive: true });
+    rmSync(join(data, part), { recursive: true });
+    expect(await faults()).toEqual([`${part} is missing`]);
+  });
+});
+
+describe.each(['management.mdb', 'scans.mdb', 'delivery.mdb', 'journal'])('%s', (part) => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+
+  it('is refused where it is an older copy', async () => {
+    put(part, first);
+    const found = part === 'management.mdb' ? 'what lies beside it' : 'management.mdb';
+    expect(await faults()).toEqual([`${part} is an older copy than ${found}`]);
+  });
+
+  it('is refused where it is of an older release', async () => {
+    put(part, unmarked);
+    expect((await faults()).join()).toMatch(`${part} has no mark of an installation`);
+  });
+});
+
+it.each([...parts.filter((part) => part !== 'journal'), 'journal/installation.json'])(
+  '%s is refused where it is damaged',
+  async (path) => {
+    cpSync(later, data, { recursive: true });
+    writeFileSync(join(data, path), 'x'.repeat(8_192));
+    expect((await faults()).join()).toMatch(`${path.split('/')[0]} is damaged: `);
+  },
+);
+
+test('a newer part, one of a copy that went on by itself, and all faults in one message', async () => {
+  cpSync(later, data, { recursive: true });
+  const ahead = join(parent, 'ahead');
+  cpSync(later, ahead, { recursive: true });
+  await mark(ahead);
+  put('scans.mdb', ahead);
+  const twin = join(parent, 'twin');
+  cpSync(first, twin, { recursive: true });
+  await mark(twin);
+  await mark(twin);
+  put('delivery.mdb', twin);
+  rmSync(join(data, 'visitor.key'));
+  appendFileSync(join(data, 'signing-keys.json'), ' ]');
+  const before = contentOf(data);
+  const refused = assertInstallation('start', openDataFolder(data));
+  await expect(refused).rejects.toThrow(FolderFaultsError);
+  await expect(refused).rejects.toThrow(
+    [
+      `Cannot start: data folder ${data} has faults`,
+      '  scans.mdb is a newer copy than management.mdb',
+      '  delivery.mdb is of a copy of this folder that went on by itself',
+      '  signing-keys.json is damaged: it is not JSON',
+      '  visitor.key is missing',
+      'Nothing was changed.',
+    ].join('\n'),
+  );
+  expect(contentOf(data)).toEqual(before);
+});
+
+describe('a stop at each step', () => {
+  const stop = new Error('stopped');
+
+  /** Runs `work` with a stop at its first step, its second, … until it ends; `check` follows each. */
+  async function stopEverywhere(
+    work: (onStep: OnStep) => Promise<unknown>,
+    check: (isWhole: boolean) => Promise<void>,
+    begin: () => void,
+  ): Promise<number> {
+    for (let stopAt = 1; ; stopAt++) {
+      begin();
+      let steps = 0;
+      let isWhole = true;
+      await work(() => {
+        if (++steps === stopAt) throw stop;
+      }).catch((error: unknown) => {
+        if (error !== stop) throw error;
+        isWhole = false;
+      });
+      await check(isWhole);
+      if (isWhole) return steps;
+    }
+  }
+
+  it('of a first start: the next one goes on', async () => {
+    const steps = await stopEverywhere(
+      (onStep) => make(data, onStep),
+      async (isWhole) => {
+        const stopped = await inspectFolder(openDataFolder(data));
+        expect([stopped.faults, isUnfinished(stopped)]).toEqual([[], !isWhole]);
+        await make(data);
+        await mark(data);
+        expect(readdirSync(data)).toEqual(expect.arrayContaining([...parts]));
+        expect(await faults()).toEqual([]);
+      },
+      () => rmSync(data, { recursive: true, force: true }),
+    );
+    expect(steps).toBe(8);
+  });
+
+  it.each([
+    ['a later start', () => later],
+    ['the first one over data of an older release', () => unmarked],
+  ])('of %s: the next one goes on, and older copies are told', async (_what, from) => {
+    const steps = await stopEverywhere(
+      (onStep) => mark(data, onStep),
+      async () => {
+        expect(await faults()).toEqual([]);
+        await mark(data);
+        await mark(data);
+        expect(await faults()).toEqual([]);
+        put('scans.mdb', from());
+        expect(await faults()).toHaveLength(1);
+      },
+      () => {
+        rmSync(data, { recursive: true, force: true });
+        cpSync(from(), data, { recursive: true });
+      },
+    );
+    expect(steps).toBe(6);
+  });
+});
+
+test('data of an older release without codes may lack parts, and is completed', async () => {
+  mkdirSync(data);
+  await openManagement(join(data, 'management.mdb'), 'create').close();
+  expect(await faults()).toEqual([]);
+  await mark(data);
+  expect(await faults()).toEqual([]);
+  expect(existsSync(join(data, 'scans.mdb'))).toBe(true);
+});
+
+test('an empty management.mdb beside the scans of an older release is no first start', async () => {
+  cpSync(unmarked, data, { recursive: true });
+  rmSync(join(data, 'management.mdb'));
+  await openManagement(join(data, 'management.mdb'), 'create').close();
+  expect(await faults()).toEqual(['management.mdb has no codes, scans.mdb has scans']);
+});
+
+describe('signing keys', () => {
+  beforeEach(() => cpSync(later, data, { recursive: true }));
+  const file = (): string => join(data, 'signing-keys.json');
+  const keys = (): Array<{ kid: string; secret: string }> =>
+    JSON.parse(readFileSync(file(), 'utf8')).keys;
+  const write = (list: unknown): void => writeFileSync(file(), JSON.stringify({ keys: list }));
+
+  it('a rotation that a crash cut off from its commit is accepted, and named', async () => {
+    const { kid } = rotateSigningKeys(data, randomBytes);
+    expect(await faults()).toEqual([]);
+    expect(await mark(data)).toEqual({ added: [`signing-keys.json/${kid}`], removed: [] });
+    expect(await mark(data)).toEqual({ added: [], removed: [] });
+  });
+
+  it('one that was taken out is named once, and may come back', async () => {
+    rotateSigningKeys(data, randomBytes);
+    await mark(data);
+    const [newest, oldest] = keys();
+    write([newest]);
+    const removed = [`signing-keys.json/${oldest?.kid}`];
+    expect(await mark(data)).toEqual({ added: [], removed });
+    expect(await mark(data)).toEqual({ added: [], removed: [] });
+    write([newest, oldest]);
+    expect(await faults()).toEqual([]);
+  });
+
+  it('another secret under a known kid is refused', async () => {
+    rotateSigningKeys(data, randomBytes);
+    await mark(data);
+    const [newest, oldest] = keys();
+    write([newest, { ...oldest, secret: newest?.secret }]);
+    expect(await faults()).toEqual([
+      `signing-keys.json has another secret for signing-keys.json/${oldest?.kid} than management.mdb knows`,
+    ]);
+  });
+});
+
+/** As a backup marks its copies. */
+async function markAll(path: string): Promise<void> {
+  const mark = backupMark(await inspectFolder(openDataFolder(path)));
+  if (mark === undefined) throw new Error('Cannot mark the copies: no mark, expected one');
+  for (const name of ['scans.mdb', 'delivery.mdb'])
+    await markCopy(join(path, name), plainMark(mark));
+  await markCopy(join(path, 'management.mdb'), mark);
+  writeJournalMark(join(path, 'journal'), mark);
+}
+
+test('copies of a backup across a start get one mark; those of two do not mix', async () => {
+  cpSync(later, data, { recursive: true });
+  const before = join(parent, 'before');
+  cpSync(data, before, { recursive: true });
+  await mark(data);
+  for (const part of ['delivery.mdb', 'scans.mdb']) put(part, before);
+  expect(await faults()).toHaveLength(2);
+  await markAll(data);
+  expect(await faults()).toEqual([]);
+  const other = join(parent, 'other');
+  cpSync(data, other, { recursive: true });
+  await markAll(other);
+  put('scans.mdb', other);
+  expect(await faults()).toEqual(['scans.mdb is of a copy of this folder that went on by itself']);
+});
+
+test('a store is not made by opening it', () => {
+  mkdirSync(data);
+  const path = join(data, 'scans.mdb');
+  expect(() => new StoreEnvironment(path)).toThrow(/does not exist, expected a data file/);
+  expect(() => openScanStore(path)).toThrow(/does not exist/);
+  expect(readdirSync(data)).toEqual([]);
+  renameSync(data, `${data}.moved`);
+  expect(() => new StoreEnvironment(path)).toThrow(/does not exist/);
+  expect(existsSync(data)).toBe(false);
+  rmSync(`${data}.moved`, { recursive: true });
+});
