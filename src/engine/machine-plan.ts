@@ -59,10 +59,14 @@ export function threadCounts(config: Config, machine: Machine = measureMachine()
 export function fitToMemory(config: Config, machine: Machine = measureMachine()): Config {
   if (!isMemoryScarce(machine)) return config;
   const share = (parts: number): number => Math.floor(machine.memoryBytes / parts);
-  const { codes, images, scans } = config;
+  const { codes, images, scans, webhooks } = config;
   return {
     ...config,
     codes: { ...codes, searchBytesMax: Math.min(codes.searchBytesMax, share(16)) },
+    webhooks: {
+      ...webhooks,
+      inFlightMax: Math.min(webhooks.inFlightMax, share(bytesPerActor * 32)),
+    },
     images: { ...images, cacheBytesMax: Math.min(images.cacheBytesMax, share(32)) },
     scans: {
       ...scans,

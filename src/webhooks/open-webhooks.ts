@@ -35,8 +35,8 @@ import { registerWebhookMetrics } from './webhook-metrics.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
-/** Bytes of all bodies in flight: with the number of attempts, the bound of memory. */
-const bytesInFlightMax = 67_108_864;
+/** Bytes of all bodies in flight, for each attempt that may be: with their number, the bound of memory. */
+const bytesPerAttempt = 16_384;
 /** Attempts in flight to one endpoint. */
 const perEndpointInFlightMax = 16;
 /** At a stop attempts may take this long to end, as long as the API's requests and at the same time. */
@@ -122,6 +122,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     everySecond: () => {
       // A commit of another process, a command for example, fires no signal here.
       options.management.environment.refresh();
+      if (endpoints.isAny) sender.warm?.();
       for (const loop of loops) loop.wake();
       if (blocks !== undefined) scanned?.onDelivered(blocks.cursor.stored);
     },
@@ -205,7 +206,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     limits: {
       endpointMax: perEndpointInFlightMax,
       inFlightMax: settings.inFlightMax,
-      bytesMax: bytesInFlightMax,
+      bytesMax: settings.inFlightMax * bytesPerAttempt,
     },
     retryDelaysMs: settings.retryDelaysMs,
   });

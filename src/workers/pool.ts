@@ -9,8 +9,9 @@
  * come back as data. A rejection of Piscina itself therefore means that the thread ended, and the task
  * may or may not have had its effect. Callers whose task is repeatable run it once more.
  *
- * One thread always runs: Piscina gives waiting tasks to a new thread only when it starts one, and
- * without a minimum it would start none after a death. The thread costs about 10 MB.
+ * While there is work one thread always runs: Piscina gives waiting tasks to a new thread only when it starts one, and
+ * without a minimum it would start none after a death. An idle pool ends its last thread too, which takes 15 to
+ * 25 MB; the next task waits for a new one, 0.1 to 0.2 s. Who cannot wait calls `warm` now and then.
  */
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
@@ -19,8 +20,8 @@ import { threadArguments } from './thread-sources.ts';
 
 /** A thread above the first that is idle for this long ends and frees its memory. */
 const idleTimeoutMs = 60_000;
-/** An unused pool starts its first thread this long after it was opened. */
-const warmUpMs = 1_000;
+/** A pool without a task for this long ends its last thread. */
+const standardRestMs = 300_000;
 /** `close` waits this long for running tasks, then cuts them off. Below the drain of a stop (15 s). */
 const closeTimeoutMs = 5_000;
 
@@ -35,6 +36,8 @@ export interface PoolOptions {
   readonly tasksPerThread?: number;
   /** `close` waits this long for running tasks; default 5 s. */
   readonly closeMsMax?: number;
+  /** Default 5 minutes. */
+  readonly restMs?: number;
   /** Called for each thread that dies, with the cause. */
   readonly onDeath?: (cause: unknown) => void;
 }
@@ -58,6 +61,8 @@ export interface Pool<Task, Result> {
    */
   run(task: Task): Promise<Result>;
   stats(): PoolStats;
+  /** Has a thread ready for a task that will come; starts one where none runs. */
+  warm(): void;
   /** Lets running tasks end, then ends the threads. A task given afterwards rejects. */
   close(): Promise<void>;
 }
@@ -67,10 +72,7 @@ export class WorkerDied extends Error {
   override readonly name = 'WorkerDied';
 }
 
-/**
- * Opens the pool. Its first thread starts with the first task, or a second later by itself: a service that
- * starts has other work for its cores, and later no task should wait for a thread.
- */
+/** Opens the pool. Its first thread starts with the first task, or by `warm`. */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
   const { threads, queueMax, tasksPerThread = 1 } = options;
   const runningMax = threads * tasksPerThread;
@@ -85,16 +87,7 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
   };
   // All tasks of a thread are rejected with the one error it died of.
   const counted = new WeakSet();
-  let started: Piscina<Task, Outcome<Result>> | undefined;
-  const start = (): Piscina<Task, Outcome<Result>> => {
-    clearTimeout(warmUp);
-    started = openPiscina(options);
-    // Emitted for an idle thread that dies; without a listener it would end the process.
-    started.on('error', died);
-    return started;
-  };
-  const warmUp = setTimeout(start, warmUpMs);
-  warmUp.unref();
+  const pool = new IdleEndingPool<Task, Result>(options, died);
 
   let inFlight = 0;
   let completed = 0;
@@ -109,15 +102,19 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
     inFlight += 1;
     try {
       return unwrap(
-        await (started ?? start()).run(task).catch((error: unknown) => {
-          if (!(error instanceof Error) || !counted.has(error)) died(error);
-          if (error instanceof Error) counted.add(error);
-          throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
-        }),
+        await pool
+          .take()
+          .run(task)
+          .catch((error: unknown) => {
+            if (!(error instanceof Error) || !counted.has(error)) died(error);
+            if (error instanceof Error) counted.add(error);
+            throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
+          }),
       );
     } finally {
       inFlight -= 1;
       completed += 1;
+      if (inFlight === 0 && closing === undefined) pool.endLater();
     }
   };
 
@@ -128,12 +125,59 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
       const waiting = inFlight - running;
       return { threads, running, waiting, utilisation: running / runningMax, completed, deaths };
     },
-    close: () => {
-      clearTimeout(warmUp);
-      return (closing ??= started?.close() ?? Promise.resolve());
+    warm: () => {
+      if (closing !== undefined || inFlight > 0) return;
+      pool.take();
+      pool.endLater();
     },
+    close: () => (closing ??= pool.end()),
   };
 }
+
+/** Starts when it is first taken, ends when nothing has been taken for a while, and starts again. */
+class IdleEndingPool<Task, Result> {
+  readonly #options: PoolOptions;
+  readonly #died: (cause: unknown) => void;
+  #started: Piscina<Task, Outcome<Result>> | undefined;
+  #ending: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PoolOptions, died: (cause: unknown) => void) {
+    this.#options = options;
+    this.#died = died;
+  }
+
+  take(): Piscina<Task, Outcome<Result>> {
+    clearTimeout(this.#timer);
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  endLater(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.end(), this.#options.restMs ?? standardRestMs);
+    this.#timer.unref();
+  }
+
+  end(): Promise<void> {
+    clearTimeout(this.#timer);
+    const ended = this.#started?.close();
+    this.#started = undefined;
+    if (ended !== undefined) this.#ending = Promise.all([this.#ending, ended]).then(ignore);
+    return this.#ending;
+  }
+
+  #start(): Piscina<Task, Outcome<Result>> {
+    const piscina = openPiscina<Task, Result>(this.#options);
+    // Emitted for an idle thread that dies; without a listener it would end the process.
+    piscina.on('error', (cause) => {
+      if (piscina === this.#started) this.#died(cause);
+    });
+    return piscina;
+  }
+}
+
+const ignore = (): void => undefined;
 
 function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
   return new Piscina<Task, Outcome<Result>>({

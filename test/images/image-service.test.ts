@@ -41,7 +41,8 @@ function localPool(failures: Error[]): { tasks: ImageTasks; runs: () => number }
     if (failure !== undefined) throw failure;
     return runTask(task);
   };
-  const pool = { run, stats: () => stats, close: async () => undefined };
+  const warm = (): void => undefined;
+  const pool = { run, warm, stats: () => stats, close: async () => undefined };
   return { tasks: pooledTasks(pool), runs: () => runs };
 }
 

@@ -3,6 +3,7 @@ import { getPriority } from 'node:os';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { createPool, type Pool, type PoolOptions, WorkerDied } from '../../src/workers/pool.ts';
+import { soon } from '../support/soon.ts';
 import type { Probe } from './probe.worker.ts';
 
 const file = new URL('./probe.worker.ts', import.meta.url);
@@ -114,6 +115,27 @@ describe('a thread that dies', () => {
     expect(died.every(({ reason }) => reason instanceof WorkerDied)).toBe(true);
     expect(pool.stats()).toMatchObject({ running: 0, waiting: 0, deaths: died.length });
     expect(await pool.run(echo('end'))).toBe('end');
+  });
+});
+
+describe('an idle pool', () => {
+  it('ends its last thread, which is no death, and the next task starts another', async () => {
+    const pool = open({ restMs: 1 });
+    const first = await pool.run({ kind: 'thread' });
+    const next = () => pool.run({ kind: 'thread' });
+    await expect.poll(next, { ...soon, interval: 100 }).not.toBe(first);
+    expect(pool.stats().deaths).toBe(0);
+  });
+
+  it('keeps a thread where one is asked for', async () => {
+    const pool = open({ restMs: 60_000 });
+    pool.warm();
+    const first = await pool.run({ kind: 'thread' });
+    pool.warm();
+    expect(await pool.run({ kind: 'thread' })).toBe(first);
+    await pool.close();
+    pool.warm();
+    await expect(pool.run(echo('late'))).rejects.toThrow(/closed/);
   });
 });
 

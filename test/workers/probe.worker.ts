@@ -1,5 +1,6 @@
 /** A thread that does what a test asks: answer, wait until it is released, throw, refuse, or die. */
 import { getPriority } from 'node:os';
+import { threadId } from 'node:worker_threads';
 import { Failure } from '../../src/model/failure.ts';
 import { threadEntry } from '../../src/workers/entry.ts';
 
@@ -7,7 +8,7 @@ export type Probe =
   | { readonly kind: 'echo'; readonly text: string }
   /** Answers once the gate is not 0 any more. */
   | { readonly kind: 'wait'; readonly gate: Int32Array }
-  | { readonly kind: 'modules' | 'priority' | 'throw' | 'refuse' | 'exit' | 'crash' };
+  | { readonly kind: 'modules' | 'priority' | 'thread' | 'throw' | 'refuse' | 'exit' | 'crash' };
 
 export default threadEntry(async (probe: Probe): Promise<string> => {
   switch (probe.kind) {
@@ -21,6 +22,8 @@ export default threadEntry(async (probe: Probe): Promise<string> => {
     case 'modules':
       // Names of what Node itself has loaded in this thread; not in its types.
       return String(Reflect.get(process, 'moduleLoadList'));
+    case 'thread':
+      return String(threadId);
     case 'throw':
       throw new TypeError('a defect');
     case 'refuse':

@@ -19,6 +19,8 @@ export type OnResult = (deliveryNo: DeliveryNo, attempt: AttemptRecord | undefin
 export interface AttemptSender {
   /** Calls `onResult` once for each attempt, after this call. */
   send(tasks: readonly AttemptTask[], onResult: OnResult): void;
+  /** Has a thread ready: an attempt that would have to wait for one comes too late. */
+  warm?(): void;
   /** Ends the threads; attempts in flight are aborted, their result is unknown. */
   close(): Promise<void>;
 }
@@ -75,6 +77,10 @@ export class PoolSender implements AttemptSender {
     for (let at = 0; at < tasks.length; at += attemptsPerTask) {
       void this.#run(tasks.slice(at, at + attemptsPerTask));
     }
+  }
+
+  warm(): void {
+    this.#pool.warm();
   }
 
   stats(): PoolStats {

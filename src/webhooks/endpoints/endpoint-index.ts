@@ -59,6 +59,10 @@ export class EndpointIndex {
     return this.#listeners.get(workspaceNo)?.get(kind) ?? noListeners;
   }
 
+  get isAny(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Whether any workspace has a listener. */
   isAnyFor(kind: EventKind): boolean {
     return (this.#workspacesListening.get(kind) ?? 0) > 0;

@@ -196,6 +196,11 @@ export class Endpoints {
     return this.#index.forEvent(workspaceNo, kind);
   }
 
+  /** Whether any endpoint of the service is enabled and listens to something. */
+  get isAny(): boolean {
+    return this.#index.isAny;
+  }
+
   /** Whether any endpoint of the service listens to the kind. */
   isAnyFor(kind: EventKind): boolean {
     return this.#index.isAnyFor(kind);
