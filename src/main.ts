@@ -1,8 +1,8 @@
 /** The process entry: hands the process to the command that its arguments name. */
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { run } from './cli/run.ts';
 import { processEnvironment } from './config.ts';
+import { restartLean } from './engine/allocator.ts';
 
 // All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
 process.umask(0o077);
@@ -27,7 +27,12 @@ function show(text: string): Promise<void> {
   });
 }
 
-const exitCode = await run(process.argv.slice(2), {
+const args = process.argv.slice(2);
+const [command = 'serve'] = args;
+if (command === 'serve' || command.startsWith('-')) restartLean(processEnvironment);
+// Not above: what it imports takes most of a start.
+const { run } = await import('./cli/run.ts');
+const exitCode = await run(args, {
   result: (text) => console.log(text),
   show,
   progress: (text) => console.error(text),
