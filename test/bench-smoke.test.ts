@@ -28,6 +28,13 @@ describe('loads', () => {
     expect(text).toContain('process');
   });
 
+  it('memory: the service within its limit, in use', { timeout: loadMsMax }, async () => {
+    const { text } = await loads['memory']!(tiny);
+    expect(text).toContain('100 scans, 100 received by webhook, 5 images drawn');
+    expect(text).toContain('exit 0');
+    expect(text).not.toContain('MISSED');
+  });
+
   it('deliver: every delivery comes once, alone and in lists', { timeout: loadMsMax }, async () => {
     const { text } = await loads['deliver']!({ ...tiny, seconds: 0.25 });
     expect(text).toContain('bare undici');

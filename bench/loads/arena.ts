@@ -15,6 +15,9 @@ import { freePort, Server, type ServerCommand } from './server.ts';
 
 const repository = new URL('../..', import.meta.url).pathname;
 
+/** Joins a control group, then becomes the command. */
+const joinGroup = 'echo $$ > "$0" && exec "$@"';
+
 const rivals = {
   uws: new URL('../rivals/uws.ts', import.meta.url),
   'uws-body': new URL('../rivals/uws-body.ts', import.meta.url),
@@ -27,6 +30,8 @@ export interface ServiceSetting {
   readonly codes: number;
   readonly depth?: SeedDepth;
   readonly environment?: Readonly<Record<string, string>>;
+  /** The list of a control group's processes: the service joins it before it starts. */
+  readonly processes?: string | undefined;
   /** Where `src/main.ts` is: another revision of the service. */
   readonly tree?: string;
 }
@@ -75,9 +80,12 @@ export class Arena {
     const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
+    const args = ['--disable-warning=ExperimentalWarning', join(tree, 'src/main.ts'), 'serve'];
+    const { processes } = setting;
     const server = await this.start({
-      file: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', join(tree, 'src/main.ts'), 'serve'],
+      ...(processes === undefined
+        ? { file: process.execPath, args }
+        : { file: '/bin/sh', args: ['-c', joinGroup, processes, process.execPath, ...args] }),
       environment,
       port,
       path: `/${shortCodeOf(1)}`,

@@ -18,7 +18,7 @@ import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { quantile } from '../report.ts';
-import type { Arena, Service } from './arena.ts';
+import type { Arena, Service, ServiceSetting } from './arena.ts';
 import { spentSince, threadNanoseconds } from './cpu.ts';
 import { pace } from './pacer.ts';
 import { BarePost, Receiver } from './peers.ts';
@@ -45,6 +45,8 @@ export interface Stage {
   readonly service: Service;
   readonly receiver: Receiver;
   readonly bare: BarePost;
+  /** Of an owner. */
+  readonly key: string;
   /** Makes an endpoint for a further kind. */
   listen(kind: EventKind): Promise<void>;
   /** Puts events into the outbox. @returns the bytes of a body */
@@ -58,16 +60,20 @@ export function openEventStage(arena: Arena): Promise<Stage> {
 }
 
 /** A stage with an endpoint for scans. */
-export function openScanStage(arena: Arena): Promise<Stage> {
-  return openStage(arena, ['qr.scanned']);
+export function openScanStage(arena: Arena, setting?: Partial<ServiceSetting>): Promise<Stage> {
+  return openStage(arena, ['qr.scanned'], setting);
 }
 
 /** @param listens the kinds that have an endpoint, one each */
-async function openStage(arena: Arena, listens: readonly EventKind[]): Promise<Stage> {
+async function openStage(
+  arena: Arena,
+  listens: readonly EventKind[],
+  setting: Partial<ServiceSetting> = {},
+): Promise<Stage> {
   const receiver = await Receiver.open();
   const bare = await BarePost.open();
-  const environment = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8' };
-  const service = await arena.service({ codes: hotCodes + coldCodes, environment });
+  const environment = { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8', ...setting.environment };
+  const service = await arena.service({ codes: hotCodes + coldCodes, ...setting, environment });
   const key = await makeKey(service.dataDir);
   const listen = (kind: EventKind) => makeEndpoint(service, key, receiver.port, kind);
   for (const kind of listens) await listen(kind);
@@ -90,6 +96,7 @@ async function openStage(arena: Arena, listens: readonly EventKind[]): Promise<S
     service,
     receiver,
     bare,
+    key,
     listen,
     async feed(count) {
       let bytes = 0;

@@ -50,7 +50,7 @@ export class Server {
       said = (said + text).slice(-4_000);
     });
     while (systemClock.monotonicMs() - startedMs < readyMsMax) {
-      if (child.exitCode !== null) break;
+      if (child.exitCode !== null || child.signalCode !== null) break;
       const location = await redirectOf(command.port, command.path);
       if (location === command.target) {
         return new Server(child, command.port, systemClock.monotonicMs() - startedMs);
@@ -64,7 +64,7 @@ export class Server {
 
   async stop(): Promise<void> {
     const child = this.#process;
-    if (child.exitCode !== null) return;
+    if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMsMax);

@@ -20,6 +20,7 @@ import { formatSoak, measureSoak } from './deliver-soak.ts';
 import { imageCells, measureCachedImage } from './images.ts';
 import { createRequests, type LoadRequest, requestCount } from './requests.ts';
 import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
+import { formatMemory, measureMemory } from './memory.ts';
 import { measureStart } from './start.ts';
 import { measureVisibleDelay } from './visible.ts';
 import { findWrk } from './wrk.ts';
@@ -271,6 +272,19 @@ async function deliverSoak({ isQuick, isFull }: LoadOptions): Promise<LoadReport
   }
 }
 
+/** The least memory, in the limit of a container: five minutes, or ten with --full. */
+async function memory({ isQuick, isFull }: LoadOptions): Promise<LoadReport> {
+  const arena = new Arena();
+  const bounds = isQuick
+    ? { codes: codesQuick, rate: 100, seconds: 1 }
+    : { codes: codesUniform, rate: 500, seconds: isFull ? 600 : 300 };
+  try {
+    return { text: formatMemory(await measureMemory(arena, bounds)), rows: ['memory'] };
+  } finally {
+    await arena.close();
+  }
+}
+
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
   durability,
@@ -281,4 +295,5 @@ export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<Lo
   deliver,
   'deliver-crowd': deliverCrowd,
   'deliver-soak': deliverSoak,
+  memory,
 };
