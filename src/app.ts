@@ -204,7 +204,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
     linksExpected: management.last('code') + newLinksExpected,
   });
   const links = new LinkWriter(memory);
-  const queries = openScanQueries(scans, (codeNo) => codes.findByNo(codeNo)?.id);
+  const queries = openScanQueries(scans, (codeNo) => codes.idOf(codeNo));
   const codes = openCodeModule(base, {
     links,
     scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
@@ -362,7 +362,7 @@ function startWebhooks(
     metrics,
     scanned: {
       store: scans,
-      codeIdOf: (codeNo) => codes.findByNo(codeNo)?.id,
+      codeIdOf: (codeNo) => codes.idOf(codeNo),
       committed: threads.shards.committed,
       onDelivered: (block) => threads.shards.releaseBlocks(block),
     },

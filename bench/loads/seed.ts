@@ -88,7 +88,7 @@ function putLinks(store: Management, first: number, end: number, workspaceNo: nu
       target: targetOf(no),
       expiresAtMs: 0,
       scanLimit: undefined,
-      isDeleted: false,
+      state: 'live',
     };
     block = withLink(block, link);
     if (no + 1 === end || linkBlockOf(no + 1) !== linkBlockOf(no)) {

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { invalidCursor } from '../model/cursor.ts';
+import { isDamage } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { count, pageQuery } from './fields.ts';
 import {
@@ -75,6 +76,37 @@ export function pageSchema<S extends z.ZodType>(id: string, item: S) {
       ...pageFields,
     })
     .meta({ id });
+}
+
+/** A page from which items may be missing. */
+export function partialPageSchema<S extends z.ZodType>(id: string, item: S) {
+  const unreadable = z
+    .int()
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'How many items are left out because what is stored of them is damaged; absent = none. `total` counts ' +
+        'those that the index names. A search says it of all that it could not look into',
+      example: 1,
+    });
+  return z.object({ ...pageSchema(id, item).shape, unreadable }).meta({ id });
+}
+
+/** What can be shown of some items, and how many cannot because something stored of them is damaged. */
+export function viewsOf<T, V>(
+  items: readonly T[],
+  view: (item: T) => V,
+): { readonly views: V[]; readonly unreadable: number } {
+  const views: V[] = [];
+  for (const item of items) {
+    try {
+      views.push(view(item));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+    }
+  }
+  return { views, unreadable: items.length - views.length };
 }
 
 /** @param items all of them, newest first */

@@ -23,6 +23,8 @@ export interface CampaignPageRequest {
 export interface CampaignPage {
   readonly data: CampaignRecord[];
   readonly total: number;
+  /** Campaigns of the page that are left out, because their record is damaged. */
+  readonly unreadable: number;
   /** Absent on the last page. */
   readonly nextCursor?: string;
 }
@@ -47,14 +49,18 @@ export class CampaignList {
       before === undefined ? (page - 1) * limit : numbers.findIndex((no) => no < before);
     const start = first === -1 ? numbers.length : first;
     const data: CampaignRecord[] = [];
-    for (const no of numbers.slice(start, start + limit)) {
-      const campaign = this.#store.campaigns.campaigns.get(no);
-      if (campaign !== undefined) data.push(campaign);
+    let unreadable = 0;
+    const shownNumbers = numbers.slice(start, start + limit);
+    for (const no of shownNumbers) {
+      const campaign = this.#store.campaigns.campaigns.get(no, () => 'damaged' as const);
+      if (campaign === 'damaged') unreadable++;
+      else if (campaign !== undefined) data.push(campaign);
     }
-    const last = data.at(-1);
+    const last = shownNumbers.at(-1);
     const isMore = start + limit < numbers.length && last !== undefined;
     const total = numbers.length;
-    return isMore ? { data, total, nextCursor: formatCursor(last.no) } : { data, total };
+    const shown = { data, total, unreadable };
+    return isMore ? { ...shown, nextCursor: formatCursor(last) } : shown;
   }
 
   /** Newest first. */

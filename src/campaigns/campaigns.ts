@@ -180,7 +180,8 @@ export class Campaigns {
     const { campaignDue, campaigns } = this.#options.store.campaigns;
     const found: CampaignRecord[] = [];
     for (const [, no] of campaignDue.keys({ end: [untilMs + 1, 0], limit })) {
-      const campaign = campaigns.get(no);
+      // What is damaged cannot end, and keeps no other from it.
+      const campaign = campaigns.get(no, () => undefined);
       if (campaign !== undefined) found.push(campaign);
     }
     return found;

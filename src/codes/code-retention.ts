@@ -66,7 +66,8 @@ export class CodeRetention {
     const end: [number, number] = [clock.now() - deletedRetentionMs + 1, 0];
     const due: ExpiredCode[] = [];
     for (const [, codeNo] of store.deletedCodes.keys({ end, limit: batchMax })) {
-      const packed = store.codes.get(codeNo);
+      // What is damaged stays until it is restored.
+      const packed = store.codes.get(codeNo, () => undefined);
       if (packed !== undefined) due.push({ codeNo, workspaceNo: packed[packedField.workspaceNo] });
     }
     return due;
@@ -105,7 +106,7 @@ export class CodeRetention {
 
   #removeRecord(codeNo: CodeNo): void {
     const { store, memberships } = this.#options;
-    const packed = store.codes.get(codeNo);
+    const packed = store.codes.get(codeNo, () => undefined);
     if (packed === undefined) return;
     const [id] = packed;
     const deletedAtMs = packed[packedField.deletedAtMs];

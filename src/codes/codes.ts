@@ -17,7 +17,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import type { Clock } from '../model/clock.ts';
 import { foldShortCode, type QrCodeRecord } from '../model/code.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, readOr } from '../model/failure.ts';
 import type { Design } from '../model/design.ts';
 import { parseId, type IdSource, type RandomBytes } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
@@ -46,10 +46,12 @@ import {
   invalid,
   type PreparedDraft,
 } from './code-creation.ts';
+import { DamagedCodeIds } from './damaged-code-ids.ts';
 import { deletedRetentionMs } from './code-retention.ts';
 import {
   type CodeFilter,
   CodeListing,
+  type CodeSlice,
   type CodePage,
   type CodePageRequest,
   type SearchLimits,
@@ -93,6 +95,7 @@ export class Codes {
   readonly #listing: CodeListing;
   readonly #ownHosts: readonly string[];
   readonly #creation: CodeCreation;
+  readonly #damagedIds: DamagedCodeIds;
   /** Batches come one after the other: each holds the thread for some ms. */
   readonly #batchLock = pLimit(1);
   /** Codes by the thousand, made once however often they are asked for. */
@@ -105,6 +108,7 @@ export class Codes {
   constructor(options: CodesOptions) {
     this.#options = options;
     this.#listing = new CodeListing(options);
+    this.#damagedIds = new DamagedCodeIds(options.store);
     this.#ownHosts = [new URL(options.shortUrlBase).host];
     this.links = new LinkLoader(options.store, options.links, options.scansOf);
     this.memberships = new Memberships(options.store, options.clock);
@@ -215,6 +219,12 @@ export class Codes {
     return this.#options.clock.now() < keptUntilMs ? code : undefined;
   }
 
+  /** The public id, of a code whose record is damaged too; undefined when it is removed. */
+  idOf(no: CodeNo): string | undefined {
+    const code = readOr(() => this.findByNo(no), 'damaged');
+    return code === 'damaged' ? this.#damagedIds.find(no) : code?.id;
+  }
+
   /** @throws Failure not_found, static_code, validation_failed, storage_full */
   async change(actor: Actor, id: string, change: CodeChange): Promise<QrCodeRecord> {
     const build = (current: QrCodeRecord): Editable => editableOf(patched(current, change));
@@ -256,7 +266,7 @@ export class Codes {
   }
 
   /** Every code of the filter, newest first, in slices of some hundred. */
-  listAll(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncIterable<QrCodeRecord[]> {
+  listAll(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncIterable<CodeSlice> {
     return this.#listing.all(workspaceNo, filter);
   }
 

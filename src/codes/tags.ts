@@ -34,7 +34,7 @@ export function spelledTags(
     const key = tagKey(tag);
     const isOnlyMine =
       keysOfMine.has(key) && termCount(store, workspaceNo, { kind: 'tag', text: key }) === 1;
-    return isOnlyMine ? tag : (store.tagSpellings.get([workspaceNo, key]) ?? tag);
+    return isOnlyMine ? tag : (store.tagSpellings.get([workspaceNo, key], () => undefined) ?? tag);
   });
 }
 
@@ -51,11 +51,13 @@ export async function listTags(
     store.environment.refresh();
     const start: [number, string] = [workspaceNo, after];
     const slice = [
-      ...store.tagSpellings.range({ start, end: [workspaceNo + 1, ''], limit: sliceMax }),
+      ...store.tagSpellings.keys({ start, end: [workspaceNo + 1, ''], limit: sliceMax }),
     ];
-    for (const { key, value: tag } of slice) {
+    for (const key of slice) {
       after = `${key[1]}\0`;
       if (!key[1].includes(wanted)) continue;
+      // The key of a tag is the tag in lower case: it stands in for a spelling that is damaged.
+      const tag = store.tagSpellings.get(key, ([, folded]) => folded) ?? key[1];
       found.push({ tag, codes: termCount(store, workspaceNo, { kind: 'tag', text: key[1] }) });
     }
     if (slice.length < sliceMax) break;

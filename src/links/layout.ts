@@ -35,6 +35,7 @@
  * Words are little-endian, as on every platform Node 22 ships the redirect engine for.
  */
 import { randomBytes } from 'node:crypto';
+import type { LinkState } from '../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Posted to threads as it is. */
@@ -57,9 +58,6 @@ export interface LinkTableOptions {
   /** Codes known at the start, tombstones included; the table begins big enough for them. */
   readonly linksExpected: number;
 }
-
-/** `damaged`: where it leads is unknown, because its stored records cannot be read. */
-export type LinkState = 'live' | 'deleted' | 'damaged';
 
 export interface Link {
   /** Short code, ASCII letters, digits, `-`, `_` and `/` between them, 1 to 64; any case. */

@@ -17,7 +17,6 @@ import {
   controlWord,
   entryWord,
   expiryWord,
-  type LinkState,
   type LinkTableMemory,
   limitWord,
   readerWord,
@@ -26,6 +25,7 @@ import {
   targetBytesMax,
   targetWord,
 } from './layout.ts';
+import type { LinkState } from '../model/code.ts';
 
 const wordRange = 2 ** 32;
 

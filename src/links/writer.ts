@@ -23,7 +23,6 @@ import {
   tombstoneUnits,
   keepScansLeft,
   type Link,
-  type LinkState,
   type LinkTableMemory,
   limitWord,
   liveUnits,
@@ -34,6 +33,7 @@ import {
 } from './layout.ts';
 import { Quarantine } from './quarantine.ts';
 import { Slots } from './slots.ts';
+import type { LinkState } from '../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Blocks that enter quarantine before it is searched again for free ones. */
@@ -58,7 +58,7 @@ export interface StoredLinkBytes {
   readonly workspaceNo: WorkspaceNo;
   /** 0 = never. */
   readonly expiresAtMs: number;
-  readonly isDeleted: boolean;
+  readonly state: LinkState;
 }
 
 export class LinkWriter {
@@ -150,15 +150,15 @@ export class LinkWriter {
    * @throws Failure `storage_full`
    */
   bulkLoad(link: StoredLinkBytes): void {
-    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isDeleted } =
-      link;
+    const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, state } = link;
+    const isLive = state === 'live';
     const { key } = this.#finder;
     key.take(bytes, keyStart, keyEnd);
     this.#slots.reserve();
-    const shape = shapeOf(key.length, targetEnd - keyEnd, !isDeleted && expiresAtMs !== 0);
-    const entry = this.#arena.allocate(isDeleted ? tombstoneUnits(shape) : liveUnits(shape));
-    this.#writeHead(entry, codeNo, workspaceNo, isDeleted ? shape | shapeBit.tombstone : shape);
-    if (!isDeleted) {
+    const shape = shapeOf(key.length, targetEnd - keyEnd, isLive && expiresAtMs !== 0);
+    const entry = this.#arena.allocate(isLive ? liveUnits(shape) : tombstoneUnits(shape));
+    this.#writeHead(entry, codeNo, workspaceNo, shape | tombstoneBits[state]);
+    if (isLive) {
       this.#arena.writeBytes(entry, targetWord(shape), bytes, keyEnd, targetEnd);
       this.#writeExpiry(entry, shape, expiresAtMs);
       this.#live += 1;

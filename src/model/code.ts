@@ -45,6 +45,9 @@ export interface QrCodeRecord {
 export const codeStatuses = ['active', 'expired', 'limit_reached'] as const;
 export type CodeStatus = (typeof codeStatuses)[number];
 
+/** Of a short link; `damaged`: where it leads is unknown, because its stored records cannot be read. */
+export type LinkState = 'live' | 'deleted' | 'damaged';
+
 /** What ends a code. */
 export interface CodeBounds {
   readonly expiresAtMs?: number | undefined;

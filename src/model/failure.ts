@@ -63,6 +63,21 @@ export function notFound(what: string): Failure {
   return new Failure('not_found', `There is no ${what} with this id`);
 }
 
+/** Something stored that cannot be what was written. */
+export const dataDamaged = (detail: string): Failure => new Failure('data_damaged', detail);
+export const isDamage = (error: unknown): error is Failure =>
+  error instanceof Failure && error.code === 'data_damaged';
+
+/** What `read` gives; `instead` where something that it needs is damaged. */
+export function readOr<T, D>(read: () => T, instead: D): T | D {
+  try {
+    return read();
+  } catch (error) {
+    if (isDamage(error)) return instead;
+    throw error;
+  }
+}
+
 /** A request with one fault, which is the answer's detail too. */
 export function invalid(path: string, code: string, message: string): Failure {
   return new Failure('validation_failed', message, { faults: [{ path, code, message }] });

@@ -1,9 +1,11 @@
 /** Finding a time in a table whose keys are numbers given in the order of time: log2 reads, no index. */
+import { readOr } from '../model/failure.ts';
 import type { Table } from './environment.ts';
 
 /**
  * The first number in [from, to) whose value has been reached; `to` without one. Exact while each value after a
- * reached one is reached too. A number without a value, as one that was removed, is not reached.
+ * reached one is reached too. A number without a value, as one that was removed, is not reached; of a damaged value
+ * the number before it decides.
  */
 export function firstReached<T>(
   table: Table<number, T>,
@@ -14,9 +16,25 @@ export function firstReached<T>(
   let high = to;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const value = table.get(middle);
-    if (value !== undefined && isReached(value)) high = middle;
+    if (isReachedAt(table, middle, low, isReached)) high = middle;
     else low = middle + 1;
   }
   return low;
 }
+
+/** Whether the value of `number`, or of the nearest sound one from it down to `from`, has been reached. */
+function isReachedAt<T>(
+  table: Table<number, T>,
+  number: number,
+  from: number,
+  isReached: (value: T) => boolean,
+): boolean {
+  for (let at = number; at >= from; at--) {
+    const reached = readOr(() => isReachedNow(table.get(at), isReached), 'damaged');
+    if (reached !== 'damaged') return reached;
+  }
+  return false;
+}
+
+const isReachedNow = <T>(value: T | undefined, isReached: (value: T) => boolean): boolean =>
+  value !== undefined && isReached(value);

@@ -223,13 +223,18 @@ describe.each<[string, SearchLimits]>([
     expect(await codes.list(9, { filter: {}, limit: 20, page: 3 })).toEqual({
       data: [],
       total: 0,
+      unreadable: 0,
     });
   });
 
   test('a filter that no code can match is an empty page, however long', async () => {
     const { fixture } = await filled(limits);
     for (const filter of [{ tag: 'x'.repeat(5_000) }, { campaignId: 'c'.repeat(5_000) }]) {
-      expect(await fixture.codes.list(1, { filter, limit: 5 })).toEqual({ data: [], total: 0 });
+      expect(await fixture.codes.list(1, { filter, limit: 5 })).toEqual({
+        data: [],
+        total: 0,
+        unreadable: 0,
+      });
     }
   });
 

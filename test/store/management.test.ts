@@ -166,7 +166,7 @@ test('a block gives back every link put into it, the newest of each', () => {
     target: fc.webUrl().filter((url) => /^[\x21-\x7e]+$/.test(url)),
     expiresAtMs: fc.integer({ min: 0, max: 253_402_300_799_999 }),
     scanLimit: fc.option(fc.integer({ min: 1, max: 2 ** 31 - 1 }), { nil: undefined }),
-    isDeleted: fc.boolean(),
+    state: fc.constantFrom('live' as const, 'deleted' as const, 'damaged' as const),
   });
   fc.assert(
     fc.property(fc.array(link, { minLength: 1, maxLength: 40 }), (links) => {
@@ -174,7 +174,7 @@ test('a block gives back every link put into it, the newest of each', () => {
       const model = new Map<number, object>();
       for (const one of links) {
         block = withLink(block, one);
-        model.set(one.codeNo, one.isDeleted ? { ...one, target: '' } : one);
+        model.set(one.codeNo, one.state === 'live' ? one : { ...one, target: '' });
       }
       const expected = [...model].sort(([a], [b]) => a - b).map(([, value]) => value);
       expect(linkBlockOf(160)).toBe(linkBlockOf(175));

@@ -3,8 +3,7 @@ import type { StoredLinkBytes } from '../../src/links/writer.ts';
 
 /** A link that was loaded as stored bytes, as one that was put. */
 export function loadedLink(stored: StoredLinkBytes): Link {
-  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, isDeleted } =
-    stored;
+  const { bytes, keyStart, keyEnd, targetEnd, codeNo, workspaceNo, expiresAtMs, state } = stored;
   return {
     key: bytes.toString('latin1', keyStart, keyEnd),
     target: bytes.toString('latin1', keyEnd, targetEnd),
@@ -12,6 +11,6 @@ export function loadedLink(stored: StoredLinkBytes): Link {
     workspaceNo,
     expiresAtMs,
     scansLeft: -1,
-    state: isDeleted ? 'deleted' : 'live',
+    state,
   };
 }

@@ -8,6 +8,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
+import { isDamage } from '../../model/failure.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { RawPlace, RawScanFilter, RawStep } from '../../scans/query/raw-scans.ts';
 import type { RawScan } from '../../scans/scanned-event.ts';
@@ -152,7 +153,9 @@ async function readPage(
   let place = from;
   for (let steps = 0; place !== undefined && steps < pageStepsMax; steps++) {
     if (data.length === limit) break;
-    const { scans, next } = await step(filter, place, limit - data.length);
+    const found = await step(filter, place, limit - data.length).catch(damagedAfter(data));
+    if (found === 'damaged') break;
+    const { scans, next } = found;
     data.push(...scans);
     place = next;
   }
@@ -160,6 +163,14 @@ async function readPage(
     ? { data }
     : { data, next: formatCursor(place.sequence, place.done, place.left) };
 }
+
+/** What was found before a damaged block is a page; the next one is refused. */
+const damagedAfter =
+  (data: readonly RawScan[]) =>
+  (error: unknown): 'damaged' => {
+    if (isDamage(error) && data.length > 0) return 'damaged';
+    throw error;
+  };
 
 interface Lines {
   readonly header: string;

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import type { Clock } from '../../model/clock.ts';
 import { dayOf, type DayRange, formatDay } from '../../model/day.ts';
+import { readOr } from '../../model/failure.ts';
 import type { Subject } from '../../scans/query/analytics.ts';
 import type { ScanQueries } from '../../scans/query/queries.ts';
 import { checkOrder, count, idField } from '../fields.ts';
@@ -53,6 +54,9 @@ const summary = z
       .array(topCode)
       .max(topCodesMax)
       .meta({ description: 'Of the codes that exist, most scans first' }),
+    unreadable: z.int().min(1).optional().meta({
+      description: 'Codes left out of `topCodes` because their records are damaged; absent = none',
+    }),
     scansPerDay: z
       .array(z.object({ day, scans: scanCount }))
       .meta({ description: 'Oldest first, empty days too' }),
@@ -144,9 +148,12 @@ async function summaryOf(
   const points = await scans.analytics.series(subject, range, 'day');
   const then = await scans.analytics.totals(subject, before);
   const isWhole = await hasScans(scans, subject, { fromDay: 0, toDay: before.fromDay });
+  const unreadable = new Set<CodeNo>();
   const isListed = (codeNo: CodeNo): boolean => {
-    const code = codes.findByNo(codeNo);
-    return code?.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
+    const code = readOr(() => codes.findByNo(codeNo), 'damaged');
+    if (code === 'damaged') unreadable.add(codeNo);
+    if (code === undefined || code === 'damaged') return false;
+    return code.workspaceNo === workspaceNo && code.deletedAtMs === undefined;
   };
   const top = await scans.topCodes.find({ ...range, workspaceNo, limit: topCodesMax, isListed });
   return {
@@ -154,6 +161,7 @@ async function summaryOf(
     ...now,
     topCountries: [...now.topCountries],
     topCodes: top.flatMap(({ codeNo, scans: value }) => topCodeOf(codes, codeNo, value)),
+    ...(unreadable.size > 0 ? { unreadable: unreadable.size } : {}),
     scansPerDay: points.map(({ start, scans: value }) => ({
       day: start.slice(0, 10),
       scans: value,

@@ -27,7 +27,7 @@ import {
   updatedAt,
 } from '../fields.ts';
 import { shownName } from '../codes/code-schemas.ts';
-import { pageSchema, wasDeleted } from '../resource.ts';
+import { partialPageSchema, wasDeleted } from '../resource.ts';
 
 const nameLengthMax = 120;
 const externalIdLengthMax = 255;
@@ -139,7 +139,7 @@ export const campaign = z
       }),
   })
   .meta({ id: 'Campaign' });
-export const campaignPage = pageSchema('CampaignPage', campaign);
+export const campaignPage = partialPageSchema('CampaignPage', campaign);
 
 export const campaignDeleted = z
   .object({ deleted: wasDeleted, id })

@@ -14,7 +14,7 @@ import type { ScanQueries } from '../../scans/query/queries.ts';
 import type { Positions } from '../positions.ts';
 import { analyticsRoutes, seriesDescription, totalsRows } from '../analytics/analytics-routes.ts';
 import { checkOrder } from '../fields.ts';
-import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
+import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
 import { createRoute, jsonResult, type Route } from '../route.ts';
 import {
   campaign,
@@ -91,13 +91,16 @@ function listMany(options: CampaignsOptions): Route {
       const { data: records, total } = found;
       const nextCursor = positions.write(found.nextCursor);
       const data: Array<z.input<typeof campaign>> = [];
+      let { unreadable } = found;
       for (const record of records) {
-        data.push(view(options, record));
+        const shown = viewsOf([record], () => view(options, record));
+        data.push(...shown.views);
+        unreadable += shown.unreadable;
         // A campaign of 1,000 codes is about 1 ms of reading.
         await yieldToEventLoop();
       }
       const { page, limit } = query;
-      return { data, page, total, limit, nextCursor };
+      return { data, page, total, limit, nextCursor, unreadable: unreadable || undefined };
     },
   });
 }

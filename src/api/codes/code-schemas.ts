@@ -33,7 +33,7 @@ import {
   time,
   updatedAt,
 } from '../fields.ts';
-import { pageSchema, wasDeleted } from '../resource.ts';
+import { partialPageSchema, wasDeleted } from '../resource.ts';
 
 /** The longest target of any type; the type's own rule may be stricter. */
 const targetLengthMax = 8_192;
@@ -334,6 +334,6 @@ export const qrCodeItem = z
   })
   .meta({ id: 'QrCodeItem' });
 
-export const qrCodePage = pageSchema('QrCodePage', qrCodeItem);
+export const qrCodePage = partialPageSchema('QrCodePage', qrCodeItem);
 
 export const deleted = z.object({ deleted: wasDeleted, id }).meta({ id: 'Deleted' });

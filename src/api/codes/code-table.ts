@@ -5,11 +5,11 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Codes } from '../../codes/codes.ts';
-import type { CodeFilter } from '../../codes/search/listing.ts';
-import type { QrCodeRecord } from '../../model/code.ts';
+import type { CodeFilter, CodeSlice } from '../../codes/search/listing.ts';
 import type { CodeView } from './code-view.ts';
 import { csvLine } from '../../model/csv.ts';
 import { fileHeaders, tableSample } from '../csv.ts';
+import { viewsOf } from '../resource.ts';
 import type { StreamedResult } from '../route.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
@@ -56,18 +56,25 @@ export function codeTable(
 
 async function* linesOf(
   view: CodeView,
-  slices: AsyncIterable<readonly QrCodeRecord[]>,
+  slices: AsyncIterable<CodeSlice>,
 ): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvLine(columns.map(([name]) => name)));
+  let unreadable = 0;
   for await (const slice of slices) {
-    for (let at = 0; at < slice.length; at += linesPerSlice) {
-      const lines = slice.slice(at, at + linesPerSlice).map((code) => {
+    unreadable += slice.unreadable;
+    for (let at = 0; at < slice.codes.length; at += linesPerSlice) {
+      const shown = viewsOf(slice.codes.slice(at, at + linesPerSlice), (code) => {
         const whole = view.whole(code);
         return csvLine(columns.map(([, value]) => value(whole)));
       });
-      yield Buffer.from(lines.join(''));
+      unreadable += shown.unreadable;
+      yield Buffer.from(shown.views.join(''));
       await yieldToEventLoop();
     }
+  }
+  // Not an id, and not to be taken for one: a file that lacks codes must not look whole.
+  if (unreadable > 0) {
+    yield Buffer.from(csvLine([`unreadable: ${unreadable} left out, their records are damaged`]));
   }
 }
 

@@ -11,7 +11,7 @@ import type { Positions } from '../positions.ts';
 import { csvFormat, formatOf, tableHeaders } from '../csv.ts';
 import { checkOrder } from '../fields.ts';
 import { withLogoBodyLimit } from '../images/logo-body-limit.ts';
-import { created, deleteRoute, getRoute, keptResult } from '../resource.ts';
+import { created, deleteRoute, getRoute, keptResult, viewsOf } from '../resource.ts';
 import {
   createRoute,
   jsonResult,
@@ -87,7 +87,7 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
     summary: 'List QR codes',
     description:
       'The workspace’s codes, newest first. A page past the end is empty. As CSV: every code of the ' +
-      'filter at once, whatever the page.',
+      'filter at once, whatever the page; a last line says how many were left out as unreadable, if any.',
     query: listQuery.extend({ format: csvFormat }),
     answer: {
       status: 200,
@@ -103,11 +103,13 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
       checkOrder(from, to);
       if (ids !== undefined) {
         assertAlone({ ...rest, campaign, from, to, cursor, format });
-        const named = ids.flatMap((id) => codes.find(actor.workspaceNo, id) ?? []);
+        const found = viewsOf(ids, (id) => codes.find(actor.workspaceNo, id));
+        const named = found.views.flatMap((code) => code ?? []);
         const newest = named.sort((a, b) => b.createdAtMs - a.createdAtMs || b.no - a.no);
         const data = newest.slice((page - 1) * limit, page * limit);
-        const shown = data.map((code) => view.item(code));
-        return jsonResult(200, { data: shown, page, total: named.length, limit });
+        const shown = viewsOf(data, (code) => view.item(code));
+        const unreadable = found.unreadable + shown.unreadable || undefined;
+        return jsonResult(200, { data: shown.views, page, total: named.length, limit, unreadable });
       }
       const filter = { ...rest, campaignId: campaign, fromDay: from, toDay: to };
       if (formatOf(format, header('accept'), ['json', 'csv']) === 'csv') {
@@ -116,8 +118,10 @@ function listMany({ codes, view, positions }: QrCodesOptions): Route {
       const own = positions.of(actor.workspaceNo, 'codes');
       const wanted = { filter, limit, page, cursor: own.read(cursor) };
       const found = await codes.list(actor.workspaceNo, wanted);
+      const shown = viewsOf(found.data, (code) => view.item(code));
       return jsonResult(200, {
-        data: found.data.map((code) => view.item(code)),
+        data: shown.views,
+        unreadable: found.unreadable + shown.unreadable || undefined,
         page,
         total: found.total,
         limit,

@@ -1,11 +1,16 @@
 /**
  * From the stored links to the link table: all of them at start, and each one when its change is committed.
  * Publishing reads the newest committed link, so publishing in any order ends with the newest.
+ *
+ * A damaged block is made again of its codes' records (store/management/link-repair.ts). A link of which nothing can be
+ * read, or whose limit cannot be counted down because its scans cannot be read, is in the table as damaged: refused.
  */
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { keepScansLeft } from '../../links/layout.ts';
-import { Failure } from '../../model/failure.ts';
-import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
+import { Failure, readOr } from '../../model/failure.ts';
+import type { QrCodeRecord } from '../../model/code.ts';
 import {
+  codesOfBlock,
   createLinkCursor,
   eachLink,
   linkBlockOf,
@@ -14,6 +19,7 @@ import {
   type StoredLink,
   withLink,
 } from '../../store/management/link-blocks.ts';
+import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LinkTable } from './link-table.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -22,6 +28,10 @@ const noLimit = -1;
 /** The table is in another process, which reads the numbered changes (link-refresher.ts). */
 export type Remote = 'remote';
 
+const nowhere = { target: '', expiresAtMs: 0, scansLeft: noLimit, state: 'damaged' } as const;
+
+/** Blocks that `publishAll` publishes without a pause: about 2 ms. */
+const publishedBlocksMax = 25;
 /** Pending links that one publish tries: about 1 ms. */
 const pendingBatchMax = 100;
 
@@ -33,6 +43,10 @@ export class LinkLoader {
   readonly #limits = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
+  /** Codes that are in the table as damaged. */
+  readonly #damaged = new Set<number>();
+  /** Blocks that were damaged and made again. */
+  repairedBlocks = 0;
 
   constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: CodeNo) => number) {
     this.#store = store;
@@ -49,12 +63,31 @@ export class LinkLoader {
     const cursor = createLinkCursor();
     let count = 0;
     const take = (): void => {
-      if (cursor.isLimited && !cursor.isDeleted) this.#pending.add(cursor.codeNo);
+      if (cursor.isLimited && cursor.state === 'live') this.#pending.add(cursor.codeNo);
       else table.bulkLoad(cursor);
+      if (cursor.state === 'damaged') this.#damaged.add(cursor.codeNo);
       count++;
     };
-    for (const { key, value } of this.#store.links.range({})) eachLink(key, value, cursor, take);
+    const damaged: number[] = [];
+    const { links } = this.#store;
+    const blocks = links.range({}, (blockNo) => damaged.push(blockNo));
+    for (const { key, value } of blocks) eachLink(key, value, cursor, take);
+    for (const blockNo of damaged) {
+      const block = this.#block(blockNo);
+      if (block !== undefined) eachLink(blockNo, block, cursor, take);
+    }
     return count;
+  }
+
+  /** The block as the store has it; one that is damaged is made again, in the store too as soon as it takes writes. */
+  #block(blockNo: number): Uint8Array | undefined {
+    const { links, environment } = this.#store;
+    return links.get(blockNo, () => {
+      this.repairedBlocks++;
+      const repair = (): void => repairLinkBlock(this.#store, blockNo);
+      environment.transaction(repair).catch(ignoreFullDisk);
+      return readLinkBlock(this.#store, blockNo);
+    });
   }
 
   /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending. */
@@ -67,19 +100,10 @@ export class LinkLoader {
 
   /** Writes the link of a dynamic code. Inside the transaction of its change. */
   write(code: QrCodeRecord): void {
-    if (code.shortCode === undefined) return;
+    const link = linkOf(code);
+    if (link === undefined) return;
     const block = linkBlockOf(code.no);
-    const link: StoredLink = {
-      key: foldShortCode(code.shortCode),
-      codeNo: code.no,
-      workspaceNo: code.workspaceNo,
-      target: code.target,
-      // 0 would be never.
-      expiresAtMs: code.expiresAtMs === undefined ? 0 : Math.max(1, code.expiresAtMs),
-      scanLimit: code.scanLimit,
-      isDeleted: code.deletedAtMs !== undefined,
-    };
-    this.#store.links.put(block, withLink(this.#store.links.get(block), link));
+    this.#store.links.put(block, withLink(readLinkBlock(this.#store, block), link));
     if (this.#table === 'remote') {
       this.#store.bulk.linkChanges.put(this.#store.next('link'), code.no);
     }
@@ -105,7 +129,7 @@ export class LinkLoader {
     this.#store.environment.refresh();
     const wanted = new Set(codeNos);
     for (const blockNo of new Set(codeNos.map(linkBlockOf))) {
-      const block = this.#store.links.get(blockNo);
+      const block = this.#block(blockNo);
       if (block === undefined) continue;
       for (const link of linksIn(blockNo, block)) {
         if (wanted.has(link.codeNo)) this.#tryPut(link);
@@ -113,14 +137,34 @@ export class LinkLoader {
     }
   }
 
+  /** The same for all codes, a few blocks at a time. */
+  async publishAll(): Promise<void> {
+    for (let from = 0; ;) {
+      this.#store.environment.refresh();
+      const blockNos = [...this.#store.links.keys({ start: from, limit: publishedBlocksMax })];
+      this.publishMany(blockNos.flatMap(codesOfBlock));
+      if (blockNos.length < publishedBlocksMax) return;
+      from = (blockNos.at(-1) ?? 0) + 1;
+      await yieldToEventLoop();
+    }
+  }
+
+  /** Links that are refused because nothing sound says where they lead. */
+  get damagedCount(): number {
+    return this.#damaged.size;
+  }
+
   /** Committed links that do not fit into the link table. */
   get pendingCount(): number {
     return this.#pending.size;
   }
 
-  /** Tries the pending links again, a batch at most. Called by every publish and every 30 s. */
+  /**
+   * Tries the pending links again, and those that are damaged, for what is damaged of the newest scans is counted soon;
+   * a batch at most. Called by every publish and every 30 s.
+   */
   publishPending(): void {
-    for (const codeNo of [...this.#pending].slice(0, pendingBatchMax)) {
+    for (const codeNo of [...this.#pending, ...this.#damaged].slice(0, pendingBatchMax)) {
       try {
         this.#publish(codeNo);
       } catch (error) {
@@ -133,7 +177,7 @@ export class LinkLoader {
   #publish(codeNo: CodeNo): void {
     this.#pending.add(codeNo);
     this.#store.environment.refresh();
-    const block = this.#store.links.get(linkBlockOf(codeNo));
+    const block = this.#block(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
     if (link === undefined) throw new Error(`Cannot publish code ${codeNo}: it has no stored link`);
     this.#put(link);
@@ -149,13 +193,20 @@ export class LinkLoader {
   }
 
   #put(link: StoredLink): void {
-    if (link.isDeleted) {
+    this.#damaged.delete(link.codeNo);
+    if (link.state === 'live') this.#putLive(link);
+    else if (link.state === 'damaged') this.#refuse(link);
+    else {
       this.#limits.delete(link.codeNo);
       this.#localTable().delete(link.key);
-    } else {
-      this.#putLive(link);
     }
     this.#pending.delete(link.codeNo);
+  }
+
+  #refuse({ key, codeNo, workspaceNo }: StoredLink): void {
+    this.#limits.delete(codeNo);
+    this.#localTable().put({ ...nowhere, key, codeNo, workspaceNo });
+    this.#damaged.add(codeNo);
   }
 
   #localTable(): LinkTable {
@@ -163,8 +214,11 @@ export class LinkLoader {
     throw new Error('Cannot publish a link: the link table is in another process');
   }
 
-  #putLive({ key, codeNo, workspaceNo, target, expiresAtMs, scanLimit }: StoredLink): void {
-    const { scansLeft, more } = this.#scansLeft(codeNo, scanLimit);
+  #putLive(link: StoredLink): void {
+    const { key, codeNo, workspaceNo, target, expiresAtMs, scanLimit } = link;
+    const left = this.#scansLeft(codeNo, scanLimit);
+    if (left === 'unknown') return this.#refuse(link);
+    const { scansLeft, more } = left;
     const table = this.#localTable();
     table.put({ key, codeNo, workspaceNo, target, expiresAtMs, scansLeft, state: 'live' });
     // Only now: after a put that failed the counter is still to be set.
@@ -178,11 +232,26 @@ export class LinkLoader {
    * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms). A code
    * that is over its limit stands below zero, so that a raised limit gives no more than it should.
    */
-  #scansLeft(codeNo: CodeNo, scanLimit: number | undefined): { scansLeft: number; more: number } {
+  #scansLeft(
+    codeNo: CodeNo,
+    scanLimit: number | undefined,
+  ): { scansLeft: number; more: number } | 'unknown' {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
     const before = this.#limits.get(codeNo);
     if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
-    const left = scanLimit - this.#scansOf(codeNo);
+    const scans = this.#scansIfKnown(codeNo);
+    if (scans === undefined) return 'unknown';
+    const left = scanLimit - scans;
     return { scansLeft: Math.max(0, left), more: Math.min(0, left) };
   }
+
+  /** Undefined when its numbers are damaged. */
+  #scansIfKnown(codeNo: CodeNo): number | undefined {
+    return readOr(() => this.#scansOf(codeNo), undefined);
+  }
+}
+
+/** The next change of the block writes it, or the next start. */
+function ignoreFullDisk(error: unknown): void {
+  if (!(error instanceof Failure)) throw error;
 }

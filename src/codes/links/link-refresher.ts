@@ -8,7 +8,8 @@
  *
  * The process that holds the link table publishes its own changes and numbers none, so the ordinary path pays
  * nothing; a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins
- * at the number that stood before that reading, and publishing a change twice changes nothing.
+ * at the number that stood before that reading, and publishing a change twice changes nothing. A damaged change may be
+ * of any code: all are published then.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Management } from '../../store/management/management.ts';
@@ -59,9 +60,12 @@ export class LinkRefresher {
     const last = this.#store.last('link');
     while (this.#seen < last && !this.#isClosed) {
       const range = { start: this.#seen + 1, limit: sliceMax };
-      const changes = [...bulk.linkChanges.range(range)];
+      const damaged: number[] = [];
+      const changes = [...bulk.linkChanges.range(range, (key) => damaged.push(key))];
       this.#links.publishMany(changes.map(({ value }) => value));
-      this.#seen = changes.length < sliceMax ? last : (changes.at(-1)?.key ?? last);
+      if (damaged.length > 0) await this.#links.publishAll();
+      this.#seen = Math.max(changes.at(-1)?.key ?? last, damaged.at(-1) ?? 0);
+      if (changes.length + damaged.length < sliceMax) this.#seen = last;
       this.#isPruned = false;
       await yieldToEventLoop();
     }

@@ -9,6 +9,7 @@ import type { Clock } from '../../model/clock.ts';
 import { type CodeBounds, codeStatusAt, type CodeStatus } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { boundsIn, linkBlockOf } from '../../store/management/link-blocks.ts';
+import { readLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 
 export interface BoundsOptions {
@@ -54,7 +55,7 @@ export class BoundsReader {
   #find(codeNo: CodeNo): CodeBounds | undefined {
     const blockNo = linkBlockOf(codeNo);
     if (blockNo !== this.#blockNo) {
-      const block = this.#store.links.get(blockNo);
+      const block = readLinkBlock(this.#store, blockNo);
       this.#block = block === undefined ? new Map() : boundsIn(blockNo, block);
       this.#blockNo = blockNo;
     }

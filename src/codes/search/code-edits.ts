@@ -23,9 +23,9 @@ export function noteEdit(store: Management, { workspaceNo, createdAtMs, no }: Co
   store.codeEdits.put(sequence % ringSize, [sequence, workspaceNo, createdAtMs, no]);
 }
 
-/** Undefined when newer ones have taken its place. */
+/** Undefined when newer ones have taken its place, or it is damaged. */
 export function findEdit(store: Management, sequence: number): CodeEdit | undefined {
   const [stored, workspaceNo = 0, createdAtMs = 0, no = 0] =
-    store.codeEdits.get(sequence % ringSize) ?? [];
+    store.codeEdits.get(sequence % ringSize, () => undefined) ?? [];
   return stored === sequence ? { workspaceNo, createdAtMs, no } : undefined;
 }

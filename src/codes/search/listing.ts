@@ -9,6 +9,9 @@
  * A walk runs in slices, so a search through 100,000 codes never holds the thread longer than some
  * milliseconds at a time. What was counted is remembered until the workspace's codes change.
  * A cursor is the position of the last item: the next page costs the same at any depth.
+ *
+ * A code whose record is damaged is left out, and said to be: `unreadable` counts those of the page, and of a search those
+ * that were to be looked through. A total by terms counts them, for the index has them.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -24,7 +27,6 @@ import {
   before,
   endOf,
   positionOf,
-  termCountKey,
   termKey,
   type ListPosition,
   type Term,
@@ -73,8 +75,17 @@ export interface CodePageRequest {
 export interface CodePage {
   readonly data: QrCodeRecord[];
   readonly total: number;
+  /** Codes that are left out, because their record is damaged. */
+  readonly unreadable: number;
   /** Absent on the last page. */
   readonly nextCursor?: string;
+}
+
+/** Some of a list. */
+export interface CodeSlice {
+  readonly codes: QrCodeRecord[];
+  /** As that of a page. */
+  readonly unreadable: number;
 }
 
 export interface SearchLimits {
@@ -106,6 +117,8 @@ interface Plan {
   readonly oldest: ListPosition;
   readonly newest: ListPosition;
   readonly wholeTime: boolean;
+  /** Numbers of codes that a search could not look into. */
+  readonly unreadable: Set<CodeNo>;
 }
 
 export class CodeListing {
@@ -127,7 +140,7 @@ export class CodeListing {
   async page(workspaceNo: WorkspaceNo, request: CodePageRequest): Promise<CodePage> {
     const cursor = request.cursor === undefined ? undefined : placeOf(request.cursor);
     const plan = this.#plan(workspaceNo, request.filter);
-    if (plan === undefined) return { data: [], total: 0 };
+    if (plan === undefined) return { data: [], total: 0, unreadable: 0 };
     const from = cursor === undefined ? plan.newest : earlier(plan.newest, before(cursor));
     const skip = cursor === undefined ? ((request.page ?? 1) - 1) * request.limit : 0;
     const { others, words, status } = plan;
@@ -136,21 +149,25 @@ export class CodeListing {
       ? this.#directPage(plan, from, skip, request.limit)
       : await this.#locked(async () => await this.#walkedPage(plan, from, skip, request.limit));
     const last = found.positions[request.limit - 1];
-    const data = this.#records(found.positions.slice(0, request.limit));
+    const slice = this.#records(found.positions.slice(0, request.limit));
+    const unreadable = slice.unreadable + found.unreadable;
+    const shown = { data: slice.codes, total: found.total, unreadable };
     return found.positions.length > request.limit && last !== undefined
-      ? { data, total: found.total, nextCursor: formatCursor(last.createdAtMs, last.no) }
-      : { data, total: found.total };
+      ? { ...shown, nextCursor: formatCursor(last.createdAtMs, last.no) }
+      : shown;
   }
 
   /** Every code of the filter, newest first, in slices; one that is made meanwhile is not among them. */
-  async *all(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncGenerator<QrCodeRecord[]> {
+  async *all(workspaceNo: WorkspaceNo, filter: CodeFilter): AsyncGenerator<CodeSlice> {
     const plan = this.#plan(workspaceNo, filter);
     if (plan === undefined) return;
     for (let at = plan.newest; ;) {
       const slice = this.#slice(plan, at, 0, sliceMax);
       const bounds = new BoundsReader(this.#options);
+      plan.unreadable.clear();
       const wanted = slice.filter((position) => this.#passes(plan, bounds, position));
-      if (wanted.length > 0) yield this.#records(wanted);
+      const { codes, unreadable } = this.#records(wanted);
+      yield { codes, unreadable: unreadable + plan.unreadable.size };
       const last = slice[slice.length - 1];
       if (last === undefined || slice.length < sliceMax) return;
       at = before(last);
@@ -184,16 +201,17 @@ export class CodeListing {
       oldest: { createdAtMs: fromMs, no: 0 },
       newest: toMs === undefined ? newest : endOf(toMs),
       wholeTime: fromMs === 0 && toMs === undefined,
+      unreadable: new Set(),
     };
   }
 
   #directPage(plan: Plan, from: ListPosition, skip: number, limit: number): Found {
     const total = plan.wholeTime
       ? termCount(this.#store, plan.workspaceNo, plan.driver)
-      : (this.#knownTotal(plan) ??
+      : (this.#known(plan)?.total ??
         this.#remember(plan, this.#version(plan.workspaceNo), this.#count(plan)));
-    if (skip >= total) return { positions: [], total };
-    return { positions: this.#slice(plan, from, skip, limit + 1), total };
+    const positions = skip >= total ? [] : this.#slice(plan, from, skip, limit + 1);
+    return { positions, total, unreadable: 0 };
   }
 
   #count(plan: Plan): number {
@@ -207,7 +225,7 @@ export class CodeListing {
   async #walkedPage(plan: Plan, from: ListPosition, skip: number, limit: number): Promise<Found> {
     // Another process may have committed since: what is known may be so no longer.
     this.#store.environment.refresh();
-    const known = this.#knownTotal(plan);
+    const known = this.#known(plan);
     // Taken before the walk: codes that change meanwhile make another version.
     const version = this.#version(plan.workspaceNo);
     const positions: ListPosition[] = [];
@@ -218,7 +236,7 @@ export class CodeListing {
       if (matches > skip && positions.length <= limit) positions.push(position);
       return known !== undefined && positions.length > limit ? 'stop' : 'go on';
     });
-    if (known !== undefined) return { positions, total: known };
+    if (known !== undefined) return { positions, ...known };
     if (from !== plan.newest) {
       matches = 0;
       await this.#walk(plan, bounds, plan.newest, () => {
@@ -226,7 +244,8 @@ export class CodeListing {
         return 'go on';
       });
     }
-    return { positions, total: this.#remember(plan, version, matches, bounds.holdsUntilMs) };
+    const total = this.#remember(plan, version, matches, bounds.holdsUntilMs);
+    return { positions, total, unreadable: plan.unreadable.size };
   }
 
   /** @throws Failure overloaded */
@@ -249,6 +268,7 @@ export class CodeListing {
     const { words, oldest } = plan;
     const column = await this.#columnFor(plan);
     if (column !== undefined) {
+      for (const no of column.unreadable) plan.unreadable.add(no);
       const terms = [plan.driver, ...plan.others].filter(({ kind }) => kind !== 'all');
       await column.walk({ words, terms, newest: from, oldest }, (position) =>
         bounds.isIn(plan.status, position.no) ? visit(position) : 'go on',
@@ -298,37 +318,42 @@ export class CodeListing {
     if (!bounds.isIn(plan.status, position.no)) return false;
     const all = plan.others.every((t) => codeTerms.has(termKey(plan.workspaceNo, t, position)));
     if (!all || plan.words.length === 0) return all;
-    const packed = codes.get(position.no);
-    if (packed === undefined) return false;
+    const packed = codes.get(position.no, () => 'damaged' as const);
+    if (packed === 'damaged') plan.unreadable.add(position.no);
+    if (packed === undefined || packed === 'damaged') return false;
     // On the packed form: making a record of each code would double the time of a search.
     const text = searchText(packed);
     return plan.words.every((word) => hasWord(text, word));
   }
 
-  #records(positions: readonly ListPosition[]): QrCodeRecord[] {
-    const records: QrCodeRecord[] = [];
+  #records(positions: readonly ListPosition[]): CodeSlice {
+    const codes: QrCodeRecord[] = [];
+    let unreadable = 0;
     for (const { no } of positions) {
-      const packed = this.#store.codes.get(no);
+      const packed = this.#store.codes.get(no, () => 'damaged' as const);
+      if (packed === 'damaged') unreadable++;
       // Deleted since its slice was read.
-      if (packed === undefined) continue;
+      if (packed === undefined || packed === 'damaged') continue;
       const code = unpackCode(no, packed);
-      if (code.deletedAtMs === undefined) records.push(code);
+      if (code.deletedAtMs === undefined) codes.push(code);
     }
-    return records;
+    return { codes, unreadable };
   }
 
   #version(workspaceNo: WorkspaceNo): number {
-    return this.#store.termCounts.get(termCountKey(workspaceNo, listVersion)) ?? 0;
+    return termCount(this.#store, workspaceNo, listVersion);
   }
 
-  #knownTotal(plan: Plan): number | undefined {
+  #known(plan: Plan): { readonly total: number; readonly unreadable: number } | undefined {
     const known = this.#totals.get(nameOf(plan));
     if (known?.version !== this.#version(plan.workspaceNo)) return undefined;
-    return this.#options.clock.now() < known.holdsUntilMs ? known.total : undefined;
+    if (this.#options.clock.now() >= known.holdsUntilMs) return undefined;
+    return { total: known.total, unreadable: known.unreadable };
   }
 
   #remember(plan: Plan, version: number, total: number, holdsUntilMs = Infinity): number {
-    this.#totals.set(nameOf(plan), { version, total, holdsUntilMs });
+    const unreadable = plan.unreadable.size;
+    this.#totals.set(nameOf(plan), { version, total, unreadable, holdsUntilMs });
     return total;
   }
 }
@@ -337,6 +362,7 @@ export class CodeListing {
 interface KnownTotal {
   readonly version: number;
   readonly total: number;
+  readonly unreadable: number;
   readonly holdsUntilMs: number;
 }
 
@@ -344,6 +370,8 @@ interface Found {
   /** One more than the limit when there is a next page. */
   readonly positions: readonly ListPosition[];
   readonly total: number;
+  /** That could not be looked into. */
+  readonly unreadable: number;
 }
 
 function nameOf(plan: Plan): string {

@@ -13,6 +13,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { QrCodeRecord } from '../../model/code.ts';
+import type { CodeNo } from '../../model/numbers.ts';
 import type { ListPosition, Term } from '../../store/management/code-keys.ts';
 import { hasWord } from './search-text.ts';
 import { termName, termsOf } from './terms.ts';
@@ -46,6 +47,8 @@ export class SearchColumn {
   #entries: SearchEntry[] = [];
   readonly #labels = new LRUCache<string, string>({ max: labelsMax });
   #live = 0;
+  /** Codes whose texts are not in it, because their records are damaged. */
+  readonly unreadable = new Set<CodeNo>();
   #bytes = 0;
 
   /** Codes in it. */

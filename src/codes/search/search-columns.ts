@@ -85,7 +85,9 @@ export class SearchColumns {
       const edits = this.#takeEdits(workspaceNo, kept);
       if (!this.#makeSpace(workspaceNo, kept.column)) return false;
       if (edits === 'all') {
-        if (kept.column.live === termCount(this.#store, workspaceNo, allCodes)) return true;
+        const { live, unreadable } = kept.column;
+        const count = termCount(this.#store, workspaceNo, allCodes);
+        if (live + unreadable.size === count) return true;
         const last = this.#takeCodes(workspaceNo, kept.column, from);
         from = last ?? oldest;
         // At the end the counts are compared at once: later there might be another code again.
@@ -137,9 +139,14 @@ export class SearchColumns {
     return positions.length < sliceMax ? undefined : positions.at(-1);
   }
 
-  /** Undefined for a code that is deleted. */
+  /** Undefined for a code that is deleted, or whose record is damaged. */
   #read(column: SearchColumn, { createdAtMs, no }: ListPosition): SearchEntry | undefined {
-    const packed = this.#store.codes.get(no);
+    const packed = this.#store.codes.get(no, () => 'damaged' as const);
+    column.unreadable.delete(no);
+    if (packed === 'damaged') {
+      column.unreadable.add(no);
+      return undefined;
+    }
     // On the packed form: making a record of each code took a fifth of the time.
     if (packed === undefined || typeof packed[field.deletedAtMs] === 'number') return undefined;
     const [type, dynamic, tags] = [packed[field.type], packed[field.dynamic], packed[field.tags]];

@@ -8,6 +8,7 @@
 import type { CodeType, QrCodeRecord } from '../../model/code.ts';
 import type { Management } from '../../store/management/management.ts';
 import {
+  endOf,
   type ListPosition,
   termCountKey,
   termKey,
@@ -20,6 +21,9 @@ import type { WorkspaceNo } from '../../model/numbers.ts';
 export const allCodes: Term = { kind: 'all', text: '' };
 /** Counts the changes of a workspace's codes: what was counted under one version holds until the next. */
 export const listVersion: Term = { kind: 'version', text: '' };
+
+/** No list has been counted under it. */
+const versionAfterDamage = 2 ** 40;
 
 export function termsOf(code: Pick<QrCodeRecord, 'type' | 'dynamic' | 'tags' | 'design'>): Term[] {
   const terms: Term[] = [allCodes, { kind: 'form', text: code.type }];
@@ -82,7 +86,8 @@ function keepSpellings(
 ): void {
   for (const tag of tags) {
     const key: [number, string] = [workspaceNo, tagKey(tag)];
-    const known = store.tagSpellings.get(key);
+    // A damaged spelling is written anew.
+    const known = store.tagSpellings.get(key, () => undefined);
     if (known === tag || (known !== undefined && before.includes(tag))) continue;
     store.tagSpellings.put(key, tag);
   }
@@ -104,9 +109,17 @@ export function indexCampaign(
   counts.write();
 }
 
-/** Live codes of a workspace that have the term. */
+/** Live codes of a workspace that have the term; a count that is damaged is counted again, 35 ns a code. */
 export function termCount(store: Management, workspaceNo: WorkspaceNo, term: Term): number {
-  return store.termCounts.get(termCountKey(workspaceNo, term)) ?? 0;
+  const recount = (): number => countTerm(store, workspaceNo, term);
+  return store.termCounts.get(termCountKey(workspaceNo, term), recount) ?? 0;
+}
+
+function countTerm(store: Management, workspaceNo: WorkspaceNo, term: Term): number {
+  if (term.kind === 'version') return versionAfterDamage;
+  const start = termKey(workspaceNo, term, { createdAtMs: 0, no: 0 });
+  const end = termKey(workspaceNo, term, endOf(Number.MAX_SAFE_INTEGER));
+  return store.codeTerms.count({ start, end });
 }
 
 export function termName(term: Term): string {
@@ -140,7 +153,9 @@ export class TermCounts {
     const { termCounts, tagSpellings } = this.#store;
     for (const { workspaceNo, term, change } of this.#changes.values()) {
       const key = termCountKey(workspaceNo, term);
-      const count = (termCounts.get(key) ?? 0) + change;
+      // The index has the change already.
+      const recount = (): number => countTerm(this.#store, workspaceNo, term) - change;
+      const count = (termCounts.get(key, recount) ?? 0) + change;
       if (count > 0) termCounts.put(key, count);
       else termCounts.remove(key);
       // The next one to write it spells it.

@@ -2,6 +2,7 @@
  * The pieces of a sketch: sorted lists of hash prefixes, and registers; in memory and as stored bytes.
  * `sketch.ts` draws both, and puts them together.
  */
+import { dataDamaged } from '../failure.ts';
 import { impossible, levelOf, union } from './ultra-log-log.ts';
 
 /** An entry: the first 48 bits of a hash, of which register and level use 46. */
@@ -132,7 +133,7 @@ export class Registers {
 export type Chunk = Entries | Registers;
 
 export function corrupt(what: string, expected: string): Error {
-  return new Error(`Cannot read sketch: ${what}, expected ${expected}`);
+  return dataDamaged(`Cannot read sketch: ${what}, expected ${expected}`);
 }
 
 /** Copies a stored list, and proves it sorted, distinct and (for chunk ≥ 0) in its chunk. */

@@ -12,6 +12,7 @@
  * The estimate is maximum likelihood under the Poisson model: no bias tables, right at every size,
  * standard error 0.76 / sqrt(registers).
  */
+import { dataDamaged } from '../failure.ts';
 
 /** Levels come from 32 hash bits: 32 leading zeros at most, so 33 is the last, as likely as 32. */
 const levelMax = 33;
@@ -73,7 +74,7 @@ export function estimateDistinct(counts: Uint32Array, registers: number): number
     const count = counts[byte]!;
     if (count === 0) continue;
     if (!isRegister(byte)) {
-      throw new Error(`Cannot estimate visitors: register ${byte}, expected one of a sketch`);
+      throw dataDamaged(`Cannot estimate visitors: register ${byte}, expected one of a sketch`);
     }
     const highest = byte >>> 2;
     if (highest < levelMax) unseen += count * 2 ** -highest;

@@ -7,10 +7,11 @@
  *   entry   | slot u8 | flags u8 | keyBytes u8 | targetBytes u16 | workspaceNo u32 |
  *           | expiresAtMs f64 | scanLimit u32 | key | target |           little-endian
  *
- * flags: 1 = deleted (a tombstone: no target). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
+ * flags: 1 = deleted (a tombstone: no target), 3 = damaged: the code's record cannot be read, so where it led is lost
+ * (link-repair.ts; 1 is set, so that an older program never follows it). scanLimit 0xffffffff = none. expiresAtMs 0 = never.
  * Key and target are ASCII.
  */
-import type { CodeBounds } from '../../model/code.ts';
+import type { CodeBounds, LinkState } from '../../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 export interface StoredLink {
@@ -22,17 +23,24 @@ export interface StoredLink {
   readonly expiresAtMs: number;
   /** undefined = no limit. */
   readonly scanLimit: number | undefined;
-  readonly isDeleted: boolean;
+  readonly state: LinkState;
 }
 
 const slotBits = 4;
 const slotMask = (1 << slotBits) - 1;
 const headBytes = 21;
-const tombstoneFlag = 1;
+const flagsOf: Readonly<Record<LinkState, number>> = { live: 0, deleted: 1, damaged: 3 };
+const stateOf = (flags: number): LinkState =>
+  flags === flagsOf.live ? 'live' : flags === flagsOf.damaged ? 'damaged' : 'deleted';
 const noLimit = 0xffffffff;
 
 export function linkBlockOf(codeNo: CodeNo): number {
   return codeNo >>> slotBits;
+}
+
+/** The numbers whose links the block has. */
+export function codesOfBlock(blockNo: number): CodeNo[] {
+  return Array.from({ length: slotMask + 1 }, (_, slot) => blockNo * (slotMask + 1) + slot);
 }
 
 /** The block with `link` put into it, or replaced in it. */
@@ -89,7 +97,7 @@ export interface LinkCursor {
   workspaceNo: WorkspaceNo;
   expiresAtMs: number;
   isLimited: boolean;
-  isDeleted: boolean;
+  state: LinkState;
   keyStart: number;
   keyEnd: number;
   targetEnd: number;
@@ -102,7 +110,7 @@ export function createLinkCursor(): LinkCursor {
     workspaceNo: 0,
     expiresAtMs: 0,
     isLimited: false,
-    isDeleted: false,
+    state: 'live',
     keyStart: 0,
     keyEnd: 0,
     targetEnd: 0,
@@ -121,7 +129,7 @@ export function eachLink(
   cursor.bytes = bytes;
   for (let at = 0; at < bytes.length; at = cursor.targetEnd) {
     cursor.codeNo = firstNo + bytes[at]!;
-    cursor.isDeleted = (bytes[at + 1]! & tombstoneFlag) !== 0;
+    cursor.state = stateOf(bytes[at + 1]!);
     cursor.keyStart = at + headBytes;
     cursor.keyEnd = cursor.keyStart + bytes[at + 2]!;
     cursor.targetEnd = cursor.keyEnd + bytes.readUInt16LE(at + 3);
@@ -137,10 +145,10 @@ function entryBytes(bytes: Buffer, at: number): number {
 }
 
 function encodeLink(link: StoredLink): Buffer {
-  const target = link.isDeleted ? '' : link.target;
+  const target = link.state === 'live' ? link.target : '';
   const entry = Buffer.allocUnsafe(headBytes + link.key.length + target.length);
   entry[0] = link.codeNo & slotMask;
-  entry[1] = link.isDeleted ? tombstoneFlag : 0;
+  entry[1] = flagsOf[link.state];
   entry[2] = link.key.length;
   entry.writeUInt16LE(target.length, 3);
   entry.writeUInt32LE(link.workspaceNo, 5);
@@ -161,7 +169,7 @@ function decodeLink(bytes: Buffer, at: number, firstNo: number): StoredLink {
     target: bytes.toString('latin1', keyEnd, keyEnd + bytes.readUInt16LE(at + 3)),
     expiresAtMs: bytes.readDoubleLE(at + 9),
     scanLimit: scanLimit === noLimit ? undefined : scanLimit,
-    isDeleted: ((bytes[at + 1] ?? 0) & tombstoneFlag) !== 0,
+    state: stateOf(bytes[at + 1] ?? 0),
   };
 }
 

@@ -9,6 +9,7 @@
  *   watermarks   journal * 64 + partition      journal position below which every scan is in a block
  *   checkpoints  0 codes, 1 workspaces         64 f64: sequence up to which a partition's blocks are in summaries
  *   code_counts  workspace u32 | chunk u32 | span u16   scans by code of a day or month, 4,096 codes a chunk
+ *   frozen       code u32                      sequence: the code's records are damaged, and miss the blocks after it
  *   meta         name                          sequence, schemaVersion
  *
  * Keys are big-endian, so a code's records stand together in time order. A workspace's sums are kept as a
@@ -33,6 +34,7 @@ export interface ScanStore {
   readonly watermarks: Table<number, number>;
   readonly checkpoints: Table<number, Uint8Array>;
   readonly codeCounts: Table<Uint8Array, Uint8Array>;
+  readonly frozen: Table<number, number>;
   readonly meta: Table<string, number>;
 }
 
@@ -60,6 +62,7 @@ export function openScanStore(path: string, mode: OpenMode = 'existing'): ScanSt
       uncheckedBytes: partitionCount * 8,
     }),
     codeCounts: environment.table('code_counts', binary),
+    frozen: environment.table('frozen', { key: 'uint32' }),
     meta,
   };
 }
@@ -145,6 +148,10 @@ export function putCheckpoints(
 ): void {
   const checkpoints = readCheckpoints(store, of);
   for (const partition of partitions) checkpoints[partition] = sequence;
+  writeCheckpoints(store, checkpoints, of);
+}
+
+export function writeCheckpoints(store: ScanStore, checkpoints: Float64Array, of: Counted): void {
   const bytes = Buffer.alloc(partitionCount * 8);
   checkpoints.forEach((checkpoint, at) => bytes.writeDoubleLE(checkpoint, at * 8));
   store.checkpoints.put(checkpointKeys[of], bytes);

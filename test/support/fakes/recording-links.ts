@@ -7,13 +7,15 @@ import { loadedLink } from '../loaded-link.ts';
 export class RecordingLinks implements LinkTable {
   readonly live = new Map<string, Link>();
   readonly deleted = new Set<string>();
+  readonly damaged = new Set<string>();
 
   bulkLoad(link: StoredLinkBytes): void {
     this.put(loadedLink(link));
   }
   put(link: Link): void {
-    if (link.state === 'deleted') {
+    if (link.state !== 'live') {
       this.delete(link.key);
+      if (link.state === 'damaged') this.damaged.add(link.key);
       return;
     }
     const isKept = link.scansLeft === keepScansLeft;

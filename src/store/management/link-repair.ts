@@ -1,0 +1,78 @@
+/**
+ * Link blocks that are damaged, made again of the records of their codes (link-blocks.ts).
+ *
+ *   code record sound          its link, as the code was last written
+ *   code record damaged        a damaged link, under the key that `short_codes` has for the number
+ *   code record removed        a tombstone, under that key: the short code of a deleted code stays for ever
+ *
+ * `short_codes` leads from the key to the number, so it is walked whole for the last two: 1 us a code, in a case that
+ * takes two damaged records in one block, or a code that was deleted 90 days ago in a damaged one.
+ */
+import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import { unpackCode } from './code-codec.ts';
+import { codesOfBlock, type StoredLink, withLink } from './link-blocks.ts';
+import type { Management } from './management.ts';
+
+type Tables = Pick<Management, 'codes' | 'links' | 'shortCodes' | 'last'>;
+
+/** The block, made again where it is damaged; undefined = no code of it has a link. */
+export function readLinkBlock(store: Tables, blockNo: number): Uint8Array | undefined {
+  return store.links.get(blockNo, () => rebuildLinkBlock(store, blockNo));
+}
+
+function rebuildLinkBlock(store: Tables, blockNo: number): Uint8Array | undefined {
+  const links: StoredLink[] = [];
+  const unreadable = new Map<CodeNo, 'damaged' | 'deleted'>();
+  for (const codeNo of codesOfBlock(blockNo)) {
+    if (codeNo < 1 || codeNo > store.last('code')) continue;
+    const packed = store.codes.get(codeNo, () => 'damaged' as const);
+    if (packed === 'damaged') unreadable.set(codeNo, 'damaged');
+    else if (packed === undefined) unreadable.set(codeNo, 'deleted');
+    else {
+      const link = linkOf(unpackCode(codeNo, packed));
+      if (link !== undefined) links.push(link);
+    }
+  }
+  links.push(...linksByKey(store, unreadable));
+  return links.reduce<Uint8Array | undefined>(withLink, undefined);
+}
+
+/** What the link table needs of a code; undefined for a static one. */
+export function linkOf(code: QrCodeRecord): StoredLink | undefined {
+  if (code.shortCode === undefined) return undefined;
+  return {
+    key: foldShortCode(code.shortCode),
+    codeNo: code.no,
+    workspaceNo: code.workspaceNo,
+    target: code.target,
+    // 0 would be never.
+    expiresAtMs: code.expiresAtMs === undefined ? 0 : Math.max(1, code.expiresAtMs),
+    scanLimit: code.scanLimit,
+    state: code.deletedAtMs === undefined ? 'live' : 'deleted',
+  };
+}
+
+/** Those that have a short code: the others are static codes, or were. */
+function* linksByKey(
+  store: Tables,
+  states: ReadonlyMap<CodeNo, 'damaged' | 'deleted'>,
+): Generator<StoredLink> {
+  if (states.size === 0) return;
+  for (const { key, value: codeNo } of store.shortCodes.range({}, () => undefined)) {
+    const state = states.get(codeNo);
+    if (state === undefined) continue;
+    yield { ...blank, key, codeNo, state };
+  }
+}
+
+const blank = { workspaceNo: 0, target: '', expiresAtMs: 0, scanLimit: undefined };
+
+/** The block that the table should have for a damaged one: to be written inside a transaction. */
+export function repairLinkBlock(store: Tables, blockNo: number): void {
+  store.links.get(blockNo, () => {
+    const block = rebuildLinkBlock(store, blockNo);
+    if (block === undefined) store.links.remove(blockNo);
+    else store.links.put(blockNo, block);
+  });
+}
