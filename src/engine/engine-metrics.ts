@@ -21,6 +21,9 @@ export interface EngineMetricsOptions {
   };
   readonly clock: Clock;
   readonly links: LinkWriter;
+  readonly codes: {
+    readonly links: { readonly damagedCount: number; readonly repairedBlocks: number };
+  };
   readonly scans: ScanStore;
   readonly management: Management;
   readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
@@ -179,7 +182,7 @@ function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: Sh
 
 function registerStores(
   metrics: Metrics,
-  { links, scans, management }: EngineMetricsOptions,
+  { links, codes, scans, management }: EngineMetricsOptions,
 ): void {
   metrics.gauge('quietzone_store_bytes', 'Bytes of the LMDB environments', ['environment'], () => [
     { labels: { environment: 'management' }, value: management.environment.stats().bytes },
@@ -187,8 +190,21 @@ function registerStores(
   ]);
   metrics.gauge('quietzone_links', 'Short codes in the link table', ['state'], () => [
     { labels: { state: 'live' }, value: links.count },
-    { labels: { state: 'gone' }, value: links.tombstones },
+    { labels: { state: 'gone' }, value: links.tombstones - codes.links.damagedCount },
+    { labels: { state: 'damaged' }, value: codes.links.damagedCount },
   ]);
+  metrics.total(
+    'quietzone_link_blocks_repaired_total',
+    'Damaged blocks of links made again of the records of their codes',
+    [],
+    () => codes.links.repairedBlocks,
+  );
+  metrics.gauge(
+    'quietzone_refused_numbers',
+    'Codes, and sums of workspaces, whose numbers are refused because a record of theirs is damaged',
+    [],
+    () => scans.frozen.count({}),
+  );
   metrics.gauge('quietzone_link_bytes', 'Shared memory of the link table', ['use'], () => [
     { labels: { use: 'committed' }, value: links.bytesUsed },
     { labels: { use: 'free' }, value: links.bytesFree },

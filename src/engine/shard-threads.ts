@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
+import type { MarkRepair } from '../scans/mark-recovery.ts';
 import type { ShardFigures } from '../scans/shard.ts';
 import type { Place } from '../scans/journal/place.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
@@ -200,6 +201,8 @@ export class ShardThreads {
       this.onSeen?.(message.seen);
       state.isCaughtUp = true;
       this.#onCaughtUp?.();
+    } else if (message.kind === 'repaired') {
+      logRepairs(this.#options.log, message.repairs);
     } else if (message.kind === 'committed') {
       this.committed.fire();
     } else if (message.kind === 'expired') {
@@ -227,8 +230,14 @@ export class ShardThreads {
     if (journalFault !== undefined && state.journalFault === undefined) {
       log.error({ journalFault }, 'reading a journal failed, retrying');
     }
-    const { damagedScans, damagedBytes } = figures;
+    const { damagedScans, damagedBytes, lostBlocks } = figures;
     const known = state.figures;
+    if (lostBlocks > (known?.lostBlocks ?? 0)) {
+      log.error(
+        { lostBlocks },
+        'blocks of scans are damaged, scans that only they hold are not counted',
+      );
+    }
     const isMore =
       damagedScans > (known?.damagedScans ?? 0) || damagedBytes > (known?.damagedBytes ?? 0);
     if (!isMore) return;
@@ -245,7 +254,7 @@ export class ShardThreads {
 
   #storeProblem(): string | undefined {
     const fault = this.states.find((state) => state.fault !== undefined)?.fault;
-    return fault && `scans wait in the journal, the store cannot be written: ${fault}`;
+    return fault && `scans wait in the journal, the store cannot be used: ${fault}`;
   }
 
   #countingProblem(): string | undefined {
@@ -262,6 +271,18 @@ export class ShardThreads {
     const nowMs = this.#options.clock.monotonicMs();
     const lagMs = Math.max(0, ...this.states.map((_, shard) => this.lag.of(shard, nowMs).ms));
     return lagMs <= lagMsMax ? undefined : `counting is ${Math.round(lagMs / 1_000)} s behind`;
+  }
+}
+
+export function logRepairs(log: Logger, repairs: readonly MarkRepair[]): void {
+  for (const { isExact, ...repair } of repairs) {
+    if (isExact)
+      log.error(repair, 'a damaged mark of counting was found again, every scan counts once');
+    else
+      log.error(
+        repair,
+        'a damaged mark of counting was estimated, some scans may count twice or not at all',
+      );
   }
 }
 

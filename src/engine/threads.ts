@@ -1,7 +1,7 @@
 /**
  * The engine's threads, in the order in which they start and stop.
  *
- *   start   journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
+ *   start   marks of counting checked -> journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
  *   run     figures every second; journal segments below every shard's position are deleted
  *   stop    redirect threads drain -> shards count what is left -> what waits is told
  */
@@ -9,6 +9,7 @@ import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
+import { repairMarks } from '../scans/mark-recovery.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -17,7 +18,7 @@ import { threadCounts } from './machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads } from './redirect-threads.ts';
 import { placeOf } from '../scans/journal/place.ts';
-import { ShardThreads } from './shard-threads.ts';
+import { logRepairs, ShardThreads } from './shard-threads.ts';
 
 export interface EngineThreadsOptions {
   readonly config: Config;
@@ -52,6 +53,7 @@ export class EngineThreads {
     const { redirect, shards } = threadCounts(config);
     this.#clock = clock;
     this.#log = log;
+    logRepairs(log, repairMarks(store));
     this.journals = new Journals(folder.journalRoot, redirect, store, log);
     const { path, managementFile, scansFile, deliveryFile, journalRoot } = folder;
     const paths = [path, managementFile, scansFile, deliveryFile, journalRoot];

@@ -4,7 +4,7 @@
  */
 import { dayMs } from '../model/day.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
-import { ScanBlock } from './block.ts';
+import { storedBlocks } from './stored-blocks.ts';
 
 /** With no retention of raw scans, blocks stay this long for their events. */
 const eventsOnlyMs = 3_600_000;
@@ -21,19 +21,19 @@ export interface BlockRetention {
 
 /** Inside a transaction. */
 export function expireBlocks(
-  { blocks }: ScanStore,
+  store: ScanStore,
   { nowMs, rawRetentionDays, doneTo, limit }: BlockRetention,
 ): void {
   const keptMs = rawRetentionDays > 0 ? rawRetentionDays * dayMs : eventsOnlyMs;
   const keys: number[] = [];
   let expired = 0;
-  for (const { key, value } of blocks.range({ limit })) {
+  for (const [key, block] of storedBlocks(store, { limit })) {
     if (key > doneTo) break;
     keys.push(key);
-    const { newestMs } = new ScanBlock(value);
+    // A block that is damaged, or dated by a clock that ran ahead, goes with the first one after it that is expired.
+    const newestMs = block?.newestMs ?? Infinity;
     if (newestMs < nowMs - keptMs) expired = keys.length;
-    // A block dated by a clock that ran ahead goes with the first one after it that is expired.
     else if (newestMs <= nowMs) break;
   }
-  for (const key of keys.slice(0, expired)) blocks.remove(key);
+  for (const key of keys.slice(0, expired)) store.blocks.remove(key);
 }

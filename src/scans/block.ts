@@ -18,6 +18,7 @@
  * A city is stored with its country, "Chicago, US", as rollups name it.
  */
 import { dayOf } from '../model/day.ts';
+import { dataDamaged } from '../model/failure.ts';
 import type { Sketch } from '../model/sketch/sketch.ts';
 import { dayStoredMax } from '../store/scans/scans.ts';
 import { Dimension, type Rollup, countryCode } from './rollup.ts';
@@ -43,13 +44,15 @@ export class ScanBlock {
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (this.#view.getUint8(0) !== blockVersion) {
-      throw new Error(
-        `Cannot read block: version ${this.#view.getUint8(0)}, expected ${blockVersion}`,
-      );
+    if (bytes.length < blockHeaderBytes || this.#view.getUint8(0) !== blockVersion) {
+      throw dataDamaged(`Cannot read block: version ${bytes[0]}, expected ${blockVersion}`);
     }
     this.groups = this.#view.getUint32(4, true);
     this.#entriesAt = blockHeaderBytes + this.groups * groupBytes;
+    const stringsAt = this.#view.getUint32(24, true);
+    if (this.#entriesAt > stringsAt || stringsAt > bytes.length) {
+      throw dataDamaged(`Cannot read block: ${bytes.length} bytes, expected more`);
+    }
   }
 
   get sequence(): number {

@@ -2,6 +2,8 @@
  * Writing and reading small binary values: variable-length integers (LEB128, up to 2^53), texts, bytes.
  * The writer reuses one buffer; `take` copies out exactly what was written.
  */
+import { dataDamaged } from '../model/failure.ts';
+
 export class ByteWriter {
   #bytes = Buffer.allocUnsafeSlow(4_096);
   #end = 0;
@@ -67,7 +69,7 @@ export class ByteReader {
 
   byte(): number {
     const value = this.#bytes[this.#at++];
-    if (value === undefined) throw new Error('Cannot read stored value: it ends early');
+    if (value === undefined) throw dataDamaged('Cannot read stored value: it ends early');
     return value;
   }
 
@@ -97,7 +99,7 @@ export class ByteReader {
     const length = this.integer();
     const from = this.#at;
     this.#at += length;
-    if (this.#at > this.#bytes.length) throw new Error('Cannot read stored value: it ends early');
+    if (this.#at > this.#bytes.length) throw dataDamaged('Cannot read stored value: it ends early');
     return this.#bytes.subarray(from, this.#at);
   }
 }

@@ -7,10 +7,21 @@
  * checkpoint are applied again.
  *
  *   absent --load--> clean --take--> dirty --save--> clean --rest--> absent
+ *      any of them --damaged record--> freezing --save--> frozen --rest--> absent
+ *
+ * A frozen one takes and saves nothing (frozen.ts).
  */
+import { isDamage } from '../model/failure.ts';
 import type { ScanBlock } from './block.ts';
 import type { Day, Summaries } from './summaries.ts';
 import type { CodeNo } from '../model/numbers.ts';
+
+type State = 'clean' | 'dirty' | 'freezing' | 'frozen';
+
+/** Thrown by `save` when it froze: what it has written is to be undone, and all saved again. */
+export class FrozeWhileSaving extends Error {
+  override readonly name = 'FrozeWhileSaving';
+}
 
 export class CodeActor {
   readonly codeNo: CodeNo;
@@ -19,21 +30,26 @@ export class CodeActor {
   #days: Day[];
   #total: number;
   #newestBlock: number;
-  #isDirty = false;
+  #state: State = 'clean';
   /** Window number of the last scan, for finding the idle. */
   lastWindow = 0;
 
   constructor(codeNo: CodeNo, summaries: Summaries) {
-    const summary = summaries.summary(codeNo);
     this.codeNo = codeNo;
     this.#summaries = summaries;
-    this.#days = summary === undefined ? [] : [summary.newestDay];
-    this.#total = summary?.total ?? 0;
-    this.#newestBlock = summary?.newestBlock ?? 0;
+    this.#days = [];
+    this.#total = 0;
+    this.#newestBlock = 0;
+    if (summaries.frozen.has(codeNo)) this.#state = 'frozen';
+    else this.#orFreeze(() => this.#load());
   }
 
+  /** There is something to save. */
   get isDirty(): boolean {
-    return this.#isDirty;
+    return this.#state === 'dirty' || this.#state === 'freezing';
+  }
+  get isFrozen(): boolean {
+    return this.#state === 'freezing' || this.#state === 'frozen';
   }
   /** Sequence of the block with this code's newest scans; 0 = none yet. */
   get newestBlock(): number {
@@ -42,6 +58,21 @@ export class CodeActor {
 
   /** Counts all scans that a committed block has for this code. */
   take(block: ScanBlock, group: number): void {
+    this.#newestBlock = block.sequence;
+    if (this.isFrozen) return;
+    this.#state = 'dirty';
+    this.#orFreeze(() => this.#count(block, group));
+  }
+
+  #load(): void {
+    const summary = this.#summaries.summary(this.codeNo);
+    if (summary === undefined) return;
+    this.#days = [summary.newestDay];
+    this.#total = summary.total;
+    this.#newestBlock = summary.newestBlock;
+  }
+
+  #count(block: ScanBlock, group: number): void {
     const first = block.first(group);
     const end = first + block.count(group);
     let day: Day | undefined;
@@ -50,12 +81,32 @@ export class CodeActor {
       if (day === undefined || day.day !== number) day = this.#day(number);
       if (block.countInto(entry, day.rollup, day.sketch)) this.#total++;
     }
-    this.#newestBlock = block.sequence;
-    this.#isDirty = true;
   }
 
-  /** Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed. */
+  #orFreeze(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#days = [];
+      this.#state = 'freezing';
+    }
+  }
+
+  /**
+   * Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed.
+   * @throws FrozeWhileSaving
+   */
   save(): void {
+    if (this.isFrozen) {
+      this.#summaries.frozen.mark(this.codeNo);
+      return;
+    }
+    this.#orFreeze(() => this.#write());
+    if (this.isFrozen) throw new FrozeWhileSaving();
+  }
+
+  #write(): void {
     const newest = this.#days.at(-1);
     if (newest === undefined) return;
     for (const day of this.#days) {
@@ -72,7 +123,7 @@ export class CodeActor {
   settle(): void {
     this.#days = this.#days.slice(-1);
     this.#days.at(-1)?.sketch.clean();
-    this.#isDirty = false;
+    this.#state = this.isFrozen ? 'frozen' : 'clean';
   }
 
   #day(number: number): Day {

@@ -8,7 +8,9 @@
  * A record is added to, never replaced by what memory holds: what is counted since the last save is
  * all that has to be remembered. A save touches the chunks with scans since then; a chunk has at most
  * 4,096 codes, 16 KB.
+ * A damaged record stays as it is: nothing is added to it, and what would read it is refused.
  */
+import { dataDamaged, readOr } from '../model/failure.ts';
 import { monthSpan, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { monthOf } from './summaries.ts';
@@ -47,7 +49,8 @@ export function addCounts(store: ScanStore, workspaceNo: WorkspaceNo, counts: Co
     for (const [chunk, added] of chunks) {
       for (const span of [day, monthSpan(monthOf(day))]) {
         const key = countKey(workspaceNo, chunk, span);
-        const merged = readCounts(store.codeCounts.get(key), chunk, new Map<number, number>());
+        const merged = countsToChange(store, key, chunk);
+        if (merged === undefined) continue;
         for (const [codeNo, scans] of added) {
           merged.set(codeNo, (merged.get(codeNo) ?? 0) + scans);
         }
@@ -66,10 +69,22 @@ export function removeCount(
 ): void {
   const chunk = chunkOf(codeNo);
   const key = countKey(workspaceNo, chunk, span);
-  const counts = readCounts(store.codeCounts.get(key), chunk, new Map<number, number>());
-  if (!counts.delete(codeNo)) return;
+  const counts = countsToChange(store, key, chunk);
+  if (counts === undefined || !counts.delete(codeNo)) return;
   if (counts.size === 0) store.codeCounts.remove(key);
   else putCounts(store, key, counts);
+}
+
+/** Undefined when it is damaged. */
+function countsToChange(
+  store: ScanStore,
+  key: Uint8Array,
+  chunk: number,
+): Map<number, number> | undefined {
+  return readOr(
+    () => readCounts(store.codeCounts.get(key), chunk, new Map<number, number>()),
+    undefined,
+  );
 }
 
 /** Adds a stored record to `counts`, which it returns. */
@@ -81,7 +96,9 @@ export function readCounts(
   if (bytes === undefined) return counts;
   const reader = new ByteReader(bytes);
   const found = reader.byte();
-  if (found !== format) throw new Error(`Cannot read counts: format ${found}, expected ${format}`);
+  if (found !== format) {
+    throw dataDamaged(`Cannot read counts: format ${found}, expected ${format}`);
+  }
   const base = chunk * 2 ** chunkBits;
   for (let left = reader.integer(); left > 0; left--) {
     const codeNo = base + reader.integer();

@@ -9,6 +9,7 @@
  * share, until these expire; without the summary nothing leads to them.
  */
 import type { ExpiredCode } from '../model/code.ts';
+import { readOr } from '../model/failure.ts';
 import type { Table } from '../store/environment.ts';
 import { chunkKey, monthSpan, type ScanStore, spanKey, spanOf } from '../store/scans/scans.ts';
 import { removeCount } from './code-counts.ts';
@@ -74,9 +75,14 @@ export class CodeExpiry {
     return this.#done.splice(0);
   }
 
+  /** Undefined when the summary is damaged: that day's counts keep a code which no list shows any more. */
+  #newestDayOf(codeNo: CodeNo): number | undefined {
+    return readOr(() => this.#summaries.newestDayCounts(codeNo)?.day, undefined);
+  }
+
   /** @returns what it cost in keys, `limit` or more when something may be left */
   #remove(codeNo: CodeNo, workspaceNo: WorkspaceNo, limit: number): number {
-    const { chunks, days, months, summaries } = this.#store;
+    const { chunks, days, months, summaries, frozen } = this.#store;
     const spans = { start: spanKey(codeNo, 0), end: spanKey(codeNo, spanEnd) };
     const pieces = { start: chunkKey(codeNo, 0, 0), end: chunkKey(codeNo, spanEnd, 0) };
     const uncount = (span: number): void => removeCount(this.#store, workspaceNo, codeNo, span);
@@ -91,11 +97,14 @@ export class CodeExpiry {
       cost += spanKeys;
     }
     if (cost >= limit) return cost;
-    const newest = this.#summaries.newestDayCounts(codeNo);
-    if (newest === undefined) return cost;
-    uncount(newest.day);
-    uncount(monthSpan(monthOf(newest.day)));
+    if (!summaries.has(codeNo)) return cost;
+    const day = this.#newestDayOf(codeNo);
+    if (day !== undefined) {
+      uncount(day);
+      uncount(monthSpan(monthOf(day)));
+    }
     summaries.remove(codeNo);
+    frozen.remove(codeNo);
     return cost + spanKeys;
   }
 }

@@ -7,6 +7,7 @@
  * visitors choose, so each is bounded: beyond `namesMax` they count as `other`.
  * Bots count under their own dimension and nowhere else, so every dimension of people sums to `scans`.
  */
+import { dataDamaged } from '../model/failure.ts';
 import type { ByteReader, ByteWriter } from './bytes.ts';
 
 /** Stored numbers: add at the end, never renumber. */
@@ -152,7 +153,7 @@ export class Rollup {
       else if (key >>> valueBits === Dimension.country) {
         rollup.#countries.set(key & valueMask, count);
       } else {
-        throw new Error(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
+        throw dataDamaged(`Cannot read rollup: key ${key} is unknown, expected a newer release`);
       }
     }
     return rollup;

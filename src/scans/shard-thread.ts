@@ -1,6 +1,7 @@
 /** What the control thread and a shard's thread send each other. */
 import type { ExpiredCode } from '../model/code.ts';
 import type { Place } from './journal/place.ts';
+import type { MarkRepair } from './mark-recovery.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 import type { CodeNo } from '../model/numbers.ts';
@@ -39,6 +40,8 @@ export type ShardMessage =
     }
   /** Asked for by `expire`: nothing of these codes is left in the store. */
   | { readonly kind: 'expired'; readonly codeNos: readonly CodeNo[] }
+  /** Damaged marks that were found again (mark-recovery.ts). */
+  | { readonly kind: 'repaired'; readonly repairs: readonly MarkRepair[] }
   /** A window with scans is in the store: there are new blocks. */
   | { readonly kind: 'committed' }
   | {

@@ -11,7 +11,7 @@
  * A commit that fails (disk full) is tried again with the same block; meanwhile the backlog stays in the journals.
  */
 import type { Clock } from '../model/clock.ts';
-import { partitionCount, partitionOf } from '../model/code.ts';
+import { partitionCount } from '../model/code.ts';
 import { BotReason } from '../model/scan.ts';
 import {
   newestSequence,
@@ -21,12 +21,13 @@ import {
 } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 import { expireBlocks } from './block-retention.ts';
-import { CodeActor } from './code-actor.ts';
+import { CodeActor, FrozeWhileSaving } from './code-actor.ts';
 import { CodeExpiry } from './code-expiry.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
 import type { Place } from './journal/place.ts';
 import type { JournalPositions } from './journal/positions.ts';
 import { RecordCursor } from './record.ts';
+import { eachSinceCheckpoint } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
@@ -67,6 +68,8 @@ export interface ShardFigures {
   readonly actors: number;
   readonly damagedScans: number;
   readonly damagedBytes: number;
+  /** Blocks that could not be read when their scans were to be counted. */
+  readonly lostBlocks: number;
   readonly windowMs: number;
   readonly commitMs: number;
   readonly checkpointMs: number;
@@ -92,6 +95,8 @@ export class Shard {
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
   #idleCycles = 0;
+  /** Blocks that a start could not read. */
+  readonly #lostBlocks: number;
   readonly #figures = { scans: 0, bots: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
   readonly #scan: Scan = {
     codeNo: 0,
@@ -125,7 +130,12 @@ export class Shard {
       bytesMax: options.windowBytesMax,
       watermarksOf: (journal) => this.#watermarks(journal),
     });
-    this.#applyBlocksSinceCheckpoint();
+    const recovered = eachSinceCheckpoint(options.store, this.#partitions, (block, group) => {
+      this.#actor(block.codeNo(group)).take(block, group);
+      this.#sinceCheckpoint++;
+    });
+    this.#checkpoint = recovered.from;
+    this.#lostBlocks = recovered.damaged;
     this.#workspaces = new WorkspaceSums({ ...options, partitions: this.#partitions });
   }
 
@@ -139,18 +149,15 @@ export class Shard {
     store.environment.refresh();
     this.#consumers.follow();
     if (this.#waitingBlock === undefined) this.#readJournals();
-    const hadWindow = this.#waitingBlock !== undefined;
-    if (this.#waitingBlock !== undefined) {
-      this.#commit(this.#waitingBlock);
-      this.#waitingBlock = undefined;
+    const block = this.#waitingBlock;
+    if (block !== undefined) {
+      this.#commit(block);
       this.#sinceCheckpoint++;
       this.#figures.windowMs = clock.monotonicMs() - startedMs;
     }
     this.#workspaces.follow();
     const hasWork = this.#sinceCheckpoint > 0 || !this.expiry.isIdle;
-    if (!hadWindow && (hasWork || this.#isLeftBehind())) {
-      this.checkpoint();
-    }
+    if (block === undefined && (hasWork || this.#isLeftBehind())) this.checkpoint();
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
     return this.#consumers.hasMore;
   }
@@ -173,23 +180,34 @@ export class Shard {
   /** Saves the actors that changed; the blocks up to here are no longer needed for counting. */
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
-    const { store } = this.#options;
     this.expiry.freeFrom(this.#actors);
     const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
-    store.environment.transactionSync(() => {
-      for (const actor of dirty) actor.save();
-      this.expiry.step();
-      this.#workspaces.save();
-      this.#checkpoint = newestSequence(store);
-      putCheckpoints(store, this.#partitions, this.#checkpoint);
-      if (this.#options.shard === 0) this.#expireBlocks();
-    });
+    // An actor that froze meanwhile has only its mark to save when all is saved again.
+    while (!this.#trySave(dirty));
     for (const actor of dirty) actor.settle();
     this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
     this.#freeIdleActors();
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
+  }
+
+  #trySave(dirty: readonly CodeActor[]): boolean {
+    const { store } = this.#options;
+    try {
+      store.environment.transactionSync(() => {
+        for (const actor of dirty) actor.save();
+        this.expiry.step();
+        this.#workspaces.save();
+        this.#checkpoint = newestSequence(store);
+        putCheckpoints(store, this.#partitions, this.#checkpoint);
+        if (this.#options.shard === 0) this.#expireBlocks();
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof FrozeWhileSaving) return false;
+      throw error;
+    }
   }
 
   /** Journal positions below which this shard needs nothing, once the disk has what was committed. */
@@ -215,6 +233,7 @@ export class Shard {
       actors: this.#actors.size,
       damagedScans,
       damagedBytes,
+      lostBlocks: this.#lostBlocks + this.#workspaces.lostBlocks,
     };
   }
 
@@ -304,6 +323,8 @@ export class Shard {
       store.meta.put('sequence', next);
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
+    // Before anything else can fail: a block is committed once.
+    this.#waitingBlock = undefined;
     this.#consumers.committed();
     this.#committedScans += this.#window.scans;
     this.#window.clear();
@@ -326,25 +347,6 @@ export class Shard {
       this.#actors.set(codeNo, actor);
     }
     return actor;
-  }
-
-  /** Recovery: blocks that were committed but whose numbers were not yet in summaries and days. */
-  #applyBlocksSinceCheckpoint(): void {
-    const { store, shard, shards } = this.#options;
-    const checkpoints = readCheckpoints(store);
-    const from = Math.min(...this.#partitions.map((partition) => checkpoints[partition]!));
-    this.#checkpoint = from;
-    for (const { key, value } of store.blocks.range({ start: from + 1 })) {
-      const block = new ScanBlock(value);
-      for (let group = 0; group < block.groups; group++) {
-        const codeNo = block.codeNo(group);
-        const partition = partitionOf(codeNo);
-        if (partition % shards !== shard) continue;
-        if (key <= checkpoints[partition]!) continue;
-        this.#actor(codeNo).take(block, group);
-        this.#sinceCheckpoint++;
-      }
-    }
   }
 
   #expireBlocks(): void {

@@ -1,14 +1,16 @@
 /**
  * Thread entry of a shard: runs its cycles and sends its figures to the control thread.
- * A cycle that fails is retried after `retryMs`; an unreadable record is a defect and ends the thread.
+ * A cycle that fails is retried after `retryMs`. A damaged record stops its code alone (frozen.ts); damaged marks are
+ * found again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Failure } from '../model/failure.ts';
+import { Failure, isDamage } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { assertInPlace } from './journal/place.ts';
 import { JournalPositions } from './journal/positions.ts';
+import { repairMarks } from './mark-recovery.ts';
 import { Shard } from './shard.ts';
 import {
   countingMsMax,
@@ -29,6 +31,7 @@ const { setup, send } = channel;
 // A store would be made where none is.
 assertInPlace(setup.store);
 const store = openScanStore(setup.store.path);
+repair();
 const shard = new Shard({
   ...setup,
   store,
@@ -64,10 +67,17 @@ function cycle(): void {
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     fault = error.message;
-    waitMs = retryMs;
+    waitMs = isDamage(error) && repair() ? 0 : retryMs;
   }
   if (systemClock.monotonicMs() >= stopAtMs) return void stop();
   timer = setTimeout(cycle, waitMs);
+}
+
+/** @returns whether a mark was damaged */
+function repair(): boolean {
+  const repairs = repairMarks(store);
+  if (repairs.length > 0) send({ kind: 'repaired', repairs });
+  return repairs.length > 0;
 }
 
 async function stop(): Promise<void> {

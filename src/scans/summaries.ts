@@ -9,11 +9,14 @@
  * A sketch beyond 64 visitors lies in chunks of its own beside its record. A day closes when a newer one
  * begins. If scans of a closed day come late (midnight, clock steps), it is loaded, counted and closed
  * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
+ * A damaged month is made again of its days; any other damaged record is refused.
  */
 import { dayMs } from '../model/day.ts';
 import { Sketch, type ChunkSource } from '../model/sketch/sketch.ts';
-import { chunkKey, monthSpan, spanKey, type ScanStore } from '../store/scans/scans.ts';
+import { dataDamaged, readOr } from '../model/failure.ts';
+import { chunkKey, monthSpan, spanKey, spanOf, type ScanStore } from '../store/scans/scans.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
+import { FrozenCounters } from './frozen.ts';
 import { monthNamesFactor, Rollup } from './rollup.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
@@ -59,18 +62,27 @@ export const namesPerDayMax = 100;
 export class Summaries {
   readonly #store: ScanStore;
   readonly namesMax: number;
+  readonly frozen: FrozenCounters;
 
   constructor(store: ScanStore, namesMax: number) {
     this.#store = store;
     this.namesMax = namesMax;
+    this.frozen = new FrozenCounters(store);
   }
 
   emptyDay(day: number): Day {
     return { day, rollup: new Rollup(this.namesMax), sketch: Sketch.empty() };
   }
 
-  summary(codeNo: CodeNo): CodeSummary | undefined {
+  /** What is refused for one that is frozen. */
+  #summaryOf(codeNo: CodeNo): Uint8Array | undefined {
     const bytes = this.#store.summaries.get(codeNo);
+    if (bytes !== undefined) this.frozen.refuse(codeNo);
+    return bytes;
+  }
+
+  summary(codeNo: CodeNo): CodeSummary | undefined {
+    const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
     const total = reader.integer();
@@ -81,7 +93,7 @@ export class Summaries {
 
   /** The lifetime total alone: the first number of the summary. */
   total(codeNo: CodeNo): number {
-    const bytes = this.#store.summaries.get(codeNo);
+    const bytes = this.#summaryOf(codeNo);
     return bytes === undefined ? 0 : open(bytes).integer();
   }
 
@@ -106,7 +118,7 @@ export class Summaries {
 
   /** Sequence of the newest block that the summary knows of; 0 = none. */
   newestBlock(codeNo: CodeNo): number {
-    const bytes = this.#store.summaries.get(codeNo);
+    const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return 0;
     const reader = open(bytes);
     reader.integer();
@@ -115,7 +127,7 @@ export class Summaries {
 
   /** The summary's day without its names and its sketch; undefined when the code has no summary. */
   newestDayCounts(codeNo: CodeNo): { day: number; rollup: Rollup } | undefined {
-    const bytes = this.#store.summaries.get(codeNo);
+    const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return undefined;
     const reader = open(bytes);
     const day = dayOfSummary(reader);
@@ -133,7 +145,7 @@ export class Summaries {
     rollup: Rollup,
     sketch: MaybeSketch,
   ): boolean {
-    const bytes = this.#store.summaries.get(codeNo);
+    const bytes = this.#summaryOf(codeNo);
     if (bytes === undefined) return false;
     const reader = open(bytes);
     const day = dayOfSummary(reader);
@@ -185,11 +197,7 @@ export class Summaries {
   closeDay(codeNo: CodeNo, day: Day): void {
     const monthNumber = monthOf(day.day);
     const bit = 2 ** dayOfMonth(day.day);
-    const month = this.month(codeNo, monthNumber) ?? {
-      mask: 0,
-      rollup: new Rollup(this.namesMax * monthNamesFactor),
-      sketch: Sketch.empty(),
-    };
+    const month = this.#monthToChange(codeNo, monthNumber);
     const isKnown = Math.floor(month.mask / bit) % 2 === 1;
     const before = isKnown ? this.closedDay(codeNo, day.day) : undefined;
     month.rollup.merge(day.rollup);
@@ -203,6 +211,27 @@ export class Summaries {
     month.rollup.write(writer);
     this.#writeSketch(codeNo, monthSpan(monthNumber), month.sketch);
     this.#store.months.put(spanKey(codeNo, monthNumber), writer.take());
+  }
+
+  #monthToChange(codeNo: CodeNo, month: number): Month {
+    const known = readOr(() => this.month(codeNo, month), undefined);
+    return known ?? this.#monthOfDays(codeNo, month);
+  }
+
+  /** A month made of its closed days, as it was made first. */
+  #monthOfDays(codeNo: CodeNo, month: number): Month {
+    const rollup = new Rollup(this.namesMax * monthNamesFactor);
+    const sketch = Sketch.empty();
+    let mask = 0;
+    const range = {
+      start: spanKey(codeNo, firstDayOf(month)),
+      end: spanKey(codeNo, firstDayOf(month + 1)),
+    };
+    for (const { key, value } of this.#store.days.range(range)) {
+      this.addDay(codeNo, spanOf(key), value, rollup, sketch);
+      mask += 2 ** dayOfMonth(spanOf(key));
+    }
+    return { mask, rollup, sketch };
   }
 
   #add(
@@ -263,6 +292,8 @@ function dayOfSummary(reader: ByteReader): number {
 function open(bytes: Uint8Array): ByteReader {
   const reader = new ByteReader(bytes);
   const found = reader.byte();
-  if (found !== format) throw new Error(`Cannot read summary: format ${found}, expected ${format}`);
+  if (found !== format) {
+    throw dataDamaged(`Cannot read summary: format ${found}, expected ${format}`);
+  }
   return reader;
 }

@@ -18,9 +18,10 @@ import {
   type ScanStore,
   workspaceCounter,
 } from '../store/scans/scans.ts';
-import { ScanBlock } from './block.ts';
+import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';
+import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
@@ -53,6 +54,8 @@ export class WorkspaceSums {
   readonly #saved: Float64Array;
   /** Sequence up to which blocks are in memory or saved. */
   #applied: number;
+  /** Blocks that could not be read: their scans are in no sum. */
+  lostBlocks = 0;
 
   constructor(options: WorkspaceSumsOptions) {
     const { store, partitions } = options;
@@ -68,11 +71,10 @@ export class WorkspaceSums {
     const newest = newestSequence(store);
     if (newest <= this.#applied) return;
     let looked = 0;
-    for (const { key, value } of store.blocks.range({
-      start: this.#applied + 1,
-      limit: blocksPerCycle,
-    })) {
-      this.#take(new ScanBlock(value), key);
+    const range = { start: this.#applied + 1, limit: blocksPerCycle };
+    for (const [key, block] of storedBlocks(store, range)) {
+      if (block === undefined) this.lostBlocks++;
+      else this.#take(block, key);
       this.#applied = key;
       looked++;
     }

@@ -5,6 +5,7 @@
  * without a summary, as most of a long list are, costs one look-up.
  */
 import type { DayRange } from '../../model/day.ts';
+import { readOr } from '../../model/failure.ts';
 import { Sketch } from '../../model/sketch/sketch.ts';
 import { dayStoredMax, type ScanStore, spanKey, spanOf } from '../../store/scans/scans.ts';
 import { RecentBlocks } from './recent-blocks.ts';
@@ -44,11 +45,11 @@ export class Ranges {
     let records = 0;
     if (this.summaries.addSummary(counter, spans.fromDay, spans.toDay, rollup, sketch)) {
       records = 1;
-      records += this.#eachMonth(counter, spans, (month, bytes) =>
-        this.summaries.addMonth(counter, month, bytes, rollup, sketch),
-      );
-      records += this.#eachEdgeDay(counter, spans, (day, bytes) =>
-        this.summaries.addDay(counter, day, bytes, rollup, sketch),
+      records += this.#eachClosed(
+        counter,
+        spans,
+        (month, bytes) => this.summaries.addMonth(counter, month, bytes, rollup, sketch),
+        (day, bytes) => this.summaries.addDay(counter, day, bytes, rollup, sketch),
       );
     }
     const seen = sketch ?? Sketch.empty();
@@ -67,12 +68,16 @@ export class Ranges {
     if (newest !== undefined) {
       if (isWithin(newest.day, spans)) scans += newest.rollup.scans;
       records = 1;
-      records += this.#eachMonth(counter, spans, (_month, bytes) => {
-        scans += this.summaries.monthScans(bytes);
-      });
-      records += this.#eachEdgeDay(counter, spans, (_day, bytes) => {
-        scans += this.summaries.countsOf(bytes).scans;
-      });
+      records += this.#eachClosed(
+        counter,
+        spans,
+        (_month, bytes) => {
+          scans += this.summaries.monthScans(bytes);
+        },
+        (_day, bytes) => {
+          scans += this.summaries.countsOf(bytes).scans;
+        },
+      );
     }
     this.recent.each(counter, (block, entry) => {
       if (block.bot(entry) === 0 && isWithin(block.day(entry), spans)) scans++;
@@ -105,32 +110,31 @@ export class Ranges {
     return records;
   }
 
-  #eachMonth(
-    counter: number,
-    { firstMonth, endMonth }: Spans,
-    visit: (month: number, bytes: Uint8Array) => void,
-  ): number {
-    if (firstMonth >= endMonth) return 0;
-    const range = { start: spanKey(counter, firstMonth), end: spanKey(counter, endMonth) };
-    let records = 0;
-    for (const { key, value } of this.#store.months.range(range)) {
-      visit(spanOf(key), value);
-      records++;
-    }
-    return records;
-  }
-
-  /** The days that no whole month of the range has. */
-  #eachEdgeDay(
+  /** Visits the whole months of a range and the days that none of them has: all of its days where a month is damaged. */
+  #eachClosed(
     counter: number,
     { fromDay, toDay, firstMonth, endMonth }: Spans,
-    visit: (day: number, bytes: Uint8Array) => void,
+    visitMonth: (month: number, bytes: Uint8Array) => void,
+    visitDay: (day: number, bytes: Uint8Array) => void,
   ): number {
-    if (firstMonth >= endMonth) return this.#days(counter, fromDay, toDay + 1, visit);
+    const months = firstMonth < endMonth ? this.#months(counter, firstMonth, endMonth) : undefined;
+    if (months === undefined) return this.#days(counter, fromDay, toDay + 1, visitDay);
+    for (const { key, value } of months) visitMonth(spanOf(key), value);
     return (
-      this.#days(counter, fromDay, firstDayOf(firstMonth), visit) +
-      this.#days(counter, firstDayOf(endMonth), toDay + 1, visit)
+      months.length +
+      this.#days(counter, fromDay, firstDayOf(firstMonth), visitDay) +
+      this.#days(counter, firstDayOf(endMonth), toDay + 1, visitDay)
     );
+  }
+
+  /** Undefined when one is damaged. */
+  #months(
+    counter: number,
+    from: number,
+    end: number,
+  ): ReadonlyArray<{ readonly key: Uint8Array; readonly value: Uint8Array }> | undefined {
+    const range = { start: spanKey(counter, from), end: spanKey(counter, end) };
+    return readOr(() => [...this.#store.months.range(range)], undefined);
   }
 
   #days(

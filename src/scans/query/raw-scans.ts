@@ -9,8 +9,10 @@
  * step reads few blocks, for a stream of any length shares the thread with everything else.
  * A range ends the walk when as many scans were found as the rollups count in it, so the newest days of
  * an old code cost what they hold; time alone cannot end it, for clocks step.
+ * A damaged block ends it: where the chain goes on stands in it, so the next step is refused.
  */
 import type { DayRange } from '../../model/day.ts';
+import { dataDamaged, readOr } from '../../model/failure.ts';
 import type { ScanStore } from '../../store/scans/scans.ts';
 import { ScanBlock } from '../block.ts';
 import { isWithin, type Ranges } from './range.ts';
@@ -75,10 +77,13 @@ export class RawScans {
     let bytes = 0;
     this.#ranges.refresh();
     while (sequence > 0 && left > 0) {
-      const value = this.#store.blocks.get(sequence);
-      const block = value === undefined ? undefined : new ScanBlock(value);
+      const block = readOr(() => this.#block(sequence), 'damaged');
+      if (block === 'damaged' && scans.length > 0) {
+        return { scans, next: placeOf(sequence, done, left) };
+      }
+      if (block === 'damaged') throw dataDamaged('A block of scans of this time is damaged');
       const group = block?.find(codeNo) ?? -1;
-      if (value === undefined || block === undefined || group === -1) break;
+      if (block === undefined || group === -1) break;
       const first = block.first(group);
       for (let entry = first + block.count(group) - 1 - done; entry >= first; entry--) {
         if (left === 0 || scans.length === limit)
@@ -91,10 +96,15 @@ export class RawScans {
       }
       sequence = block.previous(group);
       done = 0;
-      bytes += value.length + blockCostBytes;
+      bytes += block.length + blockCostBytes;
       if (bytes >= stepBytesMax) return { scans, next: placeOf(sequence, done, left) };
     }
     return { scans, next: undefined };
+  }
+
+  #block(sequence: number): ScanBlock | undefined {
+    const bytes = this.#store.blocks.get(sequence);
+    return bytes === undefined ? undefined : new ScanBlock(bytes);
   }
 }
 

@@ -7,6 +7,8 @@
  * and asking costs a look into a map.
  * Bounds: `keptMax` blocks and `codesMax` codes. Beyond them blocks are read again when asked for, and
  * every code counts as possibly there: slower, never wrong.
+ * A damaged block may have any code: numbers are refused until the checkpoints have passed it, which takes seconds,
+ * because the shard counts a block from memory.
  */
 import { partitionOf } from '../../model/code.ts';
 import {
@@ -16,13 +18,18 @@ import {
   workspaceOfCounter,
   workspaceCounter,
 } from '../../store/scans/scans.ts';
-import { ScanBlock } from '../block.ts';
+import { Failure } from '../../model/failure.ts';
+import type { ScanBlock } from '../block.ts';
+import { storedBlocks } from '../stored-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** A shard that does not come to a checkpoint must not fill memory: 512 windows are a minute. */
 const keptMax = 512;
 /** About 50 MB of map. */
 const codesMax = 1_000_000;
+
+/** Checkpoints come every few seconds (shard.ts). */
+const checkpointSeconds = 5;
 
 type Visit = (block: ScanBlock, entry: number) => void;
 
@@ -39,6 +46,8 @@ export class RecentBlocks {
   #to = 0;
   /** Sequence up to which blocks were too many to keep. */
   #freedTo = 0;
+  /** The newest block that is damaged. */
+  #damagedAt = 0;
   /** Sequence up to which codes were too many to know. */
   #crowdedTo = 0;
 
@@ -53,19 +62,21 @@ export class RecentBlocks {
     this.#checkpoints = { codes, workspaces };
     const from = Math.min(...codes, ...workspaces);
     if (from > this.#from) this.#free(from);
-    for (const { key, value } of this.#store.blocks.range({ start: this.#to + 1 })) {
-      this.#take(key, new ScanBlock(value));
+    for (const [key, block] of storedBlocks(this.#store, { start: this.#to + 1 })) {
+      this.#to = key;
+      if (block === undefined) this.#damagedAt = key;
+      else this.#take(key, block);
     }
   }
 
-  /** All blocks from a sequence on, oldest first; those that are kept are not read again. */
+  /** All blocks from a sequence on, oldest first, but for damaged ones; those that are kept are not read again. */
   *from(sequence: number): Generator<readonly [sequence: number, block: ScanBlock]> {
     if (sequence > this.#from && sequence > this.#freedTo) {
       for (const entry of this.#blocks) if (entry[0] >= sequence) yield entry;
       return;
     }
-    for (const { key, value } of this.#store.blocks.range({ start: sequence })) {
-      yield [key, new ScanBlock(value)];
+    for (const [key, block] of storedBlocks(this.#store, { start: sequence })) {
+      if (block !== undefined) yield [key, block];
     }
   }
 
@@ -112,22 +123,29 @@ export class RecentBlocks {
   #each(checkpoint: number, to: number, visit: (block: ScanBlock, sequence: number) => void): void {
     if (this.#freedTo > checkpoint) {
       const range = { start: checkpoint + 1, end: Math.min(this.#freedTo, to) + 1 };
-      for (const { key, value } of this.#store.blocks.range(range))
-        visit(new ScanBlock(value), key);
+      for (const [key, block] of storedBlocks(this.#store, range)) {
+        if (block !== undefined) visit(block, key);
+      }
     }
     for (const [sequence, block] of this.#blocks) {
       if (sequence > checkpoint && sequence <= to) visit(block, sequence);
     }
   }
 
+  /** @throws Failure data_damaged */
   #checkpointOf(counter: number): number {
     const counted = workspaceOfCounter(counter) === undefined ? 'codes' : 'workspaces';
-    return this.#checkpoints[counted][partitionOf(counter)]!;
+    const checkpoint = this.#checkpoints[counted][partitionOf(counter)]!;
+    if (this.#damagedAt > checkpoint) {
+      throw new Failure('data_damaged', 'The newest scans cannot be read', {
+        retryAfterSeconds: checkpointSeconds,
+      });
+    }
+    return checkpoint;
   }
 
   #take(sequence: number, block: ScanBlock): void {
     this.#blocks.set(sequence, block);
-    this.#to = sequence;
     for (let group = 0; group < block.groups; group++) {
       this.#newestOf.set(block.codeNo(group), sequence);
       this.#newestOf.set(workspaceCounter(block.workspaceNo(group)), sequence);

@@ -1,12 +1,12 @@
 /**
  * The blocks as the outbox of `qr.scanned`: a workspace's events, newest first by page, or onwards from a
- * place, as a live stream reads them.
+ * place, as a live stream reads them. The events of a damaged block are left out.
  */
 import type { EventEnvelope } from '../../model/event.ts';
-import { idTimeMs } from '../../model/ids.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import { firstReached } from '../../store/sequence-search.ts';
 import { ScanBlock } from '../block.ts';
+import { blockOfEvent, storedBlocks } from '../stored-blocks.ts';
 import type { Ranges } from './range.ts';
 import { scannedEvent } from '../scanned-event.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -17,9 +17,6 @@ const eventBlocksMax = 2_000;
 const eventBytesMax = 16_777_216;
 /** The same for one step of a stream, many of which share the thread: about 2 ms. */
 const stepBytesMax = 1_048_576;
-
-/** Blocks that looking for an event reads: it is in the first ones that have its time. */
-const lookedAtMax = 64;
 
 export interface EventPage {
   readonly data: EventEnvelope[];
@@ -66,10 +63,10 @@ export class ScanEvents {
     let looked = 0;
     let bytes = 0;
     const range = { start: fromSequence, reverse: true, limit: eventBlocksMax };
-    for (const { key, value } of this.#store.blocks.range(range)) {
+    for (const [key, block] of storedBlocks(this.#store, range)) {
       looked++;
-      bytes += value.length;
-      const entries = this.#scansOf(new ScanBlock(value), workspaceNo);
+      bytes += block?.length ?? 0;
+      const entries = block === undefined ? [] : this.#scansOf(block, workspaceNo);
       const skipped = key === fromSequence ? skip : 0;
       for (let at = skipped; at < entries.length; at++) {
         if (data.length === limit) return { data, before: `${key}.${at}` };
@@ -102,31 +99,8 @@ export class ScanEvents {
 
   /** The block that has the scan of a workspace's event; undefined for an unknown id. */
   blockOf(workspaceNo: WorkspaceNo, eventId: string): number | undefined {
-    const timeMs = idTimeMs(eventId);
-    const { sequence } = this.placeAt(timeMs);
-    let bytes = 0;
-    for (const { key, value } of this.#store.blocks.range({
-      start: sequence,
-      limit: lookedAtMax,
-    })) {
-      if (this.#has(new ScanBlock(value), workspaceNo, timeMs, eventId)) return key;
-      bytes += value.length;
-      if (bytes >= eventBytesMax) return undefined;
-    }
-    return undefined;
-  }
-
-  /** Ids are made only of the scans of the id's millisecond. */
-  #has(block: ScanBlock, workspaceNo: WorkspaceNo, timeMs: number, eventId: string): boolean {
-    for (let group = 0; group < block.groups; group++) {
-      if (block.workspaceNo(group) !== workspaceNo) continue;
-      const first = block.first(group);
-      for (let entry = first; entry < first + block.count(group); entry++) {
-        if (Math.trunc(block.timeMs(entry)) !== timeMs) continue;
-        if (scannedEvent(block, entry, '').id === eventId) return true;
-      }
-    }
-    return false;
+    this.#ranges.refresh();
+    return blockOfEvent(this.#store, workspaceNo, eventId);
   }
 
   /** Whether blocks that come after the place have been deleted already. */

@@ -1,0 +1,96 @@
+/**
+ * The blocks of the store, for all who read them: a damaged one is passed over, and named, for the scans of one
+ * window must not keep everything after it from being counted, delivered or shown.
+ */
+import { partitionOf } from '../model/code.ts';
+import { readOr } from '../model/failure.ts';
+import { idTimeMs } from '../model/ids.ts';
+import type { WorkspaceNo } from '../model/numbers.ts';
+import type { Range } from '../store/environment.ts';
+import { newestSequence, readCheckpoints, type ScanStore } from '../store/scans/scans.ts';
+import { firstReached } from '../store/sequence-search.ts';
+import { ScanBlock } from './block.ts';
+import { scannedEvent } from './scanned-event.ts';
+
+/** What looking for an event reads: it is in the first blocks that have its time. About 20 ms. */
+const lookedAtMax = 64;
+const lookedAtBytesMax = 16_777_216;
+
+/** `undefined` = damaged. */
+export type StoredBlock = readonly [sequence: number, block: ScanBlock | undefined];
+
+export function* storedBlocks(
+  { blocks }: Pick<ScanStore, 'blocks'>,
+  range: Range<number>,
+): Generator<StoredBlock> {
+  const damaged: number[] = [];
+  for (const { key, value } of blocks.range(range, (at) => damaged.push(at))) {
+    for (const at of damaged.splice(0)) yield [at, undefined];
+    yield [key, readOr(() => new ScanBlock(value), undefined)];
+  }
+  for (const at of damaged) yield [at, undefined];
+}
+
+/**
+ * Recovery: the groups of these partitions' codes in blocks that were committed, but are not in summaries and days.
+ * @returns the sequence it began behind, and the blocks that could not be read
+ */
+export function eachSinceCheckpoint(
+  store: ScanStore,
+  partitions: readonly number[],
+  visit: (block: ScanBlock, group: number) => void,
+): { readonly from: number; readonly damaged: number } {
+  const checkpoints = readCheckpoints(store);
+  const own = new Set(partitions);
+  const from = Math.min(...partitions.map((partition) => checkpoints[partition]!));
+  let damaged = 0;
+  for (const [sequence, block] of storedBlocks(store, { start: from + 1 })) {
+    if (block === undefined) damaged++;
+    else {
+      for (let group = 0; group < block.groups; group++) {
+        const partition = partitionOf(block.codeNo(group));
+        if (own.has(partition) && sequence > checkpoints[partition]!) visit(block, group);
+      }
+    }
+  }
+  return { from, damaged };
+}
+
+/** The block that has the scan of a workspace's event; undefined for an unknown id. */
+export function blockOfEvent(
+  store: ScanStore,
+  workspaceNo: WorkspaceNo,
+  eventId: string,
+): number | undefined {
+  const timeMs = idTimeMs(eventId);
+  const [oldest] = store.blocks.keys({ limit: 1 });
+  if (oldest === undefined) return undefined;
+  const isReached = (bytes: Uint8Array): boolean => new ScanBlock(bytes).newestMs >= timeMs;
+  const range = { from: oldest, to: newestSequence(store) + 1 };
+  const start = firstReached(store.blocks, range, isReached);
+  let bytes = 0;
+  for (const [sequence, block] of storedBlocks(store, { start, limit: lookedAtMax })) {
+    if (block !== undefined && hasEvent(block, workspaceNo, timeMs, eventId)) return sequence;
+    bytes += block?.length ?? 0;
+    if (bytes >= lookedAtBytesMax) return undefined;
+  }
+  return undefined;
+}
+
+/** Ids are made only of the scans of the id's millisecond. */
+function hasEvent(
+  block: ScanBlock,
+  workspaceNo: WorkspaceNo,
+  timeMs: number,
+  eventId: string,
+): boolean {
+  for (let group = 0; group < block.groups; group++) {
+    if (block.workspaceNo(group) !== workspaceNo) continue;
+    const first = block.first(group);
+    for (let entry = first; entry < first + block.count(group); entry++) {
+      if (Math.trunc(block.timeMs(entry)) !== timeMs) continue;
+      if (scannedEvent(block, entry, '').id === eventId) return true;
+    }
+  }
+  return false;
+}
