@@ -4,7 +4,7 @@
  * delivery attempt and every list sends these bytes.
  *
  * Consumers read by sequence number (from 1, without gaps, in commit order). Events expire by age,
- * oldest first, and never beyond the cursor of the webhook consumer.
+ * oldest first, and never beyond the cursor of the webhook consumer. A damaged event is passed over by all of them.
  */
 import type { Clock } from '../model/clock.ts';
 import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
@@ -22,6 +22,9 @@ const expireBatchMax = 1_000;
 const foundWithinMs = 50;
 /** Events that looking for one reads. */
 const lookedAtMax = 500;
+
+const noWorkspace = 0;
+const passOver = (): void => undefined;
 
 export interface OutboxEvent extends StoredEvent {
   readonly sequence: number;
@@ -88,7 +91,7 @@ export class Outbox {
   find(workspaceNo: WorkspaceNo, id: string): number | undefined {
     const start = this.sequenceAt(idTimeMs(id) - foundWithinMs);
     const range = { start, limit: lookedAtMax };
-    for (const { key, value } of this.#management.events.range(range)) {
+    for (const { key, value } of this.#management.events.range(range, passOver)) {
       if (value.id === id) return value.workspaceNo === workspaceNo ? key : undefined;
     }
     return undefined;
@@ -97,8 +100,10 @@ export class Outbox {
   /** Events after `sequence`, oldest first. */
   after(sequence: number, limit: number): OutboxEvent[] {
     const found: OutboxEvent[] = [];
-    for (const { key, value } of this.#management.events.range({ start: sequence + 1, limit })) {
+    const range = { start: sequence + 1 };
+    for (const { key, value } of this.#management.events.range(range, passOver)) {
       found.push({ sequence: key, ...value });
+      if (found.length === limit) break;
     }
     return found;
   }
@@ -117,7 +122,7 @@ export class Outbox {
     });
     const found: OutboxEvent[] = [];
     for (const [, sequence] of keys) {
-      const event = this.#management.events.get(sequence);
+      const event = this.#management.events.get(sequence, () => undefined);
       if (event !== undefined) found.push({ sequence, ...event });
     }
     return found;
@@ -134,10 +139,12 @@ export class Outbox {
     return await environment.transaction(() => {
       const keys: Array<[number, number]> = [];
       let expired = 0;
-      for (const { key, value } of events.range({ limit: expireBatchMax })) {
+      // Whose it was is not known: its place among the workspace's events leads nowhere.
+      const damaged = (key: number): void => void keys.push([noWorkspace, key]);
+      for (const { key, value } of events.range({ limit: expireBatchMax }, damaged)) {
         if (key > deliveredSequence) break;
         keys.push([value.workspaceNo, key]);
-        // An event dated by a clock that ran ahead goes with the first one after it that has expired.
+        // One that is damaged, or dated by a clock that ran ahead, goes with the first one after it that has expired.
         if (value.createdAtMs < oldestMs) expired = keys.length;
       }
       for (const key of keys.slice(0, expired)) {

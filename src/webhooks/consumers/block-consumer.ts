@@ -5,7 +5,7 @@
  * While no endpoint of the service listens to scans no block is read: the cursor jumps to the newest, which costs
  * the same however many scans there were.
  */
-import { ScanBlock } from '../../scans/block.ts';
+import { blockOfEvent, storedBlocks } from '../../scans/stored-blocks.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { Delivery, NewDelivery } from '../deliveries/delivery-transaction.ts';
@@ -36,7 +36,14 @@ export class BlockConsumer implements Consumer {
 
   constructor(options: BlockConsumerOptions) {
     this.#options = options;
-    this.cursor = new ConsumerCursor(options.store, 'blocks', options.onCreated);
+    const { store, scans, onCreated } = options;
+    this.cursor = new ConsumerCursor(
+      store,
+      'blocks',
+      onCreated,
+      ({ kind, workspaceNo, eventIds }) =>
+        kind === 'qr.scanned' ? blockBefore(scans, workspaceNo, eventIds[0] ?? '') : undefined,
+    );
   }
 
   /** Blocks that are not consumed. */
@@ -67,20 +74,30 @@ export class BlockConsumer implements Consumer {
     let { position } = this.cursor;
     let bytes = 0;
     let blocks = 0;
-    for (const { key, value } of scans.blocks.range({ start: position.sequence + 1 })) {
+    for (const [key, block] of storedBlocks(scans, { start: position.sequence + 1 })) {
+      if (block === undefined) {
+        position = { sequence: key, entries: 0 };
+        continue;
+      }
       const capacity = createdMax - created.length;
-      const part = scanDeliveries(new ScanBlock(value), position.entries, audience, capacity);
+      const part = scanDeliveries(block, position.entries, audience, capacity);
       for (const delivery of part.created) created.push(delivery);
       if (part.next !== undefined) {
         position = { sequence: key - 1, entries: part.next };
         return { created, position, hasMore: true };
       }
       position = { sequence: key, entries: 0 };
-      bytes += value.length;
+      bytes += block.length;
       blocks += 1;
       const isFull = created.length >= createdMax || bytes >= bytesMax || blocks === blocksMax;
       if (isFull) return { created, position, hasMore: true };
     }
     return { created, position, hasMore: false };
   }
+}
+
+/** The block before the one with the scan of an event: of that one more deliveries may be due. */
+function blockBefore(scans: ScanStore, workspaceNo: WorkspaceNo, id: string): number | undefined {
+  const sequence = blockOfEvent(scans, workspaceNo, id);
+  return sequence === undefined ? undefined : sequence - 1;
 }

@@ -2,10 +2,16 @@
  * How far a consumer has got in its outbox. The cursor is stored in the transaction that creates the deliveries,
  * so each is created once. Over entries without deliveries it moves in memory and is stored now and then: after a
  * crash they are read again and lead to no delivery again, because an endpoint gets nothing older than itself.
+ * So a damaged cursor is found again by the newest delivery that was created of the outbox: what comes after it led to
+ * none. Without one it begins at the oldest entry that is kept.
  */
 import type { CursorName } from '../../store/delivery/delivery.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
-import type { Delivery, NewDelivery } from '../deliveries/delivery-transaction.ts';
+import {
+  type Delivery,
+  findDelivery,
+  type NewDelivery,
+} from '../deliveries/delivery-transaction.ts';
 
 /** Everything up to `sequence` is done, and so many entries of the one after it. */
 export interface CursorPosition {
@@ -20,16 +26,21 @@ export class ConsumerCursor {
   #position: CursorPosition;
   #stored: number;
 
-  /** @param onCreated called with the deliveries of each commit */
+  /**
+   * @param onCreated called with the deliveries of each commit
+   * @param find the sequence of the entry that a delivery was created of
+   */
   constructor(
     store: DeliveryStore,
     name: CursorName,
     onCreated: (deliveries: readonly Delivery[]) => void,
+    find: (delivery: Delivery) => number | undefined,
   ) {
     this.#store = store;
     this.#name = name;
     this.#onCreated = onCreated;
-    const [sequence, entries] = store.tables.cursors.get(name) ?? [0, 0];
+    const { cursors } = store.tables;
+    const [sequence, entries] = cursors.get(name, () => recovered(store, find)) ?? [0, 0];
     this.#position = { sequence, entries };
     this.#stored = sequence;
   }
@@ -64,9 +75,25 @@ export class ConsumerCursor {
     const { cursors } = this.#store.tables;
     await this.#store.transaction(() => {
       // `advance` may have stored a later one meanwhile.
-      const [stored] = cursors.get(this.#name) ?? [0];
+      const [stored] = cursors.get(this.#name, () => undefined) ?? [0];
       if (stored < sequence) cursors.put(this.#name, [sequence, entries]);
     });
     this.#stored = Math.max(this.#stored, sequence);
   }
+}
+
+/** Deliveries that are looked through: those of the other outbox, and damaged ones, are passed over. */
+const lookedAtMax = 10_000;
+
+function recovered(
+  { tables }: DeliveryStore,
+  find: (delivery: Delivery) => number | undefined,
+): [sequence: number, entries: number] {
+  const newestFirst = { start: Number.MAX_SAFE_INTEGER, reverse: true, limit: lookedAtMax };
+  for (const no of tables.deliveries.keys(newestFirst)) {
+    const delivery = findDelivery(tables, no);
+    const sequence = delivery && find(delivery);
+    if (sequence !== undefined) return [sequence, 0];
+  }
+  return [0, 0];
 }

@@ -30,7 +30,13 @@ export class EventConsumer implements Consumer {
   readonly #encoder = new TextEncoder();
 
   constructor({ store, outbox, endpoints, onCreated }: EventConsumerOptions) {
-    this.cursor = new ConsumerCursor(store, 'events', onCreated);
+    this.cursor = new ConsumerCursor(
+      store,
+      'events',
+      onCreated,
+      ({ kind, workspaceNo, eventIds }) =>
+        kind === 'qr.scanned' ? undefined : outbox.find(workspaceNo, eventIds[0] ?? ''),
+    );
     this.#outbox = outbox;
     this.#endpoints = endpoints;
   }

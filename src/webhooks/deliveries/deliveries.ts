@@ -11,7 +11,7 @@ import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/w
 import type { AttemptSender } from '../attempt/attempt-sender.ts';
 import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { type Delivery, findDelivery, stateCodes } from './delivery-transaction.ts';
+import { type Delivery, findDelivery, stateCodes, storedStats } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
@@ -90,7 +90,7 @@ export class Deliveries {
 
   /** How many deliveries `list` has in all. */
   count(endpointNo: EndpointNo, state?: DeliveryState): number {
-    const counts = this.#options.store.tables.stats.get(endpointNo)?.counts;
+    const counts = storedStats(this.#options.store.tables, endpointNo)?.counts;
     if (counts === undefined) return 0;
     if (state !== undefined) return counts[state];
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -140,7 +140,7 @@ export class Deliveries {
   }
 
   figures(endpointNo: EndpointNo): EndpointFigures {
-    const stats = this.#options.store.tables.stats.get(endpointNo);
+    const stats = storedStats(this.#options.store.tables, endpointNo);
     return {
       consecutiveFailures: stats?.failuresInRow ?? 0,
       lastSuccessAtMs: stats?.lastSuccessAtMs,

@@ -35,7 +35,11 @@ export class DeliveryStore {
     this.#clock = clock;
     this.#limits = limits;
     this.wheel = new RetryWheel(tables);
-    this.wheelClock = new WheelClock(clock, steady, tables.wheelClock.get('now'));
+    this.wheelClock = new WheelClock(
+      clock,
+      steady,
+      tables.wheelClock.get('now', () => undefined),
+    );
   }
 
   /** Sets the one listener, the dispatcher: called after a commit with the endpoints that have work. */

@@ -9,6 +9,7 @@
  *   canceled   in the log, until it expires
  *
  * Everything is read from the store inside the transaction, so one that fails leaves nothing behind.
+ * A damaged delivery is taken out with what its keys tell of it; damaged stats are counted again from the log.
  */
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
 import type { EventKind } from '../../model/event.ts';
@@ -16,6 +17,7 @@ import { positionId } from '../../model/ids.ts';
 import {
   type DeliveryTables,
   type EndpointStats,
+  type QueueKey,
   packDelivery,
   type StoredDelivery,
   unpackDelivery,
@@ -121,7 +123,7 @@ export class DeliveryTransaction {
 
   /** Reserves the number and id of a delivery that is recorded later. */
   reserve(): DeliverySlot {
-    const no = this.#nextNo ?? this.#tables.meta.get('next') ?? 1;
+    const no = this.#nextNo ?? this.#tables.meta.get('next', () => this.#behindNewest()) ?? 1;
     this.#nextNo = no + 1;
     const createdAtMs = this.#now.wallMs;
     return { no, id: deliveryId(createdAtMs, no), createdAtMs };
@@ -165,12 +167,32 @@ export class DeliveryTransaction {
     return next;
   }
 
+  /** Undefined for a damaged one too. */
   find(no: DeliveryNo): Delivery | undefined {
     return findDelivery(this.#tables, no);
   }
 
+  /** Takes a damaged one out of the log, and a pending one out of the queue. */
+  discard(state: 'pending' | 'delivered', [endpointNo, dueMs, no]: QueueKey): void {
+    const { queue, log, deliveries } = this.#tables;
+    if (!log.has([endpointNo, stateCodes[state], no])) return;
+    log.remove([endpointNo, stateCodes[state], no]);
+    if (state === 'pending') queue.remove([endpointNo, dueMs, no]);
+    deliveries.remove(no);
+    this.#count(endpointNo, state, -1);
+  }
+
+  #behindNewest(): DeliveryNo {
+    const [newest = 0] = this.#tables.deliveries.keys({
+      start: Number.MAX_SAFE_INTEGER,
+      reverse: true,
+      limit: 1,
+    });
+    return newest + 1;
+  }
+
   stats(endpointNo: EndpointNo): EndpointStats {
-    return this.#stats.get(endpointNo) ?? this.#tables.stats.get(endpointNo) ?? emptyStats;
+    return this.#stats.get(endpointNo) ?? storedStats(this.#tables, endpointNo) ?? emptyStats;
   }
 
   setStats(endpointNo: EndpointNo, stats: EndpointStats): void {
@@ -286,8 +308,29 @@ export class DeliveryTransaction {
 const deliveryId = (createdAtMs: number, no: DeliveryNo): string =>
   positionId('dlv', createdAtMs, Math.floor(no / 2 ** 40), no % 2 ** 40);
 
+/** An endpoint's stats; counted again from the log where they are damaged, and then it has failed never. */
+export function storedStats(
+  { stats, log }: DeliveryTables,
+  endpointNo: EndpointNo,
+): EndpointStats | undefined {
+  const countOf = (state: DeliveryState): number => {
+    const code = stateCodes[state];
+    return log.count({ start: [endpointNo, code, 0], end: [endpointNo, code + 1, 0] });
+  };
+  return stats.get(endpointNo, () => ({
+    counts: {
+      pending: countOf('pending'),
+      delivered: countOf('delivered'),
+      dead: countOf('dead'),
+      canceled: countOf('canceled'),
+    },
+    failuresInRow: 0,
+  }));
+}
+
+/** Undefined for a damaged one too. */
 export function findDelivery(tables: DeliveryTables, no: DeliveryNo): Delivery | undefined {
-  const packed = tables.deliveries.get(no);
+  const packed = tables.deliveries.get(no, () => undefined);
   if (packed === undefined) return undefined;
   const stored = unpackDelivery(packed);
   return { no, id: deliveryId(stored.createdAtMs, no), ...stored };

@@ -89,7 +89,7 @@ export class RetryScheduler {
   /** Deletes the deliveries that have expired, in batches. */
   async #deleteExpired(): Promise<void> {
     const { store } = this.#options;
-    const { environment, expiry } = store.tables;
+    const { environment, expiry, deliveries } = store.tables;
     const start: [number, number] = [0, 0];
     const end: [number, number] = [store.wheelClock.now(), 0];
     for (;;) {
@@ -98,8 +98,12 @@ export class RetryScheduler {
       await store.transaction((tx) => {
         for (const [expiresMs, no] of keys) {
           const delivery = tx.find(no);
-          if (delivery === undefined) expiry.remove([expiresMs, no]);
-          else tx.move(delivery, 'expired');
+          if (delivery !== undefined) tx.move(delivery, 'expired');
+          else {
+            // It is gone, or damaged.
+            expiry.remove([expiresMs, no]);
+            deliveries.remove(no);
+          }
         }
       });
       environment.refresh();

@@ -21,6 +21,7 @@ import {
   type Delivery,
   type DeliveryTransaction,
   findDelivery,
+  storedStats,
 } from '../deliveries/delivery-transaction.ts';
 import { decide, shouldDisable, statsAfter } from '../deliveries/retry-policy.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
@@ -66,6 +67,8 @@ export class Dispatcher {
   readonly #results: ResultBatcher;
   #isDispatching = false;
   #isStopping = false;
+  /** Taken out of the queue, unsent, since the start. */
+  damagedDeliveries = 0;
   /** Why results cannot be stored; undefined = they can. */
   fault: string | undefined;
 
@@ -74,7 +77,7 @@ export class Dispatcher {
     const { store, drain, journal, limits } = options;
     this.#scheduler = new FairScheduler(limits, {
       take: (endpointNo, request) => this.#take(endpointNo, request),
-      failuresInRow: (endpointNo) => store.tables.stats.get(endpointNo)?.failuresInRow ?? 0,
+      failuresInRow: (endpointNo) => storedStats(store.tables, endpointNo)?.failuresInRow ?? 0,
     });
     this.#results = new ResultBatcher({
       journal,
@@ -212,16 +215,35 @@ export class Dispatcher {
       return { taken: [], next: from };
     }
     const taken: Delivery[] = [];
+    const damaged: QueueKey[] = [];
     let next = from;
     const end: QueueKey = [endpointNo, store.wheelClock.now() + 1, 0];
-    for (const [, dueMs, no] of store.tables.queue.keys({ start: [endpointNo, ...from], end })) {
+    for (const key of store.tables.queue.keys({ start: [endpointNo, ...from], end })) {
+      const [, dueMs, no] = key;
       if (taken.length === count) break;
       next = [dueMs, no + 1];
       if (isActive(no)) continue;
       const delivery = this.#recent.take(no, dueMs) ?? findDelivery(store.tables, no);
       if (delivery !== undefined) taken.push(delivery);
+      else if (store.tables.deliveries.has(no)) damaged.push(key);
     }
+    if (damaged.length > 0) void this.#discard(damaged);
     return { taken, next };
+  }
+
+  /** Damaged deliveries leave the queue: their bytes must not be sent, and they must not be found again and again. */
+  async #discard(keys: readonly QueueKey[]): Promise<void> {
+    const { store, log } = this.#options;
+    const deliveries = keys.map(([, , no]) => no);
+    try {
+      await store.transaction((tx) => {
+        for (const key of keys) tx.discard('pending', key);
+      });
+      this.damagedDeliveries += keys.length;
+      log.error({ deliveries }, 'damaged webhook deliveries were taken out of the queue, unsent');
+    } catch (err) {
+      log.error({ err, deliveries }, 'taking out damaged webhook deliveries failed, retrying');
+    }
   }
 
   /** @param attempt undefined when the thread died before its result */

@@ -9,6 +9,7 @@
  * not reached.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import type { QueueKey } from '../../store/delivery/delivery.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
 import { stateCodes } from '../deliveries/delivery-transaction.ts';
@@ -49,8 +50,9 @@ export class EndpointDrain {
     return this.#running.size === 0;
   }
 
-  /** Drains in the background, once at a time. */
+  /** Drains in the background, once at a time; never an endpoint of which nothing is known but its number. */
   start(endpointNo: EndpointNo): void {
+    if (this.#options.endpoints.isDamaged(endpointNo)) return;
     void this.run(endpointNo);
   }
 
@@ -88,10 +90,10 @@ export class EndpointDrain {
       try {
         const drained = await store.transaction((tx) => {
           const found = this.#batch(endpointNo, endpoint === undefined ? 'deleted' : 'disabled');
-          for (const no of found) {
-            const delivery = tx.find(no);
-            if (delivery === undefined) continue;
-            if (endpoint === undefined) tx.move(delivery, 'endpoint_removed');
+          for (const { state, key } of found) {
+            const delivery = tx.find(key[2]);
+            if (delivery === undefined) tx.discard(state, key);
+            else if (endpoint === undefined) tx.move(delivery, 'endpoint_removed');
             else tx.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
           }
           return found.length;
@@ -104,21 +106,28 @@ export class EndpointDrain {
     }
   }
 
-  /** Numbers of the next deliveries to move. Inside the transaction. */
-  #batch(endpointNo: EndpointNo, status: 'disabled' | 'deleted'): number[] {
+  /** The next deliveries to move. Inside the transaction. */
+  #batch(endpointNo: EndpointNo, status: 'disabled' | 'deleted'): Drained[] {
     const { queue, log } = this.#options.store.tables;
-    const found: number[] = [];
+    const found: Drained[] = [];
     const code = stateCodes.delivered;
-    const ranges = [queue.keys({ start: [endpointNo, 0, 0], end: [endpointNo + 1, 0, 0] })];
-    if (status === 'deleted') {
-      ranges.push(log.keys({ start: [endpointNo, code, 0], end: [endpointNo, code + 1, 0] }));
-    }
-    for (const keys of ranges) {
-      for (const [, , no] of keys) {
-        if (found.length === batchMax) return found;
-        if (!this.#isActive({ no, endpointNo })) found.push(no);
+    const add = (state: Drained['state'], keys: Iterable<QueueKey>): void => {
+      for (const key of keys) {
+        if (found.length === batchMax) return;
+        if (!this.#isActive({ no: key[2], endpointNo })) found.push({ state, key });
       }
+    };
+    add('pending', queue.keys({ start: [endpointNo, 0, 0], end: [endpointNo + 1, 0, 0] }));
+    if (status === 'deleted') {
+      const end: QueueKey = [endpointNo, code + 1, 0];
+      add('delivered', log.keys({ start: [endpointNo, code, 0], end }));
     }
     return found;
   }
+}
+
+interface Drained {
+  readonly state: 'pending' | 'delivered';
+  /** Of the queue, or of the log, which has the state's code in place of the time. */
+  readonly key: QueueKey;
 }

@@ -68,13 +68,20 @@ export class Endpoints {
   readonly #secrets: Secrets;
   readonly #index = new EndpointIndex();
   readonly #listeners = new Set<Listener>();
+  readonly #damaged = new Set<EndpointNo>();
 
   constructor(options: EndpointsOptions) {
     this.#options = options;
     this.#secrets = new Secrets(options.cipher, options.randomBytes);
-    for (const { value } of options.management.webhooks.endpoints.range({})) {
+    const damaged = (no: EndpointNo): void => void this.#damaged.add(no);
+    for (const { value } of options.management.webhooks.endpoints.range({}, damaged)) {
       this.#index.put(this.#usable(value));
     }
+  }
+
+  /** Its record cannot be read: nothing is sent to it, and nothing of it is deleted. */
+  isDamaged(no: EndpointNo): boolean {
+    return this.#damaged.has(no);
   }
 
   /** Checks the form of an address. A name is resolved at every attempt, not here. */
