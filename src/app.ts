@@ -20,7 +20,7 @@ import { LinkRefresher } from './codes/links/link-refresher.ts';
 import { type Config, inheritedFontSettings, setProcessVariables } from './config.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder, readSecret } from './engine/data-folder.ts';
-import { configWarnings } from './engine/config-warnings.ts';
+import { startWarnings } from './engine/config-warnings.ts';
 import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { registerEngineMetrics } from './engine/engine-metrics.ts';
@@ -32,9 +32,10 @@ import {
   isMemoryScarce,
   measureMachine,
   threadCounts,
-} from './engine/machine-plan.ts';
+} from './engine/machine/machine-plan.ts';
 import { raise } from './engine/installation/numbers.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
+import { watchShedConnections } from './engine/shed-connections.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
@@ -61,7 +62,7 @@ import {
   openHttpsRedirect,
   openMailModule,
   openPaymentProvider,
-  openServer,
+  openMetricsServer,
   openWebhookModule,
   openWorkspaceModule,
   thisMachine,
@@ -138,7 +139,7 @@ export function openAdministration(
   };
 }
 
-/** @throws DataFolderError, ListenError with a text for the operator */
+/** @throws DataFolderError, MachineLimitError, ListenError with a text for the operator */
 export async function openApp(
   configured: Config,
   log: Logger,
@@ -150,6 +151,7 @@ export async function openApp(
   const closers: Closers = [() => service.unlock()];
   const close = (): Promise<void> => closeAll(closers);
   try {
+    const warnings = startWarnings(config, folder.path);
     const files = narrowModes(folder.path);
     if (files > 0) log.info({ files }, 'closed files of the data folder to other users');
     setProcessVariables(libraryVariables(folder.path, inheritedFontSettings));
@@ -174,7 +176,7 @@ export async function openApp(
     const dashboard = new DashboardFiles(await pages);
     const apiPort = await openManagement(base, workspaces, engine, dashboard, closers);
     // A start that fails says why in one line.
-    for (const warning of configWarnings(config)) log.warn(warning);
+    for (const warning of warnings) log.warn(warning);
     const redirectPort = engine.threads.redirects.port;
     const secretsShown = (): void => firstStart.shown();
     return { apiPort, redirectPort, firstSecrets, secretsShown, close };
@@ -221,6 +223,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
     folder,
     store: scans,
     links: memory,
+    connectionsMax: base.shares.redirectThread,
     visitor,
   });
   closers.push(() => threads.stop());
@@ -277,7 +280,7 @@ async function openManagement(
   const mail = await openMailModule(base);
   closers.push(() => mail?.close());
   if (config.metrics.port > 0) {
-    const server = await openServer(base, config.metrics, createMetricsHandler(metrics));
+    const server = await openMetricsServer(base, createMetricsHandler(metrics));
     closers.push(() => server.close());
   }
   const stopping = new Signal();
@@ -302,6 +305,7 @@ async function openManagement(
     dashboard,
   });
   closers.push(() => server.drain(stoppingApiMsMax));
+  closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
   const { host, httpPort } = config.api;
   if (httpPort > 0) {
     const plain = await openHttpsRedirect(base, workspaces, { host, port: httpPort });

@@ -2,7 +2,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { processEnvironment } from './config.ts';
-import { restartLean } from './engine/allocator.ts';
+import { restartLean } from './engine/machine/allocator.ts';
 
 // All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
 process.umask(0o077);

@@ -18,7 +18,9 @@ import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
-import { threadCounts } from './engine/machine-plan.ts';
+import type { DescriptorShares } from './engine/machine/descriptors.ts';
+import { sharesOf } from './engine/machine/machine-limits.ts';
+import { threadCounts } from './engine/machine/machine-plan.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
@@ -57,6 +59,8 @@ export const thisMachine: Machine = {
 /** What every module stands on. */
 export interface Base extends Machine {
   readonly config: Config;
+  /** How many descriptors each module may have open. */
+  readonly shares: DescriptorShares;
   readonly folder: DataFolder;
   readonly log: Logger;
   readonly management: Management;
@@ -70,7 +74,8 @@ export function openBase(config: Config, folder: DataFolder, log: Logger, machin
   const management = openManagement(folder.managementFile);
   const ids = createIdSource(clock, randomBytes);
   const outbox = new Outbox(management, ids, clock);
-  return { ...machine, config, folder, log, management, ids, outbox };
+  const shares = sharesOf(config);
+  return { ...machine, config, shares, folder, log, management, ids, outbox };
 }
 
 export function openWorkspaceModule(base: Base): WorkspaceServices {
@@ -169,6 +174,7 @@ export function openWebhookModule(
 ): Webhooks {
   const { config, folder, management, outbox, ids, clock, steady, randomBytes, random, log } = base;
   const { attemptTimeoutMs, ...settings } = config.webhooks;
+  const { attempts, idleReceivers } = base.shares;
   return openWebhooks({
     file: folder.deliveryFile,
     management,
@@ -182,6 +188,8 @@ export function openWebhookModule(
     settings: {
       ...settings,
       threads: threadCounts(config).webhooks,
+      inFlightMax: attempts,
+      connectionsMax: idleReceivers,
       timeoutMs: attemptTimeoutMs,
       docsUrl: `${config.api.publicUrl}/docs/webhooks`,
     },
@@ -213,7 +221,14 @@ export async function openMailModule(
 /** Where a server listens; its limits, where they are not the standard ones. */
 type Listener = Pick<
   HttpServerOptions,
-  'host' | 'port' | 'tls' | 'headers' | 'bodyBytesMax' | 'bodyTimeoutMs' | 'inFlightMax'
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'headers'
+  | 'bodyBytesMax'
+  | 'bodyTimeoutMs'
+  | 'inFlightMax'
+  | 'connectionsMax'
 >;
 
 type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>;
@@ -227,7 +242,7 @@ export async function openApiServer(
   const { config, clock, ids, log, outbox } = base;
   const api = new ApiServer({ config, clock, ids, log, outbox, ...parts });
   const tls = { tls: config.api, headers: strictTransport(config) };
-  return await openServer(base, { ...tls, ...listener }, api);
+  return await openServer(base, { ...tls, connectionsMax: apiShare(base), ...listener }, api);
 }
 
 /** The plain port beside an API with TLS. @throws ListenError */
@@ -237,11 +252,22 @@ export async function openHttpsRedirect(
   listener: Listener,
 ): Promise<HttpServer> {
   const { publicUrl } = base.config.api;
-  return await openServer(base, listener, createHttpsRedirect(publicUrl, ipQuota));
+  const own = { connectionsMax: apiShare(base), ...listener };
+  return await openServer(base, own, createHttpsRedirect(publicUrl, ipQuota));
+}
+
+/** Of each of the API's ports. */
+const apiShare = ({ config, shares }: Base): number =>
+  Math.floor(shares.api / (config.api.httpPort > 0 ? 2 : 1));
+
+/** On a port of its own. @throws ListenError */
+export async function openMetricsServer(base: Base, handler: Handler): Promise<HttpServer> {
+  const { config, shares } = base;
+  return await openServer(base, { ...config.metrics, connectionsMax: shares.metrics }, handler);
 }
 
 /** @throws ListenError */
-export async function openServer(
+async function openServer(
   { config, ids, log }: Base,
   listener: Listener,
   handler: Handler,

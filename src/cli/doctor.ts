@@ -16,7 +16,8 @@ import {
 } from '../engine/data-files.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
-import { measureMachine, memoryBytesMin, threadCounts } from '../engine/machine-plan.ts';
+import { measureMachine, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
+import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
@@ -46,7 +47,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     const state = existsSync(managementFile) ? '' : ' and is empty: the first start fills it';
     return `data folder ${path} can be written${state}`;
   });
-  const findings = [good('configuration is valid'), machine(config), folder];
+  const findings = [good('configuration is valid'), machine(config), ...limits(config), folder];
   if (folder.ok) {
     findings.push(space(config.dataDir), modes(config.dataDir));
     let isRunning = false;
@@ -120,6 +121,16 @@ function machine(config: Config): Finding {
     ok: memoryBytes >= memoryBytesMin,
     text: `${cores} cores, ${memory} MiB of memory, expected at least ${least}: ${redirect} redirect, ${shards} shard, ${pool} pool, ${webhooks} webhook threads`,
   };
+}
+
+/** Of this process: a service that systemd or a container runs may have others. */
+function limits(config: Config): Finding[] {
+  const known = { ...readLimits(config.dataDir), memoryBytes: Infinity, freeBytes: Infinity };
+  return examineLimits(config, known).map(({ state, text }) => ({
+    ok: state !== 'refused',
+    isWarning: state === 'poor',
+    text,
+  }));
 }
 
 function space(dataDir: string): Finding {

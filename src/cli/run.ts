@@ -6,6 +6,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
+import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
 import { Failure } from '../model/failure.ts';
 import { addBackupCommands } from './backup.ts';
@@ -57,7 +58,10 @@ function explain(error: unknown, { progress }: Process): number {
     return exitUsage;
   }
   const isExpected =
-    error instanceof DataFolderError || error instanceof ListenError || error instanceof Failure;
+    error instanceof DataFolderError ||
+    error instanceof MachineLimitError ||
+    error instanceof ListenError ||
+    error instanceof Failure;
   const defect = error instanceof Error ? error.stack : undefined;
   progress(error instanceof Error && isExpected ? error.message : (defect ?? String(error)));
   return exitFailed;
@@ -91,7 +95,7 @@ function commands(context: CommandContext): Command {
   addImportCommand(program, context);
   program
     .command('doctor')
-    .description('check configuration, data folder, ports, memory and geo data')
+    .description('check configuration, data folder, ports, limits of the machine and geo data')
     .option(...configOption)
     .action(async (options: CommonOptions) => {
       const { text, ok } = await diagnose(configOf(context, options));

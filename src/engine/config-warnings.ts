@@ -3,6 +3,12 @@
  */
 import type { Config } from '../config.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
+import { assertLimits, readLimits } from './machine/machine-limits.ts';
+
+/** What a start warns of, the limits of the machine among it. @throws MachineLimitError where it cannot run at all */
+export function startWarnings(config: Config, dataDir: string): string[] {
+  return [...assertLimits(config, readLimits(dataDir)), ...configWarnings(config)];
+}
 
 export function configWarnings(config: Config): string[] {
   return [localLinks(config), plainApi(config)].filter((warning) => warning !== undefined);

@@ -29,6 +29,7 @@ export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method'
 export interface RedirectTotals {
   readonly redirects: number;
   readonly dropped: number;
+  readonly shed: number;
   readonly refused: Readonly<RedirectFigures['refused']>;
 }
 
@@ -50,6 +51,8 @@ export interface RedirectThreadsOptions {
   readonly journals: Journals;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
+  /** Open at the same time, for each thread; absent = as many as come. */
+  readonly connectionsMax?: number;
   /** The threads' entry; a test hands in one that it can kill. */
   readonly file?: URL;
 }
@@ -78,6 +81,11 @@ export class RedirectThreads {
   /** Scans that wait in memory for a journal; after a stop they are lost. */
   get waitingScans(): number {
     return this.states.reduce((sum, { figures }) => sum + (figures?.waitingScans ?? 0), 0);
+  }
+
+  /** Connections that were closed for want of places. */
+  get shed(): number {
+    return this.states.reduce((sum, state) => sum + redirectTotals(state).shed, 0);
   }
 
   get checks(): HealthCheck[] {
@@ -145,6 +153,7 @@ export class RedirectThreads {
       before: {
         redirects: 0,
         dropped: 0,
+        shed: 0,
         refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0 },
       },
     };
@@ -152,11 +161,12 @@ export class RedirectThreads {
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals } = this.#options;
+    const { config, links, journals, connectionsMax = Infinity } = this.#options;
     return {
       ...config.scans,
       ...config.redirect,
       thread: index,
+      connectionsMax,
       links,
       misses: this.#misses,
       gate: this.#gate,
@@ -218,6 +228,7 @@ export function redirectTotals({ figures, before }: RedirectState): RedirectTota
   return {
     redirects: before.redirects + figures.redirects,
     dropped: before.dropped + figures.droppedScans,
+    shed: before.shed + figures.shed,
     refused,
   };
 }

@@ -14,7 +14,7 @@ import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
 import { Journals } from './journals.ts';
-import { threadCounts } from './machine-plan.ts';
+import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads } from './redirect-threads.ts';
 import { placeOf } from '../scans/journal/place.ts';
@@ -27,6 +27,8 @@ export interface EngineThreadsOptions {
   readonly folder: DataFolder;
   readonly store: ScanStore;
   readonly links: LinkTableMemory;
+  /** Of each redirect thread; absent = as many as come. */
+  readonly connectionsMax?: number;
   readonly visitor: VisitorSetup;
 }
 

@@ -21,6 +21,8 @@ export interface RedirectSetup {
   readonly tlsKeyFile: string;
   /** The same without TLS, beside it; 0 = none. */
   readonly httpPort: number;
+  /** On both ports together. */
+  readonly connectionsMax: number;
   readonly links: LinkTableMemory;
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
@@ -49,6 +51,8 @@ export interface RedirectFigures {
   readonly redirects: number;
   readonly refused: Readonly<Record<ErrorPageKind, number>>;
   readonly connections: number;
+  /** Connections closed for want of descriptors. */
+  readonly shed: number;
   /** Scans answered that wait in memory for a journal that cannot be written. */
   readonly waitingScans: number;
   /** Scans answered and given up. */

@@ -8,7 +8,6 @@
  * after the command's `msMax`; then the journal is on the disk before the thread ends.
  */
 import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
-import * as uWS from 'uWebSockets.js';
 import { LinkReader } from '../links/reader.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
@@ -16,6 +15,7 @@ import { BotReasons } from '../scans/visitor/bot.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
+import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
 import {
@@ -26,7 +26,6 @@ import {
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
-import { createApp } from './uws-app.ts';
 
 const figuresMs = 1_000;
 const drainPollMs = 25;
@@ -75,6 +74,7 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       redirects: redirect.redirects,
       refused: { ...refusals.counts },
       connections: addresses.open,
+      shed: listeners.reduce((sum, { shed }) => sum + shed, 0),
       waitingScans: journal.waitingScans,
       droppedScans: journal.droppedScans,
       journalPosition: journal.position,
@@ -85,31 +85,41 @@ function figures(): RedirectMessage & { kind: 'figures' } {
 }
 
 const secure = setup.tlsCertFile !== '';
-const listeners = [{ app: createApp(setup), port: setup.port }];
-if (setup.httpPort > 0) listeners.push({ app: createApp(), port: setup.httpPort });
-for (const { app } of listeners) redirect.attach(app);
+const tls = { tlsCertFile: setup.tlsCertFile, tlsKeyFile: setup.tlsKeyFile };
+const ports = [
+  { port: setup.port, tls },
+  ...(setup.httpPort > 0 ? [{ port: setup.httpPort }] : []),
+];
+const listeners = ports.map(
+  (at) =>
+    new Listener({
+      ...at,
+      host: setup.host,
+      connectionsMax: Math.floor(setup.connectionsMax / ports.length),
+      attach: (app) => redirect.attach(app),
+    }),
+);
 const closeApps = (): void => {
-  for (const { app } of listeners) app.close();
+  for (const listener of listeners) listener.close();
 };
 // Whatever ends this thread, its sockets go first: libuv aborts the whole process when a thread leaves
 // them open, and the kernel would go on giving connections to a listener that no thread serves.
 process.on('exit', closeApps);
 
-const listenSockets: uWS.us_listen_socket[] = [];
+let listening = 0;
 Atomics.wait(setup.gate, 0, 0);
-for (const { app, port } of listeners) {
-  app.listen(setup.host, port, (socket) => {
-    if (socket === false) {
+for (const [at, listener] of listeners.entries()) {
+  listener.listen((isListening) => {
+    if (!isListening) {
       const reason = secure
         ? 'the port or the TLS files cannot be used'
         : 'the port cannot be used';
-      send({ kind: 'cannot-listen', port, reason });
+      send({ kind: 'cannot-listen', port: ports[at]!.port, reason });
       // Its successor tries again: at a restart the port may still be in the predecessor's hands.
       process.exit(1);
     }
-    listenSockets.push(socket);
-    if (listenSockets.length < listeners.length) return;
-    send({ kind: 'listening', port: uWS.us_socket_local_port(listenSockets[0]!) });
+    listening += 1;
+    if (listening === listeners.length) send({ kind: 'listening', port: listeners[0]!.port });
   });
 }
 
@@ -122,7 +132,7 @@ const figuresTimer = setInterval(() => send(figures()), figuresMs);
 
 async function drain(msMax: number): Promise<void> {
   const endMs = systemClock.monotonicMs() + msMax;
-  for (const socket of listenSockets.splice(0)) uWS.us_listen_socket_close(socket);
+  for (const listener of listeners) listener.stopListening();
   redirect.isDraining = true;
   while (addresses.open > 0 && systemClock.monotonicMs() < endMs) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));

@@ -15,33 +15,20 @@
  * one cycle after its end, too, and its connection ends with it: whatever a proxy took for a part of the body.
  * Bound of memory: `inFlightMax` requests of at most `bodyBytesMax`.
  */
-import * as uWS from 'uWebSockets.js';
+import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { type Connection, connectionAsked } from './framing.ts';
 import { Headers } from './headers.ts';
+import { type Half, Listener } from './listener.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import { noSniffing, readyAnswer } from './ready.ts';
 import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
 import { sendStream } from './stream.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { createApp } from './uws-app.ts';
 import { type Answer, assertSafe, isSource, write, writeHead } from './write.ts';
 
-declare module 'uWebSockets.js' {
-  interface TemplatedApp {
-    listen(
-      host: string,
-      port: number,
-      options: number,
-      callback: (socket: uWS.us_listen_socket | false) => void,
-    ): TemplatedApp;
-  }
-}
-
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: no SO_REUSEPORT, so that two services never share the port. */
-const exclusivePort = 1;
 /** An early answer waits this long for the rest of its request's body before it closes. */
 const lingerMs = 500;
 /** A drain ends when no request has come for this long, even if idle connections stay open. */
@@ -64,6 +51,8 @@ export interface HttpServerOptions {
   readonly bodyBytesMax?: number;
   /** A body of which 64 KiB, or all, have not arrived by then is refused with 408; default: 10 s. */
   readonly bodyTimeoutMs?: number;
+  /** Open at the same time; absent = as many as come. */
+  readonly connectionsMax?: number;
   /** One more is answered 503; default: 2,048. */
   readonly inFlightMax?: number;
   /** A client of a streamed answer that takes nothing for so long is cut off; default: a minute. */
@@ -80,28 +69,24 @@ export interface HttpServerOptions {
 }
 
 export class HttpServer {
-  readonly #app: uWS.TemplatedApp;
+  readonly #listener: Listener;
   readonly #options: HttpServerOptions;
   /** Bodies that are not complete, of requests that are not answered. */
   readonly #arriving = new Set<Body>();
   readonly #renewing: NodeJS.Timeout;
-  #listenSocket: uWS.us_listen_socket | undefined;
-  #port = 0;
   #inFlight = 0;
   /** Streamed answers under way: not counted against `inFlightMax`, but a drain waits for them. */
   #streams = 0;
-  #connections = 0;
   #isDraining = false;
   /** Requests since the last look of the drain. */
   #arrivals = 0;
 
   private constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#app = createApp(options.tls);
-    this.#app.filter((_res, change) => {
-      this.#connections += change;
+    this.#listener = new Listener({
+      ...options,
+      attach: (app, half) => app.any('/*', (res, req) => this.#accept(res, req, half)),
     });
-    this.#app.any('/*', (res, req) => this.#accept(res, req));
     this.#renewing = setInterval(() => {
       for (const body of this.#arriving) body.renew();
     }, renewMs);
@@ -112,28 +97,26 @@ export class HttpServer {
     const { host, port } = options;
     if (port !== 0) await assertPortFree(host, port);
     const server = new HttpServer(options);
-    await new Promise<void>((resolve, reject) => {
-      server.#app.listen(host, port, exclusivePort, (socket) => {
-        if (socket === false) {
-          reject(new ListenError(`Cannot listen on ${host}:${port}: expected a free port`));
-          return;
-        }
-        server.#listenSocket = socket;
-        server.#port = uWS.us_socket_local_port(socket);
-        resolve();
-      });
-    });
+    const isListening = await new Promise((resolve) => server.#listener.listen(resolve));
+    if (isListening !== true) {
+      server.close();
+      throw new ListenError(`Cannot listen on ${host}:${port}: expected a free port`);
+    }
     return server;
   }
 
   get port(): number {
-    return this.#port;
+    return this.#listener.port;
   }
   get inFlight(): number {
     return this.#inFlight;
   }
   get connections(): number {
-    return this.#connections;
+    return this.#listener.open;
+  }
+  /** Connections closed for want of places. */
+  get shed(): number {
+    return this.#listener.shed;
   }
 
   /**
@@ -142,9 +125,9 @@ export class HttpServer {
    */
   async drain(msMax: number): Promise<void> {
     this.#isDraining = true;
-    this.#stopListening();
+    this.#listener.stopListening();
     let quiet = 0;
-    for (let waited = 0; waited < msMax && this.#connections > 0; waited += drainPollMs) {
+    for (let waited = 0; waited < msMax && this.connections > 0; waited += drainPollMs) {
       const isBusy = this.#inFlight > 0 || this.#streams > 0 || this.#arrivals > 0;
       quiet = isBusy ? 0 : quiet + drainPollMs;
       this.#arrivals = 0;
@@ -157,18 +140,11 @@ export class HttpServer {
   /** Closes every connection now. */
   close(): void {
     this.#isDraining = true;
-    this.#stopListening();
     clearInterval(this.#renewing);
-    this.#app.close();
+    this.#listener.close();
   }
 
-  #stopListening(): void {
-    if (this.#listenSocket === undefined) return;
-    uWS.us_listen_socket_close(this.#listenSocket);
-    this.#listenSocket = undefined;
-  }
-
-  #accept(res: uWS.HttpResponse, req: uWS.HttpRequest): void {
+  #accept(res: uWS.HttpResponse, req: uWS.HttpRequest, half: Half): void {
     this.#arrivals += 1;
     if (this.#sendReady(res, req)) return;
     const headers = new Headers();
@@ -193,7 +169,7 @@ export class HttpServer {
     if (fault !== undefined) {
       this.#arriving.delete(body);
       setImmediate(() => this.#refuse(res, request, fault));
-    } else void this.#answer(res, request, body);
+    } else void this.#answer(res, request, body, half);
   }
 
   /** Answers at once what needs no request: no body will follow, so nothing is left to listen for. */
@@ -262,8 +238,8 @@ export class HttpServer {
     res.cork(() => write(res, answer, connection));
   }
 
-  async #answer(res: uWS.HttpResponse, request: Request, body: Body): Promise<void> {
-    this.#inFlight += 1;
+  async #answer(res: uWS.HttpResponse, request: Request, body: Body, half: Half): Promise<void> {
+    this.#countInFlight(half, 1);
     try {
       const reply = await this.#reply(request);
       if (!body.isEnded) await body.ended(lingerMs);
@@ -275,15 +251,24 @@ export class HttpServer {
       const closes = this.#isDraining || !body.isEnded || isChunked;
       const connection = asked === 'keep' && closes ? 'close' : asked;
       if (isSource(reply.body) && request.method !== 'HEAD') {
-        await this.#stream(res, request, body, { ...reply, body: reply.body }, connection);
+        // An answer that takes hours keeps no half open.
+        this.#countInFlight(half, -1);
+        await this.#stream(res, request, body, { ...reply, body: reply.body }, connection).finally(
+          () => this.#countInFlight(half, 1),
+        );
       } else {
         res.cork(() => write(res, this.#answerOf(request, reply), connection));
       }
     } catch (error) {
       this.#options.onDefect(error, request.id);
     } finally {
-      this.#inFlight -= 1;
+      this.#countInFlight(half, -1);
     }
+  }
+
+  #countInFlight(half: Half, change: number): void {
+    this.#inFlight += change;
+    half.inFlight += change;
   }
 
   async #stream(
@@ -293,7 +278,6 @@ export class HttpServer {
     { body: source, ...head }: Reply & { readonly body: AsyncIterable<Uint8Array> },
     connection: Connection,
   ): Promise<void> {
-    this.#inFlight -= 1;
     this.#streams += 1;
     try {
       res.cork(() => {
@@ -306,7 +290,6 @@ export class HttpServer {
       await sendStream(res, { source, isAborted, onGone, stallMsMax });
     } finally {
       this.#streams -= 1;
-      this.#inFlight += 1;
     }
   }
 

@@ -87,6 +87,8 @@ export interface AttemptTask {
 
 /** Settings of a worker: the same in every task of a pool. */
 export interface AttemptSettings {
+  /** Connections open to receivers, of one thread; more only while more attempts run. Default: 1,000. */
+  readonly connectionsMax?: number;
   /** One deadline for a whole attempt, name lookup and answer included. */
   readonly timeoutMs: number;
   /** CIDR blocks that are allowed in spite of the deny lists. */

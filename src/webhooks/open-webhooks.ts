@@ -214,12 +214,17 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
-  const { threads, inFlightMax, timeoutMs, allowNetworks, docsUrl } = settings;
+  const { threads, inFlightMax, connectionsMax, timeoutMs, allowNetworks, docsUrl } = settings;
   return new PoolSender({
     threads,
     inFlightMax,
     channel: ids.newId('dlv'),
-    settings: { timeoutMs, allowNetworks, docsUrl },
+    settings: {
+      timeoutMs,
+      allowNetworks,
+      docsUrl,
+      ...(connectionsMax !== undefined && { connectionsMax }),
+    },
     onDeath: (err) => log.warn({ err }, 'webhook thread failed, another one started'),
   });
 }

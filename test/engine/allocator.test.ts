@@ -1,7 +1,7 @@
 /** In little memory the service gives its allocator settings that it would not take later. */
 import { expect, it } from 'vitest';
-import { leanEnvironment } from '../../src/engine/allocator.ts';
-import { memoryBytesMin } from '../../src/engine/machine-plan.ts';
+import { leanEnvironment } from '../../src/engine/machine/allocator.ts';
+import { memoryBytesMin } from '../../src/engine/machine/machine-plan.ts';
 
 const small = { cores: 2, memoryBytes: memoryBytesMin };
 

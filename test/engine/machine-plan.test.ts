@@ -7,7 +7,7 @@ import {
   measureMachine,
   memoryBytesMin,
   threadCounts,
-} from '../../src/engine/machine-plan.ts';
+} from '../../src/engine/machine/machine-plan.ts';
 
 const mebibyte = 2 ** 20;
 const config = loadConfig(undefined, {});

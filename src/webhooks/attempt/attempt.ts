@@ -36,8 +36,7 @@ import { signHeaders } from './signature.ts';
 const answerBytesMax = 16_384;
 /** Interim answers (1xx) before the answer; more of them would only keep the thread busy. */
 const interimMax = 16;
-/** Per thread; more are open only while more attempts run. Four threads stay below 4,096 open files. */
-const connectionsMax = 1_000;
+const standardConnectionsMax = 1_000;
 /** Longer than the answer of a name server that is near, or remembers. */
 const nameStepMs = 250;
 /** Idle connections are closed after this: below the 5 s after which common servers close theirs. */
@@ -57,7 +56,8 @@ export class Attempts {
   readonly #userAgent: string;
 
   constructor(options: AttemptsOptions) {
-    const guard = new AddressGuard(options.settings.allowNetworks);
+    const { allowNetworks, connectionsMax = standardConnectionsMax } = options.settings;
+    const guard = new AddressGuard(allowNetworks);
     this.#options = options;
     this.#egress = new Egress(guard, options.names);
     this.#connections = new Connections(guard, connectionsMax, idleMs);

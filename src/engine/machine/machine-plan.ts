@@ -9,7 +9,7 @@
  * V8 sizes the heap of every thread by the same limit by itself.
  */
 import { availableParallelism, totalmem } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../../config.ts';
 
 const mebibyte = 2 ** 20;
 /** The least that the service is measured with: 500 scans/s, a webhook endpoint, dashboard and images in use. */

@@ -4,7 +4,7 @@
  * instead of 114 MB when ready, 133 instead of 323 after the same pictures, for some page faults more. It reads
  * its settings before the first line of a program runs: the service replaces itself, once, before it opens anything.
  */
-import type { Environment } from '../config.ts';
+import type { Environment } from '../../config.ts';
 import { isMemoryScarce, type Machine, measureMachine } from './machine-plan.ts';
 
 /** Of glibc; others ignore them. The second, in bytes, is the first value of a bound that grows unless it is set. */

@@ -1,0 +1,213 @@
+/**
+ * Limits that the machine sets to this process, against what the configuration needs: too little to run at all refuses
+ * the start before a thread is started, because a thread or a store that meets a limit ends the process without a
+ * word; too little to run well is a warning of the start's log. `doctor` says both.
+ *
+ *   open files      every connection takes one (descriptors.ts)
+ *   threads         a process may have few of its user (nproc) or its container (pids)
+ *   address space   reserved, hardly used: the link table 18 GiB, each WebAssembly module 10 GiB
+ *   memory          machine-plan.ts
+ *   disk            journals and stores
+ */
+import { readFileSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
+import { measureMachine, memoryBytesMin, type ThreadCounts, threadCounts } from './machine-plan.ts';
+
+/** The machine lets this process have too little: the message is for the operator. */
+export class MachineLimitError extends Error {
+  override readonly name = 'MachineLimitError';
+}
+
+/** Infinity = no limit, or none that is known. */
+export interface Limits {
+  readonly openFiles: number;
+  /** Threads and processes: of the user, and those that the container has left. */
+  readonly userThreads: number;
+  readonly containerThreads: number;
+  readonly addressSpaceBytes: number;
+  readonly memoryBytes: number;
+  /** In the data folder. */
+  readonly freeBytes: number;
+}
+
+export interface LimitFinding {
+  readonly state: 'enough' | 'poor' | 'refused';
+  /** What there is, what is expected, and the remedy. */
+  readonly text: string;
+}
+
+const mebibyte = 2 ** 20;
+const gibibyte = 2 ** 30;
+/** Some 3,000 connections at the same time, on two cores. */
+const openFilesAmple = 4_096;
+/** Node's own: the main thread, libuv's four, V8's four, signals; the bundler of a first start; drawing on all cores. */
+const ownThreadsLeast = 12;
+const ownThreadsAmple = 64;
+/** Measured with one thread of each kind: below 60 GiB webhooks fail, below 48 the start. */
+const addressSpaceLeast = 48 * gibibyte;
+const addressSpaceBase = 40 * gibibyte;
+const addressSpacePerThread = 20 * gibibyte;
+/** Below this LMDB and the journals are soon out of disk space. */
+const freeBytesAmple = gibibyte;
+
+/** Each limit that is known, and whether the configuration can run with it. */
+export function examineLimits(config: Config, limits: Limits): LimitFinding[] {
+  const threads = threadCounts(config);
+  const all = [
+    openFiles(config, threads, limits.openFiles),
+    threadLimit(threads, limits.userThreads, 'this user (ulimit -u, LimitNPROC=)'),
+    threadLimit(threads, limits.containerThreads, 'this container (--pids-limit, TasksMax=)'),
+    addressSpace(threads, limits.addressSpaceBytes),
+    memory(limits.memoryBytes),
+    freeSpace(limits.freeBytes),
+  ];
+  return all.filter((finding) => finding !== undefined);
+}
+
+/** @returns warnings for the log @throws MachineLimitError naming all that is too little */
+export function assertLimits(config: Config, limits: Limits): string[] {
+  const findings = examineLimits(config, limits);
+  const textsOf = (wanted: LimitFinding['state']): string[] =>
+    findings.filter(({ state }) => state === wanted).map(({ text }) => text);
+  const refused = textsOf('refused');
+  if (refused.length > 0) throw new MachineLimitError(`Cannot start: ${refused.join('; ')}`);
+  return textsOf('poor');
+}
+
+function openFiles(config: Config, threads: ThreadCounts, limit: number): LimitFinding {
+  const least = leastDescriptors(threads);
+  const remedy =
+    'raise it (LimitNOFILE= of the unit, --ulimit nofile= of the container, ulimit -n)';
+  if (limit < least) {
+    return {
+      state: 'refused',
+      text: `this process may open ${limit} files (nofile), expected at least ${least}: ${remedy}`,
+    };
+  }
+  const { redirectThread, api, attempts } = sharesOf(config, limit);
+  const shares = `${redirectThread * threads.redirect} connections for short links, ${api} for the API, ${attempts} webhooks at a time`;
+  if (limit < openFilesAmple) {
+    return {
+      state: 'poor',
+      text: `this process may open ${limit} files (nofile), expected ${openFilesAmple}: only ${shares}; ${remedy}`,
+    };
+  }
+  return { state: 'enough', text: `open files: ${shares}` };
+}
+
+function threadLimit(
+  { redirect, shards, pool, webhooks }: ThreadCounts,
+  limit: number,
+  whose: string,
+): LimitFinding | undefined {
+  if (limit === Infinity) return undefined;
+  const own = redirect + shards + pool + webhooks;
+  const [least, ample] = [own + ownThreadsLeast, own + ownThreadsAmple];
+  const text = (expected: number): string =>
+    `${limit} threads are left to ${whose}, expected at least ${expected}: raise that, or lower the thread settings`;
+  if (limit < least) return { state: 'refused', text: text(least) };
+  if (limit < ample) return { state: 'poor', text: text(ample) };
+  return { state: 'enough', text: `${limit} threads are left to ${whose}` };
+}
+
+function addressSpace(
+  { redirect, shards, pool, webhooks }: ThreadCounts,
+  limit: number,
+): LimitFinding | undefined {
+  if (limit === Infinity) return undefined;
+  const threads = redirect + shards + pool + webhooks;
+  const ample = addressSpaceBase + addressSpacePerThread * threads;
+  if (limit >= ample) return { state: 'enough', text: `address space: ${inGibibytes(limit)}` };
+  const text = `${inGibibytes(limit)} of address space (ulimit -v, LimitAS=), expected unlimited or at least ${inGibibytes(ample)}: it is reserved, not used`;
+  return { state: limit < addressSpaceLeast ? 'refused' : 'poor', text };
+}
+
+function memory(bytes: number): LimitFinding | undefined {
+  if (bytes >= memoryBytesMin) return undefined;
+  const [limit, least] = [bytes, memoryBytesMin].map((all) => Math.floor(all / mebibyte));
+  return { state: 'poor', text: `${limit} MiB of memory, expected at least ${least}` };
+}
+
+function freeSpace(bytes: number): LimitFinding | undefined {
+  if (bytes === Infinity) return undefined;
+  const text = `${inGibibytes(bytes)} free in the data folder, expected at least 1`;
+  return { state: bytes < freeBytesAmple ? 'poor' : 'enough', text };
+}
+
+const inGibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
+
+/** The descriptors that each part of the service may have. */
+export function sharesOf(config: Config, limit = ownLimits().openFiles): DescriptorShares {
+  return shareDescriptors(limit, threadCounts(config), config.webhooks.inFlightMax);
+}
+
+const ownLimits = () => parseLimits(textOf('/proc/self/limits'));
+
+/** The limits of this process. @param dataDir an existing folder */
+export function readLimits(dataDir: string): Limits {
+  const groups = pidsFolders(textOf('/proc/self/cgroup'));
+  const left = groups.map((folder) =>
+    threadsLeft(textOf(join(folder, 'pids.max')), textOf(join(folder, 'pids.current'))),
+  );
+  return {
+    ...ownLimits(),
+    containerThreads: Math.min(Infinity, ...left),
+    memoryBytes: measureMachine().memoryBytes,
+    freeBytes: freeBytesOf(dataDir),
+  };
+}
+
+function freeBytesOf(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Infinity;
+  }
+}
+
+/** Empty where there is no such file: on other systems, and in a sandbox. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Linux' table of soft and hard limits; Node has raised the soft limit of open files to the hard one. */
+export function parseLimits(
+  text: string,
+): Pick<Limits, 'openFiles' | 'userThreads' | 'addressSpaceBytes'> {
+  const soft = (name: string): number => {
+    const value = new RegExp(`^${name} +(\\S+)`, 'm').exec(text)?.[1];
+    return value === undefined || value === 'unlimited' ? Infinity : Number(value);
+  };
+  return {
+    openFiles: soft('Max open files'),
+    userThreads: soft('Max processes'),
+    addressSpaceBytes: soft('Max address space'),
+  };
+}
+
+/**
+ * Where the process's own control group counts threads: version 2 (`0::/path`) or 1 (`8:pids:/path`). In a container
+ * the path is often the host's: then the group is the root of what the container sees.
+ */
+export function pidsFolders(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [, kinds, ...path] = line.split(':');
+    const root = kinds === '' ? '/sys/fs/cgroup' : '/sys/fs/cgroup/pids';
+    const counts = kinds === '' || kinds?.split(',').includes('pids');
+    return counts === true ? [...new Set([join(root, path.join(':')), root])] : [];
+  });
+}
+
+/** @returns how many more the group may have; Infinity = no limit */
+export function threadsLeft(max: string, current: string): number {
+  const [most, now] = [max, current].map((text) => text.trim());
+  if (!/^\d+$/.test(most ?? '')) return Infinity;
+  return Math.max(0, Number(most) - (Number(now) || 0));
+}

@@ -1,0 +1,154 @@
+/** A bound of connections: idle ones are closed for those that ask, and nothing more is ever open. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ClientAddresses } from '../../src/http/client-address.ts';
+import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import { freePorts } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
+
+const connectionsMax = 40;
+const fixture = (name: string): string =>
+  new URL(`../fixtures/receiver-tls/${name}`, import.meta.url).pathname;
+const tls = { tlsCertFile: fixture('certificate.pem'), tlsKeyFile: fixture('key.pem') };
+
+/** `/wait` is answered when the test says so, everything else at once. */
+class Slow implements Handler {
+  readonly waiting = Promise.withResolvers<void>();
+  async handle({ path }: Request): Promise<Reply> {
+    if (path === '/wait') await this.waiting.promise;
+    return { status: 200, headers: {}, body: `answer to ${path}` };
+  }
+  refuse(): Reply {
+    return { status: 503, headers: {} };
+  }
+}
+
+const ends: Array<() => void> = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+async function start(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
+  const server = await HttpServer.open({
+    host: '127.0.0.1',
+    port: (await freePorts()).api,
+    connectionsMax,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler: new Slow(),
+    onDefect: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  ends.push(() => server.close());
+  return server;
+}
+
+/** What one client gets on its connection until it is closed. */
+class Client {
+  readonly socket: Socket;
+  received = '';
+  isClosed = false;
+
+  constructor(port: number, secure: 'plain' | 'tls' = 'plain') {
+    const ca = readFileSync(fixture('authority.pem'));
+    this.socket =
+      secure === 'tls'
+        ? connectTls({ port, host: '127.0.0.1', ca, rejectUnauthorized: false })
+        : connect(port, '127.0.0.1');
+    this.socket.on('data', (text) => void (this.received += text.toString()));
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => void (this.isClosed = true));
+    ends.push(() => this.socket.destroy());
+  }
+
+  get(path: string): void {
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  }
+}
+
+/** Connections that ask for nothing and come back at once, until the test ends. */
+function startCrowd(port: number, count: number): void {
+  let isOver = false;
+  ends.unshift(() => void (isOver = true));
+  const come = (): void => {
+    const client = new Client(port);
+    client.socket.once('close', () => {
+      if (!isOver) setTimeout(come, 1);
+    });
+  };
+  for (let at = 0; at < count; at += 1) come();
+}
+
+/** Asks on a new connection. */
+async function isAnswered(port: number, secure?: 'plain' | 'tls'): Promise<boolean> {
+  const client = new Client(port, secure);
+  client.get('/');
+  await new Promise<void>((resolve) => {
+    client.socket.once('data', () => resolve());
+    client.socket.once('close', () => resolve());
+  });
+  client.socket.destroy();
+  return client.received.includes('answer');
+}
+
+describe('a listener with a bound of connections', () => {
+  test('answers those who ask among idle ones that come back at once, and stays below its bound', async () => {
+    const server = await start();
+    startCrowd(server.port, 3 * connectionsMax);
+    await expect.poll(() => server.shed, soon).toBeGreaterThan(10 * connectionsMax);
+    let open = 0;
+    for (let answers = 0, tries = 0; answers < 10; tries += 1) {
+      expect(tries).toBeLessThan(1_000);
+      if (await isAnswered(server.port)) answers += 1;
+      open = Math.max(open, server.connections);
+    }
+    expect(open).toBeLessThanOrEqual(connectionsMax);
+  });
+
+  test('closes nobody below half of its bound, and no request in flight for another connection', async () => {
+    const handler = new Slow();
+    const server = await start({ handler });
+    const waiting = new Client(server.port);
+    waiting.get('/wait');
+    await expect.poll(() => server.inFlight, soon).toBe(1);
+    const idle: Client[] = [];
+    const come = async (): Promise<void> => {
+      const client = new Client(server.port);
+      idle.push(client);
+      await once(client.socket, 'connect');
+    };
+    while (server.connections < connectionsMax / 2 - 1) await come();
+    expect([server.shed, idle.some(({ isClosed }) => isClosed)]).toEqual([0, false]);
+    // Until both halves are full, and nobody else is let in.
+    while (server.connections < connectionsMax || server.shed === 0) {
+      expect(idle.length).toBeLessThan(20 * connectionsMax);
+      await come().catch(() => undefined);
+    }
+    handler.waiting.resolve();
+    await once(waiting.socket, 'data');
+    expect(waiting.received).toContain('answer to /wait');
+    // Now that nothing is in flight, its half is closed.
+    await once(waiting.socket, 'close');
+    expect(await isAnswered(server.port)).toBe(true);
+  });
+
+  test.each([
+    ['plain', 3_000],
+    ['tls', 400],
+  ] as const)('survives it when very many connect at once (%s)', async (secure, count) => {
+    const server = await start(secure === 'tls' ? { tls } : {});
+    const clients = Array.from({ length: count }, () => new Client(server.port, secure));
+    await expect.poll(() => server.shed, soon).toBeGreaterThan(0);
+    await expect.poll(() => isAnswered(server.port, secure), soon).toBe(true);
+    expect(server.connections).toBeLessThanOrEqual(connectionsMax);
+    server.close();
+    for (const { socket } of clients) socket.destroy();
+    await expect.poll(() => server.connections, soon).toBe(0);
+  });
+});
