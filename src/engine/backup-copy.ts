@@ -14,6 +14,8 @@ import {
   copyFile,
   type CopyProgress,
   hashOf,
+  UnreadableError,
+  writeWhole,
 } from './backup-files.ts';
 import { HeldJournals } from './backup-journals.ts';
 import type { CopyDisk } from './copy-disk.ts';
@@ -33,42 +35,34 @@ export interface CopyTask {
   readonly draft: string;
   readonly disk: CopyDisk;
   readonly progress: CopyProgress;
-  /** Names of data files that LMDB cannot open: they are copied byte by byte. */
+  /** Names of data files that LMDB must not open: they are copied byte by byte. */
   readonly unsound: ReadonlySet<string>;
   /** Given to every copy, whatever mark it has; undefined = the copies keep theirs. */
   readonly mark: ManagementMark | undefined;
 }
 
-export async function copyData(task: CopyTask): Promise<CopiedFile[]> {
-  const { folder, mark } = task;
-  const files: CopiedFile[] = [];
-  for (const name of dataFilesIn(folder.path).filter((name) => !copiedLast.includes(name))) {
-    files.push(await copyDataFile(task, name));
-  }
-  files.push(...(await copyScans(task)));
-  if (existsSync(folder.managementFile)) files.push(await copyDataFile(task, 'management.mdb'));
-  for (const name of otherFiles(folder.path)) {
-    if (name !== journalMarkName || mark === undefined) files.push(await copyOther(task, name));
-  }
-  if (mark !== undefined) files.push(await writeMarkFile(task, mark));
-  return files;
+/** Copies of a folder. */
+export interface CopiedData {
+  /** Names of data files: hashed once nothing more is written in them. */
+  readonly dataFiles: readonly string[];
+  readonly files: readonly CopiedFile[];
+  /** What could not be read, in words. */
+  readonly unreadable: readonly string[];
 }
 
-/** Of the journals. */
-async function writeMarkFile(task: CopyTask, mark: ManagementMark): Promise<CopiedFile> {
-  const { draft, disk, progress } = task;
-  const path = join(draft, journalMarkName);
-  disk.makeFolder(dirname(path));
-  const file = await disk.create(path);
-  try {
-    await file.write(Buffer.from(journalMarkText(mark)));
-    await file.sync();
-  } finally {
-    await file.close();
+export async function copyData(task: CopyTask): Promise<CopiedData> {
+  const { folder, mark } = task;
+  const set = new CopiedSet(task);
+  for (const name of dataFilesIn(folder.path).filter((name) => !copiedLast.includes(name))) {
+    await set.addDataFile(name);
   }
-  const copied = await hashOf(path);
-  progress.add(copied.bytes);
-  return done(task, { name: journalMarkName, ...copied });
+  await copyScans(task, set);
+  if (existsSync(folder.managementFile)) await set.addDataFile('management.mdb');
+  for (const name of otherFiles(folder.path)) {
+    if (name !== journalMarkName || mark === undefined) await set.addFile(name);
+  }
+  if (mark !== undefined) await set.addJournalMark(mark);
+  return set;
 }
 
 /** What a copy will have to read, for its progress and the space that it needs. */
@@ -83,48 +77,90 @@ const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false
 const dataFilesIn = (path: string): string[] =>
   readdirSync(path).filter((name) => name.endsWith('.mdb'));
 
-async function copyDataFile(task: CopyTask, name: string): Promise<CopiedFile> {
-  const { folder, draft, progress, unsound, mark } = task;
-  if (unsound.has(name)) return await copyOther(task, name);
-  const to = join(draft, name);
-  await copyEnvironment(join(folder.path, name), to, (bytes) => progress.add(bytes));
-  if (mark !== undefined) await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
-  return done(task, { name, ...(await hashOf(to)) });
-}
+class CopiedSet implements CopiedData {
+  readonly #task: CopyTask;
+  readonly dataFiles: string[] = [];
+  readonly files: CopiedFile[] = [];
+  readonly unreadable: string[] = [];
 
-async function copyOther(task: CopyTask, name: string): Promise<CopiedFile> {
-  const { folder, draft, disk, progress } = task;
-  const copied = await copyFile(disk, join(folder.path, name), join(draft, name), (bytes) =>
-    progress.add(bytes),
-  );
-  return done(task, { name, ...copied });
-}
+  constructor(task: CopyTask) {
+    this.#task = task;
+  }
 
-function done({ progress }: CopyTask, file: CopiedFile): CopiedFile {
-  progress.file(file.name, file.bytes);
-  return file;
+  async addDataFile(name: string): Promise<void> {
+    const { folder, draft, disk, progress, unsound, mark } = this.#task;
+    const [from, to] = [join(folder.path, name), join(draft, name)];
+    const onBytes = (bytes: number): void => progress.add(bytes);
+    await this.#unlessUnreadable(name, async () => {
+      if (unsound.has(name)) await copyFile(disk, from, to, onBytes);
+      else await copyEnvironment(from, to, onBytes);
+      if (mark !== undefined) {
+        await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
+      }
+      this.dataFiles.push(name);
+      progress.file(name, bytesOf(to));
+    });
+  }
+
+  /** Any but a data file; one that was deleted since it was listed is left out. */
+  async addFile(name: string): Promise<void> {
+    const { folder, draft, disk, progress } = this.#task;
+    const onBytes = (bytes: number): void => progress.add(bytes);
+    await this.#unlessUnreadable(name, async () => {
+      const copied = await copyFile(disk, join(folder.path, name), join(draft, name), onBytes);
+      if (copied !== undefined) this.addCopied({ name, ...copied });
+    });
+  }
+
+  async addJournalMark(mark: ManagementMark): Promise<void> {
+    const { draft, disk, progress } = this.#task;
+    const path = join(draft, journalMarkName);
+    disk.makeFolder(dirname(path));
+    await writeWhole(disk, path, journalMarkText(mark));
+    const copied = await hashOf(path);
+    progress.add(copied.bytes);
+    this.addCopied({ name: journalMarkName, ...copied });
+  }
+
+  addCopied(file: CopiedFile): void {
+    this.files.push(file);
+    this.#task.progress.file(file.name, file.bytes);
+  }
+
+  async #unlessUnreadable(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error;
+      this.#task.disk.remove(join(this.#task.draft, name));
+      this.unreadable.push(`${name} ${error.message}`);
+    }
+  }
+
+  /** Of a data file that is copied again. */
+  remove(name: string): void {
+    this.#task.disk.remove(join(this.#task.draft, name));
+    const at = this.dataFiles.indexOf(name);
+    if (at !== -1) this.dataFiles.splice(at, 1);
+  }
 }
 
 /** Copies scans.mdb and the journals that continue it. */
-async function copyScans(task: CopyTask): Promise<CopiedFile[]> {
-  const { folder, draft, disk, unsound } = task;
+async function copyScans(task: CopyTask, set: CopiedSet): Promise<void> {
+  const { folder, draft, disk, progress } = task;
+  const onBytes = (bytes: number): void => progress.add(bytes);
   for (let attempt = 1; ; attempt++) {
     disk.remove(join(draft, 'journal'));
-    disk.remove(join(draft, 'scans.mdb'));
+    set.remove('scans.mdb');
     const journals = await HeldJournals.hold(folder.journalRoot);
     try {
-      const scans = existsSync(folder.scansFile) ? [await copyDataFile(task, 'scans.mdb')] : [];
-      const isReadable = scans.length > 0 && !unsound.has('scans.mdb');
-      const counted = isReadable ? await countedIn(join(draft, 'scans.mdb')) : new Map();
-      const copies = {
-        disk,
-        root: join(draft, 'journal'),
-        onBytes: (bytes: number) => task.progress.add(bytes),
-      };
+      if (existsSync(folder.scansFile)) await set.addDataFile('scans.mdb');
+      const counted = await countedIn(task, set);
+      const copies = { disk, root: join(draft, 'journal'), onBytes };
       const segments = await journals.copy(copies, (no) => counted.get(no) ?? 0);
       if (segments !== undefined) {
-        const named = segments.map((file) => ({ ...file, name: `journal/${file.name}` }));
-        return [...scans, ...named.map((file) => done(task, file))];
+        for (const file of segments) set.addCopied({ ...file, name: `journal/${file.name}` });
+        return;
       }
     } finally {
       await journals.close();
@@ -138,24 +174,29 @@ async function copyScans(task: CopyTask): Promise<CopiedFile[]> {
 }
 
 /** By journal: the position below which the copied store has counted every scan. */
-async function countedIn(copy: string): Promise<Map<number, number>> {
-  const environment = new StoreEnvironment(copy);
+async function countedIn(
+  { draft, unsound }: CopyTask,
+  { dataFiles }: CopiedData,
+): Promise<Map<number, number>> {
+  const name = 'scans.mdb';
+  if (!dataFiles.includes(name) || unsound.has(name)) return new Map();
+  const environment = new StoreEnvironment(join(draft, name));
   try {
-    return environment.hasTable('watermarks')
-      ? lowestWatermarks({ watermarks: openWatermarks(environment) })
-      : new Map();
+    if (!environment.hasTable('watermarks')) return new Map();
+    return lowestWatermarks({ watermarks: openWatermarks(environment) });
   } finally {
     await environment.close();
   }
 }
 
-/** Files beside data files and journals: secrets, logos and other files of modules. */
+/** Files beside data files and journals: secrets, logos and other files of modules. A link is what it leads to. */
 function otherFiles(folder: string, below = ''): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
-    const name = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (leftOut.test(entry.name) || isSegmentFolder(name) || name.endsWith('.mdb')) return [];
-    if (entry.isDirectory()) return otherFiles(folder, name);
-    return entry.isFile() ? [name] : [];
+  return readdirSync(join(folder, below)).flatMap((entry) => {
+    const name = below === '' ? entry : `${below}/${entry}`;
+    if (leftOut.test(entry) || isSegmentFolder(name) || name.endsWith('.mdb')) return [];
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (stats?.isDirectory()) return otherFiles(folder, name);
+    return stats?.isFile() ? [name] : [];
   });
 }
 

@@ -11,6 +11,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreEnvironment } from '../store/environment.ts';
+import { systemErrorCode } from '../model/failure.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError } from './data-folder.ts';
 
@@ -49,13 +50,20 @@ export interface Copied {
   readonly sha256: string;
 }
 
+/** What is to be copied cannot be read: not the fault of the disk that is written. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+/** @returns undefined for a file that is not there any more @throws UnreadableError */
 export async function copyFile(
   disk: CopyDisk,
   from: string,
   to: string,
   onBytes: (bytes: number) => void,
-): Promise<Copied> {
-  const file = await open(from, 'r');
+): Promise<Copied | undefined> {
+  const file = await openSource(from);
+  if (file === undefined) return undefined;
   try {
     return await copyHandle(disk, file, to, onBytes);
   } finally {
@@ -63,7 +71,17 @@ export async function copyFile(
   }
 }
 
-/** Copies and syncs the file's present bytes, or a range of them. */
+async function openSource(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'ENOENT') return undefined;
+    throw new UnreadableError(`cannot be read (${code})`);
+  }
+}
+
+/** Copies and syncs the file's present bytes, or a range of them. @throws UnreadableError */
 export async function copyHandle(
   disk: CopyDisk,
   source: FileHandle,
@@ -80,7 +98,7 @@ export async function copyHandle(
   try {
     while (at < range.to) {
       const wanted = Math.min(buffer.length, range.to - at);
-      const { bytesRead } = await source.read(buffer, 0, wanted, at);
+      const bytesRead = await readSource(source, buffer, wanted, at);
       if (bytesRead === 0) break;
       const piece = buffer.subarray(0, bytesRead);
       hash.update(piece);
@@ -99,7 +117,21 @@ export async function copyHandle(
   return { bytes: at - range.from, sha256: hash.digest('hex') };
 }
 
-/** Copies a snapshot of a data file beside its writers. */
+async function readSource(
+  source: FileHandle,
+  buffer: Buffer,
+  wanted: number,
+  at: number,
+): Promise<number> {
+  try {
+    const { bytesRead } = await source.read(buffer, 0, wanted, at);
+    return bytesRead;
+  } catch (error) {
+    throw new UnreadableError(`cannot be read from byte ${at} on (${systemErrorCode(error)})`);
+  }
+}
+
+/** Copies a snapshot of a data file beside its writers. @throws UnreadableError */
 export async function copyEnvironment(
   from: string,
   to: string,
@@ -108,6 +140,10 @@ export async function copyEnvironment(
   const environment = new StoreEnvironment(from);
   try {
     await watched(to, environment.copyTo(to), onBytes);
+  } catch (error) {
+    // LMDB writes from its map: what cannot be read into that is a bad address.
+    const isSource = error instanceof Error && /bad address/i.test(error.message);
+    throw isSource ? new UnreadableError('cannot be read from its disk') : error;
   } finally {
     await environment.close();
   }
@@ -142,6 +178,17 @@ async function syncedBytes(path: string): Promise<number> {
     return size;
   } catch {
     return 0;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A small file, synced. */
+export async function writeWhole(disk: CopyDisk, path: string, text: string): Promise<void> {
+  const file = await disk.create(path);
+  try {
+    await file.write(Buffer.from(text));
+    await file.sync();
   } finally {
     await file.close();
   }

@@ -23,7 +23,9 @@ import {
   type CopiedFile,
   type CopyProgress,
   foldersIn,
+  hashOf,
   isMountPoint,
+  writeWhole,
 } from './backup-files.ts';
 import {
   type Manifest,
@@ -34,7 +36,7 @@ import {
 } from './backup-manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
 import { DataFolderError, type DataFolder } from './data-folder.ts';
-import { damageIn, removeLocks, versionsIn } from './folder-damage.ts';
+import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
 import { faultText } from './installation/folder-faults.ts';
 import { assertFinished, backupMark, inspectFolder } from './installation/installation.ts';
 
@@ -129,28 +131,33 @@ async function fill(
   const inspection = await inspectFolder(folder);
   assertFinished('back up', folder, inspection);
   const damage = inspection.faults.map(faultText);
-  const mark = damage.length === 0 ? backupMark(inspection) : undefined;
   accept(folder, damage, options);
-  refuse(folder, newer(await versionsIn(folder.path)));
+  const mark = damage.length === 0 ? backupMark(inspection) : undefined;
+  const { unsound } = quickDamage(folder.path);
+  refuse(folder, newer(await versionsIn(folder.path, unsound)));
   const bytes = bytesToCopy(folder);
   assertSpace(disk, draft, bytes, `back up to ${dirname(draft)}`);
   progress.begin(bytes);
-  const files = await copyData({ folder, draft, disk, progress, unsound: new Set(), mark });
+  const copied = await copyData({ folder, draft, disk, progress, unsound, mark });
   progress.check();
-  damage.push(...(await damageIn(draft)));
-  removeLocks(draft);
+  const found = wholeDamage(draft);
+  damage.push(...copied.unreadable, ...found.faults);
   accept(folder, damage, options);
+  const data = await versionsIn(draft, found.unsound);
+  refuse(folder, newer(data));
+  removeLocks(draft);
+  const files = [...copied.files];
+  for (const name of copied.dataFiles) files.push({ name, ...(await hashOf(join(draft, name))) });
   const manifest: Manifest = {
     version: manifestVersion,
     createdAt,
     installation: inspection.parts.mark?.id ?? '',
-    data: await versionsIn(draft),
+    data,
     required: requiredFiles,
     damaged: damage,
     files,
   };
-  removeLocks(draft);
-  await writeManifest(disk, draft, manifest);
+  await writeWhole(disk, join(draft, manifestName), `${JSON.stringify(manifest, undefined, 2)}\n`);
   for (const path of foldersIn(draft)) disk.syncFolder(path);
   return { files, damage };
 }
@@ -168,16 +175,6 @@ function accept(folder: DataFolder, damage: readonly string[], { damaged }: Back
       'Keep the backups made before. `quietzone verify` says more, `quietzone restore` goes back to one of them; ' +
       '`quietzone backup --keep-damaged` copies the data as it is',
   );
-}
-
-async function writeManifest(disk: CopyDisk, draft: string, manifest: Manifest): Promise<void> {
-  const file = await disk.create(join(draft, manifestName));
-  try {
-    await file.write(Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 /** The reason of the failure matters more than a draft that cannot be removed. */

@@ -140,7 +140,7 @@ const partNames = [
   'visitor.key',
 ] as const;
 
-const dataFolderAt = (path: string): DataFolder => ({
+export const dataFolderAt = (path: string): DataFolder => ({
   path,
   managementFile: join(path, 'management.mdb'),
   scansFile: join(path, 'scans.mdb'),

@@ -20,11 +20,21 @@ import {
   copyFile,
   type CopyProgress,
   foldersIn,
+  UnreadableError,
+  writeWhole,
 } from './backup-files.ts';
-import { type FoundManifest, readManifest, sizeFaults } from './backup-manifest.ts';
+import { type FoundManifest, newer, readManifest, sizeFaults } from './backup-manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder, lockDataFolder, lockName } from './data-folder.ts';
-import { damageIn, removeLocks } from './folder-damage.ts';
+import {
+  DataFolderError,
+  type DataFolder,
+  dataFolderAt,
+  lockDataFolder,
+  lockName,
+} from './data-folder.ts';
+import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
+import { faultText } from './installation/folder-faults.ts';
+import { inspectFolder } from './installation/installation.ts';
 import {
   readRestoreMarker,
   restoreDraftName,
@@ -141,13 +151,8 @@ const damagedBackup = (from: string, faults: readonly string[]): DataFolderError
 async function mark(task: Restoration, state: RestoreMarker['state']): Promise<void> {
   const { folder, from, manifest, disk } = task;
   const path = join(folder, restoreMarkerName);
-  const file = await disk.create(`${path}.new`);
-  try {
-    await file.write(Buffer.from(restoreMarkerText({ state, from, backup: manifest.sha256 })));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  const text = restoreMarkerText({ state, from, backup: manifest.sha256 });
+  await writeWhole(disk, `${path}.new`, text);
   disk.rename(`${path}.new`, path);
   disk.syncFolder(folder);
 }
@@ -159,8 +164,16 @@ async function copyAll({ folder, from, manifest, disk, progress }: Restoration):
   progress.begin(bytesOf(manifest));
   for (const { name, bytes, sha256 } of manifest.files) {
     const onBytes = (copied: number): void => progress.add(copied);
-    const copied = await copyFile(disk, join(from, name), join(draft, name), onBytes);
-    if (copied.sha256 !== sha256) faults.push(`${name} is damaged: it is not what was backed up`);
+    try {
+      const copied = await copyFile(disk, join(from, name), join(draft, name), onBytes);
+      if (copied === undefined) faults.push(`${name} is missing`);
+      else if (copied.sha256 !== sha256) {
+        faults.push(`${name} is damaged: it is not what was backed up`);
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error;
+      faults.push(`${name} ${error.message}`);
+    }
     progress.file(name, bytes);
   }
   if (faults.length > 0) throw damagedBackup(from, faults);
@@ -171,13 +184,21 @@ async function check({ folder, from, manifest, progress }: Restoration): Promise
   if (manifest.damaged.length > 0) return;
   const draft = join(folder, restoreDraftName);
   progress.check();
+  // A release before may not have looked at them when it made the backup.
+  const quick = quickDamage(draft);
+  if (quick.faults.length > 0) throw damagedBackup(from, quick.faults);
   for (const { name } of manifest.files.filter(({ name }) => name.endsWith('.mdb'))) {
-    // Of a release that did not do this when it made the backup.
     await keepNewest(join(draft, name));
   }
-  const faults = await damageIn(draft);
-  removeLocks(draft);
+  const { faults } = wholeDamage(draft);
   if (faults.length > 0) throw damagedBackup(from, faults);
+  const inspection = await inspectFolder(dataFolderAt(draft));
+  const misfits = [
+    ...newer(await versionsIn(draft, new Set())),
+    ...inspection.faults.map(faultText),
+  ];
+  if (misfits.length > 0) throw damagedBackup(from, misfits);
+  removeLocks(draft);
 }
 
 /** Leaves the folder as it was. What cannot be removed is refused by the marker, which goes last. */

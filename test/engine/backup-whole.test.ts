@@ -1,19 +1,27 @@
 /** What a backup must have, what it must not change, and what is left of one that fails. */
 import { createHash } from 'node:crypto';
 import {
+  closeSync,
   existsSync,
+  lstatSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { backup, type BackupOptions } from '../../src/engine/backup.ts';
-import { systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import { copyFile } from '../../src/engine/backup-files.ts';
+import { systemCopyDisk, systemReason } from '../../src/engine/copy-disk.ts';
 import {
   type DataFolder,
   DataFolderError,
@@ -21,7 +29,14 @@ import {
 } from '../../src/engine/data-folder.ts';
 import { restore, type RestoreOptions } from '../../src/engine/restore.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
-import { contentsOf, diskThatFails, makeWholeFolder, quiet, systemError } from './whole-folder.ts';
+import {
+  callsMax,
+  contentsOf,
+  diskThatFails,
+  makeWholeFolder,
+  quiet,
+  systemError,
+} from './whole-folder.ts';
 
 const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 let parent: string;
@@ -189,11 +204,78 @@ describe('damaged data', () => {
   });
 });
 
+describe('a damaged data file', () => {
+  const overwrite = (path: string, page: number): void => {
+    const file = openSync(path, 'r+');
+    writeSync(file, Buffer.alloc(4_096, 0xa5), 0, 4_096, page * 4_096);
+    closeSync(file);
+  };
+
+  test.each([
+    ['cut off', (path: string) => truncateSync(path, 5_000), /scans.mdb is damaged: page \d+/],
+    ['overwritten', (path: string) => overwrite(path, 0), /scans.mdb is damaged: page 0/],
+    [
+      'with every page overwritten but the first two',
+      (path: string) => {
+        for (let page = 2; page * 4_096 < statSync(path).size; page++) overwrite(path, page);
+      },
+      /scans.mdb is damaged: page \d+/,
+    ],
+  ])(
+    '%s: is named, and copied byte by byte when that is asked for',
+    async (_how, damageIt, text) => {
+      damageIt(folder.scansFile);
+      expect(await refusalOf(taken())).toMatch(text);
+      expect(readdirSync(parent)).toEqual(['data']);
+      const { path, damage } = await taken({ damaged: 'keep' });
+      expect(damage.join()).toMatch(text);
+      expect(readFileSync(join(path, 'scans.mdb'))).toEqual(readFileSync(folder.scansFile));
+    },
+  );
+
+  test('is found by a restore, too, when the backup was made without looking', async () => {
+    await taken();
+    overwrite(join(target, 'scans.mdb'), 0);
+    changeManifest((manifest) => {
+      manifest['version'] = 1;
+      const content = readFileSync(join(target, 'scans.mdb'));
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const files: Array<{ name: string }> = manifestOf().files;
+      manifest['files'] = files.map((file) =>
+        file.name === 'scans.mdb' ? { ...file, sha256 } : file,
+      );
+    });
+    expect(await refusalOf(restored())).toMatch(/scans.mdb is damaged: page 0/);
+    expect(readdirSync(join(parent, 'restored'))).toEqual([]);
+  });
+
+  test('what the disk does not give is told from what it does not take', async () => {
+    const copying = copyFile(
+      systemCopyDisk,
+      '/proc/self/mem',
+      join(parent, 'copy'),
+      () => undefined,
+    );
+    await expect(copying).rejects.toThrow(/^cannot be read from byte 0 on \(EIO\)$/);
+    expect(systemReason(systemError('EIO'))).toMatch(/EIO/);
+  });
+});
+
+test('a link to a file is copied as the file', async () => {
+  const secret = join(parent, 'keys');
+  renameSync(join(folder.path, 'signing-keys.json'), secret);
+  symlinkSync(secret, join(folder.path, 'signing-keys.json'));
+  await taken();
+  expect(lstatSync(join(target, 'signing-keys.json')).isFile()).toBe(true);
+  expect((await restored()).files).toBe(manifestOf().files.length);
+});
+
 describe('the target', () => {
   test('a full disk at any step is said in words, and leaves nothing that looks like a backup', async () => {
-    for (let call = 1; ; call++) {
+    for (let call = 1; call <= callsMax; call++) {
       const disk = diskThatFails(call, systemError('ENOSPC'), false);
       const message = await refusalOf(taken({ disk }));
+      expect(call).toBeLessThan(callsMax);
       if (message === 'done') break;
       expect(message).toMatch(/Cannot back up to .*: no space is left there \(ENOSPC\)/);
       expect([call, readdirSync(parent)]).toEqual([call, ['data']]);
@@ -203,9 +285,10 @@ describe('the target', () => {
 
   test('killed at any step it has no backup, or a whole one; the same command makes it', async () => {
     const killed = new Error('killed');
-    for (let call = 1; ; call++) {
+    for (let call = 1; call <= callsMax; call++) {
       rmSync(target, { recursive: true, force: true });
       const message = await refusalOf(taken({ disk: diskThatFails(call, killed, true) }));
+      expect(call).toBeLessThan(callsMax);
       if (message === 'done') break;
       if (existsSync(target)) expect((await restored()).files).toBe(manifestOf().files.length);
       rmSync(join(parent, 'restored'), { recursive: true, force: true });
@@ -254,7 +337,7 @@ test('every file is in the manifest with its hash, and the sum of bytes is told 
   expect(names.toSorted()).toEqual(
     Object.keys(contentsOf(target)).filter((name) => name !== 'backup.json'),
   );
-  expect([told.files, files]).toEqual([names, names.length]);
+  expect([told.files.toSorted(), files]).toEqual([names.toSorted(), names.length]);
   expect(bytes).toBe(named.reduce((sum, file) => sum + statSync(join(target, file.name)).size, 0));
   expect(told.bytes).toBeGreaterThanOrEqual(told.begun);
 });

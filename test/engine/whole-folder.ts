@@ -47,6 +47,9 @@ export function contentsOf(folder: string): Record<string, string> {
 export const systemError = (code: string): Error =>
   Object.assign(new Error(`${code}: refused`), { code, syscall: 'write' });
 
+/** More than a backup or a restore of the folder takes. */
+export const callsMax = 200;
+
 export interface CountedDisk extends CopyDisk {
   calls: number;
 }
