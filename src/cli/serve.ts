@@ -1,11 +1,16 @@
 /** `quietzone serve`: the service, until a signal stops it. */
 import { networkInterfaces } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../app.ts';
 import type { Config } from '../config.ts';
-import { createLog, type Logger } from '../telemetry/log.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { openServiceLog } from '../telemetry/service-log.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 import { version } from './version.ts';
 import { welcome } from './welcome.ts';
+
+/** A standard output whose reader stalls holds up nothing: what is shown later is shown. */
+const greetMsMax = 5_000;
 
 export interface ServeOptions extends CommonOptions {
   /** No first start. */
@@ -14,7 +19,7 @@ export interface ServeOptions extends CommonOptions {
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
   const config = configOf(context, options);
-  const log = createLog(config.log.level, process.stderr);
+  const { log, adopt } = openServiceLog(config.log.level);
   process.on('unhandledRejection', (err) => {
     log.fatal({ err }, 'a defect: an unhandled rejection');
     process.exit(1);
@@ -22,7 +27,11 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
   const opening = openApp(config, log, { start: options.existing ? 'existing' : 'any' });
   stopOnSignals(opening, log);
   const app = await opening;
-  await greet(context, config, app, log);
+  adopt();
+  await Promise.race([
+    greet(context, config, app, log),
+    pause(greetMsMax, undefined, { ref: false }),
+  ]);
   log.info({ version: version(), node: process.version }, 'ready');
 }
 

@@ -3,6 +3,8 @@ import type { LinkWriter } from '../links/writer.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { linesLost } from '../telemetry/service-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
@@ -28,6 +30,7 @@ export interface EngineMetricsOptions {
   readonly management: Management;
   readonly images: { readonly stats: () => { readonly pool: { readonly deaths: number } } };
   readonly webhooks: { readonly threadDeaths: number };
+  readonly log: Logger;
 }
 
 export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
@@ -63,6 +66,12 @@ export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOp
     { labels: { kind: 'webhooks' }, value: options.webhooks.threadDeaths },
   ]);
   registerStores(metrics, options);
+  metrics.total(
+    'quietzone_log_lines_lost_total',
+    'Lines of the log lost: their reader stalled or went away, or their disk is full',
+    [],
+    () => linesLost(options.log),
+  );
 }
 
 function registerRedirects(metrics: Metrics, redirects: RedirectThreads): void {

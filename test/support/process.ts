@@ -27,6 +27,8 @@ export interface ProcessOptions {
   readonly nodeArguments?: readonly string[];
   /** `ignore` is the null device; default: it is read. */
   readonly stdout?: 'pipe' | 'ignore';
+  /** A descriptor; default: it is read. */
+  readonly stderr?: number;
 }
 
 export interface Ports {
@@ -81,7 +83,7 @@ export class ServiceProcess {
     this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
       cwd: root,
       env: environmentWith(settingsOf(options)),
-      stdio: ['ignore', options.stdout ?? 'pipe', 'pipe'],
+      stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
     });
     this.#child.stdout?.on('data', (text) => void (this.stdout += text));
     this.#child.stderr?.on('data', (text) => void (this.stderr += text));

@@ -1,0 +1,88 @@
+/** The reader of the log stalls, goes away and comes back: the service goes on, and says what nobody could read. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Client } from '../../support/client.ts';
+import { entriesOf, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
+
+const threads = new URL('../../support/end-threads.ts', import.meta.url).pathname;
+const filling = Buffer.from(`${'#'.repeat(1_023)}\n`);
+
+function fill(writer: number): void {
+  try {
+    for (;;) writeSync(writer, filling);
+  } catch {
+    // Full: that is what was wanted.
+  }
+}
+
+function readAll(reader: number): string {
+  const buffer = Buffer.alloc(65_536);
+  let text = '';
+  try {
+    for (;;) {
+      const bytes = readSync(reader, buffer);
+      if (bytes === 0) return text;
+      text += buffer.toString('utf8', 0, bytes);
+    }
+  } catch {
+    return text;
+  }
+}
+
+it('redirects, changes and the stop need no reader', { timeout: 120_000 }, () =>
+  withDataFolder(async (parent) => {
+    const pipe = join(parent, 'log');
+    execFileSync('mkfifo', [pipe]);
+    const openReader = (): number => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const reader = openReader();
+    const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    fill(writer);
+    const service = new ServiceProcess({
+      dataDir: join(parent, 'data'),
+      ports: await freePorts(),
+      nodeArguments: ['--import', threads],
+      environment: { QZ_SCANS_SHARDS: '1' },
+      stderr: writer,
+    });
+    const anyone = new Client(service.apiUrl);
+    const isReady = async (): Promise<boolean> => {
+      const { status } = await anyone.call('GET', '/health/ready').catch(() => ({ status: 0 }));
+      return status === 200 && /API key/.test(service.stdout);
+    };
+    const lost = async (): Promise<number> => {
+      const { text } = await anyone.call('GET', '/metrics');
+      return Number(/^quietzone_log_lines_lost_total (\S+)$/m.exec(text)?.[1]);
+    };
+    let log = '';
+    const logged = (from: number): string => (log += readAll(from)).replaceAll(/#+\n/g, '');
+    await expect.poll(isReady, soon).toBe(true);
+    const client = new Client(service.apiUrl, service.apiKey);
+    const links = new Client(`http://127.0.0.1:${service.ports.redirect}`);
+    const body = { target: 'https://example.com/', slug: 'unread' };
+    expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+    expect((await links.call('GET', '/unread')).status).toBe(302);
+
+    // It reads on: what was kept comes out without another line.
+    await expect.poll(() => logged(reader), soon).toContain('"msg":"ready"');
+    expect(entriesOf(logged(reader)).map(({ level }) => level)).not.toContain('error');
+    expect(await lost()).toBe(0);
+
+    closeSync(reader);
+    service.signal('SIGWINCH');
+    await expect.poll(lost, soon).toBeGreaterThan(0);
+    expect((await links.call('GET', '/unread')).status).toBe(302);
+    const next = openReader();
+    log = '';
+    await expect.poll(() => logged(next), soon).toContain('lines of the log were lost');
+    expect(entriesOf(logged(next))[0]).toMatchObject({ level: 'warn', lines: await lost() });
+
+    fill(writer);
+    await Promise.all([anyone.close(), client.close(), links.close()]);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+    closeSync(writer);
+    closeSync(next);
+  }),
+);

@@ -1,0 +1,141 @@
+/** Lines of the log against readers that stall, go away and come back: whole, in order, and each lost one is told. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { LogDestination } from '../../src/telemetry/log-destination.ts';
+import { soon } from '../support/soon.ts';
+
+let folder: string;
+let pipe: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quietzone-log-'));
+  pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const openReader = (): number => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+const openWriter = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+
+/** What is in the pipe now. */
+function readAll(reader: number): string {
+  const buffer = Buffer.alloc(1_048_576);
+  let text = '';
+  try {
+    for (;;) {
+      const bytes = readSync(reader, buffer);
+      if (bytes === 0) return text;
+      text += buffer.toString('utf8', 0, bytes);
+    }
+  } catch {
+    return text;
+  }
+}
+
+const lineOf = (at: number): string => `{"at":${at},"text":"${'x'.repeat(at % 300)}"}\n`;
+type Told = { readonly at: number } | { readonly lost: number };
+const parse = (text: string): Told[] =>
+  text.split('\n').flatMap((line): Told[] => (line === '' ? [] : [JSON.parse(line)]));
+
+function destinationOn(descriptor: number, write?: typeof writeNothing): LogDestination {
+  const destination: LogDestination = new LogDestination({
+    descriptor,
+    onLost: (lost) => destination.write(`{"lost":${lost}}\n`),
+    ...(write && { write }),
+  });
+  return destination;
+}
+
+const writeNothing = (_descriptor: number, bytes: Uint8Array): number => bytes.length;
+
+/** Every line that was written, in order: read, or told as lost in its place. */
+function expectAll(told: readonly Told[], count: number): void {
+  let at = 0;
+  for (const line of told) {
+    if ('lost' in line) at += line.lost;
+    else expect(line.at).toBe(at++);
+  }
+  expect(at).toBe(count);
+}
+
+it('a reader that stalls gets what is kept, then how much is not, without another line', async () => {
+  const reader = openReader();
+  const writer = openWriter();
+  const destination = destinationOn(writer);
+  const count = 3_000;
+  for (let at = 0; at < count; at++) destination.write(lineOf(at));
+  expect(destination.lost).toBeGreaterThan(0);
+  let text = '';
+  await vi.waitFor(() => {
+    text += readAll(reader);
+    expect(text).toContain(`{"lost":${destination.lost}}`);
+  }, soon);
+  expectAll(parse(text), count);
+  closeSync(writer);
+  closeSync(reader);
+});
+
+it('a reader that is gone loses each line at once, its successor is told, also where one was cut', () => {
+  const reader = openReader();
+  const writer = openWriter();
+  const destination = destinationOn(writer);
+  // More than the pipe takes at once: a part of it stays in the pipe.
+  const long = `{"at":0,"text":"${'y'.repeat(65_000)}"}\n`;
+  destination.write(long);
+  destination.write(long);
+  closeSync(reader);
+  destination.write(lineOf(2));
+  expect(destination.lost).toBe(2);
+  const next = openReader();
+  const left = readAll(next);
+  destination.write(lineOf(3));
+  const text = readAll(next);
+  expect(text.slice(text.indexOf('{"lost"'))).toBe(`{"lost":2}\n${lineOf(3)}`);
+  // What is left of the line that was cut has a line of its own.
+  if (left !== '' && !left.endsWith('\n')) expect(text).toMatch(/^\n/);
+  closeSync(writer);
+  closeSync(next);
+});
+
+it('loses none in silence, whatever the system takes and refuses', () => {
+  const answer = fc.oneof(
+    fc.constantFrom('EAGAIN', 'ENOSPC', 'EIO', 'EDQUOT'),
+    fc.integer({ min: 1, max: 400 }),
+  );
+  fc.assert(
+    fc.property(fc.array(answer), fc.integer({ min: 1, max: 900 }), (answers, count) => {
+      let text = '';
+      let at = 0;
+      let isOpen = false;
+      const destination = destinationOn(-1, (_descriptor, bytes) => {
+        const next = isOpen ? bytes.length : (answers[at++ % answers.length] ?? 'EAGAIN');
+        if (typeof next === 'string') throw Object.assign(new Error(next), { code: next });
+        const taken = bytes.subarray(0, next);
+        text += Buffer.from(taken).toString();
+        return taken.length;
+      });
+      for (let line = 0; line < count; line++) destination.write(lineOf(line));
+      isOpen = true;
+      destination.flush(0);
+      destination.write(lineOf(count));
+      expectAll(parse(text), count + 1);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+it('the end waits for a slow reader, for a while', () => {
+  let text = '';
+  let refusals = 0;
+  const destination = destinationOn(-1, (_descriptor, bytes) => {
+    if (refusals++ % 3 > 0) throw Object.assign(new Error('full'), { code: 'EAGAIN' });
+    text += Buffer.from(bytes.subarray(0, 50)).toString();
+    return Math.min(bytes.length, 50);
+  });
+  for (let at = 0; at < 9; at++) destination.write(lineOf(at));
+  destination.flush(5_000);
+  expectAll(parse(text), 9);
+});
