@@ -30,7 +30,7 @@ import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files
 import {
   fitToMemory,
   isMemoryScarce,
-  measureMachine,
+  measureResources,
   threadCounts,
 } from './engine/machine/machine-plan.ts';
 import { raise } from './engine/installation/numbers.ts';
@@ -247,7 +247,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
 
 /** What tells scanners apart, and where they are. */
 function openVisitor(config: Config, log: Logger, folder: DataFolder) {
-  const geo = openGeoFiles(config.geo, isMemoryScarce(measureMachine()) ? 'file' : 'memory');
+  const geo = openGeoFiles(config.geo, isMemoryScarce(measureResources()) ? 'file' : 'memory');
   for (const warning of geo.warnings) log.warn(warning);
   return { key: readSecret(folder, visitorKeyFile, visitorKeyBytes), geo };
 }

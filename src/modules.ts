@@ -20,7 +20,7 @@ import type { DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
-import { threadCounts } from './engine/machine/machine-plan.ts';
+import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/machine-plan.ts';
 import { ClientAddresses } from './http/client-address.ts';
 import type { Handler } from './http/request.ts';
 import { HttpServer, type HttpServerOptions } from './http/server.ts';
@@ -47,6 +47,8 @@ export interface Machine {
   readonly random: () => number;
   /** Binary logarithm of the cost of a password hash; absent = what is safe today. */
   readonly passwordCostLog2?: number;
+  /** Absent where memory is not scarce. */
+  readonly scarce?: MemoryShares | undefined;
 }
 
 export const thisMachine: Machine = {
@@ -54,6 +56,7 @@ export const thisMachine: Machine = {
   steady: systemSteadyClock,
   randomBytes: (bytes) => randomFillSync(bytes),
   random: () => randomInt(uint32Count) / uint32Count,
+  scarce: memoryShares(),
 };
 
 /** What every module stands on. */
@@ -79,7 +82,9 @@ export function openBase(config: Config, folder: DataFolder, log: Logger, machin
 }
 
 export function openWorkspaceModule(base: Base): WorkspaceServices {
-  return openWorkspaceServices({ ...base, store: base.management, dataDir: base.folder.path });
+  const { management: store, folder, scarce } = base;
+  const hashesAtOnce = scarce?.hashesAtOnce;
+  return openWorkspaceServices({ ...base, store, dataDir: folder.path, hashesAtOnce });
 }
 
 /** Secrets of the first start, until they were shown. */
@@ -156,7 +161,7 @@ export function openBillingModule(
   });
 }
 
-export function imageOptions({ config, folder, management, clock }: Base): ImagesOptions {
+export function imageOptions({ config, folder, management, clock, scarce }: Base): ImagesOptions {
   return {
     ...config.images,
     shortUrlBase: config.shortUrlBase,
@@ -164,6 +169,7 @@ export function imageOptions({ config, folder, management, clock }: Base): Image
     store: management,
     clock,
     dataDir: folder.path,
+    restMs: scarce?.drawingRestMs,
   };
 }
 
@@ -231,7 +237,7 @@ type Listener = Pick<
   | 'connectionsMax'
 >;
 
-type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox'>;
+type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'>;
 
 /** @throws ListenError */
 export async function openApiServer(
@@ -239,8 +245,9 @@ export async function openApiServer(
   parts: ApiParts,
   listener: Listener = base.config.api,
 ): Promise<HttpServer> {
-  const { config, clock, ids, log, outbox } = base;
-  const api = new ApiServer({ config, clock, ids, log, outbox, ...parts });
+  const { config, clock, ids, log, outbox, scarce } = base;
+  const bulk = scarce?.bulk;
+  const api = new ApiServer({ config, clock, ids, log, outbox, bulk, ...parts });
   const tls = { tls: config.api, headers: strictTransport(config) };
   return await openServer(base, { ...tls, connectionsMax: apiShare(base), ...listener }, api);
 }

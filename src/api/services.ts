@@ -2,6 +2,7 @@
  * The domain modules that the API calls, handed in by the wiring. Modules with threads are named by the few
  * methods that the API uses, so that a test can hand in its own.
  */
+import type { BulkBounds } from './codes/bulk-gate.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { CampaignServices } from '../campaigns/open-campaigns.ts';
 import type { Codes } from '../codes/codes.ts';
@@ -34,6 +35,8 @@ export interface ApiServices {
   readonly workspaces: WorkspaceServices;
   readonly outbox: Outbox;
   readonly ids: IdSource;
+  /** Absent = 24 MB, three at once. */
+  readonly bulk?: BulkBounds | undefined;
   readonly webhooks: Webhooks;
   readonly billing: Billing;
   /** Undefined where no mail server is configured. */

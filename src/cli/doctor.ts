@@ -16,7 +16,7 @@ import {
 } from '../engine/data-files.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
-import { measureMachine, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
+import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
@@ -114,7 +114,7 @@ function tlsFiles(listener: TlsFiles): string {
 }
 
 function machine(config: Config): Finding {
-  const { cores, memoryBytes } = measureMachine();
+  const { cores, memoryBytes } = measureResources();
   const { redirect, shards, pool, webhooks } = threadCounts(config);
   const [memory, least] = [memoryBytes, memoryBytesMin].map((bytes) => Math.floor(bytes / 2 ** 20));
   return {

@@ -104,6 +104,8 @@ const queueMax = 1_000;
 export interface ImagesOptions {
   /** Drawing threads, ≥ 1. */
   readonly threads: number;
+  /** Of the threads, when nothing is drawn; absent = 5 minutes. */
+  readonly restMs?: number | undefined;
   /** Drawn images on disk, in bytes; 0 = none. */
   readonly diskCacheBytesMax: number;
   /** Holds `logos`, and `cache/images`, which a backup leaves out. */
@@ -124,8 +126,13 @@ export interface Images {
 /** Opens the module with its pool. */
 export function openImages(options: ImagesOptions): Images {
   const file = new URL('./render.worker.ts', import.meta.url);
-  const { threads } = options;
-  const pool: ImagePool = createPool<ImageTask, ImageTaskResult>({ file, threads, queueMax });
+  const { threads, restMs } = options;
+  const pool: ImagePool = createPool<ImageTask, ImageTaskResult>({
+    file,
+    threads,
+    queueMax,
+    restMs,
+  });
   const { service, logos, designs } = assembleImages(options, pooledTasks(pool));
   return {
     service,

@@ -37,7 +37,7 @@ export interface PoolOptions {
   /** `close` waits this long for running tasks; default 5 s. */
   readonly closeMsMax?: number;
   /** Default 5 minutes. */
-  readonly restMs?: number;
+  readonly restMs?: number | undefined;
   /** Called for each thread that dies, with the cause. */
   readonly onDeath?: (cause: unknown) => void;
 }

@@ -26,11 +26,16 @@ export const passwordLengthMax = 256;
 /**
  * Node runs file and crypto work on the same four threads: two hashes at a time leave two for journals
  * and stores. At 0.2 s a try 32 that wait are done within about 4 s; one more is refused. So a flood of
- * sign-ins costs a fixed share of the process's threads, whatever its size.
+ * sign-ins costs a fixed share of the process's threads and memory, whatever its size.
  */
-const runningMax = 2;
 const waitingMax = 32;
-const limit = pLimit(runningMax);
+const limit = pLimit(2);
+
+/** @param atOnce hashes under way in this process: 32 MB each */
+export function limitHashes(atOnce: number): void {
+  limit.concurrency = atOnce;
+}
+
 const hashShape =
   /^scrypt\$(\d{1,2})\$(\d{1,2})\$(\d{1,2})\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
 
@@ -109,7 +114,7 @@ async function derive(
   r: number,
   p: number,
 ): Promise<Buffer> {
-  if (limit.activeCount + limit.pendingCount >= runningMax + waitingMax) {
+  if (limit.activeCount + limit.pendingCount >= limit.concurrency + waitingMax) {
     const retry = { retryAfterSeconds: 5 };
     throw new Failure('overloaded', 'Too many passwords are being checked', retry);
   }

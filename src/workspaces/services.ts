@@ -15,7 +15,7 @@ import { Invites } from './invites.ts';
 import { Members } from './members.ts';
 import { AddressQuota, MemoryQuota, sessionLimits } from './memory-quota.ts';
 import { Profiles } from './profile/profiles.ts';
-import { Passwords } from './passwords.ts';
+import { limitHashes, Passwords } from './passwords.ts';
 import { Quota } from './quota.ts';
 import { SecretCipher } from './secret-cipher.ts';
 import { Sessions } from './sessions.ts';
@@ -62,10 +62,13 @@ export interface WorkspaceServicesOptions {
   readonly dataDir: string;
   /** Of new password hashes; production's when absent. */
   readonly passwordCostLog2?: number;
+  /** Password hashes under way in this process; 2 when absent. */
+  readonly hashesAtOnce?: number | undefined;
 }
 
 export function openWorkspaceServices(options: WorkspaceServicesOptions): WorkspaceServices {
   const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
+  if (options.hashesAtOnce !== undefined) limitHashes(options.hashesAtOnce);
   const signingKeys = (): ReturnType<typeof readSigningKeys> => readSigningKeys(dataDir);
   // Rotation keeps the oldest.
   let oldest: KeyObject | undefined;

@@ -4,8 +4,9 @@ import { loadConfig } from '../../src/config.ts';
 import {
   fitToMemory,
   isMemoryScarce,
-  measureMachine,
+  measureResources,
   memoryBytesMin,
+  memoryShares,
   threadCounts,
 } from '../../src/engine/machine/machine-plan.ts';
 
@@ -55,8 +56,17 @@ describe('caches', () => {
   });
 });
 
+describe('work of a moment', () => {
+  it('is bounded where memory is scarce, so that together it fits', () => {
+    const { hashesAtOnce, bulk } = memoryShares({ cores: 2, memoryBytes: memoryBytesMin })!;
+    const bytes = hashesAtOnce * 32 * mebibyte + bulk.atOnceMax * bulk.bodyBytesMax * 11;
+    expect(bytes).toBeLessThan(memoryBytesMin / 4);
+    expect(memoryShares(machine(2, 1_024))).toBeUndefined();
+  });
+});
+
 it('this machine has a core and a limit that is a number', () => {
-  const { cores, memoryBytes } = measureMachine();
+  const { cores, memoryBytes } = measureResources();
   expect(cores).toBeGreaterThanOrEqual(1);
   expect(Number.isSafeInteger(memoryBytes)).toBe(true);
 });

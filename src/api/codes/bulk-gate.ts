@@ -7,7 +7,14 @@
 import { Failure } from '../../model/failure.ts';
 import type { WorkspaceNo } from '../../model/numbers.ts';
 
-const atOnceMax = 3;
+/** Of bulk requests, by the memory of the machine. */
+export interface BulkBounds {
+  readonly bodyBytesMax: number;
+  readonly atOnceMax: number;
+}
+
+/** 10,000 rows of 2,500 bytes: the longest targets there are, with a name, a slug and tags. */
+export const standardBounds: BulkBounds = { bodyBytesMax: 25_165_824, atOnceMax: 3 };
 const atOncePerWorkspaceMax = 2;
 const waitingMax = 32;
 const retryAfterSeconds = 5;
@@ -18,8 +25,13 @@ interface Waiting {
 }
 
 export class BulkGate {
+  readonly #atOnceMax: number;
   readonly #inside = new Map<number, number>();
   #waiting: Waiting[] = [];
+
+  constructor(atOnceMax: number = standardBounds.atOnceMax) {
+    this.#atOnceMax = atOnceMax;
+  }
 
   /** @returns gives the place back @throws Failure overloaded */
   async enter(workspaceNo: WorkspaceNo): Promise<() => void> {
@@ -36,7 +48,7 @@ export class BulkGate {
 
   #hasPlace(workspaceNo: WorkspaceNo): boolean {
     const all = [...this.#inside.values()].reduce((sum, count) => sum + count, 0);
-    return all < atOnceMax && (this.#inside.get(workspaceNo) ?? 0) < atOncePerWorkspaceMax;
+    return all < this.#atOnceMax && (this.#inside.get(workspaceNo) ?? 0) < atOncePerWorkspaceMax;
   }
 
   #take(workspaceNo: WorkspaceNo): void {

@@ -20,7 +20,7 @@ import type { QrCodeRecord } from '../../model/code.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import { answerName, type Idempotency, senderlessName } from '../../workspaces/idempotency.ts';
-import { BulkGate } from './bulk-gate.ts';
+import { type BulkBounds, BulkGate, standardBounds } from './bulk-gate.ts';
 import { type BulkFormat, bulkRows } from '../../codes/bulk/rows.ts';
 import { newCodeBody, rowDraft } from './code-bodies.ts';
 import { createBody, qrCode } from './code-schemas.ts';
@@ -33,8 +33,6 @@ import { problemKinds } from '../problem.ts';
 import { mediaTypeOf, type RawCall, type Route, type StreamedResult } from '../route.ts';
 
 const rowsMax = 10_000;
-/** 10,000 rows of 2,500 bytes: the longest targets there are, with a name, a slug and tags. */
-const bodyBytesMax = 25_165_824;
 /** A body takes a place among few: a client that drips gives it back after this. */
 const bodyMsMax = 60_000;
 const ndjsonType = 'application/x-ndjson';
@@ -51,6 +49,7 @@ export interface BulkOptions {
   readonly ownHosts: readonly string[];
   readonly idempotency: Idempotency;
   readonly clock: Clock;
+  readonly bounds?: BulkBounds | undefined;
 }
 
 const rowError = z.object({
@@ -89,7 +88,8 @@ const samples = {
 };
 
 export function bulkRoutes(options: BulkOptions): Route[] {
-  const gate = new BulkGate();
+  const { bodyBytesMax, atOnceMax } = options.bounds ?? standardBounds;
+  const gate = new BulkGate(atOnceMax);
   const body = newCodeBody(createBody, options.ownHosts);
   return [
     {

@@ -5,7 +5,7 @@
  * its settings before the first line of a program runs: the service replaces itself, once, before it opens anything.
  */
 import type { Environment } from '../../config.ts';
-import { isMemoryScarce, type Machine, measureMachine } from './machine-plan.ts';
+import { isMemoryScarce, measureResources, type Resources } from './machine-plan.ts';
 
 /** Of glibc; others ignore them. The second, in bytes, is the first value of a bound that grows unless it is set. */
 const settings = {
@@ -16,9 +16,9 @@ const settings = {
 /** The environment with the settings; undefined where they are there, or not needed. */
 export function leanEnvironment(
   environment: Environment,
-  machine: Machine,
+  resources: Resources,
 ): Environment | undefined {
-  if (!isMemoryScarce(machine)) return undefined;
+  if (!isMemoryScarce(resources)) return undefined;
   const isSet = Object.keys(settings).some((name) => environment[name] !== undefined);
   return isSet ? undefined : { ...environment, ...settings };
 }
@@ -27,7 +27,7 @@ export function leanEnvironment(
 export function restartLean(environment: Environment): void {
   // A parent's channel (`node --watch`) does not outlive this program.
   if (process.platform !== 'linux' || process.connected) return;
-  const lean = leanEnvironment(environment, measureMachine());
+  const lean = leanEnvironment(environment, measureResources());
   if (lean === undefined) return;
   const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   try {

@@ -13,7 +13,12 @@ import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
-import { measureMachine, memoryBytesMin, type ThreadCounts, threadCounts } from './machine-plan.ts';
+import {
+  measureResources,
+  memoryBytesMin,
+  type ThreadCounts,
+  threadCounts,
+} from './machine-plan.ts';
 
 /** The machine lets this process have too little: the message is for the operator. */
 export class MachineLimitError extends Error {
@@ -154,7 +159,7 @@ export function readLimits(dataDir: string): Limits {
   return {
     ...ownLimits(),
     containerThreads: Math.min(Infinity, ...left),
-    memoryBytes: measureMachine().memoryBytes,
+    memoryBytes: measureResources().memoryBytes,
     freeBytes: freeBytesOf(dataDir),
   };
 }

@@ -21,20 +21,20 @@ const bytesPerCore = 128 * mebibyte;
 /** An actor with a few hundred visitors in its day takes some KB. */
 const bytesPerActor = 8_192;
 
-export interface Machine {
+export interface Resources {
   readonly cores: number;
   /** Bytes that this process may use. */
   readonly memoryBytes: number;
 }
 
 /** The machine, or the container that this process runs in. */
-export function measureMachine(): Machine {
+export function measureResources(): Resources {
   // 0, or more than any machine has, where no limit is set.
   const limit = process.constrainedMemory() || Infinity;
   return { cores: availableParallelism(), memoryBytes: Math.min(limit, totalmem()) };
 }
 
-export const isMemoryScarce = ({ memoryBytes }: Machine): boolean => memoryBytes < ampleBytes;
+export const isMemoryScarce = ({ memoryBytes }: Resources): boolean => memoryBytes < ampleBytes;
 
 export interface ThreadCounts {
   readonly redirect: number;
@@ -44,8 +44,11 @@ export interface ThreadCounts {
 }
 
 /** Thread counts with 0 resolved by cores and memory: 2 cores = 1 of each. */
-export function threadCounts(config: Config, machine: Machine = measureMachine()): ThreadCounts {
-  const cores = Math.min(machine.cores, Math.floor(machine.memoryBytes / bytesPerCore));
+export function threadCounts(
+  config: Config,
+  resources: Resources = measureResources(),
+): ThreadCounts {
+  const cores = Math.min(resources.cores, Math.floor(resources.memoryBytes / bytesPerCore));
   const quarter = Math.max(1, Math.floor(cores / 4));
   return {
     redirect: config.redirect.threads || Math.max(1, Math.floor(cores / 2)),
@@ -55,10 +58,30 @@ export function threadCounts(config: Config, machine: Machine = measureMachine()
   };
 }
 
+/** Bounds of work that takes memory for a moment, where it is scarce. */
+export interface MemoryShares {
+  /** Password hashes under way, 32 MB each. */
+  readonly hashesAtOnce: number;
+  /** A bulk request takes 11 times its body. */
+  readonly bulk: { readonly bodyBytesMax: number; readonly atOnceMax: number };
+  /** Threads that draw end after this long without a task. */
+  readonly drawingRestMs: number;
+}
+
+/** @returns undefined where memory is not scarce: each module has bounds of its own */
+export function memoryShares(resources: Resources = measureResources()): MemoryShares | undefined {
+  if (!isMemoryScarce(resources)) return undefined;
+  return {
+    hashesAtOnce: 1,
+    bulk: { bodyBytesMax: Math.floor(resources.memoryBytes / 128), atOnceMax: 1 },
+    drawingRestMs: 30_000,
+  };
+}
+
 /** The configuration with what takes memory bounded by its share, where memory is scarce. */
-export function fitToMemory(config: Config, machine: Machine = measureMachine()): Config {
-  if (!isMemoryScarce(machine)) return config;
-  const share = (parts: number): number => Math.floor(machine.memoryBytes / parts);
+export function fitToMemory(config: Config, resources: Resources = measureResources()): Config {
+  if (!isMemoryScarce(resources)) return config;
+  const share = (parts: number): number => Math.floor(resources.memoryBytes / parts);
   const { codes, images, scans, webhooks } = config;
   return {
     ...config,
