@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memoryBytesMin, memoryShares } from '../../src/engine/machine/machine-plan.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { Client, type Answer } from '../support/client.ts';
 import { OffsetClock } from '../support/fakes/offset-clock.ts';
@@ -209,6 +210,21 @@ describe('what comes in', () => {
     expect(await total('toomany')).toBe(0);
     const large = await send(Buffer.alloc(25_165_825, 0x20), json);
     expect([large.status, large.json.code]).toEqual([413, 'body_too_large']);
+  });
+
+  it('10,000 short rows fit in a container of 256 MB, and no body that it cannot hold', async () => {
+    const scarce = memoryShares({ cores: 2, memoryBytes: memoryBytesMin });
+    const small = await startTestApi({ scarce });
+    const there = new Client(small.url, small.apiKey);
+    const rows = Array.from(
+      { length: 10_000 },
+      (_, row) => `{"target":"https://a.example/${row}"}`,
+    );
+    const sent = await there.call('POST', path, { raw: `[${rows.join(',')}]`, headers: json });
+    expect(resultOf(sent)).toMatchObject({ created: 10_000 });
+    const raw = Buffer.alloc(scarce!.bulk.bodyBytesMax + 1, 0x20);
+    expect((await there.call('POST', path, { raw, headers: json })).status).toBe(413);
+    await there.close();
   });
 
   it('rows of the longest targets fit, 10,000 of them', async () => {

@@ -27,6 +27,7 @@ import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
+import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
 import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
 import { assembleImages, type Images } from '../../src/images/image-service.ts';
@@ -92,6 +93,7 @@ export interface TestAppOptions {
   readonly provider?: PaymentProvider;
   readonly sender?: AttemptSender;
   readonly scanned?: WebhooksOptions['scanned'];
+  readonly scarce?: MemoryShares | undefined;
   /** From 0 up to 1; default: always the middle. */
   readonly random?: () => number;
 }
@@ -167,6 +169,7 @@ export class TestApp {
     const folder = openDataFolder(dataDir);
     await makeStores(folder);
     const base = openBase(config, folder, log, {
+      scarce: options.scarce,
       clock,
       steady: isSteady(clock) ? clock : systemSteadyClock,
       randomBytes: (bytes) => getRandomValues(bytes),
