@@ -15,6 +15,7 @@ import type { Actor } from '../../src/model/workspace.ts';
 import { Outbox } from '../../src/outbox/outbox.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
 import { systemClock } from '../../src/system-clock.ts';
+import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import { openWorkspaceServices, type WorkspaceServices } from '../../src/workspaces/services.ts';
 
 export const question =
@@ -35,6 +36,7 @@ const pageLimit = 20;
 export async function run(options: { quick: boolean }): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'quietzone-bench-'));
   const store = openManagement(join(folder, 'management.mdb'), 'create');
+  makeSigningKeys(folder, getRandomValues);
   const ids = createIdSource(systemClock, getRandomValues);
   const services = openWorkspaceServices({
     store,

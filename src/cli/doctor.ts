@@ -8,12 +8,13 @@ import {
   lockDataFolder,
   openDataFolder,
 } from '../engine/data-folder.ts';
+import type { StartScope } from '../engine/data-files.ts';
+import { type Fault, faultText } from '../engine/installation/folder-faults.ts';
 import {
-  damageRemedy,
-  dataFileFaultText,
-  findDataFileFaults,
-  type StartScope,
-} from '../engine/data-files.ts';
+  folderRemedy,
+  inspectFolder,
+  type Inspection,
+} from '../engine/installation/installation.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
@@ -26,7 +27,6 @@ import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
 const freeBytesMin = 1_073_741_824;
 
 const openFilesNamed = 5;
-const faultsNamed = 5;
 
 interface Finding {
   readonly ok: boolean;
@@ -55,7 +55,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
       isRunning = await isLocked(config.dataDir);
       return isRunning ? 'a service is running on this data folder' : 'data folder is free';
     });
-    findings.push(lock, ...stores(config.dataDir, isRunning ? 'quick' : 'start'));
+    findings.push(lock, ...(await parts(config.dataDir, isRunning ? 'quick' : 'start')));
     if (!isRunning) findings.push(...(await ports(config)));
   }
   for (const listener of [config.redirect, config.api]) {
@@ -100,12 +100,25 @@ async function isLocked(dataDir: string): Promise<boolean> {
   }
 }
 
-function stores(dataDir: string, scope: StartScope): Finding[] {
-  const faults = findDataFileFaults(openDataFolder(dataDir), scope);
-  if (faults.length === 0) return [good('stores can be opened')];
-  return faults
-    .slice(0, faultsNamed)
-    .map((fault) => ({ ok: false, text: `${dataFileFaultText(fault)}: ${damageRemedy}` }));
+/** Whether the parts of the folder fit together, as a start would find them. */
+async function parts(dataDir: string, scope: StartScope): Promise<Finding[]> {
+  const folder = openDataFolder(dataDir);
+  let faults: readonly Fault[] = [];
+  const found = await examine(async () => {
+    const inspection = await inspectFolder(folder, scope);
+    ({ faults } = inspection);
+    return folderText(inspection);
+  });
+  if (faults.length === 0) return [found];
+  return faults.map((fault) => ({ ok: false, text: `${faultText(fault)}: ${folderRemedy}` }));
+}
+
+function folderText({ kind, parts: { mark } }: Inspection): string {
+  if (kind === 'new') return 'data folder is new';
+  if (mark === undefined)
+    return 'parts of the data folder are all there, the next start marks them';
+  if (mark.state === 'new') return 'data folder is unfinished: the first start goes on';
+  return `parts of the data folder fit together: installation ${mark.id}, start ${mark.run}`;
 }
 
 function tlsFiles(listener: TlsFiles): string {

@@ -21,6 +21,7 @@ import {
 import { diagnose } from './doctor.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
+import { addRepairCommand } from './repair.ts';
 import { serve, type ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
 import { version } from './version.ts';
@@ -92,6 +93,7 @@ function commands(context: CommandContext): Command {
   addWorkspaceCommands(program, context);
   addBillingCommands(program, context);
   addBackupCommands(program, context);
+  addRepairCommand(program, context);
   addImportCommand(program, context);
   program
     .command('doctor')

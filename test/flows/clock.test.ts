@@ -51,7 +51,7 @@ it('counts every scan once, on the day of the clock, whichever way it steps', ()
       backlogBytesMax: 65_536,
       tails,
     });
-    const store = openScanStore(join(dataDir, 'scans.mdb'));
+    const store = openScanStore(join(dataDir, 'scans.mdb'), 'create');
     const shardOptions = { shard: 0, shards: 1, windowBytesMax: 65_536, actorsMax: 100 };
     const limits = { rawRetentionDays: 3_650, deliveredBlock: 0 };
     const visitor = openVisitor({ key: Buffer.alloc(16, 1), geo: noGeo });

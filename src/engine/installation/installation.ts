@@ -59,6 +59,9 @@ import {
 
 const idBytes = 16;
 
+export const folderRemedy =
+  'restore a backup (`quietzone restore`); `quietzone repair` says what can be done without one';
+
 /** The parts of the folder do not fit together; nothing was changed. */
 export class FolderFaultsError extends DataFolderError {
   override readonly name = 'FolderFaultsError';
@@ -68,8 +71,7 @@ export class FolderFaultsError extends DataFolderError {
     const lines = faults.map((fault) => `  ${faultText(fault)}`);
     super(
       `Cannot ${action}: data folder ${folder.path} has faults\n${lines.join('\n')}\n` +
-        'Nothing was changed. Put back what belongs there, or restore a backup (`quietzone restore`); ' +
-        '`quietzone repair` says what can be done without',
+        `Nothing was changed. Put back what belongs there, or ${folderRemedy}`,
     );
     this.faults = faults;
   }
@@ -175,7 +177,7 @@ async function makeMissing(
 }
 
 /** A backup of an older release has no segment of a journal that was counted to its end. */
-async function keepPositions({ scansFile, journalRoot }: DataFolder): Promise<void> {
+export async function keepPositions({ scansFile, journalRoot }: DataFolder): Promise<void> {
   const scans = openScanStore(scansFile);
   try {
     for (const journal of lowestWatermarks(scans).keys()) {
@@ -222,6 +224,23 @@ function nextMark(mark: ManagementMark | undefined): ManagementMark {
   return { id, run: run + 1, token: newToken(), previous: token, state: 'opening' };
 }
 
+/** Before the parts are marked, where management.mdb has no mark. */
+export async function writeManagementMark(folder: DataFolder, mark: ManagementMark): Promise<void> {
+  await withEnvironment(folder.managementFile, 'existing', async (management) => {
+    writeMark(management, mark);
+    await management.flush();
+  });
+}
+
+/** Once every part has the mark: the last step of a repair. */
+export async function finishMarking(folder: DataFolder, mark: ManagementMark): Promise<void> {
+  await withEnvironment(folder.managementFile, 'existing', async (management) => {
+    await writePrints(management, folder);
+    writeMark(management, mark);
+    await management.flush();
+  });
+}
+
 /**
  * One mark for all copies of a backup, whatever theirs are: a start between two copies leaves no trace, and copies
  * of two backups do not fit together. Undefined for data without marks.
@@ -250,10 +269,14 @@ const firstMark = (state: InstallationState): ManagementMark => ({
   state,
 });
 
-const newToken = (): string => randomBytes(idBytes).toString('base64url');
+export const newToken = (): string => randomBytes(idBytes).toString('base64url');
 const noStep: OnStep = () => undefined;
 
-function makeKeyFile(folder: DataFolder, name: KeyFileName, { randomBytes: random }: MakeOptions) {
+export function makeKeyFile(
+  folder: DataFolder,
+  name: KeyFileName,
+  { randomBytes: random }: MakeOptions,
+) {
   if (name === visitorKeyFile) makeSecret(folder, name, visitorKeyBytes);
   else makeSigningKeys(folder.path, random);
 }
@@ -290,7 +313,7 @@ const peerFile = (folder: DataFolder, name: Exclude<PeerName, 'journal'>): strin
   name === 'scans.mdb' ? folder.scansFile : folder.deliveryFile;
 
 /** Writes down the keys of the key files as they are. @returns what differs from what was known */
-export async function writePrints(
+async function writePrints(
   management: StoreEnvironment,
   folder: DataFolder,
 ): Promise<KeyDifference> {

@@ -1,6 +1,7 @@
 /**
- * Which parts of a data folder fit together: each part missing, empty, other, older, of another copy, unmarked and
- * changed, a stop at every step of a first start and of a later one, and data of a release without marks.
+ * Which parts of a data folder fit together: each part missing, empty, of another installation, older, of another copy,
+ * without a mark, damaged and changed; a stop at every step of a first start and of a later one; and data of a release
+ * without marks.
  */
 import {
   appendFileSync,
@@ -15,39 +16,34 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
+  assertInstallation,
+  backupMark,
   FolderFaultsError,
   inspectFolder,
   isUnfinished,
-  makeInstallation,
-  backupMark,
   markCopy,
-  plainMark,
-  markStart,
   type OnStep,
+  plainMark,
 } from '../../../src/engine/installation/installation.ts';
-import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
-import { assertInstallation } from '../../../src/engine/installation/installation.ts';
-import { randomFillSync } from 'node:crypto';
 import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
-
-const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
-const parts = [
-  'management.mdb',
-  'scans.mdb',
-  'delivery.mdb',
-  'journal',
-  'signing-keys.json',
-  'visitor.key',
-] as const;
+import {
+  disk,
+  faultsIn,
+  make,
+  makeUnmarked,
+  mark,
+  parts,
+  put as putInto,
+  randomBytes,
+} from './folders.ts';
 
 let parent: string;
 /** Of one installation: at its first start, and two starts later; and another installation. */
@@ -59,7 +55,7 @@ let unmarked: string;
 let data: string;
 
 beforeAll(async () => {
-  parent = mkdtempSync(join(tmpdir(), 'quietzone-installation-'));
+  parent = mkdtempSync(join(disk, 'quietzone-installation-'));
   first = join(parent, 'first');
   await make(first);
   later = join(parent, 'later');
@@ -69,54 +65,14 @@ beforeAll(async () => {
   other = join(parent, 'other');
   await make(other);
   unmarked = join(parent, 'unmarked');
-  await makeUnmarked(unmarked);
+  await makeUnmarked(unmarked, first);
   data = join(parent, 'data');
 });
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 beforeEach(() => rmSync(data, { recursive: true, force: true }));
 
-async function make(path: string, onStep?: OnStep): Promise<void> {
-  const folder = openDataFolder(path);
-  const inspection = await inspectFolder(folder);
-  if (inspection.faults.length > 0) throw new FolderFaultsError('start', folder, inspection.faults);
-  await makeInstallation(folder, inspection, { randomBytes, ...(onStep && { onStep }) });
-}
-
-/** A start of a folder that is made. */
-async function mark(path: string, onStep?: OnStep): Promise<Awaited<ReturnType<typeof markStart>>> {
-  await make(path);
-  return await markStart(openDataFolder(path), onStep);
-}
-
-async function makeUnmarked(path: string): Promise<void> {
-  mkdirSync(path);
-  cpSync(join(first, 'signing-keys.json'), join(path, 'signing-keys.json'));
-  cpSync(join(first, 'visitor.key'), join(path, 'visitor.key'));
-  mkdirSync(join(path, 'journal', '0'), { recursive: true });
-  const management = openManagement(join(path, 'management.mdb'), 'create');
-  management.environment.transactionSync(() => {
-    management.next('workspace');
-    management.next('code');
-  });
-  await management.close();
-  const scans = openScanStore(join(path, 'scans.mdb'), 'create');
-  scans.environment.transactionSync(() => scans.meta.put('sequence', 7));
-  await scans.environment.close();
-  const delivery = openDeliveryTables(join(path, 'delivery.mdb'), 'create');
-  delivery.environment.transactionSync(() => delivery.meta.put('next', 9));
-  await delivery.environment.close();
-}
-
-/** What is wrong, a line a part. */
-async function faults(path = data): Promise<string[]> {
-  const inspection = await inspectFolder(openDataFolder(path));
-  return inspection.faults.map(({ part, found }) => `${part} ${found}`);
-}
-
-const put = (part: string, from: string): void => {
-  rmSync(join(data, part), { recursive: true, force: true });
-  cpSync(join(from, part), join(data, part), { recursive: true });
-};
+const faults = (): Promise<string[]> => faultsIn(data);
+const put = (part: string, from: string): void => putInto(data, part, from);
 
 /** Names and bytes, without what LMDB's readers write. */
 function contentOf(path: string): Array<[string, string]> {

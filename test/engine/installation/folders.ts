@@ -1,0 +1,79 @@
+/** Data folders as first starts, later starts and older releases leave them, without a service. */
+import { randomFillSync } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { faultText } from '../../../src/engine/installation/folder-faults.ts';
+import {
+  FolderFaultsError,
+  inspectFolder,
+  makeInstallation,
+  markStart,
+  type OnStep,
+} from '../../../src/engine/installation/installation.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { openManagement } from '../../../src/store/management/management.ts';
+import { openScanStore } from '../../../src/store/scans/scans.ts';
+
+/** In memory where there is such a place: these tests wait for flushes most of their time. */
+export const disk = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+export const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
+
+export const parts = [
+  'management.mdb',
+  'scans.mdb',
+  'delivery.mdb',
+  'journal',
+  'signing-keys.json',
+  'visitor.key',
+] as const;
+
+/** Makes what a first start makes, or goes on with it. */
+export async function make(path: string, onStep?: OnStep): Promise<void> {
+  const folder = openDataFolder(path);
+  const inspection = await inspectFolder(folder);
+  if (inspection.faults.length > 0) throw new FolderFaultsError('start', folder, inspection.faults);
+  await makeInstallation(folder, inspection, { randomBytes, ...(onStep && { onStep }) });
+}
+
+/** Marks a start. */
+export async function mark(
+  path: string,
+  onStep?: OnStep,
+): Promise<Awaited<ReturnType<typeof markStart>>> {
+  await make(path);
+  return await markStart(openDataFolder(path), onStep);
+}
+
+/** What is wrong, a line a part. */
+export async function faultsIn(path: string): Promise<string[]> {
+  return (await inspectFolder(openDataFolder(path))).faults.map(faultText);
+}
+
+/** Takes a part from another folder. */
+export function put(path: string, part: string, from: string): void {
+  rmSync(join(path, part), { recursive: true, force: true });
+  cpSync(join(from, part), join(path, part), { recursive: true });
+}
+
+/** Data of a release without marks, with a code, scans and deliveries. @param keys a folder to take them from */
+export async function makeUnmarked(path: string, keys: string): Promise<void> {
+  mkdirSync(path);
+  cpSync(join(keys, 'signing-keys.json'), join(path, 'signing-keys.json'));
+  cpSync(join(keys, 'visitor.key'), join(path, 'visitor.key'));
+  mkdirSync(join(path, 'journal', '0'), { recursive: true });
+  const management = openManagement(join(path, 'management.mdb'), 'create');
+  management.environment.transactionSync(() => {
+    management.next('workspace');
+    management.next('code');
+  });
+  await management.close();
+  const scans = openScanStore(join(path, 'scans.mdb'), 'create');
+  scans.environment.transactionSync(() => scans.meta.put('sequence', 7));
+  await scans.environment.close();
+  const delivery = openDeliveryTables(join(path, 'delivery.mdb'), 'create');
+  delivery.environment.transactionSync(() => delivery.meta.put('next', 9));
+  await delivery.environment.close();
+}

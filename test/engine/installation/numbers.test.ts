@@ -1,0 +1,97 @@
+/** Numbers that another file has seen are not given out again: states as a loss of power or a put-back file leaves them. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
+import { Journals } from '../../../src/engine/journals.ts';
+import { partitionCount } from '../../../src/model/code.ts';
+import { type DeliveryTables, openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { type Management, openManagement } from '../../../src/store/management/management.ts';
+import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { disk } from './folders.ts';
+
+let folder: string;
+let management: Management;
+let scans: ScanStore;
+let delivery: DeliveryTables;
+let lines: string[];
+const log = createLog('info', { write: (line) => void lines.push(line) });
+const logged = () => lines.map((line) => JSON.parse(line));
+
+beforeEach(() => {
+  folder = mkdtempSync(join(disk, 'quietzone-numbers-'));
+  management = openManagement(join(folder, 'management.mdb'), 'create');
+  scans = openScanStore(join(folder, 'scans.mdb'), 'create');
+  delivery = openDeliveryTables(join(folder, 'delivery.mdb'), 'create');
+  lines = [];
+});
+afterEach(async () => {
+  await management.close();
+  await scans.environment.close();
+  await delivery.environment.close();
+  rmSync(folder, { recursive: true });
+});
+
+const stats = {
+  counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
+  failuresInRow: 0,
+};
+
+test('each goes on above what the others have seen, with a warning, once', () => {
+  management.environment.transactionSync(() => {
+    management.meta.put('next:code', 5);
+    management.meta.put('next:event', 30);
+  });
+  scans.environment.transactionSync(() => {
+    scans.summaries.put(7, Buffer.alloc(8));
+    scans.summaries.put(workspaceCounter(3), Buffer.alloc(8));
+    scans.meta.put('sequence', 11);
+  });
+  delivery.environment.transactionSync(() => {
+    delivery.cursors.put('events', [40, 0]);
+    delivery.cursors.put('blocks', [12, 3]);
+    delivery.stats.put(6, stats);
+  });
+  raiseNumbers({ management, scans, delivery }, log);
+  const next = (['code', 'workspace', 'event', 'endpoint'] as const).map((name) =>
+    management.environment.transactionSync(() => management.next(name)),
+  );
+  expect(next).toEqual([8, 4, 41, 7]);
+  expect(scans.meta.get('sequence')).toBe(13);
+  expect(logged()).toMatchObject([
+    { level: 'warn', number: 'code', from: 4, to: 7 },
+    { level: 'warn', number: 'workspace', from: 0, to: 3 },
+    { level: 'warn', number: 'event', from: 29, to: 40 },
+    { level: 'warn', number: 'endpoint', from: 0, to: 6 },
+    { level: 'warn', number: 'block', from: 11, to: 13 },
+  ]);
+  lines = [];
+  raiseNumbers({ management, scans, delivery }, log);
+  expect(logged()).toEqual([]);
+});
+
+test('a journal that has lost what was counted is named in the log, and keeps its position', () => {
+  const root = join(folder, 'journal');
+  mkdirSync(join(root, '0'), { recursive: true });
+  writeFileSync(join(root, '0', '0000000000000100.log'), '');
+  scans.environment.transactionSync(() => {
+    for (let partition = 0; partition < partitionCount; partition++) {
+      scans.watermarks.put(partition, 500);
+      // Of a thread that is no longer configured, with no folder left.
+      scans.watermarks.put(3 * partitionCount + partition, 900);
+    }
+  });
+  const journals = new Journals(root, 1, scans, log);
+  expect([...journals.missingBytes].toSorted(([one], [other]) => one - other)).toEqual([
+    [0, 400],
+    [3, 900],
+  ]);
+  expect(logged()).toMatchObject([
+    { level: 'error', journal: 0, endsAt: 100, countedTo: 500, missingBytes: 400 },
+    { level: 'error', journal: 3, endsAt: 0, countedTo: 900, missingBytes: 900 },
+  ]);
+  expect(journals.recover(0)).toBe(500);
+  expect(readdirSync(join(root, '3'))).toEqual(['0000000000000900.log']);
+  expect(new Journals(root, 1, scans, log).missingBytes.size).toBe(0);
+});
