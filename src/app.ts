@@ -23,7 +23,7 @@ import { type DataFolder, openDataFolder, readSecret } from './engine/data-folde
 import { startWarnings } from './engine/config-warnings.ts';
 import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
-import { registerEngineMetrics } from './engine/engine-metrics.ts';
+import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
@@ -37,6 +37,7 @@ import { raise } from './engine/installation/numbers.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { watchShedConnections } from './engine/shed-connections.ts';
 import { EngineThreads } from './engine/threads.ts';
+import { watchStoredData } from './engine/watch/stored-data.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
 import { assertPortFree } from './http/port.ts';
@@ -72,7 +73,7 @@ import { closeGeoFiles, openGeoFiles } from './scans/visitor/geo.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import { checkHealth } from './telemetry/health.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
-import { Metrics } from './telemetry/metrics.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import { Ticker } from './telemetry/ticker.ts';
 import type { Webhooks } from './webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from './workspaces/services.ts';
@@ -262,12 +263,12 @@ async function openManagement(
 ): Promise<number> {
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
-  const metrics = new Metrics((metric, err) =>
-    log.error({ metric, err }, 'cannot collect a metric'),
-  );
+  const metrics = createMetrics(log);
   const webhooks = startWebhooks(base, workspaces, engine, metrics);
   closers.push(() => webhooks.close());
   registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
+  const stored = watchStoredData({ ...base, ...engine, webhooks }, metrics);
+  closers.push(() => stored.close());
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
@@ -284,8 +285,7 @@ async function openManagement(
     closers.push(() => server.close());
   }
   const stopping = new Signal();
-  const watched = { threads, management, webhooks, links: codes.links };
-  const checks = engineChecks(watched);
+  const checks = engineChecks({ threads, management, webhooks, links: codes.links, stored });
   const server = await openApiServer(base, {
     codes,
     campaigns,

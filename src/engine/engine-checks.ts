@@ -1,6 +1,7 @@
 /** The health checks of the running service: of the threads, the stores, the link table and webhooks. */
 import type { Management } from '../store/management/management.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
+import type { StoredData } from './watch/stored-data.ts';
 import type { EngineThreads } from './threads.ts';
 
 export function engineChecks(options: {
@@ -8,8 +9,9 @@ export function engineChecks(options: {
   readonly management: Management;
   readonly links: { readonly pendingCount: number };
   readonly webhooks: { readonly problem: string | undefined };
+  readonly stored: StoredData;
 }): HealthCheck[] {
-  const { threads, management, links, webhooks } = options;
+  const { threads, management, links, webhooks, stored } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
   const excess = 'changed links do not fit into the link table, delete codes';
   return [
@@ -26,5 +28,6 @@ export function engineChecks(options: {
       problem: () => (links.pendingCount ? `${links.pendingCount} ${excess}` : undefined),
     },
     { name: 'webhooks', problem: () => webhooks.problem },
+    stored.check,
   ];
 }

@@ -5,7 +5,7 @@ import type { Management } from '../store/management/management.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { linesLost } from '../telemetry/service-log.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { Metrics } from '../telemetry/metrics.ts';
 import type { Lag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import { redirectTotals, refusalKinds, type RedirectThreads } from './redirect-threads.ts';
@@ -32,6 +32,9 @@ export interface EngineMetricsOptions {
   readonly webhooks: { readonly threadDeaths: number };
   readonly log: Logger;
 }
+
+export const createMetrics = (log: Logger): Metrics =>
+  new Metrics((metric, err) => log.error({ metric, err }, 'cannot collect a metric'));
 
 export function registerEngineMetrics(metrics: Metrics, options: EngineMetricsOptions): void {
   const { redirects, shards } = options.threads;

@@ -19,6 +19,7 @@ import {
 } from '../scans/shard-thread.ts';
 import type { VisitorSetup } from '../scans/visitor/visitor.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
+import type { DamagedPlace } from '../store/damage.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
@@ -41,6 +42,8 @@ export interface ShardState {
   readonly thread: SupervisedThread<ShardSetup, ShardCommand, ShardMessage>;
   /** Of the thread that runs now. */
   figures: ShardFigures | undefined;
+  /** Of the thread that runs now. */
+  damage: readonly DamagedPlace[];
   fault: string | undefined;
   journalFault: string | undefined;
   /** When it last sent figures, or was first started. */
@@ -70,6 +73,8 @@ export class ShardThreads {
   readonly states: ShardState[] = [];
   /** Fired when a shard has committed a window with scans: there are new blocks. */
   readonly committed = new Signal();
+  /** Fired when a shard has sent its figures. */
+  readonly measured = new Signal();
   /** What is not counted yet, by shard. */
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
@@ -85,6 +90,11 @@ export class ShardThreads {
     this.#options = options;
     this.#consumed = Array.from({ length: options.threads }, (_, shard) => this.#counted(shard));
     this.lag = new JournalLag(options.journals.tails, this.#consumed);
+  }
+
+  /** Damaged records that shards came upon. */
+  get damage(): readonly DamagedPlace[] {
+    return this.states.flatMap(({ damage }) => damage);
   }
 
   get checks(): HealthCheck[] {
@@ -167,9 +177,11 @@ export class ShardThreads {
           this.#onFailed?.(new Error(`Cannot start a shard: ${reason}`));
           state.before = shardTotals(state);
           state.figures = undefined;
+          state.damage = [];
         },
       }),
       figures: undefined,
+      damage: [],
       fault: undefined,
       journalFault: undefined,
       lastFiguresMs: clock.monotonicMs(),
@@ -210,6 +222,8 @@ export class ShardThreads {
     } else if (message.kind === 'figures') {
       this.#logProblems(state, message);
       state.figures = message.figures;
+      state.damage = message.damage;
+      this.measured.fire();
       state.fault = message.fault;
       state.journalFault = message.journalFault;
       state.lastFiguresMs = this.#options.clock.monotonicMs();

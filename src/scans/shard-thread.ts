@@ -2,6 +2,7 @@
 import type { ExpiredCode } from '../model/code.ts';
 import type { Place } from './journal/place.ts';
 import type { MarkRepair } from './mark-recovery.ts';
+import type { DamagedPlace } from '../store/damage.ts';
 import type { ShardFigures } from './shard.ts';
 import type { VisitorSetup } from './visitor/visitor.ts';
 import type { CodeNo } from '../model/numbers.ts';
@@ -47,6 +48,8 @@ export type ShardMessage =
   | {
       readonly kind: 'figures';
       readonly figures: ShardFigures;
+      /** Records that are damaged now, as far as this thread read them; the oldest. */
+      readonly damage: readonly DamagedPlace[];
       /** Why the store cannot be written, while it cannot. */
       readonly fault: string | undefined;
       /** Why a journal cannot be read, while one cannot. */

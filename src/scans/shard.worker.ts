@@ -24,6 +24,8 @@ import { openVisitor } from './visitor/visitor.ts';
 /** Between two tries of a commit that the disk refused. */
 const retryMs = 500;
 const figuresMs = 1_000;
+/** Damaged records that the control thread is told of. */
+const damageSentMax = 100;
 
 const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
 const { setup, send } = channel;
@@ -98,7 +100,10 @@ async function closeStore(): Promise<void> {
 
 function sendFigures(): void {
   const { journalFault } = shard;
-  send({ kind: 'figures', figures: shard.figures(), fault, journalFault });
+  const { damage: found } = store.environment;
+  found.review();
+  const damage = found.places.slice(0, damageSentMax);
+  send({ kind: 'figures', figures: shard.figures(), damage, fault, journalFault });
   const expired = shard.expiry.takeDone();
   if (expired.length > 0) send({ kind: 'expired', codeNos: expired });
   if (isReadingConsumed) return;

@@ -28,6 +28,22 @@ interface CheckedTableOptions<V> {
 
 const damaged = Symbol('damaged');
 
+/** Records of one transaction of an upgrade: 2 ms, and those that it only reads: 1 ms. */
+const upgradeSliceMax = 500;
+const readSliceMax = 2_000;
+/** Blocks of scans are large. */
+const upgradeSliceBytes = 262_144;
+const emptyHead = Buffer.alloc(checksumBytes);
+
+/** One slice, inside a transaction. */
+export type TableUpgrade = () => {
+  /** How many records got their checksums, of how many that were read. */
+  readonly records: number;
+  readonly read: number;
+  /** The table has no more. */
+  readonly isEnd: boolean;
+};
+
 export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
   readonly #database: Database<Uint8Array, K>;
   readonly #options: CheckedTableOptions<V>;
@@ -89,6 +105,45 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
     return this.#database.getKeysCount(range);
   }
 
+  /** Gives the records of an older release their checksums, slice by slice. */
+  upgrade(): TableUpgrade {
+    let after: K | undefined;
+    return () => {
+      const { older, last, read, isEnd } = this.#olderAfter(after);
+      for (const { key, bytes } of older) {
+        writeChecksum(bytes, this.#seedOf(key));
+        this.#database.putSync(key, bytes);
+      }
+      after = last;
+      return { records: older.length, read, isEnd };
+    };
+  }
+
+  /** Copies of them: a put would move what the walk stands on. */
+  #olderAfter(after: K | undefined) {
+    const older: Array<{ readonly key: K; readonly bytes: Buffer }> = [];
+    const range = { limit: readSliceMax, ...(after === undefined ? {} : { start: after }) };
+    let last = after;
+    let read = 0;
+    let written = 0;
+    for (const { key, value } of this.#database.getRange(range)) {
+      read++;
+      last = key;
+      const bytes = value.subarray(0, value.length);
+      if (this.#options.plainKeys.has(key) || hasChecksum(bytes, this.#seedOf(key))) continue;
+      if (!this.#isOlder(key, bytes)) {
+        this.#noteDamage(key);
+        continue;
+      }
+      older.push({ key, bytes: Buffer.concat([emptyHead, bytes]) });
+      written += bytes.length;
+      if (older.length === upgradeSliceMax || written > upgradeSliceBytes) break;
+    }
+    const isEnd =
+      read < readSliceMax && older.length < upgradeSliceMax && written <= upgradeSliceBytes;
+    return { older, last, read, isEnd };
+  }
+
   #seedOf(key: K): number {
     return (keySeed(key) ^ this.#seed) >>> 0;
   }
@@ -99,19 +154,41 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
     if (bytes[0] === checksumMark && hasChecksum(bytes.subarray(0, end), this.#seedOf(key))) {
       return this.#codec.decode(bytes, checksumBytes, end);
     }
-    if (this.#isOlder(key, bytes[0], end)) {
+    if (this.#mayBeOlder(key, bytes[0], end)) {
       try {
         return this.#codec.decode(bytes, 0, end);
       } catch {
         // No record of an older release: damaged in its first byte.
       }
     }
-    this.#options.checking.damage.note(this.#options.name, key);
+    this.#noteDamage(key);
     return damaged;
   }
 
-  /** It may be a record of an older release. */
-  #isOlder(key: K, first: number | undefined, length: number): boolean {
+  #noteDamage(key: K): void {
+    const { checking, name } = this.#options;
+    checking.damage.note(name, key, () => {
+      const bytes = this.#database.get(key);
+      return bytes === undefined || this.#isSound(key, bytes.subarray(0, bytes.length));
+    });
+  }
+
+  #isSound(key: K, bytes: Uint8Array): boolean {
+    return hasChecksum(bytes, this.#seedOf(key)) || this.#isOlder(key, bytes);
+  }
+
+  /** A record of an older release that can be read. */
+  #isOlder(key: K, bytes: Uint8Array): boolean {
+    if (!this.#mayBeOlder(key, bytes[0], bytes.length)) return false;
+    try {
+      this.#codec.decode(bytes, 0, bytes.length);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #mayBeOlder(key: K, first: number | undefined, length: number): boolean {
     const { checking, plainKeys, uncheckedBytes } = this.#options;
     if (plainKeys.has(key)) return true;
     if (checking.isComplete) return false;

@@ -1,6 +1,7 @@
 /**
  * What an environment found damaged: each place once, counted by table, the newest by name.
- * A place leaves when its record is written or removed. It is bounded: beyond `placesMax` new places are not noted.
+ * A place leaves when its record is written or removed, by another thread too. The list is bounded: beyond
+ * `placesMax` new places are not noted.
  */
 import { Signal } from '../model/signal.ts';
 import type { TableKey } from './table.ts';
@@ -10,8 +11,13 @@ const placesMax = 10_000;
 /** Bytes of a binary key that are shown: of a day, a chunk and a count it is all. */
 const shownBytesMax = 10;
 
+/** Places that one review reads again: it runs when somebody asks for the health. */
+const reviewedMax = 100;
+
 /** A stored record that is damaged. */
 export interface DamagedPlace {
+  /** Tells it from all other places: for comparing, not for people. */
+  readonly name: string;
   /** Name of the data file, without its folder. */
   readonly file: string;
   readonly table: string;
@@ -28,7 +34,10 @@ export interface DamageCount {
 
 export class DamageLog {
   readonly #file: string;
-  readonly #places = new Map<string, DamagedPlace>();
+  readonly #places = new Map<
+    string,
+    { readonly place: DamagedPlace; readonly isSound: () => boolean }
+  >();
   readonly #counts = new Map<string, number>();
   #newest: DamagedPlace | undefined;
   /** Fired for each new place; `newest` is it. */
@@ -46,31 +55,44 @@ export class DamageLog {
     return this.#newest;
   }
   /** Oldest first. */
-  get places(): Iterable<DamagedPlace> {
-    return this.#places.values();
+  get places(): readonly DamagedPlace[] {
+    return Array.from(this.#places.values(), ({ place }) => place);
   }
   /** Ever noticed, those that were written again included. */
   get counts(): readonly DamageCount[] {
     return [...this.#counts].map(([table, count]) => ({ file: this.#file, table, count }));
   }
 
-  note(table: string, key: TableKey): void {
-    const name = nameOf(table, key);
+  /** @param isSound reads the record again */
+  note(table: string, key: TableKey, isSound: () => boolean): void {
+    const name = this.#nameOf(table, key);
     if (this.#places.has(name) || this.#places.size >= placesMax) return;
-    this.#newest = { file: this.#file, table, key: shownKey(key) };
-    this.#places.set(name, this.#newest);
+    const place = { name, file: this.#file, table, key: shownKey(key) };
+    this.#newest = place;
+    this.#places.set(name, { place, isSound });
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     this.noticed.fire();
   }
 
   /** The record was written or removed. */
   mended(table: string, key: TableKey): void {
-    if (this.#places.size > 0) this.#places.delete(nameOf(table, key));
+    if (this.#places.size > 0) this.#places.delete(this.#nameOf(table, key));
+  }
+
+  #nameOf(table: string, key: TableKey): string {
+    const text = key instanceof Uint8Array ? Buffer.from(key).toString('hex') : JSON.stringify(key);
+    return `${this.#file} ${table} ${text}`;
+  }
+
+  /** Reads the oldest places again, and lets go those that another thread has mended. */
+  review(): void {
+    let left = reviewedMax;
+    for (const [name, { isSound }] of this.#places) {
+      if (left-- === 0) return;
+      if (isSound()) this.#places.delete(name);
+    }
   }
 }
-
-const nameOf = (table: string, key: TableKey): string =>
-  `${table} ${key instanceof Uint8Array ? Buffer.from(key).toString('hex') : JSON.stringify(key)}`;
 
 /** An id of ours: `qr_…`, `ws_…`. */
 const id = /^[a-z]{2,4}_[0-9a-z]{20}$/;

@@ -14,7 +14,7 @@ import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
 import { DamageLog } from './damage.ts';
-import { CheckedTable, type Checking, SetTable } from './checked-table.ts';
+import { CheckedTable, type Checking, SetTable, type TableUpgrade } from './checked-table.ts';
 import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
 import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
 
@@ -47,6 +47,7 @@ export class StoreEnvironment {
   #isBatchWatched = false;
   readonly path: string;
   readonly #checking: Checking;
+  readonly #upgrades = new Map<string, () => TableUpgrade>();
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
 
@@ -78,15 +79,22 @@ export class StoreEnvironment {
     this.#checking.isComplete = true;
   }
 
+  /** What gives the records of each table their checksums, by the table's name; those that were opened so far. */
+  get upgrades(): ReadonlyMap<string, () => TableUpgrade> {
+    return this.#upgrades;
+  }
+
   /** A table whose values have checksums. */
   table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): Table<K, V> {
-    return new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
+    const table = new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
       name,
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
       checking: this.#checking,
       plainKeys: new Set<TableKey>(encodings.plainKeys),
       uncheckedBytes: encodings.uncheckedBytes,
     });
+    this.#upgrades.set(name, () => table.upgrade());
+    return table;
   }
 
   /** A table whose keys are all it says: its values read as 1, and need no checksum. */

@@ -36,7 +36,7 @@ export function openEnvironment(
   const environment = new StoreEnvironment(path, mode);
   try {
     const versionKey = expected.versionKey ?? 'schema';
-    const meta = openMeta(environment, versionKey);
+    const meta = openMeta(environment);
     migrate(environment, meta, { ...expected, versionKey });
     // Damaged, it says that there were checksums.
     if (meta.get(checksumsKey, () => 1) === 1) environment.requireChecksums();
@@ -53,11 +53,14 @@ export function storedVersion(
   { versionKey = 'schema' }: EnvironmentVersion,
 ): number | undefined {
   if (!environment.hasTable('meta')) return undefined;
-  return openMeta(environment, versionKey).get(versionKey);
+  return openMeta(environment).get(versionKey);
 }
 
-const openMeta = (environment: StoreEnvironment, versionKey: string): Table<string, number> =>
-  environment.table('meta', { plainKeys: [versionKey] });
+/** The keys of the version in the three environments. */
+const plainKeys = ['schema', 'schemaVersion'];
+
+export const openMeta = (environment: StoreEnvironment): Table<string, number> =>
+  environment.table('meta', { plainKeys });
 
 function migrate(
   environment: StoreEnvironment,

@@ -4,6 +4,8 @@ export interface HealthCheck {
   readonly name: string;
   /** What is wrong, for an operator; undefined = nothing. Never a secret or a path of a user's data. */
   readonly problem: () => string | undefined;
+  /** Its problem is told, and the service is ready all the same. */
+  readonly isWarning?: true;
 }
 
 export interface HealthReport {
@@ -17,9 +19,11 @@ export interface HealthReport {
 }
 
 export function checkHealth(checks: readonly HealthCheck[]): HealthReport {
-  const results = checks.map(({ name, problem }) => {
+  let ready = true;
+  const results = checks.map(({ name, problem, isWarning }) => {
     const detail = problem();
+    if (detail !== undefined && isWarning !== true) ready = false;
     return { name, ok: detail === undefined, detail: detail ?? 'ok' };
   });
-  return { ready: results.every(({ ok }) => ok), checks: results };
+  return { ready, checks: results };
 }

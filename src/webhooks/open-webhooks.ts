@@ -13,6 +13,7 @@ import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
 import { openDeliveryTables } from '../store/delivery/delivery.ts';
+import type { StoreEnvironment } from '../store/environment.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
 import { newestSequence, type ScanStore } from '../store/scans/scans.ts';
@@ -87,6 +88,7 @@ export interface WebhooksOptions {
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly deliveries: Deliveries;
+  readonly environment: StoreEnvironment;
   /** Events up to here have their deliveries: the outbox may expire them. */
   readonly deliveredEvent: number;
   /** For an operator; undefined = none. */
@@ -140,6 +142,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   return {
     endpoints,
     deliveries,
+    environment: store.tables.environment,
     get deliveredEvent() {
       return events.cursor.stored;
     },
