@@ -1,0 +1,205 @@
+/**
+ * Parts of two installations, mixed: a start refuses them in words and changes nothing, and what it names as a remedy
+ * works. The scans of a lost code never appear under a new one.
+ */
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Client } from '../../support/client.ts';
+import {
+  freePorts,
+  type Ports,
+  runCommand,
+  settingsOf,
+  spawnCommand,
+} from '../../support/process.ts';
+import { soon } from '../../support/soon.ts';
+import { TestService } from '../../support/test-service.ts';
+
+interface Installation {
+  readonly dataDir: string;
+  readonly apiKey: string;
+}
+
+let parent = '';
+let ports: Ports;
+let one: Installation;
+let other: Installation;
+
+beforeAll(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'quietzone-flow-'));
+  ports = await freePorts();
+  one = await makeInstallation('one', 1);
+  other = await makeInstallation('other', 2);
+}, 60_000);
+afterAll(() => rm(parent, { recursive: true }));
+
+const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Gecko/20100101 Firefox/126.0';
+
+/** A service with so many codes, of which each has been scanned three times. */
+async function makeInstallation(name: string, codes: number): Promise<Installation> {
+  const dataDir = join(parent, name);
+  const service = await TestService.start({ dataDir, ports });
+  const { apiKey } = service;
+  const client = new Client(service.apiUrl, apiKey);
+  for (let no = 1; no <= codes; no++) {
+    await newCode(client, `${name}-${no}`);
+    await scan(service, `${name}-${no}`, 3);
+  }
+  await client.close();
+  await service.close();
+  return { dataDir, apiKey };
+}
+
+async function newCode(client: Client, slug: string): Promise<{ id: string }> {
+  const body = { target: 'https://example.com/', slug };
+  const made = await client.call('POST', '/v1/qr-codes', { body });
+  expect(made.status).toBe(201);
+  return JSON.parse(made.text);
+}
+
+async function scan(service: TestService, slug: string, times: number): Promise<void> {
+  const links = new Client(service.redirectUrl);
+  for (let at = 0; at < times; at++) {
+    const headers = { 'user-agent': agent };
+    expect((await links.call('GET', `/${slug}`, { headers })).status).toBe(302);
+  }
+  await links.close();
+}
+
+const scansOf = async (client: Client, id: string): Promise<number> =>
+  Number((await client.call('GET', `/v1/qr-codes/${id}`)).json['scans']);
+
+/** Every file with a hash of its bytes, but for locks: LMDB's readers write into theirs. */
+function contentOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+  const files = names.filter(
+    (name) => !/-lock$|\.sock$/.test(name) && statSync(join(folder, name)).isFile(),
+  );
+  const hashOf = (name: string): string =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+  return Object.fromEntries(files.map((name) => [name, hashOf(name)]));
+}
+
+/** A copy of the first installation, with what is changed in it. */
+function copyOf(name: string, change: (dataDir: string) => void): string {
+  const dataDir = join(parent, name);
+  cpSync(one.dataDir, dataDir, { recursive: true });
+  change(dataDir);
+  return dataDir;
+}
+
+it('scans.mdb of another installation is refused, and repaired by beginning it anew', async () => {
+  const dataDir = copyOf('swapped', (path) =>
+    cpSync(join(other.dataDir, 'scans.mdb'), join(path, 'scans.mdb')),
+  );
+  const settings = settingsOf({ dataDir, ports });
+  const before = contentOf(dataDir);
+  const start = await spawnCommand(['serve'], settings);
+  expect([start.code, start.stdout]).toEqual([1, '']);
+  expect(start.stderr).toMatch(
+    /^Cannot start: data folder .* has faults\n {2}scans.mdb is of another installation\nNothing was changed\. .*`quietzone repair` says .*\n$/,
+  );
+  for (const command of [
+    ['keys', 'list'],
+    ['backup', join(parent, 'never')],
+  ]) {
+    const { code, stderr } = await runCommand(command, settings);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('scans.mdb is of another installation'),
+    ]);
+  }
+  const doctor = await runCommand(['doctor'], settings);
+  expect(doctor.stdout).toMatch(
+    /^BAD {2}scans.mdb is of another installation: .*`quietzone repair`/m,
+  );
+  const said = await runCommand(['repair'], settings);
+  expect([said.code, said.stdout]).toEqual([
+    1,
+    expect.stringContaining('given up: all statistics'),
+  ]);
+  expect(contentOf(dataDir)).toEqual(before);
+
+  const repaired = await runCommand(['repair', '--yes'], settings);
+  expect([repaired.code, repaired.stdout]).toEqual([
+    0,
+    expect.stringMatching(/scans\.mdb\.set-aside-\S+\. Start/),
+  ]);
+  const service = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
+  const client = new Client(service.apiUrl, one.apiKey);
+  const listed = await client.call('GET', '/v1/qr-codes');
+  const [code]: Array<{ id: string }> = JSON.parse(listed.text).data;
+  expect(await scansOf(client, code?.id ?? '')).toBe(0);
+  await scan(service, 'one-1', 2);
+  await expect.poll(() => scansOf(client, code?.id ?? ''), soon).toBe(2);
+  await client.close();
+  await service.close();
+  expect(await runCommand(['backup', join(parent, 'after')], settings)).toMatchObject({ code: 0 });
+  expect(readdirSync(join(parent, 'after')).join()).not.toContain('set-aside');
+}, 120_000);
+
+it('a lost management.mdb is no first start; a backup of it goes on above the codes made since', async () => {
+  const dataDir = copyOf('lost', () => undefined);
+  const settings = settingsOf({ dataDir, ports });
+  const kept = join(parent, 'management.mdb');
+  cpSync(join(dataDir, 'management.mdb'), kept);
+  const first = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
+  const client = new Client(first.apiUrl, one.apiKey);
+  const { id } = await newCode(client, 'since');
+  await scan(first, 'since', 4);
+  await expect.poll(() => scansOf(client, id), soon).toBe(4);
+  await client.close();
+  await first.close();
+
+  renameSync(join(dataDir, 'management.mdb'), join(parent, 'newest.mdb'));
+  const before = contentOf(dataDir);
+  await expect(TestService.start({ dataDir, ports })).rejects.toThrow(
+    /\n {2}management.mdb is missing\n/,
+  );
+  const repair = await runCommand(['repair', '--yes'], settings);
+  expect([repair.code, repair.stdout]).toEqual([1, expect.stringContaining('cannot be repaired')]);
+  expect(contentOf(dataDir)).toEqual(before);
+
+  cpSync(kept, join(dataDir, 'management.mdb'));
+  await expect(TestService.start({ dataDir, ports })).rejects.toThrow(
+    /management.mdb is an older copy/,
+  );
+  expect(await runCommand(['repair', '--yes'], settings)).toMatchObject({ code: 0 });
+  const again = await TestService.start({ dataDir, ports, apiKey: one.apiKey });
+  const api = new Client(again.apiUrl, one.apiKey);
+  const made = await newCode(api, 'new');
+  // The lost code had this number, and four scans.
+  expect(await scansOf(api, made.id)).toBe(0);
+  expect(again.logEntries).toContainEqual(
+    expect.objectContaining({ level: 'warn', number: 'code', from: 1, to: 2 }),
+  );
+  await api.close();
+  await again.close();
+}, 120_000);
+
+it('a start with --existing makes no data', async () => {
+  const dataDir = join(parent, 'not-mounted');
+  const settings = settingsOf({ dataDir, ports });
+  const missing = await runCommand(['serve', '--existing'], settings);
+  expect([missing.code, missing.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /does not exist, and --existing forbids a first start; is its disk mounted\?\n$/,
+    ),
+  ]);
+  expect(readdirSync(parent)).not.toContain('not-mounted');
+  cpSync(join(one.dataDir, 'cache'), join(dataDir, 'cache'), { recursive: true });
+  const empty = await runCommand(['serve', '--existing'], settings);
+  expect([empty.code, empty.stderr]).toEqual([
+    1,
+    expect.stringMatching(/has no data, and --existing/),
+  ]);
+  expect(readdirSync(dataDir)).toEqual(['cache']);
+  rmSync(dataDir, { recursive: true });
+});
