@@ -33,7 +33,7 @@ const probeBytes = 65_536;
  */
 export type StartScope = 'quick' | 'start';
 
-export const damageRemedy =
+const damageRemedy =
   'restore a backup (`quietzone restore`); `quietzone verify` names all the damage';
 
 const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>

@@ -66,6 +66,8 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
         'visitor.key': readKeyFile(folder.path, 'visitor.key'),
       },
     };
+    // Who holds the lock of the folder starts nothing meanwhile.
+    if (scope === 'start') return parts;
     const after = await readManagement(folder, damage);
     const isSame = JSON.stringify(before.mark) === JSON.stringify(after.mark);
     if (isSame || read === readsMax) return parts;
