@@ -53,6 +53,12 @@ async function greet(context: Process, config: Config, app: App, log: Logger): P
 /** A terminal that closes sends SIGHUP; what repeats itself changes nothing: the drain has a bound of its own. */
 const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
 
+/**
+ * In all, below systemd's 20 s: each part of a stop has a bound, and this is for what has none, such as a disk that
+ * never answers. What is not counted then is in the journals.
+ */
+const stopMsMax = 15_000;
+
 /** @param opening a service that is still starting stops once it has: its redirects may be under way */
 function stopOnSignals(opening: Promise<App>, log: Logger): void {
   let isStopping = false;
@@ -60,12 +66,16 @@ function stopOnSignals(opening: Promise<App>, log: Logger): void {
     if (isStopping) return;
     isStopping = true;
     log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
+    setTimeout(() => {
+      log.fatal('the stop took too long: scans that are not counted are counted at the next start');
+      process.exit(1);
+    }, stopMsMax).unref();
     opening
       .then((app) => app.close())
       .then(
         () => process.exit(0),
         (err: unknown) => {
-          log.fatal({ err }, 'cannot stop cleanly');
+          log.error({ err }, 'stopped, but not cleanly');
           process.exit(1);
         },
       );

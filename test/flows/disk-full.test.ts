@@ -31,6 +31,9 @@ const backlogBytes = 65_536;
 const scansBefore = 40;
 const scansWithout = 900;
 const scansAfter = 20;
+/** Fewer than the backlog takes: at the stop they are lost, but for what still fits into the journal's last page. */
+const scansLast = 60;
+const stopMsMax = 15_000;
 
 interface Disk {
   fill(): void;
@@ -166,6 +169,22 @@ async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<
   // The storage engine also writes lines of its own, which are no JSON: only ours are looked at.
   expect(service.stderr).not.toMatch(/"level":"fatal"/);
   expect(service.stderr.match(/"level":"error"/g)?.length ?? 0).toBeLessThan(20);
+
+  disk.fill();
+  await scan(links, scansLast);
+  await expectStop(service);
+}
+
+/** On a full disk a stop ends in its time, and says what is lost. */
+async function expectStop(service: ServiceProcess): Promise<void> {
+  const { code, signal, ms } = await service.terminate();
+  expect({ code, signal }).toEqual({ code: 1, signal: null });
+  expect(ms).toBeLessThan(stopMsMax);
+  const lost = Number(/"lostScans":(\d+)/.exec(service.stderr)?.[1]);
+  expect(lost).toBeGreaterThan(scansLast / 2);
+  expect(lost).toBeLessThanOrEqual(scansLast);
+  const told = new RegExp(`${lost} answered scans are lost[^\\n]*stopped, but not cleanly`);
+  expect(service.stderr).toMatch(told);
 }
 
 const create = (client: Client, slug: string) =>

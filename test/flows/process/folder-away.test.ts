@@ -63,6 +63,9 @@ it(
       await expect.poll(lagBytes, soon).toBeLessThan(65_536);
       renameSync(dataDir, away);
       await expect.poll(reasons, soon).toContain('is not there');
+      // The stop comes while a shard waits for the folder to start again.
+      service.signal('SIGWINCH');
+      await service.waitForLog(/(a shard thread failed[^]*){2}/, soon.timeout);
       const unanswered = await load.stopScans();
       await client.close();
       expect((await service.terminate()).code).toBe(0);
