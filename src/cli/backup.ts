@@ -1,4 +1,5 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
+import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { backup } from '../engine/backup.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
@@ -41,6 +42,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .action((dir: string, options: CopyOptions) =>
       copy(async (progress) => {
         const folder = openExistingDataFolder(configOf(context, options).dataDir);
+        yieldToService();
         const createdAt = isoTime(systemClock.now());
         const damaged = options.keepDamaged && 'keep';
         const summary = await backup(folder, dir, { createdAt, progress, damaged });
@@ -60,4 +62,13 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         end('Restored', summary, `into ${folder.path}`);
       }),
     );
+}
+
+/** A service beside has the processor first. */
+function yieldToService(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_LOW);
+  } catch {
+    // Not allowed here: it works all the same.
+  }
 }

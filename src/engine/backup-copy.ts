@@ -93,7 +93,7 @@ class CopiedSet implements CopiedData {
     const onBytes = (bytes: number): void => progress.add(bytes);
     await this.#unlessUnreadable(name, async () => {
       if (unsound.has(name)) await copyFile(disk, from, to, onBytes);
-      else await copyEnvironment(from, to, onBytes);
+      else await copyEnvironment(disk, from, to, onBytes);
       if (mark !== undefined) {
         await markCopy(to, name === 'management.mdb' ? mark : plainMark(mark));
       }

@@ -9,16 +9,18 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreEnvironment } from '../store/environment.ts';
+import { pickMeta } from '../store/data-file/format.ts';
+import { keepNewest, StoreEnvironment } from '../store/environment.ts';
 import { systemErrorCode } from '../model/failure.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError } from './data-folder.ts';
 
 const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 16 * pieceBytes;
-/** How often the growth of a file is looked at that LMDB copies. */
-const watchMs = 50;
+/** Two pages of the largest size. */
+const startBytes = 131_072;
+/** Two that say the same are enough; a writer changes them some hundred times a second. */
+const startReadsMax = 100;
 /** Left free beside what is to be copied: folders, the manifest, and what grows meanwhile. */
 const spareBytes = 1_048_576;
 
@@ -81,13 +83,18 @@ async function openSource(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** Copies and syncs the file's present bytes, or a range of them. @throws UnreadableError */
+/**
+ * Copies and syncs the file's present bytes, or a range of them.
+ * @param start replaces the first bytes of the range
+ * @throws UnreadableError
+ */
 export async function copyHandle(
   disk: CopyDisk,
   source: FileHandle,
   to: string,
   onBytes: (bytes: number) => void,
   range: ByteRange = { from: 0, to: Number.MAX_SAFE_INTEGER },
+  start: Uint8Array = new Uint8Array(0),
 ): Promise<Copied> {
   disk.makeFolder(dirname(to));
   const file = await disk.create(to);
@@ -101,6 +108,7 @@ export async function copyHandle(
       const bytesRead = await readSource(source, buffer, wanted, at);
       if (bytesRead === 0) break;
       const piece = buffer.subarray(0, bytesRead);
+      if (at === range.from) piece.set(start.subarray(0, bytesRead));
       hash.update(piece);
       await file.write(piece);
       at += bytesRead;
@@ -131,56 +139,47 @@ async function readSource(
   }
 }
 
-/** Copies a snapshot of a data file beside its writers. @throws UnreadableError */
+/**
+ * Copies a snapshot of a data file beside its writers. Held by a read transaction, its pages stay as they are; a
+ * commit between that and the reading of the meta pages gives a newer one, which is held as well.
+ * Not with LMDB's own copy: that writes as fast as memory takes it, and gigabytes wait for the disk before it ends.
+ * @throws UnreadableError
+ */
 export async function copyEnvironment(
+  disk: CopyDisk,
   from: string,
   to: string,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
   const environment = new StoreEnvironment(from);
+  const release = environment.holdSnapshot();
+  const file = await open(from, 'r');
   try {
-    await watched(to, environment.copyTo(to), onBytes);
-  } catch (error) {
-    // LMDB writes from its map: what cannot be read into that is a bad address.
-    const isSource = error instanceof Error && /bad address/i.test(error.message);
-    throw isSource ? new UnreadableError('cannot be read from its disk') : error;
-  } finally {
-    await environment.close();
-  }
-}
-
-/** Syncs what is written of a growing file, and says how much it is. */
-async function watched(
-  path: string,
-  copying: Promise<void>,
-  onBytes: (bytes: number) => void,
-): Promise<void> {
-  const ending = new AbortController();
-  const end = (): void => ending.abort();
-  copying.then(end, end);
-  let seen = 0;
-  while (!ending.signal.aborted) {
-    await sleep(watchMs, undefined, { signal: ending.signal }).catch(() => undefined);
-    const bytes = await syncedBytes(path);
-    onBytes(bytes - seen);
-    seen = bytes;
-  }
-  await copying;
-}
-
-/** 0 while it is not there; what fails here fails the copy as well. */
-async function syncedBytes(path: string): Promise<number> {
-  const file = await open(path, 'r').catch(() => undefined);
-  if (file === undefined) return 0;
-  try {
-    const { size } = await file.stat();
-    await file.datasync();
-    return size;
-  } catch {
-    return 0;
+    const { start, bytes } = await readStart(file);
+    await copyHandle(disk, file, to, onBytes, { from: 0, to: bytes }, start);
   } finally {
     await file.close();
+    release();
+    await environment.close();
   }
+  await keepNewest(to);
+}
+
+/** Both meta pages as they are at one moment, and where their snapshot ends. */
+async function readStart(file: FileHandle): Promise<{ start: Buffer; bytes: number }> {
+  let last = Buffer.alloc(0);
+  for (let reads = 0; reads < startReadsMax; reads++) {
+    const start = Buffer.alloc(startBytes);
+    const read = await readSource(file, start, startBytes, 0);
+    const { meta } = pickMeta(start.subarray(0, read));
+    // A writer may be in the middle of one.
+    if (meta !== undefined && start.equals(last)) {
+      const { pageBytes, lastPage } = meta;
+      return { start: start.subarray(0, 2 * pageBytes), bytes: (lastPage + 1) * pageBytes };
+    }
+    last = start;
+  }
+  throw new UnreadableError('has meta pages that cannot be read');
 }
 
 /** A small file, synced. */

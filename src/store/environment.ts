@@ -177,10 +177,14 @@ export class StoreEnvironment {
     await this.#root.flushed;
   }
 
-  /** Copies a snapshot to a new file beside running writers; never compacting, which can corrupt. */
-  async copyTo(path: string): Promise<void> {
-    await this.#root.backup(path, false);
-    await keepNewest(path);
+  /**
+   * Keeps the pages of this moment's snapshot as they are, also those that writers no longer need, so that the file
+   * may grow. @returns lets them go
+   */
+  holdSnapshot(): () => void {
+    this.refresh();
+    const transaction = this.#root.useReadTransaction();
+    return () => transaction.done();
   }
 
   /** Makes the next read of this thread see the newest commit of other threads and processes. */

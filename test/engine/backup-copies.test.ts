@@ -1,0 +1,60 @@
+/** Copies of a data file beside its writer: each is one moment of it, whole, and says the same on every machine. */
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { copyEnvironment } from '../../src/engine/backup-files.ts';
+import { type CopyDisk, systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import { readMetas, walkDataFile } from '../../src/store/data-file/walk.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
+import type { Account, AccountsOrder } from './accounts.worker.ts';
+
+const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+const accounts = 3_000;
+const copies = 5;
+
+test('a copy beside a writer is one moment of it', async () => {
+  const folder = mkdtempSync(join(disks, 'quietzone-copies-'));
+  const path = join(folder, 'data.mdb');
+  const environment = new StoreEnvironment(path, 'create');
+  const table = environment.table<number, Account>('accounts');
+  environment.transactionSync(() => {
+    for (let no = 0; no < accounts; no++) table.put(no, [100, 'x'.repeat(200)]);
+  });
+  await environment.close();
+  const order: AccountsOrder = { path, accounts, commits: new SharedArrayBuffer(4) };
+  const commits = new Int32Array(order.commits);
+  const writer = new Worker(new URL('./accounts.worker.ts', import.meta.url), {
+    workerData: order,
+  });
+  const moreCommits = async (): Promise<void> => {
+    const until = Atomics.load(commits, 0) + 40;
+    while (Atomics.load(commits, 0) < until) await sleep(1);
+  };
+  // Between the meta pages and the rest the writer uses pages again, as it does while a large file is copied.
+  const disk: CopyDisk = {
+    ...systemCopyDisk,
+    create: async (name) => {
+      await moreCommits();
+      return await systemCopyDisk.create(name);
+    },
+  };
+  for (let copy = 0; copy < copies; copy++) {
+    const to = join(folder, `copy-${copy}.mdb`);
+    await copyEnvironment(disk, path, to, () => undefined);
+    expect(walkDataFile(to).faults).toEqual([]);
+    expect(readMetas(to).meta?.isSynced).toBe(true);
+    const copied = new StoreEnvironment(to);
+    const balances = [...copied.table<number, Account>('accounts').range({})];
+    expect(balances).toHaveLength(accounts);
+    expect(balances.reduce((sum, { value: [balance] }) => sum + balance, 0)).toBe(100 * accounts);
+    await copied.close();
+  }
+  const ended = once(writer, 'exit');
+  writer.postMessage('stop');
+  await ended;
+  rmSync(folder, { recursive: true });
+});
