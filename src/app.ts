@@ -168,7 +168,7 @@ export async function openApp(
     closers.push(async () => void (await pages));
     const base = openBase(config, folder, log, machine);
     closers.push(() => base.management.close());
-    await service.begin(base.management);
+    closers.push(await service.begin(base.management));
     const workspaces = openWorkspaceModule(base);
     closers.push(() => workspaces.close());
     const firstStart = openFirstStart(base, workspaces);

@@ -64,11 +64,14 @@ export function readManagementMark(environment: StoreEnvironment): ManagementMar
 }
 
 /** Survives the death of the process at once, a loss of power after `flush`. */
-export function writeMark(environment: StoreEnvironment, mark: Mark | ManagementMark): void {
+export async function writeMark(
+  environment: StoreEnvironment,
+  mark: Mark | ManagementMark,
+): Promise<void> {
   const table = openTable(environment);
   const { id, run, token } = mark;
   const more = 'state' in mark ? [mark.previous, mark.state] : [];
-  environment.transactionSync(() => table.put(markKey, [id, String(run), token, ...more]));
+  await environment.transaction(() => table.put(markKey, [id, String(run), token, ...more]));
 }
 
 /** By name: `visitor.key`, `signing-keys.json/<kid>`. */

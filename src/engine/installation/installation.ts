@@ -7,7 +7,7 @@
  *   start         management.mdb {opening} -> marks, fingerprints -> {opened}
  *
  * Each arrow is a flush, so that a start that is cut short leaves what the next one goes on with. A first start is
- * whole before anything listens; the marks of another start are written beside the loading: they cost no time.
+ * whole before anything listens; of another start the last step goes on beside the loading.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -140,7 +140,7 @@ export async function makeInstallation(
   const mark = inspection.parts.mark ?? firstMark('new');
   onStep('management.mdb');
   await withEnvironment(folder.managementFile, 'create', async (management) => {
-    writeMark(management, mark);
+    await writeMark(management, mark);
     await management.flush();
     syncFolder(folder.path);
     for (const name of keyFileNames) {
@@ -155,7 +155,7 @@ export async function makeInstallation(
     }
     syncFolder(folder.path);
     onStep('opened');
-    writeMark(management, { ...mark, state: 'opened' });
+    await writeMark(management, { ...mark, state: 'opened' });
     await management.flush();
   });
 }
@@ -192,28 +192,41 @@ export async function keepPositions({ scansFile, journalRoot }: DataFolder): Pro
 }
 
 /**
- * Marks this start, beside the loading. A disk that refuses leaves the marks of the start before.
- * @returns key files whose keys were taken out or added since, for the log
+ * Marks this start on all parts: two rounds of the disk. Before another handle of this process writes to the same
+ * environments: a handle that waits for the writer's lock in this thread keeps another's transaction from ending.
+ * @returns for `endMarking`
  */
-export async function markStart(
+export async function beginMarking(
   folder: DataFolder,
+  management: StoreEnvironment,
+  onStep: OnStep = noStep,
+): Promise<ManagementMark> {
+  const mark = nextMark(readManagementMark(management));
+  onStep('management.mdb');
+  await writeMark(management, mark);
+  await management.flush();
+  const marking = peerNames.map(async (name) => {
+    onStep(name);
+    await writePeerMark(folder, name, plainMark(mark), 'existing');
+  });
+  // Whatever fails, none is under way any more.
+  for (const done of await Promise.allSettled(marking)) {
+    if (done.status === 'rejected') throw done.reason;
+  }
+  return mark;
+}
+
+/** May go on beside the loading. @returns keys that were taken out of the key files or added since, for the log */
+export async function endMarking(
+  folder: DataFolder,
+  management: StoreEnvironment,
+  mark: ManagementMark,
   onStep: OnStep = noStep,
 ): Promise<KeyDifference> {
-  let difference: KeyDifference = { added: [], removed: [] };
-  await withEnvironment(folder.managementFile, 'existing', async (management) => {
-    const mark = nextMark(readManagementMark(management));
-    onStep('management.mdb');
-    writeMark(management, mark);
-    await management.flush();
-    for (const name of peerNames) {
-      onStep(name);
-      await writePeerMark(folder, name, plainMark(mark), 'existing');
-    }
-    onStep('fingerprints');
-    difference = await writePrints(management, folder);
-    onStep('opened');
-    writeMark(management, { ...mark, state: 'opened' });
-  });
+  onStep('fingerprints');
+  const difference = await writePrints(management, folder);
+  onStep('opened');
+  await writeMark(management, { ...mark, state: 'opened' });
   return difference;
 }
 
@@ -227,7 +240,7 @@ function nextMark(mark: ManagementMark | undefined): ManagementMark {
 /** Before the parts are marked, where management.mdb has no mark. */
 export async function writeManagementMark(folder: DataFolder, mark: ManagementMark): Promise<void> {
   await withEnvironment(folder.managementFile, 'existing', async (management) => {
-    writeMark(management, mark);
+    await writeMark(management, mark);
     await management.flush();
   });
 }
@@ -236,7 +249,7 @@ export async function writeManagementMark(folder: DataFolder, mark: ManagementMa
 export async function finishMarking(folder: DataFolder, mark: ManagementMark): Promise<void> {
   await withEnvironment(folder.managementFile, 'existing', async (management) => {
     await writePrints(management, folder);
-    writeMark(management, mark);
+    await writeMark(management, mark);
     await management.flush();
   });
 }
@@ -255,7 +268,7 @@ export const plainMark = ({ id, run, token }: ManagementMark): Mark => ({ id, ru
 /** @param path of a copied data file */
 export async function markCopy(path: string, mark: Mark | ManagementMark): Promise<void> {
   await withEnvironment(path, 'existing', async (environment) => {
-    writeMark(environment, mark);
+    await writeMark(environment, mark);
     await environment.flush();
   });
   await keepNewest(path);
@@ -303,7 +316,7 @@ async function writePeerMark(
   }
   await withEnvironment(peerFile(folder, name), mode, async (environment) => {
     if (mark !== undefined) {
-      writeMark(environment, mark);
+      await writeMark(environment, mark);
     }
     await environment.flush();
   });
@@ -335,7 +348,7 @@ async function writePrints(
   }
   if (rows.size === 0) return difference;
   const table = openInstallationTable(management);
-  management.transactionSync(() => {
+  await management.transaction(() => {
     for (const [key, print] of rows) putKeyPrint(table, key, print);
   });
   await management.flush();

@@ -4,13 +4,15 @@
  *   service   lock -> inspect -> [ports are free] -> make what a first start makes -> raise numbers -> mark the start
  *   command   inspect, beside a running service too
  *
- * The start is marked beside the loading; `unlock` waits for that.
+ * The last step of marking the start goes on beside the loading.
  */
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RandomBytes } from '../../model/ids.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';
+import type { StoreEnvironment } from '../../store/environment.ts';
+import type { ManagementMark } from '../../store/installation.ts';
 import type { Management } from '../../store/management/management.ts';
 import { openScanStore } from '../../store/scans/scans.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -27,8 +29,9 @@ import {
   inspectFolder,
   type Inspection,
   isUnfinished,
+  beginMarking,
+  endMarking,
   makeInstallation,
-  markStart,
 } from './installation.ts';
 import { raiseNumbers } from './numbers.ts';
 
@@ -40,7 +43,6 @@ export class ServiceFolder {
   readonly #inspection: Inspection;
   readonly #unlock: () => Promise<void>;
   readonly #log: Logger;
-  #marking: Promise<void> = Promise.resolve();
 
   private constructor(
     folder: DataFolder,
@@ -76,8 +78,11 @@ export class ServiceFolder {
     await makeInstallation(this.folder, this.#inspection, { randomBytes });
   }
 
-  /** Before a number is given out. The start is marked beside what follows. */
-  async begin(management: Management): Promise<void> {
+  /**
+   * Before a number is given out, and before another part of this process opens the stores.
+   * @returns resolves when nothing of it writes to management.mdb any more
+   */
+  async begin(management: Management): Promise<() => Promise<void>> {
     const { scansFile, deliveryFile } = this.folder;
     const scans = openScanStore(scansFile);
     const delivery = openDeliveryTables(deliveryFile);
@@ -87,24 +92,35 @@ export class ServiceFolder {
       await scans.environment.close();
       await delivery.environment.close();
     }
-    if (!isUnfinished(this.#inspection)) this.#marking = this.#mark();
+    let marking: Promise<void> = Promise.resolve();
+    if (isUnfinished(this.#inspection)) return () => marking;
+    const { environment } = management;
+    await this.#logged(async () => {
+      const mark = await beginMarking(this.folder, environment);
+      marking = this.#logged(() => this.#end(environment, mark));
+    });
+    return () => marking;
   }
 
-  async #mark(): Promise<void> {
-    const log = this.#log;
+  /** A disk that refuses leaves the marks of the start before, and the service goes on. */
+  async #logged(marking: () => Promise<void>): Promise<void> {
     try {
-      const { added, removed } = await markStart(this.folder);
-      if (removed.length > 0) {
-        log.warn({ keys: removed }, 'keys were taken out: API keys signed with them are refused');
-      }
-      if (added.length > 0) log.warn({ keys: added }, 'keys of the key files are new');
+      await marking();
     } catch (err) {
-      log.error({ err }, 'marking this start failed, the next one goes on');
+      this.#log.error({ err }, 'marking this start failed, the next one goes on');
     }
   }
 
+  async #end(management: StoreEnvironment, mark: ManagementMark): Promise<void> {
+    const log = this.#log;
+    const { added, removed } = await endMarking(this.folder, management, mark);
+    if (removed.length > 0) {
+      log.warn({ keys: removed }, 'keys were taken out: API keys signed with them are refused');
+    }
+    if (added.length > 0) log.warn({ keys: added }, 'keys of the key files are new');
+  }
+
   async unlock(): Promise<void> {
-    await this.#marking;
     await this.#unlock();
   }
 }

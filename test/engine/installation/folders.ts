@@ -8,10 +8,12 @@ import { faultText } from '../../../src/engine/installation/folder-faults.ts';
 import {
   FolderFaultsError,
   inspectFolder,
+  beginMarking,
+  endMarking,
   makeInstallation,
-  markStart,
   type OnStep,
 } from '../../../src/engine/installation/installation.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
@@ -38,13 +40,20 @@ export async function make(path: string, onStep?: OnStep): Promise<void> {
   await makeInstallation(folder, inspection, { randomBytes, ...(onStep && { onStep }) });
 }
 
-/** Marks a start. */
+/** Marks a start. @returns keys that were added or taken out */
 export async function mark(
   path: string,
   onStep?: OnStep,
-): Promise<Awaited<ReturnType<typeof markStart>>> {
+): Promise<Awaited<ReturnType<typeof endMarking>>> {
   await make(path);
-  return await markStart(openDataFolder(path), onStep);
+  const folder = openDataFolder(path);
+  const environment = new StoreEnvironment(folder.managementFile);
+  try {
+    const begun = await beginMarking(folder, environment, onStep);
+    return await endMarking(folder, environment, begun, onStep);
+  } finally {
+    await environment.close();
+  }
 }
 
 /** What is wrong, a line a part. */
