@@ -130,7 +130,8 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
       read++;
       last = key;
       const bytes = value.subarray(0, value.length);
-      if (this.#options.plainKeys.has(key) || hasChecksum(bytes, this.#seedOf(key))) continue;
+      if (this.#options.plainKeys.has(key) || hasChecksum(bytes, bytes.length, this.#seedOf(key)))
+        continue;
       if (!this.#isOlder(key, bytes)) {
         this.#noteDamage(key);
         continue;
@@ -151,7 +152,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
   #open(key: K, bytes: Uint8Array): V | typeof damaged {
     // lmdb-js reads into one buffer and sets its length: natively it is longer.
     const end = bytes.length;
-    if (bytes[0] === checksumMark && hasChecksum(bytes.subarray(0, end), this.#seedOf(key))) {
+    if (hasChecksum(bytes, end, this.#seedOf(key))) {
       return this.#codec.decode(bytes, checksumBytes, end);
     }
     if (this.#mayBeOlder(key, bytes[0], end)) {
@@ -174,7 +175,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
   }
 
   #isSound(key: K, bytes: Uint8Array): boolean {
-    return hasChecksum(bytes, this.#seedOf(key)) || this.#isOlder(key, bytes);
+    return hasChecksum(bytes, bytes.length, this.#seedOf(key)) || this.#isOlder(key, bytes);
   }
 
   /** A record of an older release that can be read. */

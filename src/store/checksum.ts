@@ -46,9 +46,9 @@ export function writeChecksum(bytes: Buffer, seed: number): void {
   bytes.writeUInt32LE(crc32(bytes.subarray(checksumBytes), seed), 1);
 }
 
-/** @param bytes from the mark to the end of the value */
-export function hasChecksum(bytes: Uint8Array, seed: number): boolean {
-  if (bytes.length < checksumBytes || bytes[0] !== checksumMark) return false;
+/** @param end of the value, which may stand in a longer buffer; its mark is the first byte */
+export function hasChecksum(bytes: Uint8Array, end: number, seed: number): boolean {
+  if (end < checksumBytes || bytes[0] !== checksumMark) return false;
   const stored = (bytes[1]! | (bytes[2]! << 8) | (bytes[3]! << 16) | (bytes[4]! << 24)) >>> 0;
-  return stored === crc32(bytes.subarray(checksumBytes), seed);
+  return stored === crc32(bytes.subarray(checksumBytes, end), seed);
 }
