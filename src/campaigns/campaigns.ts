@@ -6,7 +6,7 @@
  * The record says when a campaign ends; the timer entry is only how the scheduler finds it. An end is
  * emitted once whatever happens: the event and the record's `end` commit together, and every change of
  * the dates, end or deletion reads the record in the same transaction first.
- * Every transaction checks before its first write: lmdb does not undo a batch member that throws.
+ * Every transaction checks before its first write; one that throws is undone.
  */
 import {
   type CampaignEnd,

@@ -18,7 +18,7 @@ import {
   type QrCodeRecord,
 } from '../model/code.ts';
 import type { Design } from '../model/design.ts';
-import { Failure, type Fault } from '../model/failure.ts';
+import { Failure, type Fault, isDamage } from '../model/failure.ts';
 import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { Outbox } from '../outbox/outbox.ts';
@@ -176,7 +176,8 @@ export class CodeCreation {
       try {
         return this.insert(actor, draft, counts);
       } catch (error) {
-        if (error instanceof Failure) return error;
+        // What is damaged may be met after the first write: the whole transaction is undone.
+        if (error instanceof Failure && !isDamage(error)) return error;
         throw error;
       }
     });

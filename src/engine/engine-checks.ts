@@ -7,12 +7,13 @@ import type { EngineThreads } from './threads.ts';
 export function engineChecks(options: {
   readonly threads: EngineThreads;
   readonly management: Management;
-  readonly links: { readonly pendingCount: number };
+  readonly links: { readonly pendingCount: number; readonly damagedCount: number };
   readonly webhooks: { readonly problem: string | undefined };
   readonly stored: StoredData;
 }): HealthCheck[] {
   const { threads, management, links, webhooks, stored } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
+  const damaged = 'short links are refused: nothing sound says where they lead, restore a backup';
   const excess = 'changed links do not fit into the link table, delete codes';
   return [
     {
@@ -26,6 +27,11 @@ export function engineChecks(options: {
     {
       name: 'links',
       problem: () => (links.pendingCount ? `${links.pendingCount} ${excess}` : undefined),
+    },
+    {
+      name: 'damaged links',
+      problem: () => (links.damagedCount ? `${links.damagedCount} ${damaged}` : undefined),
+      isWarning: true,
     },
     { name: 'webhooks', problem: () => webhooks.problem },
     stored.check,

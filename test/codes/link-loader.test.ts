@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
-import { Failure } from '../../src/model/failure.ts';
+import { dataDamaged, Failure } from '../../src/model/failure.ts';
 import { RecordingLinks } from '../support/fakes/recording-links.ts';
 import { actor, openCodes } from './codes-fixture.ts';
 
@@ -23,7 +23,8 @@ function openTable() {
     try {
       const handle = reader.find(`/${code}`, 1);
       if (handle === 0) return 'unknown';
-      if (reader.state(handle) === 'deleted') return 'gone';
+      const state = reader.state(handle);
+      if (state !== 'live') return state === 'deleted' ? 'gone' : state;
       if (!reader.takeScan(handle)) return 'over its limit';
       return Buffer.from(reader.location(handle)).toString('latin1');
     } finally {
@@ -75,6 +76,23 @@ test('a start fills the real table, tombstones too', async () => {
   expect([see('kept'), see('deleted')]).toEqual([target, 'gone']);
   await fixture.codes.change(actor, kept.id, { target: 'https://example.org/' });
   expect(see('kept')).toBe('https://example.org/');
+});
+
+test('a limit whose scans cannot be read is refused until they can', async () => {
+  const { links, see } = openTable();
+  let scans: number | undefined;
+  const scansOf = (): number => {
+    if (scans === undefined) throw dataDamaged('The numbers are damaged');
+    return scans;
+  };
+  const fixture = await openCodes({ links, scansOf });
+  const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
+  const short = code.shortCode ?? '';
+  expect([see(short), fixture.codes.links.damagedCount]).toEqual(['damaged', 1]);
+  scans = 2;
+  fixture.codes.links.publishPending();
+  expect([see(short), see(short)]).toEqual([target, 'over its limit']);
+  expect(fixture.codes.links.damagedCount).toBe(0);
 });
 
 test('a link that does not fit is put in later', async () => {

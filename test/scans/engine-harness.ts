@@ -30,6 +30,7 @@ import { type Place, placeOf } from '../../src/scans/journal/place.ts';
 import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { flagPrefetch, RecordCursor, ScanBatch } from '../../src/scans/record.ts';
+import { type MarkRepair, repairMarks } from '../../src/scans/mark-recovery.ts';
 import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries.ts';
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
@@ -63,6 +64,8 @@ export interface HarnessOptions {
   readonly actorsMax: number;
   readonly rawRetentionDays: number;
   readonly codeIdOf: (codeNo: number) => string | undefined;
+  /** A copy of another's folder, which becomes this one's: as after a crash of that one. */
+  readonly folder?: string;
 }
 
 export class EngineHarness {
@@ -74,6 +77,8 @@ export class EngineHarness {
   failAfter = Number.MAX_SAFE_INTEGER;
   failPoint: FailPoint = 'before';
   failures = 0;
+  /** Damaged marks that the start has found again. */
+  readonly repairs: readonly MarkRepair[];
   nowMs = 0;
   readonly #options: HarnessOptions;
   readonly #root: string;
@@ -88,15 +93,21 @@ export class EngineHarness {
 
   constructor(options: HarnessOptions) {
     this.#options = options;
-    this.#root = mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
+    this.#root = options.folder ?? mkdtempSync(join(tmpdir(), 'quietzone-engine-'));
     const file = join(this.#root, 'scans.mdb');
     this.store = openScanStore(file, 'create');
     this.#readStore = openScanStore(file, 'create');
     this.queries = openScanQueries(this.#readStore, options.codeIdOf);
-    mkdirSync(this.#journalRoot);
+    mkdirSync(this.#journalRoot, { recursive: true });
+    this.repairs = repairMarks(this.store);
     this.#place = placeOf(this.#journalRoot);
     this.#injectFailures();
     for (let journal = 0; journal < options.journals; journal++) this.openJournal(journal);
+  }
+
+  /** Of its store and its journals. */
+  get folder(): string {
+    return this.#root;
   }
 
   /** How far what is journaled by now is counted. */

@@ -45,6 +45,8 @@ export class LinkLoader {
   readonly #pending = new Set<number>();
   /** Codes that are in the table as damaged. */
   readonly #damaged = new Set<number>();
+  /** Blocks that are being written again. */
+  readonly #repairing = new Set<number>();
   /** Blocks that were damaged and made again. */
   repairedBlocks = 0;
 
@@ -83,9 +85,13 @@ export class LinkLoader {
   #block(blockNo: number): Uint8Array | undefined {
     const { links, environment } = this.#store;
     return links.get(blockNo, () => {
-      this.repairedBlocks++;
-      const repair = (): void => repairLinkBlock(this.#store, blockNo);
-      environment.transaction(repair).catch(ignoreFullDisk);
+      if (!this.#repairing.has(blockNo)) {
+        this.#repairing.add(blockNo);
+        this.repairedBlocks++;
+        const repair = (): void => repairLinkBlock(this.#store, blockNo);
+        const ended = (): unknown => this.#repairing.delete(blockNo);
+        environment.transaction(repair).catch(ignoreFullDisk).finally(ended);
+      }
       return readLinkBlock(this.#store, blockNo);
     });
   }

@@ -31,8 +31,7 @@
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
  *   …                    people, billing, bulk, campaigns, logos and webhooks draw theirs
  *
- * Transactions check first and write after: lmdb batches them, so a throw does not undo what the
- * same work has written before it (tested).
+ * Transactions check first and write after. One that throws is undone (tested).
  */
 import type {
   ApiKeyRecord,

@@ -75,7 +75,7 @@ export function readAll(environment: StoreEnvironment): Contents {
 
 /** Makes such a file, and closes it. */
 export async function makeStore(path: string, seed: number, changes = 60): Promise<Contents> {
-  const environment = new StoreEnvironment(path);
+  const environment = new StoreEnvironment(path, 'create');
   const random = createRandom(seed);
   for (let at = 0; at < changes; at++) await change(environment, random);
   const contents = readAll(environment);

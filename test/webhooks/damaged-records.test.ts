@@ -1,0 +1,84 @@
+/** A damaged record of the delivery store, or of an outbox, stops nothing but itself. */
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { StoredBytes } from '../support/stored-bytes.ts';
+import { type Harness, openHarness } from './webhooks-harness.ts';
+
+/** Flips a bit of the first record of a table. */
+function damage(harness: Harness, file: 'delivery' | 'management', name: RegExp): void {
+  const stored = new StoredBytes(join(harness.app.dataDir, `${file}.mdb`));
+  onTestFinished(async () => await stored.close());
+  const table = stored.tables.find((one) => name.test(one))!;
+  stored.flip(table, stored.keys(table)[0]!, 77);
+  harness.app.store.environment.refresh();
+}
+
+/** Their table has the name of an older release. */
+const endpointStats = /^led/;
+
+const sentIds = (harness: Harness): string[] =>
+  harness.sender.sent.map(({ eventId }) => eventId).toSorted();
+
+it('takes a damaged delivery out of the queue and sends the others', async () => {
+  const harness = await openHarness();
+  const endpoint = await harness.endpoint();
+  harness.sender.answer = () => 500;
+  const [damaged, ...others] = await harness.emit(4);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'delivery', /^deliveries$/));
+  await harness.pass(6_000, 1_000);
+  expect(sentIds(harness)).toEqual(others.toSorted());
+  expect(sentIds(harness)).not.toContain(damaged);
+  expect(harness.webhooks.deliveries.figures(endpoint.no).waiting).toBe(0);
+  expect(harness.webhooks.deliveries.list(endpoint.no, { limit: 10 }).data).toHaveLength(3);
+  expect(harness.app.logLines.join('')).toContain('damaged webhook deliveries were taken out');
+  const [next] = await harness.emit();
+  await harness.settle();
+  expect(sentIds(harness)).toContain(next);
+});
+
+it('counts the deliveries of an endpoint again where its stats are damaged', async () => {
+  const harness = await openHarness();
+  const endpoint = await harness.endpoint();
+  await harness.emit(3);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'delivery', endpointStats));
+  await harness.emit(2);
+  await harness.settle();
+  expect(harness.sender.sent).toHaveLength(2);
+  expect(harness.webhooks.deliveries.count(endpoint.no, 'delivered')).toBe(5);
+});
+
+it('finds a damaged cursor again: nothing is sent twice, nothing is left out', async () => {
+  const harness = await openHarness();
+  await harness.endpoint();
+  await harness.emit(5);
+  await harness.settle();
+  await harness.stop();
+  const missed = await harness.emit(3);
+  await harness.crash(() => damage(harness, 'delivery', /^cursors$/));
+  await harness.settle();
+  expect(sentIds(harness)).toEqual(missed.toSorted());
+});
+
+it('passes over a damaged event of the outbox', async () => {
+  const harness = await openHarness();
+  await harness.endpoint();
+  await harness.stop();
+  const [, ...others] = await harness.emit(4);
+  await harness.crash(() => damage(harness, 'management', /^events$/));
+  await harness.settle();
+  expect(sentIds(harness)).toEqual(others.toSorted());
+});
+
+it('sends nothing to an endpoint whose record is damaged, and deletes nothing of it', async () => {
+  const harness = await openHarness();
+  const endpoint = await harness.endpoint();
+  harness.sender.answer = () => 500;
+  await harness.emit(2);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'management', /^webhook_endpoints$/));
+  await harness.pass(6_000, 1_000);
+  expect(harness.sender.sent).toEqual([]);
+  expect(harness.webhooks.deliveries.figures(endpoint.no).waiting).toBe(2);
+});
