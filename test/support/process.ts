@@ -25,6 +25,8 @@ export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Of node, before the script. */
   readonly nodeArguments?: readonly string[];
+  /** It may have so many descriptors. */
+  readonly openFiles?: number;
   /** `ignore` is the null device; default: it is read. */
   readonly stdout?: 'pipe' | 'ignore';
   /** A descriptor; default: it is read. */
@@ -80,7 +82,11 @@ export class ServiceProcess {
     this.ports = options.ports;
     this.dataDir = options.dataDir;
     addDashboard(options.dataDir);
-    this.#child = spawn(node, [...(options.nodeArguments ?? []), 'src/main.ts', 'serve'], {
+    const { openFiles, nodeArguments = [] } = options;
+    const limited =
+      openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`];
+    const [program = node, ...args] = [...limited, node, ...nodeArguments, 'src/main.ts', 'serve'];
+    this.#child = spawn(program, args, {
       cwd: root,
       env: environmentWith(settingsOf(options)),
       stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
