@@ -8,6 +8,7 @@
  * is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for the next cycle of the
  * event loop and close. The answer to a scan always waits so; only the other answers come by here.
  */
+import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 
 /**
@@ -31,6 +32,22 @@ export function connectionAfter(request: HttpRequest, closes: boolean): Connecti
   return closes || !isBare(request) ? 'close' : 'keep';
 }
 
+const waiting: Array<() => void> = [];
+const { port1, port2 } = new MessageChannel();
+port1.on('message', () => {
+  for (const work of waiting.splice(0)) work();
+});
+port1.unref();
+
+/**
+ * Does what closes a connection in the next cycle of the event loop, among the events of sockets. Not in an immediate:
+ * uSockets frees closed sockets just before the immediates, and never those that they close, 480 bytes for each connection
+ * (measured, 20.0.8): half a gigabyte for a million scans by way of a proxy that keeps no connection alive.
+ */
+export function inNextCycle(work: () => void): void {
+  if (waiting.push(work) === 1) port2.postMessage(undefined);
+}
+
 const isBare = (request: HttpRequest): boolean =>
   request.getHeader('transfer-encoding') === '' && request.getHeader('content-length') === '';
 
@@ -51,7 +68,7 @@ export function sendFramed(
   response.onAborted(() => {
     isAborted = true;
   });
-  setImmediate(() => {
+  inNextCycle(() => {
     if (!isAborted) response.cork(() => send('cut'));
   });
 }

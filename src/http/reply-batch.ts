@@ -5,7 +5,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { LinkReader } from '../links/reader.ts';
-import type { Connection } from './framing.ts';
+import { type Connection, inNextCycle } from './framing.ts';
 
 /**
  * Status line and constant headers of a redirect. uWS writes a status as it is, so one call does for all of
@@ -35,13 +35,11 @@ export class ReplyBatch {
   readonly #abortHandlers: (() => void)[] = [];
   #count = 0;
   #current = 0;
-  #closes = false;
   readonly #send = (): void => {
     const response = this.#responses[this.#current]!;
-    const connection = this.#connections[this.#current];
-    response.writeStatus(connection === 'closing' ? closingRedirectHead : redirectHead);
+    response.writeStatus(redirectHead);
     response.writeHeader('Location', this.#location(this.#current));
-    response.end(undefined, this.#closes || connection === 'close');
+    response.end();
   };
 
   constructor(links: LinkReader) {
@@ -74,14 +72,36 @@ export class ReplyBatch {
 
   /** Sends all answers and empties the batch. */
   answer(closes: boolean): void {
-    this.#closes = closes;
     for (let place = 0; place < this.#count; place++) {
       if (this.#aborted[place] === 1) continue;
+      if (closes || this.#connections[place] !== 'keep') {
+        this.#answerLast(place);
+        continue;
+      }
       this.#current = place;
       this.#responses[place]!.cork(this.#send);
     }
     this.#count = 0;
     this.#locations = undefined;
+  }
+
+  /** The last answer of its connection waits for the next cycle, longer than this batch. */
+  #answerLast(place: number): void {
+    const response = this.#responses[place]!;
+    const closesItself = this.#connections[place] === 'closing';
+    const location = this.#location(place).slice();
+    let isAborted = false;
+    response.onAborted(() => {
+      isAborted = true;
+    });
+    inNextCycle(() => {
+      if (isAborted) return;
+      response.cork(() => {
+        response.writeStatus(closesItself ? closingRedirectHead : redirectHead);
+        response.writeHeader('Location', location);
+        response.end(undefined, !closesItself);
+      });
+    });
   }
 
   #abortHandler(place: number): () => void {

@@ -19,7 +19,7 @@ import type * as uWS from 'uWebSockets.js';
 import { Failure } from '../model/failure.ts';
 import { Body } from './body.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { type Connection, connectionAsked } from './framing.ts';
+import { type Connection, connectionAsked, inNextCycle } from './framing.ts';
 import { Headers } from './headers.ts';
 import { type Half, Listener } from './listener.ts';
 import { assertPortFree, ListenError } from './port.ts';
@@ -168,7 +168,7 @@ export class HttpServer {
     const fault = headers.fault(request.method) ?? this.#overload();
     if (fault !== undefined) {
       this.#arriving.delete(body);
-      setImmediate(() => this.#refuse(res, request, fault));
+      inNextCycle(() => this.#refuse(res, request, fault));
     } else void this.#answer(res, request, body, half);
   }
 
@@ -245,11 +245,11 @@ export class HttpServer {
       if (!body.isEnded) await body.ended(lingerMs);
       this.#arriving.delete(body);
       const isChunked = request.header('transfer-encoding') !== undefined;
-      if (isChunked) await new Promise((resolve) => setImmediate(resolve));
-      if (body.isAborted) return;
       const asked = connectionAsked(request.header('connection') ?? '');
       const closes = this.#isDraining || !body.isEnded || isChunked;
       const connection = asked === 'keep' && closes ? 'close' : asked;
+      if (connection !== 'keep') await new Promise<void>(inNextCycle);
+      if (body.isAborted) return;
       if (isSource(reply.body) && request.method !== 'HEAD') {
         // An answer that takes hours keeps no half open.
         this.#countInFlight(half, -1);

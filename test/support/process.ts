@@ -85,7 +85,7 @@ export class ServiceProcess {
     const { openFiles, nodeArguments = [] } = options;
     const limited =
       openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`];
-    const [program = node, ...args] = [...limited, node, ...nodeArguments, 'src/main.ts', 'serve'];
+    const [program, ...args] = [...limited, node, ...nodeArguments, 'src/main.ts', 'serve'];
     this.#child = spawn(program, args, {
       cwd: root,
       env: environmentWith(settingsOf(options)),
