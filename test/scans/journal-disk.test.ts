@@ -2,19 +2,21 @@
  * The journal writer on a disk that fills up, writes half, fails to open or to sync: what it was given
  * comes out in order and once, or is counted as dropped; it never throws.
  */
-import { appendFileSync, realpathSync } from 'node:fs';
+import { appendFileSync, mkdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
+import { placeOf } from '../../src/scans/journal/place.ts';
 import {
   beginSegment,
+  journalFolder,
   listSegments,
   pruneJournal,
   recoverJournal,
   segmentFile,
 } from '../../src/scans/journal/segments.ts';
 import type { JournalDisk } from '../../src/scans/journal/writer.ts';
-import { systemDisk } from '../../src/scans/journal/writer.ts';
+import { diskAt, JournalWriter, systemDisk } from '../../src/scans/journal/writer.ts';
 import { openFilesIn } from '../support/leaks.ts';
 import {
   codesFrom,
@@ -74,6 +76,42 @@ afterEach(() => {
 });
 const read = (): number[] => readAll(reader, 0, journal.tails.position(0)).codes;
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a segment whose folder is out of sight', () => {
+  it.each(['nothing', 'another folder'])('goes on, with %s at its path', async (replacement) => {
+    const root = journal.folder;
+    const folder = journalFolder(root, 0);
+    mkdirSync(folder);
+    const own = { ...journal, folder };
+    const writer = new JournalWriter({
+      ...own,
+      journal: 0,
+      position: 0,
+      segmentBytesMax: 300,
+      segmentMsMax: 0,
+      backlogBytesMax: 1_000,
+      disk: diskAt(placeOf(root)),
+    });
+    writer.append(frameOf(0, 5), 5);
+    const away = `${root}.away`;
+    renameSync(root, away);
+    if (replacement === 'another folder') mkdirSync(folder, { recursive: true });
+    for (let code = 5; code < 45; code += 5) writer.append(frameOf(code, 5), 5);
+    writer.rotate(0);
+    writer.rotate(0);
+    expect([writer.fault, writer.waitingScans, writer.droppedScans]).toEqual([undefined, 0, 0]);
+    if (replacement === 'another folder') expect(listSegments(folder)).toEqual([]);
+    rmSync(root, { recursive: true, force: true });
+    renameSync(away, root);
+    writer.endSegment();
+    writer.append(frameOf(45, 5), 5);
+    expect(listSegments(folder).length).toBeGreaterThan(1);
+    const ownReader = new JournalReader(folder, 1, placeOf(root));
+    expect(readAll(ownReader, 0, writer.position).codes).toEqual(codesFrom(0, 50));
+    ownReader.close();
+    await writer.close();
+  });
+});
 
 describe('append and retry', () => {
   it('keep order and give every frame once, whatever the disk does', async () => {

@@ -55,6 +55,7 @@ it(
       await expect.poll(lagBytes, soon).toBeGreaterThan(65_536);
       const { acknowledged } = load.ledger;
       await expect.poll(() => load.ledger.acknowledged, soon).toBeGreaterThan(acknowledged + 5);
+      await expectKeys(client, service.apiKey);
       expect(existsSync(dataDir)).toBe(false);
 
       renameSync(away, dataDir);
@@ -92,3 +93,13 @@ it(
       expect(messages.length).toBeLessThan(8);
     }),
 );
+
+/** Keys are signed and read with the secrets of a file that is away. */
+async function expectKeys(client: Client, apiKey: string): Promise<void> {
+  const body = { name: 'made while it is away' };
+  expect((await client.call('POST', '/v1/api-keys', { body })).status).toBe(201);
+  const [, ...rest] = apiKey.split('.');
+  const header = Buffer.from('{"alg":"HS256","typ":"JWT","kid":"unknown"}').toString('base64url');
+  const key = [header, ...rest].join('.');
+  expect((await client.call('GET', '/v1/qr-codes', { key })).status).toBe(401);
+}
