@@ -2,24 +2,24 @@
  * Files of a backup: copied in pieces of 1 MiB, hashed on the way and synced, so that a backup of any size needs
  * little memory and one read of the source.
  *
- * What is written is synced every 16 MiB. Otherwise gigabytes wait in the system's memory, and when their time
+ * What is written is synced every 4 MiB. Otherwise gigabytes wait in the system's memory, and when their time
  * comes the journals' writes wait behind them.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pickMeta } from '../store/data-file/format.ts';
+import { metaBytes, pickMeta } from '../store/data-file/format.ts';
 import { keepNewest, StoreEnvironment } from '../store/environment.ts';
 import { systemErrorCode } from '../model/failure.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError } from './data-folder.ts';
 
 const pieceBytes = 1_048_576;
-const unsyncedBytesMax = 16 * pieceBytes;
+const unsyncedBytesMax = 4 * pieceBytes;
 /** Two pages of the largest size. */
 const startBytes = 131_072;
-/** Two that say the same are enough; a writer changes them some hundred times a second. */
+/** Two in a row that say the same are enough; each takes some microseconds, a commit more. */
 const startReadsMax = 100;
 /** Left free beside what is to be copied: folders, the manifest, and what grows meanwhile. */
 const spareBytes = 1_048_576;
@@ -155,7 +155,7 @@ export async function copyEnvironment(
   const release = environment.holdSnapshot();
   const file = await open(from, 'r');
   try {
-    const { start, bytes } = await readStart(file);
+    const { start, bytes } = readStart(file.fd);
     await copyHandle(disk, file, to, onBytes, { from: 0, to: bytes }, start);
   } finally {
     await file.close();
@@ -165,21 +165,29 @@ export async function copyEnvironment(
   await keepNewest(to);
 }
 
-/** Both meta pages as they are at one moment, and where their snapshot ends. */
-async function readStart(file: FileHandle): Promise<{ start: Buffer; bytes: number }> {
-  let last = Buffer.alloc(0);
+/** Both meta pages, the newest of them as it is at one moment, and where its snapshot ends. */
+function readStart(file: number): { start: Buffer; bytes: number } {
   for (let reads = 0; reads < startReadsMax; reads++) {
-    const start = Buffer.alloc(startBytes);
-    const read = await readSource(file, start, startBytes, 0);
-    const { meta } = pickMeta(start.subarray(0, read));
-    // A writer may be in the middle of one.
-    if (meta !== undefined && start.equals(last)) {
-      const { pageBytes, lastPage } = meta;
+    const [start, again] = [readPages(file), readPages(file)];
+    const { meta } = pickMeta(start);
+    if (meta === undefined) continue;
+    const { pageBytes, lastPage, transaction } = meta;
+    // A writer may be in the middle of a meta page: of the other one, for the next two commits.
+    const at = (transaction % 2) * pageBytes;
+    const isWhole = start.subarray(at, at + metaBytes).equals(again.subarray(at, at + metaBytes));
+    if (isWhole)
       return { start: start.subarray(0, 2 * pageBytes), bytes: (lastPage + 1) * pageBytes };
-    }
-    last = start;
   }
   throw new UnreadableError('has meta pages that cannot be read');
+}
+
+function readPages(file: number): Buffer {
+  const start = Buffer.alloc(startBytes);
+  try {
+    return start.subarray(0, readSync(file, start, 0, startBytes, 0));
+  } catch (error) {
+    throw new UnreadableError(`cannot be read (${systemErrorCode(error)})`);
+  }
 }
 
 /** A small file, synced. */

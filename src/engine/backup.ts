@@ -1,7 +1,7 @@
 /**
  * `quietzone backup DIR`: all data, copied beside a running service.
  *
- *   look at every part -> copy to .DIR.partial (backup-copy.ts) -> read the copy -> backup.json -> rename to DIR
+ *   look at every part -> copy to .DIR.<pid>.partial (backup-copy.ts) -> read the copy -> backup.json -> rename to DIR
  *
  * The order makes the copies consistent: a file is copied before the files that it refers to.
  * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
@@ -14,8 +14,9 @@
  * file, and gets its name when it is complete: half a backup never looks like one. Caches are left out: they can
  * be made again.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { systemErrorCode } from '../model/failure.ts';
 import { bytesToCopy, copyData } from './backup-copy.ts';
 import {
   assertEmpty,
@@ -70,10 +71,10 @@ export async function backup(
 ): Promise<BackupSummary> {
   const path = resolve(target);
   const disk = options.disk ?? systemCopyDisk;
-  const draft = join(dirname(path), `.${basename(path)}.partial`);
+  const draft = join(dirname(path), draftName(path, process.pid));
   try {
     assertTarget(folder, path, options);
-    disk.remove(draft);
+    for (const name of leftDrafts(path)) disk.remove(join(dirname(path), name));
     disk.makeFolder(draft);
   } catch (error) {
     throw refusal(path, error);
@@ -90,6 +91,26 @@ export async function backup(
   } catch (error) {
     clear(disk, written);
     throw refusal(path, error);
+  }
+}
+
+/** One for each process: two backups to the same folder must not share it. */
+const draftName = (path: string, pid: number): string => `.${basename(path)}.${pid}.partial`;
+
+/** Of backups to this folder that were killed. */
+function leftDrafts(path: string): string[] {
+  if (!existsSync(dirname(path))) return [];
+  return readdirSync(dirname(path)).filter((name) => {
+    const pid = Number(/\.(\d+)\.partial$/.exec(name)?.[1]);
+    return name === draftName(path, pid) && (pid === process.pid || !isRunning(pid));
+  });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return systemErrorCode(error) !== 'ESRCH';
   }
 }
 

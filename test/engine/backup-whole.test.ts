@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -304,10 +305,18 @@ describe('the target', () => {
     expect(readdirSync(parent)).toEqual(['data']);
   });
 
+  test('what a killed backup has left is removed, what another one writes is not', async () => {
+    const [killed, other] = ['.backup.4194305.partial', `.backup.${process.ppid}.partial`];
+    const strange = '.backups.4194305.partial';
+    for (const name of [killed, other, strange]) mkdirSync(join(parent, name));
+    await taken();
+    expect(readdirSync(parent).toSorted()).toEqual([other, strange, 'backup', 'data'].toSorted());
+  });
+
   test('it goes away while it is written', async () => {
     const disk = { ...systemCopyDisk };
     disk.create = async (path) => {
-      rmSync(join(parent, '.backup.partial'), { recursive: true, force: true });
+      rmSync(join(parent, `.backup.${process.pid}.partial`), { recursive: true, force: true });
       return await systemCopyDisk.create(path);
     };
     expect(await refusalOf(taken({ disk }))).toMatch(/Cannot back up to .*: .*ENOENT/);
