@@ -161,6 +161,8 @@ async function copyAll({ folder, from, manifest, disk, progress }: Restoration):
   const draft = join(folder, restoreDraftName);
   const faults: string[] = [];
   disk.makeFolder(draft);
+  // A backup of the release before has none where all scans were counted; a start asks for it.
+  disk.makeFolder(join(draft, 'journal'));
   progress.begin(bytesOf(manifest));
   for (const { name, bytes, sha256 } of manifest.files) {
     const onBytes = (copied: number): void => progress.add(copied);

@@ -78,6 +78,17 @@ async function setVersion(file: string, key: string, version: number): Promise<v
   await environment.close();
 }
 
+/** As data of the release before has none. */
+async function removeMarks(): Promise<void> {
+  for (const path of [folder.managementFile, folder.scansFile, folder.deliveryFile]) {
+    const environment = new StoreEnvironment(path);
+    const marks = environment.table<string, string[]>('installation');
+    environment.transactionSync(() => marks.remove('mark'));
+    await environment.close();
+  }
+  remove('journal/installation.json');
+}
+
 async function versionOf(path: string, key: string): Promise<number | undefined> {
   const environment = new StoreEnvironment(path);
   const version = environment.table<string, number>('meta').get(key);
@@ -133,12 +144,17 @@ describe('the required set', () => {
   });
 
   test('a backup of the release before is restored when it is whole', async () => {
+    await removeMarks();
     await taken();
     changeManifest((manifest) => {
       manifest['version'] = 1;
       for (const name of ['installation', 'data', 'required', 'damaged']) delete manifest[name];
+      // All scans were counted.
+      const files: Array<{ name: string }> = manifestOf().files;
+      manifest['files'] = files.filter(({ name }) => !name.startsWith('journal/'));
     });
     expect((await restored()).files).toBe(manifestOf().files.length);
+    expect(readdirSync(join(parent, 'restored', 'journal'))).toEqual([]);
     changeManifest((manifest) => {
       const files: Array<{ name: string }> = manifestOf().files;
       manifest['files'] = files.filter(({ name }) => name !== 'delivery.mdb');
