@@ -16,7 +16,7 @@
 import { Piscina } from 'piscina';
 import { Failure } from '../model/failure.ts';
 import type { Outcome } from './entry.ts';
-import { threadArguments } from './thread-sources.ts';
+import { threadStart } from './thread-sources.ts';
 
 /** A thread above the first that is idle for this long ends and frees its memory. */
 const idleTimeoutMs = 60_000;
@@ -180,9 +180,10 @@ class IdleEndingPool<Task, Result> {
 const ignore = (): void => undefined;
 
 function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
+  const { file, argv } = threadStart(options.file);
   return new Piscina<Task, Outcome<Result>>({
-    filename: options.file.href,
-    execArgv: threadArguments(options.file),
+    filename: file.href,
+    argv,
     minThreads: 1,
     maxThreads: options.threads,
     concurrentTasksPerWorker: options.tasksPerThread ?? 1,

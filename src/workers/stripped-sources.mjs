@@ -1,4 +1,7 @@
-/** Runs first in a thread: loads what was stripped for it (thread-sources.ts). Plain JavaScript: nothing strips this. */
+/**
+ * The first file of a thread: loads the file that its argument names, from the sources that were stripped for it
+ * (thread-sources.ts). Plain JavaScript: nothing strips this.
+ */
 import { registerHooks } from 'node:module';
 import { getEnvironmentData } from 'node:worker_threads';
 
@@ -13,3 +16,7 @@ registerHooks({
     return { format: 'module', source, shortCircuit: true };
   },
 });
+
+const { default: work } = await import(process.argv[2]);
+// A pool calls it with its tasks.
+export { work as default };

@@ -7,7 +7,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../model/clock.ts';
-import { threadArguments } from './thread-sources.ts';
+import { threadStart } from './thread-sources.ts';
 
 const restartMsMax = 1_000;
 const restartMsFirst = 20;
@@ -41,7 +41,8 @@ export class SupervisedThread<Setup, Command, Message> {
     const { file, setup, onMessage, clock } = this.#options;
     const workerData = await setup();
     if (this.#isStopping) return;
-    const worker = new Worker(file, { workerData, execArgv: threadArguments(file) });
+    const start = threadStart(file);
+    const worker = new Worker(start.file, { workerData, argv: start.argv });
     this.#worker = worker;
     const startedMs = clock.monotonicMs();
     let reason = 'it ended without an error';

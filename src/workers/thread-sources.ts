@@ -20,20 +20,29 @@ export interface StrippedSource {
 
 /** The name under which every thread finds the sources. */
 const environmentKey = 'quietzone.sources';
-const hook = new URL('./stripped-sources.mjs', import.meta.url).href;
+const loader = new URL('./stripped-sources.mjs', import.meta.url);
 const sources = new Map<string, StrippedSource>();
 const specifier = /\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.ts)'/g;
 
-/** The options of Node with which the thread of `entry` starts. */
-export function threadArguments(entry: URL): string[] {
-  if (!entry.pathname.endsWith('.ts')) return process.execArgv;
+export interface ThreadStart {
+  readonly file: URL;
+  readonly argv: string[];
+}
+
+/**
+ * What a thread is started with, so that it runs `entry`. Not by options of Node: given any, a thread takes none of its
+ * parent's, and of those that are V8's it takes none at all.
+ */
+export function threadStart(entry: URL): ThreadStart {
+  const plain = { file: entry, argv: [] };
+  if (!entry.pathname.endsWith('.ts')) return plain;
   try {
     if (!sources.has(entry.href)) add(entry);
   } catch {
     // What cannot be read or stripped is reported by the thread that imports it.
-    return process.execArgv;
+    return plain;
   }
-  return [...process.execArgv, '--import', hook];
+  return { file: loader, argv: [entry.href] };
 }
 
 function add(entry: URL): void {

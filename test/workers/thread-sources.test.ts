@@ -1,7 +1,8 @@
 /** Threads run sources that were stripped of their types once: none loads the module that strips them. */
+import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createPool } from '../../src/workers/pool.ts';
-import { threadArguments } from '../../src/workers/thread-sources.ts';
+import { threadStart } from '../../src/workers/thread-sources.ts';
 import type { Probe } from './probe.worker.ts';
 
 const pool = createPool<Probe, string>({
@@ -23,9 +24,22 @@ describe('a thread', () => {
     expect(error).toMatchObject({ stack: expect.stringMatching(/probe\.worker\.ts:\d+:13/) });
   });
 
-  it('is started as this one is where its sources cannot be read', () => {
+  it('starts under options of V8, which no thread accepts as its own', () => {
+    const at = (path: string): string => new URL(path, import.meta.url).href;
+    const script = `
+      import { createPool } from '${at('../../src/workers/pool.ts')}';
+      const file = new URL('${at('./probe.worker.ts')}');
+      const pool = createPool({ file, threads: 1, queueMax: 1 });
+      console.log(await pool.run({ kind: 'echo', text: 'hello' }));
+      await pool.close();`;
+    const options = ['--max-old-space-size=512', '--input-type=module', '--eval', script];
+    const { stdout, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual(['hello\n', '']);
+  });
+
+  it('is started as it is where its sources cannot be read', () => {
     const missing = new URL('./missing.worker.ts', import.meta.url);
-    expect(threadArguments(missing)).toBe(process.execArgv);
-    expect(threadArguments(new URL('file:///bundle/main.js'))).toBe(process.execArgv);
+    const bundled = new URL('file:///bundle/main.js');
+    for (const file of [missing, bundled]) expect(threadStart(file)).toEqual({ file, argv: [] });
   });
 });

@@ -3,7 +3,7 @@
  *
  *     locate(at) -> index into `bytes`, with the 8 bytes that follow it, until the next `locate`
  *
- * In memory a look-up costs nothing else. In pages a database of 70 MB takes 4 MB: what is not kept is one `pread` away
+ * In memory a look-up costs nothing else. In pages a database of 70 MB takes 2 MB: what is not kept is one `pread` away
  * (1.5 µs from the page cache, which the system takes back under pressure; a disk read when it is cold), 3 to 4
  * of them for an address that was not seen recently. Page and slot go by number: a page has one slot.
  *
@@ -49,8 +49,8 @@ export class BytesInMemory implements GeoBytes {
 const pageBits = 12;
 const pageBytes = 1 << pageBits;
 const slotBytes = pageBytes + 8;
-/** 4 MB, taken as pages are read; a power of two. */
-const slots = 1_024;
+/** 2 MB, taken as pages are read; a power of two. */
+const slots = 512;
 
 /** The descriptor may be read by many threads; it belongs to who opened it. */
 export class BytesInPages implements GeoBytes {

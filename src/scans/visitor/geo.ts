@@ -77,7 +77,7 @@ const bundled: GeoFiles = {
 
 /**
  * Opens the files. Never throws: a file that cannot be used becomes a warning.
- * @param kept `memory` reads them whole; `file` takes 4 MB a file and thread, and some µs for an address not seen recently
+ * @param kept `memory` reads them whole; `file` takes 2 MB a file and thread, and some µs for an address not seen recently
  */
 export function openGeoFiles(files: GeoFiles, kept: 'memory' | 'file' = 'memory'): GeoData {
   const warnings: string[] = [];
