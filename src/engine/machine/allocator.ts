@@ -13,6 +13,9 @@ const settings = {
   MALLOC_MMAP_THRESHOLD_: '131072',
 };
 
+/** Of V8, in every thread: less compiled code and feedback, 16 MB less in use. */
+const smallCode = '--optimize-for-size';
+
 /** The environment with the settings; undefined where they are there, or not needed. */
 export function leanEnvironment(
   environment: Environment,
@@ -29,7 +32,7 @@ export function restartLean(environment: Environment): void {
   if (process.platform !== 'linux' || process.connected) return;
   const lean = leanEnvironment(environment, measureResources());
   if (lean === undefined) return;
-  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const args = [process.execPath, ...process.execArgv, smallCode, ...process.argv.slice(1)];
   try {
     process.execve?.(process.execPath, args, lean);
   } catch {

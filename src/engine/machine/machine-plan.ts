@@ -74,7 +74,7 @@ export function memoryShares(resources: Resources = measureResources()): MemoryS
   return {
     hashesAtOnce: 1,
     bulk: { bodyBytesMax: Math.floor(resources.memoryBytes / 128), atOnceMax: 1 },
-    drawingRestMs: 30_000,
+    drawingRestMs: 5_000,
   };
 }
 
