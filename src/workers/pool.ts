@@ -180,10 +180,11 @@ class IdleEndingPool<Task, Result> {
 const ignore = (): void => undefined;
 
 function openPiscina<Task, Result>(options: PoolOptions): Piscina<Task, Outcome<Result>> {
-  const { file, argv } = threadStart(options.file);
+  const { file, argv, name } = threadStart(options.file);
   return new Piscina<Task, Outcome<Result>>({
     filename: file.href,
     argv,
+    name,
     minThreads: 1,
     maxThreads: options.threads,
     concurrentTasksPerWorker: options.tasksPerThread ?? 1,

@@ -17,6 +17,5 @@ registerHooks({
   },
 });
 
-const { default: work } = await import(process.argv[2]);
-// A pool calls it with its tasks.
-export { work as default };
+/** A pool calls it with its tasks. */
+export const { default: work } = await import(process.argv[2]);

@@ -27,6 +27,8 @@ const specifier = /\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.ts)'/g;
 export interface ThreadStart {
   readonly file: URL;
   readonly argv: string[];
+  /** Of the function that a pool calls. */
+  readonly name: 'default' | 'work';
 }
 
 /**
@@ -34,7 +36,7 @@ export interface ThreadStart {
  * parent's, and of those that are V8's it takes none at all.
  */
 export function threadStart(entry: URL): ThreadStart {
-  const plain = { file: entry, argv: [] };
+  const plain: ThreadStart = { file: entry, argv: [], name: 'default' };
   if (!entry.pathname.endsWith('.ts')) return plain;
   try {
     if (!sources.has(entry.href)) add(entry);
@@ -42,7 +44,7 @@ export function threadStart(entry: URL): ThreadStart {
     // What cannot be read or stripped is reported by the thread that imports it.
     return plain;
   }
-  return { file: loader, argv: [entry.href] };
+  return { file: loader, argv: [entry.href], name: 'work' };
 }
 
 function add(entry: URL): void {

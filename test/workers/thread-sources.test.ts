@@ -40,6 +40,7 @@ describe('a thread', () => {
   it('is started as it is where its sources cannot be read', () => {
     const missing = new URL('./missing.worker.ts', import.meta.url);
     const bundled = new URL('file:///bundle/main.js');
-    for (const file of [missing, bundled]) expect(threadStart(file)).toEqual({ file, argv: [] });
+    for (const file of [missing, bundled])
+      expect(threadStart(file)).toMatchObject({ file, argv: [] });
   });
 });
