@@ -21,7 +21,6 @@ import { type Config, inheritedFontSettings, setProcessVariables } from './confi
 import { closeAll, type Closers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder, readSecret } from './engine/data-folder.ts';
 import { startWarnings } from './engine/config-warnings.ts';
-import { assertDataFiles } from './engine/data-files.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
 import { narrowModes } from './engine/file-modes.ts';
@@ -124,7 +123,6 @@ export function openAdministration(
   machine: Machine = thisMachine,
 ): Administration {
   const log = createLog(config.log.level, process.stderr);
-  assertDataFiles(folder, 'quick');
   const base = openBase(config, folder, log, machine);
   const workspaces = openWorkspaceModule(base);
   return {

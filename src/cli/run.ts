@@ -9,6 +9,7 @@ import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
 import { Failure } from '../model/failure.ts';
+import { DataFileError } from '../store/data-file-error.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBillingCommands } from './billing.ts';
 import {
@@ -24,6 +25,7 @@ import { addKeyCommands } from './keys.ts';
 import { addRepairCommand } from './repair.ts';
 import { serve, type ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
+import { addVerifyCommand } from './verify.ts';
 import { version } from './version.ts';
 import { addWorkspaceCommands } from './workspaces.ts';
 
@@ -61,6 +63,7 @@ function explain(error: unknown, { progress }: Process): number {
   const isExpected =
     error instanceof DataFolderError ||
     error instanceof MachineLimitError ||
+    error instanceof DataFileError ||
     error instanceof ListenError ||
     error instanceof Failure;
   const defect = error instanceof Error ? error.stack : undefined;
@@ -94,6 +97,7 @@ function commands(context: CommandContext): Command {
   addBillingCommands(program, context);
   addBackupCommands(program, context);
   addRepairCommand(program, context);
+  addVerifyCommand(program, context);
   addImportCommand(program, context);
   program
     .command('doctor')

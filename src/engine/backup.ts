@@ -161,7 +161,7 @@ async function fill(
   progress.begin(bytes);
   const copied = await copyData({ folder, draft, disk, progress, unsound, mark });
   progress.check();
-  const found = wholeDamage(draft);
+  const found = await wholeDamage(draft);
   damage.push(...copied.unreadable, ...found.faults);
   accept(folder, damage, options);
   const data = await versionsIn(draft, found.unsound);

@@ -12,6 +12,7 @@ import { basename, join } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 import type { DataFileFault } from '../store/data-file/format.ts';
 import { walkDataFile, type WalkOptions } from '../store/data-file/walk.ts';
+import { walkSnapshot } from '../store/snapshot-walk.ts';
 import { type DataFolder, DataFolderError } from './data-folder.ts';
 
 /** Read whole up to here: longer, and a start would be slower for it. */
@@ -33,9 +34,6 @@ const probeBytes = 65_536;
  */
 export type StartScope = 'quick' | 'start';
 
-const damageRemedy =
-  'restore a backup (`quietzone restore`); `quietzone verify` names all the damage';
-
 const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
   [managementFile, scansFile, deliveryFile].filter((file) => bytesOf(file) > 0);
 
@@ -53,7 +51,9 @@ function optionsFor(file: string, scope: StartScope): WalkOptions {
 export function findDataFileFaults(folder: DataFolder, scope: StartScope): DataFileFault[] {
   return storesOf(folder).flatMap((file) => {
     try {
-      return walkDataFile(file, optionsFor(file, scope)).faults;
+      const options = optionsFor(file, scope);
+      const { faults, isStable } = walkDataFile(file, options);
+      return faults.length === 0 || isStable ? faults : walkSnapshot(file, options).faults;
     } catch (error) {
       const text = `cannot be read: ${systemErrorCode(error) ?? String(error)}`;
       return [{ file, page: 0, table: '', text }];
@@ -66,6 +66,7 @@ export function dataFileFaultText(fault: DataFileFault): string {
   return `${basename(fault.file)} is damaged: ${dataFileFaultReason(fault)}`;
 }
 
+/** The same without the file: `page 17 (table days) is all zeros`. */
 export function dataFileFaultReason({ page, table, text }: DataFileFault): string {
   return `page ${page}${placeOf(table)} ${text}`;
 }
@@ -73,23 +74,6 @@ export function dataFileFaultReason({ page, table, text }: DataFileFault): strin
 function placeOf(table: string): string {
   if (table === '') return '';
   return table === 'free list' || table === 'tables' ? ` (${table})` : ` (table ${table})`;
-}
-
-/** Before anything opens the stores. @throws DataFolderError naming each damaged file, a page of it, and the remedy */
-export function assertDataFiles(folder: DataFolder, scope: StartScope): void {
-  const faults = findDataFileFaults(folder, scope);
-  if (faults.length > 0) {
-    const files = [...new Set(faults.map(({ file }) => file))];
-    const texts = files.map((file) => {
-      const own = faults.filter((fault) => fault.file === file);
-      const more = own.length > 1 ? `, and ${own.length - 1} more faults` : '';
-      return own.slice(0, 1).map(dataFileFaultText).join('') + more;
-    });
-    throw new DataFolderError(
-      `Cannot open data folder ${folder.path}: ${texts.join('; ')}. Nothing was changed: ${damageRemedy}`,
-    );
-  }
-  assertStoreSpace(folder);
 }
 
 /**

@@ -1,14 +1,13 @@
 /** What is wrong with a folder's data: of a service, or of a backup that is being made or restored. */
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { systemErrorCode } from '../model/failure.ts';
 import type { DataFileFault } from '../store/data-file/format.ts';
-import { walkDataFile } from '../store/data-file/walk.ts';
 import { StoreEnvironment } from '../store/environment.ts';
 import { storedVersion } from '../store/open-environment.ts';
 import { dataVersions } from './backup-manifest.ts';
 import { dataFileFaultText, findDataFileFaults } from './data-files.ts';
 import { dataFolderAt } from './data-folder.ts';
+import { verifyFolder } from './verify/verify.ts';
 
 export interface Damage {
   /** In words, each with the file. */
@@ -22,17 +21,12 @@ export const quickDamage = (folder: string): Damage =>
   damageOf(findDataFileFaults(dataFolderAt(folder), 'quick'));
 
 /** Reads all of a folder that nothing else uses. Changes nothing. */
-export function wholeDamage(folder: string): Damage {
-  const paths = [...dataVersions.keys()].map((name) => join(folder, name));
-  return damageOf(paths.filter((path) => existsSync(path)).flatMap(faultsOf));
-}
-
-function faultsOf(file: string): readonly DataFileFault[] {
-  try {
-    return walkDataFile(file).faults;
-  } catch (error) {
-    return [{ file, page: 0, table: '', text: `cannot be read: ${systemErrorCode(error)}` }];
-  }
+export async function wholeDamage(folder: string): Promise<Damage> {
+  const { findings, unsound } = await verifyFolder(dataFolderAt(folder));
+  return {
+    faults: findings.map(({ file, text }) => `${file}: ${text}`),
+    unsound: new Set(unsound),
+  };
 }
 
 const damageOf = (faults: readonly DataFileFault[]): Damage => ({

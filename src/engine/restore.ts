@@ -192,7 +192,7 @@ async function check({ folder, from, manifest, progress }: Restoration): Promise
   for (const { name } of manifest.files.filter(({ name }) => name.endsWith('.mdb'))) {
     await keepNewest(join(draft, name));
   }
-  const { faults } = wholeDamage(draft);
+  const { faults } = await wholeDamage(draft);
   if (faults.length > 0) throw damagedBackup(from, faults);
   const inspection = await inspectFolder(dataFolderAt(draft));
   const misfits = [

@@ -7,8 +7,10 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
 import { Failure } from '../model/failure.ts';
+import { type AuditedSlice, type AuditedTable, auditOf } from './audit.ts';
 import type { Codec } from './codec.ts';
 import type { DamageLog } from './damage.ts';
+import { isDamagedFile } from './data-file-error.ts';
 import { checksumBytes, checksumMark, hasChecksum, keySeed, writeChecksum } from './checksum.ts';
 import type { Range, Table, TableKey } from './table.ts';
 
@@ -24,6 +26,8 @@ interface CheckedTableOptions<V> {
   readonly checking: Checking;
   readonly plainKeys: ReadonlySet<TableKey>;
   readonly uncheckedBytes: number | undefined;
+  /** LMDB could not read on: its transaction reads nothing any more. */
+  readonly onFailedRead: () => void;
 }
 
 const damaged = Symbol('damaged');
@@ -44,7 +48,7 @@ export type TableUpgrade = () => {
   readonly isEnd: boolean;
 };
 
-export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
+export class CheckedTable<K extends TableKey, V> implements Table<K, V>, AuditedTable {
   readonly #database: Database<Uint8Array, K>;
   readonly #options: CheckedTableOptions<V>;
   readonly #codec: Codec<V>;
@@ -60,12 +64,28 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
   get(key: K): V | undefined;
   get<D>(key: K, instead: (key: K) => D): V | D | undefined;
   get<D>(key: K, instead?: (key: K) => D): V | D | undefined {
-    const bytes = this.#database.get(key);
-    if (bytes === undefined) return undefined;
-    const value = this.#open(key, bytes);
+    const value = this.#read(key);
     if (value !== damaged) return value;
     if (instead === undefined) throw damagedRecord();
     return instead(key);
+  }
+
+  #read(key: K): V | undefined | typeof damaged {
+    try {
+      const bytes = this.#database.get(key);
+      return bytes && this.#open(key, bytes);
+    } catch (error) {
+      return this.#failedRead(key, error);
+    }
+  }
+
+  /** A page that leads to the record, or has it, is damaged. */
+  #failedRead(key: TableKey, error: unknown): typeof damaged {
+    if (!isDamagedFile(error)) throw error;
+    this.#options.onFailedRead();
+    // A page stays damaged until a backup is restored.
+    this.#options.checking.damage.note(this.#options.name, key, () => false);
+    return damaged;
   }
 
   has(key: K): boolean {
@@ -89,11 +109,17 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
   }
 
   *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
-    for (const { key, value: bytes } of this.#database.getRange(range)) {
-      const value = this.#open(key, bytes);
-      if (value !== damaged) yield { key, value };
-      else if (onDamaged === undefined) throw damagedRecord();
-      else onDamaged(key);
+    try {
+      for (const { key, value: bytes } of this.#database.getRange(range)) {
+        const value = this.#open(key, bytes);
+        if (value !== damaged) yield { key, value };
+        else if (onDamaged === undefined) throw damagedRecord();
+        else onDamaged(key);
+      }
+    } catch (error) {
+      // A page is damaged: what follows cannot be found.
+      this.#failedRead('page', error);
+      throw damagedRecord();
     }
   }
 
@@ -143,6 +169,14 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V> {
     const isEnd =
       read < readSliceMax && older.length < upgradeSliceMax && written <= upgradeSliceBytes;
     return { older, last, read, isEnd };
+  }
+
+  *audit(): Generator<AuditedSlice> {
+    const { name, plainKeys } = this.#options;
+    yield* auditOf(name, this.#database, (key, bytes) => {
+      const isRead = this.#open(key, bytes) !== damaged;
+      return isRead && bytes[0] !== checksumMark && !plainKeys.has(key);
+    });
   }
 
   #seedOf(key: K): number {
@@ -205,11 +239,16 @@ const damagedRecord = (): Failure =>
 
 const present = new Uint8Array(0);
 
-export class SetTable<K extends TableKey> implements Table<K, 1> {
+export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable {
+  readonly #name: string;
   readonly #database: Database<Uint8Array, K>;
 
-  constructor(database: Database<Uint8Array, K>) {
+  constructor(name: string, database: Database<Uint8Array, K>) {
+    this.#name = name;
     this.#database = database;
+  }
+  audit(): Generator<AuditedSlice> {
+    return auditOf(this.#name, this.#database, () => false);
   }
   get(key: K): 1 | undefined {
     return this.has(key) ? 1 : undefined;
@@ -231,5 +270,30 @@ export class SetTable<K extends TableKey> implements Table<K, 1> {
   }
   count(range: Range<K>): number {
     return this.#database.getKeysCount(range);
+  }
+}
+
+/** A table that is not there yet, where none may be made. */
+export class EmptyTable<K extends TableKey, V> implements Table<K, V> {
+  get(): undefined {
+    return undefined;
+  }
+  has(): boolean {
+    return false;
+  }
+  put(): never {
+    throw new Error('Cannot write: the environment is open for reading');
+  }
+  remove(): never {
+    throw new Error('Cannot write: the environment is open for reading');
+  }
+  range(): Iterable<{ key: K; value: V }> {
+    return [];
+  }
+  keys(): Iterable<K> {
+    return [];
+  }
+  count(): number {
+    return 0;
   }
 }

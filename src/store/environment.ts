@@ -14,7 +14,15 @@ import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
 import { DamageLog } from './damage.ts';
-import { CheckedTable, type Checking, SetTable, type TableUpgrade } from './checked-table.ts';
+import {
+  CheckedTable,
+  type Checking,
+  EmptyTable,
+  SetTable,
+  type TableUpgrade,
+} from './checked-table.ts';
+import type { AuditedSlice, AuditedTable } from './audit.ts';
+import { fileError } from './data-file-error.ts';
 import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
 import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
 
@@ -37,8 +45,11 @@ const plainBytes = {
   decode: (bytes: Uint8Array): Uint8Array => bytes,
 };
 
-/** `create` makes the data file, with its folder, where it is missing; `existing` fails there. */
-export type OpenMode = 'create' | 'existing';
+/**
+ * `create` makes the data file, with its folder, where it is missing; `existing` fails there. `read` makes no table
+ * either: one that is not there yet reads as empty.
+ */
+export type OpenMode = 'create' | 'existing' | 'read';
 
 export class StoreEnvironment {
   readonly #root: RootDatabase;
@@ -48,20 +59,27 @@ export class StoreEnvironment {
   readonly path: string;
   readonly #checking: Checking;
   readonly #upgrades = new Map<string, () => TableUpgrade>();
+  readonly #mode: OpenMode;
+  readonly #tables: AuditedTable[] = [];
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
 
-  /** @throws Error when the data file is missing, and not to be created */
+  /** @throws Error when the data file is missing, and not to be created; naming the file where LMDB cannot open it */
   constructor(path: string, mode: OpenMode = 'existing') {
     if (mode === 'create') mkdirSync(dirname(path), { recursive: true });
     else if (!existsSync(path)) {
       throw new Error(`Cannot open ${path}: it does not exist, expected a data file`);
     }
     this.path = path;
+    this.#mode = mode;
     this.#probe = new WriteProbe(path);
     this.#guard = new SpaceGuard(() => this.#probe.takesWrites());
     this.#checking = { isComplete: false, damage: new DamageLog(basename(path)) };
-    this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
+    try {
+      this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
+    } catch (error) {
+      throw fileError(path, error);
+    }
   }
 
   /** Damaged records that this thread has come upon. */
@@ -86,20 +104,38 @@ export class StoreEnvironment {
 
   /** A table whose values have checksums. */
   table<K extends TableKey, V>(name: string, encodings: TableEncodings = {}): Table<K, V> {
+    if (this.#isMissing(name)) return new EmptyTable();
     const table = new CheckedTable<K, V>(this.#openDatabase(name, encodings.key), {
       name,
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
       checking: this.#checking,
       plainKeys: new Set<TableKey>(encodings.plainKeys),
       uncheckedBytes: encodings.uncheckedBytes,
+      onFailedRead: () => this.refresh(),
     });
     this.#upgrades.set(name, () => table.upgrade());
+    this.#tables.push(table);
     return table;
   }
 
   /** A table whose keys are all it says: its values read as 1, and need no checksum. */
   set<K extends TableKey>(name: string, key?: KeyEncoding): Table<K, 1> {
-    return new SetTable(this.#openDatabase<K>(name, key));
+    if (this.#isMissing(name)) return new EmptyTable();
+    const table = new SetTable(name, this.#openDatabase<K>(name, key));
+    this.#tables.push(table);
+    return table;
+  }
+
+  #isMissing(name: string): boolean {
+    return this.#mode === 'read' && !this.hasTable(name);
+  }
+
+  /**
+   * Reads every record of every table that is open, some thousands a slice; damaged ones are noted in `damage`.
+   * A running service may write meanwhile.
+   */
+  *audit(): Generator<AuditedSlice> {
+    for (const table of this.#tables) yield* table.audit();
   }
 
   #openDatabase<K extends TableKey>(
@@ -163,7 +199,7 @@ export class StoreEnvironment {
 
   /** What a caller gets for an error of lmdb-js. */
   #refusal(error: unknown): unknown {
-    if (!isRefusedWrite(error)) return error;
+    if (!isRefusedWrite(error)) return fileError(this.path, error);
     this.#guard.trip();
     return fullDisk();
   }

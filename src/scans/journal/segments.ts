@@ -99,6 +99,16 @@ export function beginSegment(folder: string, position: number): void {
   closeSync(openSync(segmentFile(folder, position), 'a', 0o600));
 }
 
+/** Bytes of a segment up to the end of its last sound frame; 0 without one, or without the file. */
+export function soundEnd(file: string): number {
+  try {
+    return endOfLastSoundFrame(readFileSync(file));
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
 function endOfLastSoundFrame(bytes: Buffer): number {
   let at = 0;
   let sound = 0;

@@ -6,7 +6,7 @@
  *
  * The snapshot is the newest transaction. A later one may write over its pages: where one came meanwhile, faults
  * say nothing, and the walk begins again. Beside a service that writes all the time, a read transaction of LMDB
- * keeps the pages as they are (StoreEnvironment.holdSnapshot).
+ * keeps the pages as they are (snapshot-walk.ts).
  *
  * A page that no tree and no free list has is lost space, which lmdb-js leaves now and then: no fault. Neither is a
  * file that ends before its last page, when no tree has what is missing.
@@ -32,7 +32,7 @@ import { type TreeEntry, TreeWalk, type WalkedFile } from './tree-walk.ts';
 /** LMDB opens up to 64 tables of ours; more than these is no list of ours. */
 const tablesMax = 256;
 const faultsMax = 50;
-const walksMax = 5;
+const walksMax = 3;
 /** Pages from the largest page size on: enough for both meta pages. */
 const startBytes = 65_536 + metaBytes;
 /** Missing pages that nothing explains and that are still taken for lost space: LMDB's own accounts are not exact. */
@@ -54,6 +54,8 @@ export interface DataFileSummary {
   readonly transaction: number;
   /** At most 50; the walk ends with them. */
   readonly faults: readonly DataFileFault[];
+  /** No writer has committed meanwhile: the faults are no pages that one has used again. */
+  readonly isStable: boolean;
   /** Entries by table. */
   readonly tables: ReadonlyMap<string, number>;
   readonly usedPages: number;
@@ -81,7 +83,9 @@ export function walkDataFile(path: string, options: WalkOptions = {}): DataFileS
     if (meta === undefined) return unreadable(path, bytes, fault);
     const summary = new Walk(path, meta, options).run();
     const isStable = readMetas(path).meta?.transaction === meta.transaction;
-    if (summary.faults.length === 0 || isStable || walks === walksMax) return summary;
+    if (summary.faults.length === 0 || isStable || walks === walksMax) {
+      return { ...summary, isStable };
+    }
   }
 }
 
@@ -96,6 +100,7 @@ function unreadable(
     bytesRead: bytes,
     transaction: 0,
     faults: [{ file: path, page, table: '', text }],
+    isStable: true,
     tables: new Map(),
     usedPages: 0,
     freePages: 0,
@@ -128,7 +133,7 @@ class Walk implements WalkedFile {
     return this.#faults.length >= faultsMax;
   }
 
-  run(): DataFileSummary {
+  run(): Omit<DataFileSummary, 'isStable'> {
     const { freeList, tables, transaction } = this.#meta;
     const entries = new Map<string, number>();
     try {

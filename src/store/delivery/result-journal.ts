@@ -64,9 +64,9 @@ export class ResultJournal {
 
   /** @param path of the delivery store's file; the journal's are beside it */
   constructor(path: string) {
-    const base = path.replace(/\.mdb$/, '');
-    this.#current = openPart(`${base}.results.0`);
-    this.#other = openPart(`${base}.results.1`);
+    const [first, second] = resultFiles(path);
+    this.#current = openPart(first);
+    this.#other = openPart(second);
     this.#uncommitted = [...linesOf(this.#current), ...linesOf(this.#other)].toSorted(
       (one, other) => one.wheelMs - other.wheelMs || one.attemptNo - other.attemptNo,
     );
@@ -143,9 +143,28 @@ const pack = ({
 const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
 
-function parseLine(line: string): JournaledResult[] {
+/** The journal's two files. @param path of the delivery store's file */
+export function resultFiles(path: string): readonly [string, string] {
+  const base = path.replace(/\.mdb$/, '');
+  return [`${base}.results.0`, `${base}.results.1`];
+}
+
+/** Whole lines whose checksum is wrong: what follows the last one is a line that is being written. */
+export function damagedLines(text: string): number {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => !isSound(line)).length;
+}
+
+function isSound(line: string): boolean {
   const json = line.slice(crcDigits + 1);
-  if (line.length <= crcDigits || line !== `${crcOf(json)} ${json}`) return [];
+  return line.length > crcDigits && line === `${crcOf(json)} ${json}`;
+}
+
+function parseLine(line: string): JournaledResult[] {
+  if (!isSound(line)) return [];
+  const json = line.slice(crcDigits + 1);
   // The checksum proves that `append` wrote it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const packed = JSON.parse(json) as readonly PackedResult[];

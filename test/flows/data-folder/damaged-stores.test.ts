@@ -43,6 +43,8 @@ beforeAll(async () => {
   const client = new Client(service.apiUrl, service.apiKey);
   const body = { target: 'https://example.com/' };
   expect((await client.call('POST', '/v1/qr-codes', { body })).status).toBe(201);
+  const verify = await runCommand(['verify', '--json'], environment);
+  expect([verify.code, JSON.parse(verify.stdout)]).toMatchObject([0, { findings: [], notes: [] }]);
   await client.close();
   await service.close();
   for (const store of stores) copyFileSync(join(dataDir, store), join(parent, store));
@@ -88,6 +90,10 @@ describe('a start, a command and doctor say which file is damaged', () => {
         const doctor = await runCommand(['doctor'], environment);
         expect(doctor.code).toBe(1);
         expect(doctor.stdout).toMatch(/^BAD {2}management.mdb is damaged: page \d+ .*$/m);
+        const verify = await runCommand(['verify'], environment);
+        expect(verify.code).toBe(1);
+        expect(verify.stdout).toMatch(/^BAD {2}management.mdb: page \d+ .*; restore a backup/m);
+        expect(verify.stdout).toMatch(/^scans.mdb {2}\d+ bytes, \d+ records$/m);
       },
     ),
   );

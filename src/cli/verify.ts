@@ -1,0 +1,53 @@
+/** `quietzone verify`: its arguments and what it prints. */
+import { setPriority } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
+import type { Command } from 'commander';
+import { openExistingDataFolder } from '../engine/data-folder.ts';
+import { partFindings } from '../engine/verify/parts.ts';
+import { type Verification, verifyFolder } from '../engine/verify/verify.ts';
+import { systemClock } from '../system-clock.ts';
+import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
+import { PrintedProgress } from './copy-progress.ts';
+
+interface VerifyCommandOptions extends CommonOptions {
+  readonly json?: boolean;
+}
+
+/** A service beside it comes first. */
+const niceness = 10;
+
+export function addVerifyCommand(program: Command, context: CommandContext): void {
+  program
+    .command('verify')
+    .description('read all data and say what is damaged, also beside a running service')
+    .option('--json', 'print JSON for scripts')
+    .option(...configOption)
+    .action(async (options: VerifyCommandOptions) => {
+      const folder = openExistingDataFolder(configOf(context, options).dataDir);
+      if (isMainThread) setPriority(niceness);
+      const progress = new PrintedProgress(context, systemClock);
+      try {
+        const read = await verifyFolder(folder, {
+          onBegin: (bytes) => progress.begin(bytes),
+          onBytes: (bytes) => progress.add(bytes),
+        });
+        progress.stop();
+        const parts = await partFindings(folder, read.findings);
+        const found = { ...read, findings: [...read.findings, ...parts] };
+        context.result(options.json === true ? JSON.stringify(found) : textOf(found));
+        if (found.findings.length > 0) context.fail();
+      } finally {
+        progress.stop();
+      }
+    });
+}
+
+function textOf({ files, findings, notes }: Verification): string {
+  const read = files.map(({ name, bytes, records, unchecked }) => {
+    const older = unchecked > 0 ? `, ${unchecked} of an older release without a checksum` : '';
+    return `${name}  ${bytes} bytes, ${records} records${older}`;
+  });
+  const faults = findings.map(({ file, text, remedy }) => `BAD  ${file}: ${text}; ${remedy}`);
+  const end = findings.length === 0 ? 'Everything that was read is sound' : 'The data is damaged';
+  return [...read, ...notes.map((note) => `note ${note}`), ...faults, end].join('\n');
+}
