@@ -47,7 +47,7 @@ test('a setting that README or a guide names exists', () => {
   );
   const settings = [...leaves(defaults).keys()];
   const groups = new Set(settings.map((path) => path.split('.')[0]));
-  const named = texts.flatMap((text) => [...text.matchAll(/`([a-z]+)\.(?!ts`)([\w.*]+)`/g)]);
+  const named = texts.flatMap((text) => [...text.matchAll(/`([a-z]+)\.(?!ts`|mdb`)([\w.*]+)`/g)]);
   const unknown = named
     .filter(([, group]) => groups.has(group))
     .map(([, group, key = '']) => `${group}.${key.replace(/\*$/, '')}`)
