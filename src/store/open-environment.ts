@@ -7,6 +7,7 @@
  *   meta   the version's key   number, without a checksum: an older program must be able to read it and refuse
  *          checksums           1: every other record has one (checksum.ts)
  */
+import { Failure } from '../model/failure.ts';
 import { type OpenMode, StoreEnvironment, type Table } from './environment.ts';
 
 /** Lifts the data by one version, inside a transaction. */
@@ -43,7 +44,12 @@ export function openEnvironment(
     return { environment, meta };
   } catch (error) {
     void environment.close();
-    throw error;
+    if (!(error instanceof Failure) || error.code !== 'data_damaged') throw error;
+    throw new Error(
+      `Cannot open ${path}: ${environment.damage.newest?.table ?? 'a table'} has a damaged record, expected none; ` +
+        'run quietzone verify, or restore a backup',
+      { cause: error },
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { open } from 'lmdb';
 import { describe, expect, test } from 'vitest';
 import { ChecksumUpgrade } from '../../src/store/checksum-upgrade.ts';
 import { openManagement, type Management } from '../../src/store/management/management.ts';
@@ -117,13 +118,23 @@ describe('data of a release without checksums', () => {
     await reopened.environment.close();
   });
 
+  test('a damaged version is refused with the name of the file', async () => {
+    const path = join(temporaryFolder(), 'management.mdb');
+    await openManagement(path, 'create').close();
+    const root = open({ path, noSubdir: true, maxDbs: 64 });
+    root
+      .openDB<Uint8Array, string>({ name: 'meta', encoding: 'binary' })
+      .putSync('schema', Buffer.from([0x83]));
+    await root.close();
+    expect(() => openManagement(path)).toThrow(`Cannot open ${path}: meta has a damaged record`);
+  });
+
   test('a damaged record stays as it is, is noted, and holds nothing up', async () => {
     const path = join(temporaryFolder(), 'management.mdb');
     const store = openManagement(path, 'create');
     await store.environment.transaction(() => store.codeIds.put('qr_1', 7));
     await store.close();
     await makeOlder(path, 'management');
-    const { open } = await import('lmdb');
     const root = open({ path, noSubdir: true, maxDbs: 64 });
     const ids = root.openDB<Uint8Array, string>({ name: 'code_ids', encoding: 'binary' });
     ids.putSync('qr_1', Buffer.from([0xc1, 7, 7, 7, 7, 7]));
