@@ -118,7 +118,8 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
       }
     } catch (error) {
       // A page is damaged: what follows cannot be found.
-      this.#failedRead('page', error);
+      if (!isDamagedFile(error)) throw error;
+      this.#options.checking.damage.note(this.#options.name, 'page', () => false);
       throw damagedRecord();
     }
   }

@@ -1,0 +1,42 @@
+/** What LMDB itself finds damaged while it reads: a record behind a damaged page is refused as a damaged one is. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { temporaryFolder } from '../temporary-management.ts';
+
+const pageBytes = 4_096;
+const [kindAt, branch, firstOffsetAt, headerBytes] = [18, 1, 24, 24];
+
+async function withBranches(): Promise<string> {
+  const path = join(temporaryFolder(), 'data.mdb');
+  const environment = new StoreEnvironment(path, 'create');
+  const table = environment.table<number, string>('table');
+  environment.transactionSync(() => {
+    for (let key = 0; key < 500; key++) table.put(key, 'x'.repeat(100));
+  });
+  await environment.close();
+  return path;
+}
+
+it('a record behind a page that is not there is refused as damaged', async () => {
+  const path = await withBranches();
+  const bytes = readFileSync(path);
+  for (let at = 2 * pageBytes; at < bytes.length; at += pageBytes) {
+    if (bytes.readUInt16LE(at + kindAt) !== branch) continue;
+    // The number of the first child: its middle 16 bits.
+    const node = at + headerBytes + bytes.readUInt16LE(at + firstOffsetAt);
+    bytes.writeUInt16LE(0x7fff, node + 2);
+  }
+  writeFileSync(path, bytes);
+  const environment = new StoreEnvironment(path);
+  const table = environment.table<number, string>('table');
+  expect(() => table.get(0)).toThrow(expect.objectContaining({ code: 'data_damaged' }));
+  expect(table.get(0, () => 'instead')).toBe('instead');
+  expect([...environment.damage.places]).toContainEqual(
+    expect.objectContaining({ file: 'data.mdb', table: 'table', key: '0' }),
+  );
+  expect(table.get(499)).toBe('x'.repeat(100));
+  expect(() => [...table.range({})]).toThrow(expect.objectContaining({ code: 'data_damaged' }));
+  await environment.close();
+});
