@@ -1,9 +1,9 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
 import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
-import { backup } from '../engine/backup.ts';
+import { backup } from '../engine/backup/backup.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
-import { restore } from '../engine/restore.ts';
+import { restore } from '../engine/backup/restore.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
 import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';

@@ -1,6 +1,6 @@
 /** What a backup or a restore prints while it runs: a bar on a terminal, else a line for each data file and every two seconds. */
 import { SingleBar } from 'cli-progress';
-import { type CopyProgress, sizeText } from '../engine/backup-files.ts';
+import { type CopyProgress, sizeText } from '../engine/backup/copy-files.ts';
 import type { Clock } from '../model/clock.ts';
 import type { Process } from './command.ts';
 

@@ -16,7 +16,7 @@
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
  *   service.sock     the lock
- *   restore.json, .restoring/   a restore that is not finished (restore-marker.ts)
+ *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -37,7 +37,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
-import { readRestoreMarker } from './restore-marker.ts';
+import { readRestoreMarker } from './backup/restore-marker.ts';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {

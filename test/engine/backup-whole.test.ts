@@ -20,15 +20,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { backup, type BackupOptions } from '../../src/engine/backup.ts';
-import { copyFile } from '../../src/engine/backup-files.ts';
-import { systemCopyDisk, systemReason } from '../../src/engine/copy-disk.ts';
+import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
+import { copyFile } from '../../src/engine/backup/copy-files.ts';
+import { systemCopyDisk, systemReason } from '../../src/engine/backup/copy-disk.ts';
 import {
   type DataFolder,
   DataFolderError,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
-import { restore, type RestoreOptions } from '../../src/engine/restore.ts';
+import { restore, type RestoreOptions } from '../../src/engine/backup/restore.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import {
   callsMax,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { backup } from '../../src/engine/backup.ts';
+import { backup } from '../../src/engine/backup/backup.ts';
 import { DataFolderError, openDataFolder } from '../../src/engine/data-folder.ts';
 import { quiet } from './whole-folder.ts';
 

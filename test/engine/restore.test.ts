@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { backup } from '../../src/engine/backup.ts';
-import { type CopyDisk, systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import { backup } from '../../src/engine/backup/backup.ts';
+import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import {
   DataFolderError,
   lockDataFolder,
   openDataFolder,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
-import { restore } from '../../src/engine/restore.ts';
+import { restore } from '../../src/engine/backup/restore.ts';
 import {
   callsMax,
   contentsOf,

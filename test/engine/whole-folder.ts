@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CopyProgress } from '../../src/engine/backup-files.ts';
-import { type CopyDisk, systemCopyDisk } from '../../src/engine/copy-disk.ts';
+import type { CopyProgress } from '../../src/engine/backup/copy-files.ts';
+import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import type { DataFolder } from '../../src/engine/data-folder.ts';
 import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
 import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';

@@ -1,14 +1,14 @@
 /**
  * `quietzone backup DIR`: all data, copied beside a running service.
  *
- *   look at every part -> copy to .DIR.<pid>.partial (backup-copy.ts) -> read the copy -> backup.json -> rename to DIR
+ *   look at every part -> copy to .DIR.<pid>.partial (copy-data.ts) -> read the copy -> backup.json -> rename to DIR
  *
  * The order makes the copies consistent: a file is copied before the files that it refers to.
  * A delivery's cursor never runs ahead of its outbox (an event may be sent again, none is lost). The
- * journals have every scan that the copied scans.mdb has not counted, and no other (backup-journals.ts).
+ * journals have every scan that the copied scans.mdb has not counted, and no other (held-journals.ts).
  * Every scanned code exists.
  *
- * LMDB copies a snapshot without stopping its writers (never compacting: that can corrupt). The copy is read as
+ * A data file is copied as a snapshot that LMDB holds beside its writers (copy-files.ts). The copy is read as
  * `quietzone verify` reads data. Damage ends the backup, which leaves the ones before as they are; it is kept only
  * when that is asked for, and then under the name DIR.damaged. The result has a manifest with the hash of every
  * file, and gets its name when it is complete: half a backup never looks like one. Caches are left out: they can
@@ -16,8 +16,8 @@
  */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { systemErrorCode } from '../model/failure.ts';
-import { bytesToCopy, copyData } from './backup-copy.ts';
+import { systemErrorCode } from '../../model/failure.ts';
+import { bytesToCopy, copyData } from './copy-data.ts';
 import {
   assertEmpty,
   assertSpace,
@@ -27,19 +27,13 @@ import {
   hashOf,
   isMountPoint,
   writeWhole,
-} from './backup-files.ts';
-import {
-  type Manifest,
-  manifestName,
-  manifestVersion,
-  newer,
-  requiredFiles,
-} from './backup-manifest.ts';
+} from './copy-files.ts';
+import { type Manifest, manifestName, manifestVersion, newer, requiredFiles } from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import { DataFolderError, type DataFolder } from './data-folder.ts';
+import { DataFolderError, type DataFolder } from '../data-folder.ts';
 import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
-import { faultText } from './installation/folder-faults.ts';
-import { assertFinished, backupMark, inspectFolder } from './installation/installation.ts';
+import { faultText } from '../installation/folder-faults.ts';
+import { assertFinished, backupMark, inspectFolder } from '../installation/installation.ts';
 
 export interface BackupOptions {
   /** ISO 8601, for the manifest. */

@@ -9,11 +9,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { metaBytes, pickMeta } from '../store/data-file/format.ts';
-import { keepNewest, StoreEnvironment } from '../store/environment.ts';
-import { systemErrorCode } from '../model/failure.ts';
+import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
+import { keepNewest, StoreEnvironment } from '../../store/environment.ts';
+import { systemErrorCode } from '../../model/failure.ts';
 import type { CopyDisk } from './copy-disk.ts';
-import { DataFolderError } from './data-folder.ts';
+import { DataFolderError } from '../data-folder.ts';
 
 const pieceBytes = 1_048_576;
 const unsyncedBytesMax = 4 * pieceBytes;
@@ -201,7 +201,7 @@ export async function writeWhole(disk: CopyDisk, path: string, text: string): Pr
   }
 }
 
-/** Synced, too: LMDB copies without it. */
+/** Synced, too: marks and one more commit were written into the copy of a data file. */
 export async function hashOf(path: string): Promise<Copied> {
   const hash = createHash('sha256');
   const file = await open(path, 'r');

@@ -12,12 +12,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { deliveryVersion } from '../store/delivery/delivery.ts';
-import { managementVersion } from '../store/management/management.ts';
-import type { EnvironmentVersion } from '../store/open-environment.ts';
-import { scansVersion } from '../store/scans/scans.ts';
-import type { CopiedFile } from './backup-files.ts';
-import { DataFolderError } from './data-folder.ts';
+import { deliveryVersion } from '../../store/delivery/delivery.ts';
+import { managementVersion } from '../../store/management/management.ts';
+import type { EnvironmentVersion } from '../../store/open-environment.ts';
+import { scansVersion } from '../../store/scans/scans.ts';
+import type { CopiedFile } from './copy-files.ts';
+import { DataFolderError } from '../data-folder.ts';
 
 export const manifestName = 'backup.json';
 export const manifestVersion = 2;

@@ -5,9 +5,9 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { StoreEnvironment } from '../store/environment.ts';
-import type { ManagementMark } from '../store/installation.ts';
-import { lowestWatermarks, openWatermarks } from '../store/scans/scans.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import type { ManagementMark } from '../../store/installation.ts';
+import { lowestWatermarks, openWatermarks } from '../../store/scans/scans.ts';
 import {
   type CopiedFile,
   copyEnvironment,
@@ -16,12 +16,12 @@ import {
   hashOf,
   UnreadableError,
   writeWhole,
-} from './backup-files.ts';
-import { HeldJournals } from './backup-journals.ts';
+} from './copy-files.ts';
+import { HeldJournals } from './held-journals.ts';
 import type { CopyDisk } from './copy-disk.ts';
-import { DataFolderError, type DataFolder } from './data-folder.ts';
-import { journalMarkName, journalMarkText } from './installation/folder-parts.ts';
-import { markCopy, plainMark } from './installation/installation.ts';
+import { DataFolderError, type DataFolder } from '../data-folder.ts';
+import { journalMarkName, journalMarkText } from '../installation/folder-parts.ts';
+import { markCopy, plainMark } from '../installation/installation.ts';
 
 /** Tries where a journal segment came and went unseen. */
 const triesMax = 3;

@@ -14,14 +14,14 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemErrorCode } from '../model/failure.ts';
+import { systemErrorCode } from '../../model/failure.ts';
 import {
   journalFolder,
   listJournals,
   listSegments,
   segmentFile,
-} from '../scans/journal/segments.ts';
-import { type ByteRange, type CopiedFile, copyHandle } from './backup-files.ts';
+} from '../../scans/journal/segments.ts';
+import { type ByteRange, type CopiedFile, copyHandle } from './copy-files.ts';
 import type { CopyDisk } from './copy-disk.ts';
 
 /** A segment lives longer: it is deleted with the figures of a second at the earliest. */

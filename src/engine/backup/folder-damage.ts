@@ -1,13 +1,13 @@
 /** What is wrong with a folder's data: of a service, or of a backup that is being made or restored. */
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { DataFileFault } from '../store/data-file/format.ts';
-import { StoreEnvironment } from '../store/environment.ts';
-import { storedVersion } from '../store/open-environment.ts';
-import { dataVersions } from './backup-manifest.ts';
-import { dataFileFaultText, findDataFileFaults } from './data-files.ts';
-import { dataFolderAt } from './data-folder.ts';
-import { verifyFolder } from './verify/verify.ts';
+import type { DataFileFault } from '../../store/data-file/format.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
+import { storedVersion } from '../../store/open-environment.ts';
+import { dataVersions } from './manifest.ts';
+import { dataFileFaultText, findDataFileFaults } from '../data-files.ts';
+import { dataFolderAt } from '../data-folder.ts';
+import { verifyFolder } from '../verify/verify.ts';
 
 export interface Damage {
   /** In words, each with the file. */

@@ -13,7 +13,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { keepNewest } from '../store/environment.ts';
+import { keepNewest } from '../../store/environment.ts';
 import {
   assertEmpty,
   assertSpace,
@@ -22,8 +22,8 @@ import {
   foldersIn,
   UnreadableError,
   writeWhole,
-} from './backup-files.ts';
-import { type FoundManifest, newer, readManifest, sizeFaults } from './backup-manifest.ts';
+} from './copy-files.ts';
+import { type FoundManifest, newer, readManifest, sizeFaults } from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
 import {
   DataFolderError,
@@ -31,10 +31,10 @@ import {
   dataFolderAt,
   lockDataFolder,
   lockName,
-} from './data-folder.ts';
+} from '../data-folder.ts';
 import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
-import { faultText } from './installation/folder-faults.ts';
-import { inspectFolder } from './installation/installation.ts';
+import { faultText } from '../installation/folder-faults.ts';
+import { inspectFolder } from '../installation/installation.ts';
 import {
   readRestoreMarker,
   restoreDraftName,

@@ -1,8 +1,8 @@
 /** What a backup or a restore does to the folder that it writes: tests hand in a disk that fills, or a process that dies. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { systemErrorCode } from '../model/failure.ts';
-import { makeFolder } from './data-folder.ts';
+import { systemErrorCode } from '../../model/failure.ts';
+import { makeFolder } from '../data-folder.ts';
 
 export interface NewFile {
   /** All of the bytes, or it fails. */
