@@ -6,7 +6,7 @@
  */
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
-import { Failure } from '../model/failure.ts';
+import { dataDamaged, type Failure } from '../model/failure.ts';
 import { type AuditedSlice, type AuditedTable, auditOf } from './audit.ts';
 import type { Codec } from './codec.ts';
 import type { DamageLog } from './damage.ts';
@@ -109,23 +109,31 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
   }
 
   *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
-    try {
-      for (const { key, value: bytes } of this.#database.getRange(range)) {
-        const value = this.#open(key, bytes);
-        if (value !== damaged) yield { key, value };
-        else if (onDamaged === undefined) throw damagedRecord();
-        else onDamaged(key);
-      }
-    } catch (error) {
-      // A page is damaged: what follows cannot be found.
-      if (!isDamagedFile(error)) throw error;
-      this.#options.checking.damage.note(this.#options.name, 'page', () => false);
-      throw damagedRecord();
+    for (const { key, value: bytes } of this.#walk(this.#database.getRange(range))) {
+      const value = this.#open(key, bytes);
+      if (value !== damaged) yield { key, value };
+      else if (onDamaged === undefined) throw damagedRecord();
+      else onDamaged(key);
     }
   }
 
   keys(range: Range<K>): Iterable<K> {
-    return this.#database.getKeys(range);
+    return this.#walk(this.#database.getKeys(range));
+  }
+
+  /** @throws Failure data_damaged where a page is damaged: what follows it cannot be found */
+  *#walk<T>(entries: Iterable<T>): Iterable<T> {
+    const iterator = entries[Symbol.iterator]();
+    try {
+      for (let next = iterator.next(); next.done !== true; next = iterator.next()) yield next.value;
+    } catch (error) {
+      // Its cursor would keep the transaction, which reads nothing any more, in use.
+      iterator.return?.();
+      this.#failedRead('page', error);
+      throw damagedRecord();
+    } finally {
+      iterator.return?.();
+    }
   }
 
   count(range: Range<K>): number {
@@ -233,8 +241,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
 }
 
 const damagedRecord = (): Failure =>
-  new Failure(
-    'data_damaged',
+  dataDamaged(
     'A record that this needs is damaged on the disk: the log of the service has its place',
   );
 

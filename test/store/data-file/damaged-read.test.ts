@@ -38,5 +38,8 @@ it('a record behind a page that is not there is refused as damaged', async () =>
   );
   expect(table.get(499)).toBe('x'.repeat(100));
   expect(() => [...table.range({})]).toThrow(expect.objectContaining({ code: 'data_damaged' }));
+  expect(table.get(499)).toBe('x'.repeat(100));
+  expect(() => [...table.keys({})]).toThrow(expect.objectContaining({ code: 'data_damaged' }));
+  expect(table.get(499)).toBe('x'.repeat(100));
   await environment.close();
 });
