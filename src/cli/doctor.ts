@@ -1,5 +1,5 @@
 /** `quietzone doctor`: whether the service can start here. Changes nothing. */
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import {
@@ -21,6 +21,7 @@ import { measureResources, memoryBytesMin, threadCounts } from '../engine/machin
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
+import { freeBytes } from '../store/space-guard.ts';
 import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
@@ -147,8 +148,7 @@ function limits(config: Config): Finding[] {
 }
 
 function space(dataDir: string): Finding {
-  const { bavail, bsize } = statfsSync(dataDir);
-  const free = bavail * bsize;
+  const free = freeBytes(dataDir);
   return {
     ok: free >= freeBytesMin,
     text: `${(free / 2 ** 30).toFixed(1)} GiB free in the data folder, expected at least 1`,

@@ -7,11 +7,12 @@
  * management.mdb of 121 MB, that is 26 MB.
  * A file of 0 bytes, or a missing one, is left to what compares the parts of the folder.
  */
-import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 import type { DataFileFault } from '../store/data-file/format.ts';
 import { walkDataFile, type WalkOptions } from '../store/data-file/walk.ts';
+import { freeBytes } from '../store/space-guard.ts';
 import { walkSnapshot } from '../store/snapshot-walk.ts';
 import { type DataFolder, DataFolderError } from './data-folder.ts';
 
@@ -55,7 +56,7 @@ export function findDataFileFaults(folder: DataFolder, scope: StartScope): DataF
       const { faults, isStable } = walkDataFile(file, options);
       return faults.length === 0 || isStable ? faults : walkSnapshot(file, options).faults;
     } catch (error) {
-      const text = `cannot be read: ${systemErrorCode(error) ?? String(error)}`;
+      const text = `cannot be read: ${systemErrorCode(error)}`;
       return [{ file, page: 0, table: '', text }];
     }
   });
@@ -89,8 +90,7 @@ export function assertStoreSpace(folder: DataFolder): void {
   });
   // Data that is there is opened on a full disk too: redirects go on.
   if ((!isFirst && hasLocks) || hasSpace(folder.path, needed)) return;
-  const { bavail, bsize } = statfsSync(folder.path);
-  const free = Math.floor((bavail * bsize) / mebibyte);
+  const free = Math.floor(freeBytes(folder.path) / mebibyte);
   const wanted = Math.ceil(needed / mebibyte);
   throw new DataFolderError(
     `Cannot open data folder ${folder.path}: the disk takes no more data, with ${free} MiB free; ` +
@@ -100,8 +100,7 @@ export function assertStoreSpace(folder: DataFolder): void {
 
 /** Free space alone says nothing of quotas and limits: some is written, too. */
 function hasSpace(folder: string, bytes: number): boolean {
-  const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize < bytes) return false;
+  if (freeBytes(folder) < bytes) return false;
   const path = join(folder, 'space.trial');
   let descriptor: number | undefined;
   try {

@@ -19,25 +19,13 @@
  *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
  */
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 import { readRestoreMarker } from './backup/restore-marker.ts';
+import { readIfThere, replaceFile } from './small-files.ts';
 
 /** The data folder cannot be used: the message is for the operator. */
 export class DataFolderError extends Error {
@@ -152,7 +140,7 @@ export const dataFolderAt = (path: string): DataFolder => ({
 /** A secret of this installation: made with the folder, and the same ever after. */
 export function readSecret(folder: DataFolder, name: string, bytes: number): Uint8Array {
   const file = join(folder.path, name);
-  const secret = existsSync(file) ? readFileSync(file) : undefined;
+  const secret = readIfThere(file);
   if (secret?.length !== bytes) {
     const found = secret === undefined ? 'is missing' : `has ${secret.length} bytes`;
     throw new DataFolderError(
@@ -162,27 +150,10 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
   return Uint8Array.from(secret);
 }
 
-/** Makes a secret where it is missing; only for the process that has locked the folder. */
+/** Makes a secret where it is missing, whole: half a one would make every later start fail. Only for the process that has locked the folder. */
 export function makeSecret(folder: DataFolder, name: string, bytes: number): void {
   const file = join(folder.path, name);
-  if (!existsSync(file)) writeSecret(file, randomBytes(bytes));
-}
-
-/** Synced before it gets its name: half a secret would make every later start fail. */
-function writeSecret(file: string, secret: Uint8Array): void {
-  const draft = `${file}.new`;
-  writeFileSync(draft, secret, { mode: 0o600, flush: true });
-  renameSync(draft, file);
-}
-
-/** The names in a folder survive a loss of power once it is synced. */
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  if (!existsSync(file)) replaceFile(file, randomBytes(bytes));
 }
 
 /**

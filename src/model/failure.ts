@@ -84,5 +84,7 @@ export function invalid(path: string, code: string, message: string): Failure {
 }
 
 /** Code of an error of the system: `ENOENT`, `EACCES`, …; the error's text where it has no code. */
-export const systemErrorCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : String(error);
+export function systemErrorCode(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? String(error.code) : error.message;
+}

@@ -72,8 +72,7 @@ export class WriteProbe {
   /** Of a data folder out of sight nobody knows: its files are open, and a write shows what they take. */
   #hasReserve(): boolean {
     try {
-      const { bavail, bsize } = statfsSync(dirname(this.#path));
-      return bavail * bsize >= reserveBytes;
+      return freeBytes(dirname(this.#path)) >= reserveBytes;
     } catch (error) {
       if (this.#file === undefined) throw error;
       return true;
@@ -98,3 +97,9 @@ export class WriteProbe {
 
 export const fullDisk = (): Failure =>
   new Failure('storage_full', 'The data folder has no space left; nothing was changed');
+
+/** What this user may still write in a folder's file system. @throws Error of the system */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}

@@ -42,7 +42,7 @@ export function readSigningKeys(dataDir: string): SigningKey[] {
     return parseSigningKeys(readFileSync(path, 'utf8'));
   } catch (error) {
     const code = systemErrorCode(error);
-    const found = code === 'ENOENT' ? 'it is missing' : (code ?? messageOf(error));
+    const found = code === 'ENOENT' ? 'it is missing' : code;
     throw new Error(
       `Cannot read ${path}: ${found}, expected {"keys": [{"kid", "secret"}]}; restore it from a backup`,
       { cause: error },
@@ -144,6 +144,3 @@ function field(value: unknown, name: string): unknown {
     ? Object.entries(value).find(([key]) => key === name)?.[1]
     : undefined;
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

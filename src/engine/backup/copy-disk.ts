@@ -1,8 +1,9 @@
 /** What a backup or a restore does to the folder that it writes: tests hand in a disk that fills, or a process that dies. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { systemErrorCode } from '../../model/failure.ts';
+import { freeBytes } from '../../store/space-guard.ts';
 import { makeFolder } from '../data-folder.ts';
+import { syncFolder } from '../small-files.ts';
 
 export interface NewFile {
   /** All of the bytes, or it fails. */
@@ -25,10 +26,7 @@ export interface CopyDisk {
 }
 
 export const systemCopyDisk: CopyDisk = {
-  freeBytes: (folder) => {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
-  },
+  freeBytes,
   makeFolder,
   create: async (path) => {
     const file = await open(path, 'w', 0o600);
@@ -42,18 +40,6 @@ export const systemCopyDisk: CopyDisk = {
   remove: (path) => rmSync(path, { recursive: true, force: true }),
   syncFolder,
 };
-
-/** Some file systems have no sync of a folder: there the names are as safe as they get. */
-function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(systemErrorCode(error))) throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 const meanings: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left there',

@@ -18,6 +18,7 @@ import type { EnvironmentVersion } from '../../store/open-environment.ts';
 import { scansVersion } from '../../store/scans/scans.ts';
 import type { CopiedFile } from './copy-files.ts';
 import { DataFolderError } from '../data-folder.ts';
+import { parseJson } from '../small-files.ts';
 
 export const manifestName = 'backup.json';
 export const manifestVersion = 2;
@@ -76,12 +77,8 @@ const refusal = (from: string, why: string): DataFolderError =>
   );
 
 function parse(from: string, text: string): Manifest {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    throw refusal(from, `it has no readable ${manifestName}`);
-  }
+  const content = parseJson(text);
+  if (content === undefined) throw refusal(from, `it has no readable ${manifestName}`);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
   const version = field('version');
   if (version !== 1 && version !== manifestVersion) {

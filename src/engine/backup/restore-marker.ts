@@ -8,8 +8,8 @@
  * Each state begins with the renaming of a synced file, and the last ends with its deletion: a restore that is
  * killed anywhere leaves one of the three.
  */
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson, readIfThere } from '../small-files.ts';
 
 export const restoreMarkerName = 'restore.json';
 export const restoreDraftName = '.restoring';
@@ -24,14 +24,9 @@ export interface RestoreMarker {
 
 /** Undefined where no restore is unfinished. One that cannot be read tells of nothing that was moved. */
 export function readRestoreMarker(folder: string): RestoreMarker | undefined {
-  const path = join(folder, restoreMarkerName);
-  if (!existsSync(path)) return undefined;
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    content = {};
-  }
+  const text = readIfThere(join(folder, restoreMarkerName));
+  if (text === undefined) return undefined;
+  const content = parseJson(String(text));
   const field = (name: string): unknown => Reflect.get(Object(content), name);
   return {
     state: field('state') === 'moving' ? 'moving' : 'copying',

@@ -9,10 +9,9 @@
  *
  *   { "userId": "usr_…", "email": "…", "password": "…", "apiKey": "…" }
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemErrorCode } from '../../model/failure.ts';
-import { syncFolder } from '../data-folder.ts';
+import { parseJson, readIfThere, replaceFile, syncFolder } from '../small-files.ts';
 
 const fileName = 'first-start.json';
 
@@ -59,37 +58,20 @@ export class FirstStart {
   }
 
   #keep(secrets: FirstSecrets): void {
-    const draft = `${this.#file}.new`;
-    writeFileSync(draft, JSON.stringify(secrets), { mode: 0o600, flush: true });
-    renameSync(draft, this.#file);
-    syncFolder(this.#options.dataDir);
+    replaceFile(this.#file, JSON.stringify(secrets));
   }
 
   /** Undefined also when the owner does not exist: never made, or replaced by a restore. */
   #kept(): FirstSecrets | undefined {
-    const secrets = parse(readIfThere(this.#file));
+    const secrets = parse(String(readIfThere(this.#file) ?? ''));
     const isCurrent = secrets !== undefined && this.#options.hasUser(secrets.userId);
     return isCurrent ? secrets : undefined;
   }
 }
 
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return '';
-    throw error;
-  }
-}
-
 /** Undefined for what this program has not written. */
 function parse(text: string): FirstSecrets | undefined {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const content = parseJson(text);
   const field = (name: string): string => String(Reflect.get(Object(content), name) ?? '');
   const secrets = {
     userId: field('userId'),

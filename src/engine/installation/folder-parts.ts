@@ -2,9 +2,8 @@
  * What a data folder consists of, as it is found: read, nothing made or changed. What the parts must be to each
  * other is said in folder-faults.ts.
  */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemErrorCode } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import {
@@ -15,8 +14,9 @@ import {
   readManagementMark,
   readMark,
 } from '../../store/installation.ts';
-import { type DataFolder, syncFolder } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
 import { dataFileFaultReason, findDataFileFaults, type StartScope } from '../data-files.ts';
+import { parseJson, readIfThere, replaceFile } from '../small-files.ts';
 import { type KeyFile, type KeyFileName, readKeyFile } from './key-files.ts';
 
 /** What is written beside management.mdb, and marked as it is. */
@@ -145,7 +145,7 @@ function readJournal(root: string): PartState {
   if (!existsSync(root)) return { kind: 'missing' };
   const text = readIfThere(join(root, journalMarkFile));
   if (text !== undefined) {
-    const mark = parseMark(text);
+    const mark = parseMark(String(text));
     return mark === undefined
       ? { kind: 'damaged', reason: `${journalMarkFile} cannot be read` }
       : { kind: 'marked', mark };
@@ -159,32 +159,14 @@ function readJournal(root: string): PartState {
 export const journalMarkText = ({ id, run, token }: Mark): string =>
   `${JSON.stringify({ id, run, token })}\n`;
 
-/** Whole and synced before it has its name; the name is synced as well. */
 export function writeJournalMark(root: string, mark: Mark): void {
-  const path = join(root, journalMarkFile);
-  writeFileSync(`${path}.new`, journalMarkText(mark), { mode: 0o600, flush: true });
-  renameSync(`${path}.new`, path);
-  syncFolder(root);
+  replaceFile(join(root, journalMarkFile), journalMarkText(mark));
 }
 
 function parseMark(text: string): Mark | undefined {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const content = parseJson(text);
   const field = (name: string): unknown => Reflect.get(Object(content), name);
   const [id, run, token] = [field('id'), field('run'), field('token')];
   const isMark = typeof id === 'string' && typeof run === 'number' && typeof token === 'string';
   return isMark ? { id, run, token } : undefined;
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -32,13 +32,8 @@ import {
 } from '../../store/installation.ts';
 import { highestWatermark, lowestWatermarks, openScanStore } from '../../store/scans/scans.ts';
 import { makeSigningKeys } from '../../workspaces/signing-keys.ts';
-import {
-  type DataFolder,
-  DataFolderError,
-  makeFolder,
-  makeSecret,
-  syncFolder,
-} from '../data-folder.ts';
+import { type DataFolder, DataFolderError, makeFolder, makeSecret } from '../data-folder.ts';
+import { syncFolder } from '../small-files.ts';
 import { assertStoreSpace, type StartScope } from '../data-files.ts';
 import { compareParts, type Fault, faultText, type FolderState } from './folder-faults.ts';
 import {

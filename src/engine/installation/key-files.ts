@@ -9,10 +9,9 @@
  * a rotation which a crash has cut short. A kid that is missing was taken out by hand.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemErrorCode } from '../../model/failure.ts';
 import type { KeyPrint } from '../../store/installation.ts';
+import { readIfThere } from '../small-files.ts';
 import {
   parseSigningKeys,
   signingKeyPrint,
@@ -81,13 +80,4 @@ function visitorPrint(bytes: Uint8Array): Map<string, string> {
 function signingPrints(bytes: Uint8Array): Map<string, string> {
   const keys = parseSigningKeys(Buffer.from(bytes).toString('utf8'));
   return new Map(keys.map((key) => signingKeyPrint(key)));
-}
-
-function readIfThere(path: string): Uint8Array | undefined {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -20,7 +20,8 @@ import { openDeliveryTables } from '../../store/delivery/delivery.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { openManagement } from '../../store/management/management.ts';
 import { newestSequence, openScanStore } from '../../store/scans/scans.ts';
-import { type DataFolder, DataFolderError, syncFolder } from '../data-folder.ts';
+import { type DataFolder, DataFolderError } from '../data-folder.ts';
+import { syncFolder } from '../small-files.ts';
 import type { Fault } from './folder-faults.ts';
 import { type PartName, type PeerName, peerNames } from './folder-parts.ts';
 import {

@@ -9,9 +9,10 @@
  *   memory          machine-plan.ts
  *   disk            journals and stores
  */
-import { readFileSync, statfsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config.ts';
+import { freeBytes } from '../../store/space-guard.ts';
 import { type DescriptorShares, leastDescriptors, shareDescriptors } from './descriptors.ts';
 import {
   measureResources,
@@ -166,8 +167,7 @@ export function readLimits(dataDir: string): Limits {
 
 function freeBytesOf(folder: string): number {
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize;
+    return freeBytes(folder);
   } catch {
     return Infinity;
   }
