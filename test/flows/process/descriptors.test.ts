@@ -96,10 +96,11 @@ it(
           JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
         await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
         expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
-        const metrics = await insist(`${apiUrl}/metrics`);
+        // The figures of redirect threads come once a second.
+        const metrics = async (): Promise<string> => (await insist(`${apiUrl}/metrics`)).text;
         for (const listener of ['redirect', 'api']) {
           const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
-          expect(metrics.text).toMatch(shed);
+          await expect.poll(metrics, soon).toMatch(shed);
         }
         expect(readdirSync(`/proc/${service.pid}/fd`).length).toBeLessThan(openFiles);
       } finally {
