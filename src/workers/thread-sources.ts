@@ -69,7 +69,7 @@ function add(entry: URL): void {
 }
 
 /** Node warns that the function is experimental; the stripping of types itself is not. */
-function strip(source: string): string {
+export function strip(source: string): string {
   const emitWarning: unknown = Reflect.get(process, 'emitWarning');
   Reflect.set(process, 'emitWarning', () => undefined);
   try {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addDashboard } from './dashboard.ts';
+import { cachedEnvironment } from './stripped-cache.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const node = join(root, 'node_modules/.bin/node');
@@ -362,5 +363,5 @@ export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.P
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
   );
-  return { ...Object.fromEntries(inherited), NODE_OPTIONS: '', ...own };
+  return { ...Object.fromEntries(inherited), ...cachedEnvironment, ...own };
 }
