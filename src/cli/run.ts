@@ -8,7 +8,7 @@ import { ConfigError } from '../config.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
-import { Failure } from '../model/failure.ts';
+import { Failure, isDamage } from '../model/failure.ts';
 import { DataFileError } from '../store/data-file-error.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBillingCommands } from './billing.ts';
@@ -67,7 +67,8 @@ function explain(error: unknown, { progress }: Process): number {
     error instanceof ListenError ||
     error instanceof Failure;
   const defect = error instanceof Error ? error.stack : undefined;
-  progress(error instanceof Error && isExpected ? error.message : (defect ?? String(error)));
+  const more = isDamage(error) ? '; `quietzone verify` names it' : '';
+  progress(error instanceof Error && isExpected ? error.message + more : (defect ?? String(error)));
   return exitFailed;
 }
 

@@ -240,10 +240,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
   }
 }
 
-const damagedRecord = (): Failure =>
-  dataDamaged(
-    'A record that this needs is damaged on the disk: the log of the service has its place',
-  );
+const damagedRecord = (): Failure => dataDamaged('A record that this needs is damaged on the disk');
 
 const present = new Uint8Array(0);
 

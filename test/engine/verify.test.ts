@@ -11,6 +11,7 @@ import { linksIn, withLink } from '../../src/store/management/link-blocks.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
 import { Client } from '../support/client.ts';
+import { StoredBytes } from '../support/stored-bytes.ts';
 import { TestService } from '../support/test-service.ts';
 
 const codes = 20;
@@ -110,6 +111,20 @@ describe('damage', () => {
         'management.mdb: the record 0 of the table links is damaged',
       ]),
     );
+  });
+
+  it.each([
+    ['management.mdb', 'next:code'],
+    ['scans.mdb', 'sequence'],
+  ])('of the last number given out, in %s', async (name, key) => {
+    const bytes = new StoredBytes(join(folder.path, name));
+    const [at] = bytes.keys('meta').filter((found) => found.toString() === key);
+    if (at === undefined) throw new Error(`Cannot find ${key}`);
+    bytes.flip('meta', at, 42);
+    await bytes.close();
+    const found = findingsOf(await verifyFolder(folder));
+    expect(found).toEqual([expect.stringContaining(`${name}: the record `)]);
+    expect(found[0]).toMatch(/of the table meta is damaged$/);
   });
 
   it('of frames of a journal', async () => {

@@ -2,6 +2,7 @@
  * Numbers that must agree: what was given out lies above what is in use, and a code's total is the sum of its
  * months and its newest day.
  */
+import { readOr } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Summaries } from '../../scans/summaries.ts';
 import type { Table } from '../../store/environment.ts';
@@ -20,6 +21,8 @@ const sliceMax = 2_000;
 const suspectsMax = 10_000;
 const spanEnd = 0xffff;
 const skip = (): void => undefined;
+/** The last number given out where its record is damaged: found as such. */
+const unknown = Infinity;
 
 function lastKey(table: Pick<Table<number, unknown>, 'keys'>): number {
   for (const key of table.keys({ reverse: true, limit: 1 })) return key;
@@ -36,7 +39,7 @@ export function verifySequences(store: Management, findings: Findings): void {
   for (const [sequence, table] of tables) {
     const used = lastKey(table);
     store.environment.refresh();
-    const last = store.last(sequence);
+    const last = readOr(() => store.last(sequence), unknown);
     if (used > last) addSequence(findings, 'management.mdb', sequence, used, last);
   }
 }
@@ -44,14 +47,14 @@ export function verifySequences(store: Management, findings: Findings): void {
 export function verifyBlockSequence(store: ScanStore, findings: Findings): void {
   const used = lastKey(store.blocks);
   store.environment.refresh();
-  const last = newestSequence(store);
+  const last = readOr(() => newestSequence(store), unknown);
   if (used > last) addSequence(findings, 'scans.mdb', 'block', used, last);
 }
 
 export function verifyDeliverySequence(store: DeliveryTables, findings: Findings): void {
   const used = lastKey(store.deliveries);
   store.environment.refresh();
-  const next = store.meta.get('next', () => undefined) ?? 1;
+  const next = store.meta.get('next', () => unknown) ?? 1;
   if (used >= next) addSequence(findings, 'delivery.mdb', 'delivery', used, next - 1);
 }
 

@@ -19,6 +19,7 @@ import { managementVersion, openManagement } from '../../store/management/manage
 import { type EnvironmentVersion, storedVersion } from '../../store/open-environment.ts';
 import { walkSnapshot } from '../../store/snapshot-walk.ts';
 import { openScanStore, type ScanStore, scansVersion } from '../../store/scans/scans.ts';
+import { closeAll, type Closers } from '../closers.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { dataFileFaultReason } from '../data-files.ts';
 import { type Finding, Findings, restoreRemedy } from './findings.ts';
@@ -82,6 +83,7 @@ class Verifier {
   readonly #files: VerifiedFile[] = [];
   readonly #notes: string[] = [];
   readonly #unsound: string[] = [];
+  readonly #closers: Closers = [];
   readonly #onBytes: (bytes: number) => void;
 
   constructor(folder: DataFolder, onBytes: (bytes: number) => void) {
@@ -102,10 +104,10 @@ class Verifier {
   async run(): Promise<Verification> {
     const { managementFile, scansFile, deliveryFile } = this.#folder;
     const findings = this.#findings;
-    const management = await this.#open(managementFile, managementVersion, openManagement);
-    const scans = await this.#open(scansFile, scansVersion, openScanStore);
-    const delivery = await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
     try {
+      const management = await this.#open(managementFile, managementVersion, openManagement);
+      const scans = await this.#open(scansFile, scansVersion, openScanStore);
+      const delivery = await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
       if (management !== undefined) {
         await verifyLinks(management, findings, this.#pause);
         verifySequences(management, findings);
@@ -113,9 +115,7 @@ class Verifier {
       if (scans !== undefined) await this.#verifyScans(scans, management);
       if (delivery !== undefined) verifyDeliverySequence(delivery, findings);
     } finally {
-      await management?.close();
-      await scans?.environment.close();
-      await delivery?.environment.close();
+      await closeAll(this.#closers);
     }
     await verifyJournals(this.#folder, findings, this.#pause);
     await verifyResults(this.#folder, findings, this.#pause);
@@ -149,6 +149,7 @@ class Verifier {
     if (sizeOf(path) === 0 || !(await this.#verifyPages(path))) return undefined;
     if (!(await this.#isReadable(path, version))) return undefined;
     const store = open(path, 'read');
+    this.#closers.push(() => store.environment.close());
     await this.#verifyRecords(store.environment);
     return store;
   }
