@@ -1,12 +1,17 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
-import { constants, setPriority } from 'node:os';
 import type { Command } from 'commander';
 import { backup } from '../engine/backup/backup.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
 import { restore } from '../engine/backup/restore.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
-import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
+import {
+  type CommandContext,
+  type CommonOptions,
+  configOf,
+  configOption,
+  yieldToService,
+} from './command.ts';
 import { PrintedProgress } from './copy-progress.ts';
 
 interface CopyOptions extends CommonOptions {
@@ -62,13 +67,4 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         end('Restored', summary, `into ${folder.path}`);
       }),
     );
-}
-
-/** A service beside has the processor first. */
-function yieldToService(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // Not allowed here: it works all the same.
-  }
 }

@@ -1,4 +1,6 @@
 /** What the commands share: their process, their common options, and the stores that they open. */
+import { constants, setPriority } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
 import { type Administration, openAdministration } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../config.ts';
@@ -58,6 +60,17 @@ export async function administer(
     await work(administration, config);
   } finally {
     await administration.close();
+  }
+}
+
+/** A service beside the command has the processor first. */
+export function yieldToService(): void {
+  // On Linux a priority is a thread's: a test's own would never rise again.
+  if (!isMainThread) return;
+  try {
+    setPriority(constants.priority.PRIORITY_LOW);
+  } catch {
+    // Not allowed here: it works all the same.
   }
 }
 

@@ -1,20 +1,21 @@
 /** `quietzone verify`: its arguments and what it prints. */
-import { setPriority } from 'node:os';
-import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
 import { openExistingDataFolder } from '../engine/data-folder.ts';
 import { partFindings } from '../engine/verify/parts.ts';
 import { type Verification, verifyFolder } from '../engine/verify/verify.ts';
 import { systemClock } from '../system-clock.ts';
-import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
+import {
+  type CommandContext,
+  type CommonOptions,
+  configOf,
+  configOption,
+  yieldToService,
+} from './command.ts';
 import { PrintedProgress } from './copy-progress.ts';
 
 interface VerifyCommandOptions extends CommonOptions {
   readonly json?: boolean;
 }
-
-/** A service beside it comes first. */
-const niceness = 10;
 
 export function addVerifyCommand(program: Command, context: CommandContext): void {
   program
@@ -24,7 +25,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .option(...configOption)
     .action(async (options: VerifyCommandOptions) => {
       const folder = openExistingDataFolder(configOf(context, options).dataDir);
-      if (isMainThread) setPriority(niceness);
+      yieldToService();
       const progress = new PrintedProgress(context, systemClock);
       try {
         const read = await verifyFolder(folder, {

@@ -1,5 +1,5 @@
 /**
- * What an environment found damaged: each place once, counted by table, the newest by name.
+ * What an environment found damaged: each place once.
  * A place leaves when its record is written or removed, by another thread too. The list is bounded: beyond
  * `placesMax` new places are not noted.
  */
@@ -10,7 +10,6 @@ import type { TableKey } from './table.ts';
 const placesMax = 10_000;
 /** Bytes of a binary key that are shown: of a day, a chunk and a count it is all. */
 const shownBytesMax = 10;
-
 /** Places that one review reads again: it runs when somebody asks for the health. */
 const reviewedMax = 100;
 
@@ -25,20 +24,12 @@ export interface DamagedPlace {
   readonly key: string;
 }
 
-/** Damaged places of a table since the environment was opened. */
-export interface DamageCount {
-  readonly file: string;
-  readonly table: string;
-  readonly count: number;
-}
-
 export class DamageLog {
   readonly #file: string;
   readonly #places = new Map<
     string,
     { readonly place: DamagedPlace; readonly isSound: () => boolean }
   >();
-  readonly #counts = new Map<string, number>();
   #newest: DamagedPlace | undefined;
   /** Fired for each new place; `newest` is it. */
   readonly noticed = new Signal();
@@ -47,22 +38,13 @@ export class DamageLog {
     this.#file = file;
   }
 
-  /** Places that are damaged now, as far as they were read. */
-  get size(): number {
-    return this.#places.size;
-  }
   get newest(): DamagedPlace | undefined {
     return this.#newest;
   }
-  /** Oldest first. */
+  /** Damaged now, as far as they were read; oldest first. */
   get places(): readonly DamagedPlace[] {
     return Array.from(this.#places.values(), ({ place }) => place);
   }
-  /** Ever noticed, those that were written again included. */
-  get counts(): readonly DamageCount[] {
-    return [...this.#counts].map(([table, count]) => ({ file: this.#file, table, count }));
-  }
-
   /** @param isSound reads the record again */
   note(table: string, key: TableKey, isSound: () => boolean): void {
     const name = this.#nameOf(table, key);
@@ -70,7 +52,6 @@ export class DamageLog {
     const place = { name, file: this.#file, table, key: shownKey(key) };
     this.#newest = place;
     this.#places.set(name, { place, isSound });
-    this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     this.noticed.fire();
   }
 

@@ -156,14 +156,15 @@ describe('a table with checksums', () => {
     expect(tables.codes.get(2, (no) => `instead of ${no}`)).toBe('instead of 2');
     expect(() => [...tables.codes.range({})]).toThrow(damaged);
     expect(noticed).toBe(2);
-    expect(environment.damage.counts).toEqual([
-      { file: 'management.mdb', table: 'codes', count: 2 },
+    expect(environment.damage.places).toMatchObject([
+      { file: 'management.mdb', table: 'codes', key: '2' },
+      { file: 'management.mdb', table: 'codes', key: '4' },
     ]);
     put(() => {
       tables.codes.put(2, { no: 2 });
       tables.codes.remove(4);
     });
-    expect(environment.damage.size).toBe(0);
+    expect(environment.damage.places).toEqual([]);
     expect([...tables.codes.range({})].map(({ key }) => key)).toEqual([1, 2, 3]);
   });
 });

@@ -6,7 +6,7 @@
  * counts once. A damaged record does not make the service unready: all others are sound, and are served.
  */
 import { ChecksumUpgrade } from '../../store/checksum-upgrade.ts';
-import type { DamageCount, DamagedPlace } from '../../store/damage.ts';
+import type { DamagedPlace } from '../../store/damage.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -30,6 +30,12 @@ export interface StoredDataOptions {
   readonly log: Logger;
 }
 
+interface DamageCount {
+  readonly file: string;
+  readonly table: string;
+  readonly count: number;
+}
+
 interface Watched {
   readonly management: { readonly environment: StoreEnvironment };
   readonly scans: { readonly environment: StoreEnvironment };
@@ -50,6 +56,7 @@ export function watchStoredData(watched: Watched, metrics: Metrics): StoredData 
 export class StoredData {
   readonly #options: StoredDataOptions;
   readonly #seen = new Set<string>();
+  /** By file and table. */
   readonly #counts = new Map<string, DamageCount>();
   readonly #listening: Array<() => void> = [];
   readonly #upgrades: readonly ChecksumUpgrade[];

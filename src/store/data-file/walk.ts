@@ -48,10 +48,7 @@ export interface WalkOptions {
 }
 
 export interface DataFileSummary {
-  readonly path: string;
-  readonly bytes: number;
   readonly bytesRead: number;
-  readonly transaction: number;
   /** At most 50; the walk ends with them. */
   readonly faults: readonly DataFileFault[];
   /** No writer has committed meanwhile: the faults are no pages that one has used again. */
@@ -63,12 +60,12 @@ export interface DataFileSummary {
 }
 
 /** Reads the meta pages alone. @throws Error of the system */
-export function readMetas(path: string): Metas & { readonly bytes: number } {
+export function readMetas(path: string): Metas {
   const descriptor = openSync(path, 'r');
   try {
     const start = Buffer.alloc(startBytes);
     const bytes = readSync(descriptor, start, 0, startBytes, 0);
-    return { ...pickMeta(start.subarray(0, bytes)), bytes };
+    return pickMeta(start.subarray(0, bytes));
   } finally {
     closeSync(descriptor);
   }
@@ -77,10 +74,10 @@ export function readMetas(path: string): Metas & { readonly bytes: number } {
 /** @throws Error of the system */
 export function walkDataFile(path: string, options: WalkOptions = {}): DataFileSummary {
   for (let walks = 1; ; walks++) {
-    const { meta, fault, bytes } = readMetas(path);
+    const { meta, fault } = readMetas(path);
     // A writer may have been in the middle of a meta page, too.
     if (meta === undefined && walks < walksMax) continue;
-    if (meta === undefined) return unreadable(path, bytes, fault);
+    if (meta === undefined) return unreadable(path, fault);
     const summary = new Walk(path, meta, options).run();
     const isStable = readMetas(path).meta?.transaction === meta.transaction;
     if (summary.faults.length === 0 || isStable || walks === walksMax) {
@@ -91,14 +88,10 @@ export function walkDataFile(path: string, options: WalkOptions = {}): DataFileS
 
 function unreadable(
   path: string,
-  bytes: number,
   { page, text }: Pick<DataFileFault, 'page' | 'text'>,
 ): DataFileSummary {
   return {
-    path,
-    bytes,
-    bytesRead: bytes,
-    transaction: 0,
+    bytesRead: 0,
     faults: [{ file: path, page, table: '', text }],
     isStable: true,
     tables: new Map(),
@@ -134,7 +127,7 @@ class Walk implements WalkedFile {
   }
 
   run(): Omit<DataFileSummary, 'isStable'> {
-    const { freeList, tables, transaction } = this.#meta;
+    const { freeList, tables } = this.#meta;
     const entries = new Map<string, number>();
     try {
       this.#walkFreeList(freeList);
@@ -148,12 +141,8 @@ class Walk implements WalkedFile {
     } finally {
       this.file.close();
     }
-    const { bytes, bytesRead } = this.file;
     return {
-      path: this.#path,
-      bytes,
-      bytesRead,
-      transaction,
+      bytesRead: this.file.bytesRead,
       faults: this.#faults,
       tables: entries,
       usedPages: this.#usedPages,
