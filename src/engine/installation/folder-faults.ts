@@ -43,6 +43,8 @@ export interface Fault {
   /** What was found, as a clause: `is missing`. */
   readonly found: string;
   readonly remedy: Remedy;
+  /** It is there, and cannot be read. */
+  readonly isDamaged?: true;
 }
 
 export const faultText = ({ part, found }: Fault): string => `${part} ${found}`;
@@ -77,10 +79,11 @@ const isNothing = (name: PeerName, state: PartState): boolean =>
 function unmarkedFolder(parts: FolderParts): FolderState {
   const { management, peers, codes, workspaces } = parts;
   const faults: Fault[] = [];
-  if (management.kind === 'damaged') faults.push(lost(`is damaged: ${management.reason}`));
-  const strangers = peerNames.filter((name) => peers[name].kind === 'marked');
-  if (strangers.length > 0) {
-    faults.push(lost(`has no mark of an installation, ${strangers.join(' and ')} has one`));
+  if (management.kind === 'damaged')
+    faults.push({ ...lost(`is damaged: ${management.reason}`), isDamaged: true });
+  const marked = peerNames.filter((name) => peers[name].kind === 'marked');
+  if (marked.length > 0) {
+    faults.push(lost(`has no mark of an installation, ${marked.join(' and ')} has one`));
   }
   const scans = peers['scans.mdb'];
   if (codes === 0 && scans.kind === 'unmarked' && scans.hasData && faults.length === 0) {
@@ -88,12 +91,10 @@ function unmarkedFolder(parts: FolderParts): FolderState {
   }
   const isNeeded = (part: PartName): boolean =>
     codes > 0 || management.kind === 'damaged' || (part === 'signing-keys.json' && workspaces > 0);
-  faults.push(...absentFaults(parts).filter(({ part, found }) => isNeeded(part) || isBad(found)));
+  // Damage is a fault of a part that need not exist, too.
+  faults.push(...absentFaults(parts).filter(({ part, isDamaged }) => isNeeded(part) || isDamaged));
   return { kind: 'unmarked', faults };
 }
-
-/** Damage is a fault of a part that need not exist, too. */
-const isBad = (found: string): boolean => found.startsWith('is damaged');
 
 /** Parts that are missing, empty or cannot be read. */
 function absentFaults({ peers, keyFiles }: FolderParts): Fault[] {
@@ -111,7 +112,8 @@ function absentFault(part: PartName, state: Found): Fault | undefined {
   if (state.kind === 'missing') return { part, found: 'is missing', remedy: 'anew' };
   if (state.kind === 'empty') return { part, found: 'is empty', remedy: 'anew' };
   if (state.kind !== 'damaged') return undefined;
-  return { part, found: `is damaged: ${state.reason ?? ''}`, remedy: 'anew' };
+  const found = `is damaged: ${state.reason ?? ''}`;
+  return { part, found, remedy: 'anew', isDamaged: true };
 }
 
 function markedFaults(parts: FolderParts, mark: ManagementMark): Fault[] {
@@ -144,9 +146,9 @@ function peerFault(part: PeerName, state: PartState, mark: ManagementMark): Faul
   }
   if (state.kind === 'damaged') return absentFault(part, state);
   if (state.kind === 'unmarked') {
-    const isLawful = mark.state === 'adopting' || (isNew && !state.hasData);
+    const isAllowed = mark.state === 'adopting' || (isNew && !state.hasData);
     const found = 'has no mark of an installation';
-    return isLawful ? undefined : { part, found, remedy: 'anew' };
+    return isAllowed ? undefined : { part, found, remedy: 'anew' };
   }
   const found = state.mark;
   if (found.id !== mark.id) {
@@ -165,9 +167,9 @@ function copyText(runsAhead: number): string {
 function keyFaults(parts: FolderParts, mark: ManagementMark, part: KeyFileName): Fault[] {
   const file = parts.keyFiles[part];
   if (file.kind !== 'present') {
-    const isLawful = mark.state === 'new' && file.kind === 'missing';
+    const isAllowed = mark.state === 'new' && file.kind === 'missing';
     const fault = absentFault(part, file);
-    return fault === undefined || isLawful ? [] : [fault];
+    return fault === undefined || isAllowed ? [] : [fault];
   }
   const { changed, same, removed } = compareKeys(part, file.prints, parts.keyPrints);
   const isUnknown = same.length === 0 && removed.length > 0;

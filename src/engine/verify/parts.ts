@@ -13,7 +13,7 @@ export async function partFindings(
   const { faults } = await inspectFolder(folder);
   const known = new Set(found.map(({ file }) => file));
   return faults
-    .filter((fault) => !(known.has(fault.part) && fault.found.startsWith('is damaged')))
+    .filter((fault) => !(known.has(fault.part) && fault.isDamaged))
     .map((fault) => ({
       file: fault.part,
       text: fault.found,
