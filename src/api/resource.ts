@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { invalidCursor } from '../model/cursor.ts';
-import { isDamage } from '../model/failure.ts';
+import { readOr } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import { count, pageQuery } from './fields.ts';
 import {
@@ -98,14 +98,7 @@ export function viewsOf<T, V>(
   items: readonly T[],
   view: (item: T) => V,
 ): { readonly views: V[]; readonly unreadable: number } {
-  const views: V[] = [];
-  for (const item of items) {
-    try {
-      views.push(view(item));
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-    }
-  }
+  const views = items.flatMap((item) => readOr(() => [view(item)], []));
   return { views, unreadable: items.length - views.length };
 }
 

@@ -207,7 +207,7 @@ function registerStores(
   ]);
   metrics.total(
     'quietzone_link_blocks_repaired_total',
-    'Damaged blocks of links made again of the records of their codes',
+    'Damaged blocks of links rebuilt from the records of their codes',
     [],
     () => codes.links.repairedBlocks,
   );

@@ -44,7 +44,7 @@ export class Journals {
 
   /**
    * Cuts off what a crash left half-written.
-   * @returns the position of the next record @throws PlaceError when the folder is out of sight
+   * @returns the position of the next record @throws PlaceError when the folder is not in place
    */
   recover(journal: number): number {
     assertInPlace(this.root);

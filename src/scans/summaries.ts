@@ -9,7 +9,7 @@
  * A sketch beyond 64 visitors lies in chunks of its own beside its record. A day closes when a newer one
  * begins. If scans of a closed day come late (midnight, clock steps), it is loaded, counted and closed
  * again: the month adds the new rollup and takes back the one it had; the sketches' union is idempotent.
- * A damaged month is made again of its days; any other damaged record is refused.
+ * A damaged month is rebuilt from its days; any other damaged record is refused.
  */
 import { dayMs } from '../model/day.ts';
 import { Sketch, type ChunkSource } from '../model/sketch/sketch.ts';

@@ -70,7 +70,7 @@ export function openWorkspaceServices(options: WorkspaceServicesOptions): Worksp
   const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
   if (options.hashesAtOnce !== undefined) limitHashes(options.hashesAtOnce);
   const signingKeys = (): ReturnType<typeof readSigningKeys> => readSigningKeys(dataDir);
-  // Rotation keeps the oldest. Read now: the folder may be out of sight when it is needed.
+  // Rotation keeps the oldest. Read now: the folder may be not in place when it is needed.
   const oldest = signingKeys().at(-1)?.secret;
   const secret = (): KeyObject => {
     if (oldest === undefined) throw new Error('Cannot encrypt: no signing key, expected one');

@@ -1,4 +1,4 @@
-/** A shard follows the journals that exist, whenever they appear, and waits for those that are out of sight. */
+/** A shard follows the journals that exist, whenever they appear, and waits for those that are not in place. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EngineHarness, type ScanInput } from './engine-harness.ts';
 
@@ -36,7 +36,7 @@ it('counts a journal that another thread begins later', () => {
 });
 
 it.each(['none', 'empty'] as const)(
-  'waits for a folder that is out of sight (%s in its place), also when it starts again meanwhile',
+  'waits for a folder that is not in place (%s in its place), also when it starts again meanwhile',
   (replacement) => {
     engine.startShards(2);
     engine.scan(0, 1_000, [input]);

@@ -77,7 +77,7 @@ afterEach(() => {
 const read = (): number[] => readAll(reader, 0, journal.tails.position(0)).codes;
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('a segment whose folder is out of sight', () => {
+describe('a segment whose folder is not in place', () => {
   it.each(['nothing', 'another folder'])('goes on, with %s at its path', async (replacement) => {
     const root = journal.folder;
     const folder = journalFolder(root, 0);

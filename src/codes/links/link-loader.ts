@@ -2,7 +2,7 @@
  * From the stored links to the link table: all of them at start, and each one when its change is committed.
  * Publishing reads the newest committed link, so publishing in any order ends with the newest.
  *
- * A damaged block is made again of its codes' records (store/management/link-repair.ts). A link of which nothing can be
+ * A damaged block is rebuilt from its codes' records (store/management/link-repair.ts). A link of which nothing can be
  * read, or whose limit cannot be counted down because its scans cannot be read, is in the table as damaged: refused.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';

@@ -22,9 +22,8 @@ const pieceBytes = 1_048_576;
 /** A line that is being written looks damaged, once. */
 const readsMax = 3;
 const kind = 'damaged frames';
-const journalRemedy =
-  'the next start counts what is sound and says what is lost: nothing is to be done';
-const resultRemedy = 'the next start sends these deliveries again: nothing is to be done';
+const journalRemedy = 'the next start counts what is sound and logs what is lost: nothing to do';
+const resultRemedy = 'the next start sends these deliveries again: nothing to do';
 
 export async function verifyJournals(
   { journalRoot }: Pick<DataFolder, 'journalRoot'>,

@@ -65,7 +65,7 @@ export async function verifyLinks(
 function secondDifference(store: Management, codeNo: CodeNo): string | undefined {
   store.environment.refresh();
   const block = store.links.get(linkBlockOf(codeNo), () => 'damaged' as const);
-  // The link of a damaged block is made again of the code's record.
+  // The link of a damaged block is rebuilt from the code's record.
   if (block === 'damaged') return undefined;
   const link = block && linkIn(block, codeNo);
   const packed = store.codes.get(codeNo, () => 'damaged' as const);

@@ -69,7 +69,7 @@ export async function verifyFolder(
 
 /** By table: what helps where a backup need not. */
 const remedies: ReadonlyMap<string, string> = new Map([
-  ['links', 'a start makes it again of the codes: nothing is to be done'],
+  ['links', 'the next start rebuilds it from the codes: nothing to do'],
 ]);
 
 /** A store's tables, opened for reading. */

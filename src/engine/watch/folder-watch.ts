@@ -34,7 +34,7 @@ export class FolderWatch {
     if (problem !== undefined && this.#problem === undefined) {
       this.#log.error(
         { problem },
-        'the data folder is out of sight: redirects go on, counting goes on when it is back',
+        'the data folder was moved away or unmounted: redirects go on, counting waits for it',
       );
     }
     if (problem === undefined && this.#problem !== undefined) {

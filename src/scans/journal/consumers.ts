@@ -1,6 +1,6 @@
 /**
  * A shard's place in every journal: opened as soon as the journal has a tail, whenever that is, and kept while the
- * journal is out of sight.
+ * journal is not in place.
  *
  *   follow   tails -> how far this cycle reads         read       [position, seen) -> visitor
  *   committed   position -> shared memory: what the control thread takes from the tails to know what is not counted

@@ -46,7 +46,7 @@ export class JournalReader {
   /**
    * Visits the sound frames of [from, tail), as many as one read holds.
    * @returns the position to go on from; `from` itself when there is nothing to read yet
-   * @throws PlaceError or Error of the system when the journal is out of sight; nothing was visited then
+   * @throws PlaceError or Error of the system when the journal is not in place; nothing was visited then
    */
   read(from: number, tail: number, visit: FrameVisitor): number {
     if (from >= tail) {

@@ -37,7 +37,7 @@ export const segmentFile = (folder: string, start: number): string =>
 
 /**
  * Numbers of the journals that exist, ascending: also those of threads that are no longer configured.
- * @throws Error of the system where the folder is out of sight
+ * @throws Error of the system where the folder is not in place
  */
 export function listJournals(root: string): number[] {
   return readdirSync(root)
@@ -67,7 +67,7 @@ export interface Recovered {
  * Makes a journal ready for its writer: cuts a torn tail off the newest segment.
  * Only what follows the last sound frame is cut; a damaged frame in the middle stays for the reader
  * to skip and report.
- * @param folder made when absent, in the folder of all journals, which is never made here: it may be out of sight
+ * @param folder made when absent, in the folder of all journals, which is never made here: it may be not in place
  * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
  */
 export function recoverJournal(folder: string, atLeast: number): Recovered {

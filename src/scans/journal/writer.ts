@@ -6,7 +6,7 @@
  * in order once it accepts again; beyond the bound they are dropped and counted, because a redirect must
  * not depend on a disk. Writes name their offset, so a half-written frame is simply written over.
  *
- * A segment that cannot be ended, because the journal's folder is out of sight, goes on as it is: its file is open.
+ * A segment that cannot be ended, because the journal's folder is not in place, goes on as it is: its file is open.
  *
  * A segment is ended by size, and by age: it holds visitors' addresses in clear, and leaves the disk as a whole
  * once it is counted. A timer sees the age, so that the path of a request reads no clock for it.
@@ -43,7 +43,7 @@ export const diskAt = (root: Place): JournalDisk => ({
 
 /** A segment that could not be ended is tried again after so many bytes: a try costs a redirect 10 µs. */
 const rollRetryBytes = 1_048_576;
-/** However long its folder is out of sight: recovery reads the newest segment as a whole. */
+/** However long its folder is not in place: recovery reads the newest segment as a whole. */
 const overdueBytesMax = 1_073_741_824;
 
 export interface JournalWriterOptions {

@@ -1,5 +1,5 @@
 /**
- * Link blocks that are damaged, made again of the records of their codes (link-blocks.ts).
+ * Link blocks that are damaged, rebuilt from the records of their codes (link-blocks.ts).
  *
  *   code record sound          its link, as the code was last written
  *   code record damaged        a damaged link, under the key that `short_codes` has for the number

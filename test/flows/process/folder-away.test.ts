@@ -22,7 +22,7 @@ const environment = {
 };
 
 it(
-  'a data folder out of sight stops neither redirects nor changes, and is counted when it is back',
+  'a data folder that is not in place stops neither redirects nor changes, and is counted when it is back',
   { timeout: 180_000 },
   () =>
     withDataFolder(async (parent) => {
@@ -84,7 +84,7 @@ it(
       const early = 'reading a journal failed, retrying';
       expect(new Set([...messages, early])).toEqual(
         new Set([
-          'the data folder is out of sight: redirects go on, counting goes on when it is back',
+          'the data folder was moved away or unmounted: redirects go on, counting waits for it',
           'a shard thread failed, restarting',
           early,
           'stopped before all scans were counted, the next start counts them',
