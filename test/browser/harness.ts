@@ -1,6 +1,6 @@
 /**
  * The dashboard as a person meets it: the whole service, a real browser in front.
- * One browser for all tests of a file; every test gets pages of its own.
+ * One browser for all files of a worker; every test gets pages of its own.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,6 +42,19 @@ export interface PageOptions {
   readonly scheme?: 'light' | 'dark';
 }
 
+/** Ends with this process. */
+let shared: Promise<Browser> | undefined;
+
+async function launch(): Promise<Browser> {
+  const { executable, environment } = await unpackChromium();
+  return await playwright.launch({
+    executablePath: executable,
+    env: { ...process.env, ...environment },
+    args: browserArguments,
+    headless: true,
+  });
+}
+
 export async function openHarness(
   environment: Readonly<Record<string, string>> = {},
   ports?: Ports,
@@ -59,13 +72,7 @@ export async function openHarness(
     },
   });
   await liftQuota(dataDir);
-  const unpacked = await unpackChromium();
-  const browser = await playwright.launch({
-    executablePath: unpacked.executable,
-    env: { ...process.env, ...unpacked.environment },
-    args: browserArguments,
-    headless: true,
-  });
+  const browser = await (shared ??= launch());
   const api = new Client(service.apiUrl, service.apiKey);
   const complaints: string[] = [];
   let contexts = 0;
@@ -104,7 +111,7 @@ export async function openHarness(
       return page;
     },
     async close() {
-      await browser.close();
+      await Promise.all(browser.contexts().map((context) => context.close()));
       await api.close();
       await service.close();
       await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });

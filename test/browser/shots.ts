@@ -79,4 +79,5 @@ try {
   process.stdout.write(`${harness.complaints.join('\n')}\n`);
   receiver.close();
   await harness.close();
+  await harness.browser.close();
 }
