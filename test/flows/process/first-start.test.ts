@@ -13,6 +13,7 @@ import {
   withDataFolder,
 } from '../../support/process.ts';
 
+const strange = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
 const fileOf = (dataDir: string): string => join(dataDir, 'first-start.json');
 
 /** What a start has shown; undefined without a sign-in. */
@@ -63,12 +64,16 @@ it('when it is killed with its secrets kept, and again while it opens everything
     expect(await killedFirst(dataDir, () => existsSync(later))).toBe(false);
     expect(existsSync(fileOf(dataDir))).toBe(true);
     await expectShown(dataDir, ports);
+    // Of another installation.
+    writeFileSync(fileOf(dataDir), JSON.stringify(strange));
     await expectNothingShown(dataDir, ports);
   }));
 
 it('when its output is discarded, or its reader has gone', { timeout: 120_000 }, () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
+    // Left by a start whose owner was never made.
+    writeFileSync(fileOf(dataDir), JSON.stringify(strange));
     const silent = await startProcess({ dataDir, ports, stdout: 'ignore' });
     expect(silent.complaints).toMatchObject([{ reason: 'standard output is discarded' }]);
     await silent.terminate();
@@ -88,16 +93,6 @@ it('when its output is discarded, or its reader has gone', { timeout: 120_000 },
     await expectShown(dataDir, ports);
   }),
 );
-
-it('when a file is left of a start whose owner was never made, or of another installation', () =>
-  withDataFolder(async (dataDir) => {
-    const secrets = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
-    const ports = await freePorts();
-    writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
-    await expectShown(dataDir, ports);
-    writeFileSync(fileOf(dataDir), JSON.stringify(secrets));
-    await expectNothingShown(dataDir, ports);
-  }));
 
 it('when the folder was backed up before they were shown', () =>
   withDataFolder(async (parent) => {
