@@ -211,14 +211,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
 
   #noteDamage(key: K): void {
     const { checking, name } = this.#options;
-    checking.damage.note(name, key, () => {
-      const bytes = this.#database.get(key);
-      return bytes === undefined || this.#isSound(key, bytes.subarray(0, bytes.length));
-    });
-  }
-
-  #isSound(key: K, bytes: Uint8Array): boolean {
-    return hasChecksum(bytes, bytes.length, this.#seedOf(key)) || this.#isOlder(key, bytes);
+    checking.damage.note(name, key, () => this.#read(key) !== damaged);
   }
 
   /** A record of an older release that can be read. */

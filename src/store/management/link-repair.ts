@@ -16,7 +16,7 @@ import type { Management } from './management.ts';
 
 type Tables = Pick<Management, 'codes' | 'links' | 'shortCodes' | 'last'>;
 
-/** The block, made again where it is damaged; undefined = no code of it has a link. */
+/** The block, rebuilt where it is damaged; undefined = no code of it has a link. */
 export function readLinkBlock(store: Tables, blockNo: number): Uint8Array | undefined {
   return store.links.get(blockNo, () => rebuildLinkBlock(store, blockNo));
 }

@@ -6,7 +6,7 @@ import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { temporaryFolder } from '../temporary-management.ts';
 
 const pageBytes = 4_096;
-const [kindAt, branch, firstOffsetAt, headerBytes] = [18, 1, 24, 24];
+const [kindAt, branch, lowerAt, firstOffsetAt, headerBytes] = [18, 1, 20, 24, 24];
 
 async function withBranches(): Promise<string> {
   const path = join(temporaryFolder(), 'data.mdb');
@@ -18,6 +18,36 @@ async function withBranches(): Promise<string> {
   await environment.close();
   return path;
 }
+
+/** Makes every child of every branch page one that is not there. */
+function cutBranches(path: string): void {
+  const bytes = readFileSync(path);
+  for (let at = 2 * pageBytes; at < bytes.length; at += pageBytes) {
+    if (bytes.readUInt16LE(at + kindAt) !== branch) continue;
+    for (let entry = 0; entry < bytes.readUInt16LE(at + lowerAt) / 2; entry++) {
+      const node = at + headerBytes + bytes.readUInt16LE(at + firstOffsetAt + 2 * entry);
+      bytes.writeUInt16LE(0x7fff, node + 2);
+    }
+  }
+  writeFileSync(path, bytes);
+}
+
+it('damaged records stay so when a page is damaged that leads to them', async () => {
+  const path = await withBranches();
+  const bytes = readFileSync(path);
+  const value = 'x'.repeat(100);
+  for (let at = bytes.indexOf(value); at !== -1; at = bytes.indexOf(value)) bytes.write('y', at);
+  writeFileSync(path, bytes);
+  const environment = new StoreEnvironment(path);
+  const table = environment.table<number, string>('table');
+  expect([...table.range({}, () => undefined)]).toEqual([]);
+  const { damage } = environment;
+  cutBranches(path);
+  environment.refresh();
+  damage.review();
+  expect(damage.places).toHaveLength(500);
+  await environment.close();
+});
 
 it('a record behind a page that is not there is refused as damaged', async () => {
   const path = await withBranches();
