@@ -3,7 +3,13 @@ import { chmodSync, lstatSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Client } from '../../support/client.ts';
-import { freePorts, spawnCommand, startProcess, withDataFolder } from '../../support/process.ts';
+import {
+  freePorts,
+  runCommand,
+  spawnCommand,
+  startProcess,
+  withDataFolder,
+} from '../../support/process.ts';
 
 /** Files and folders that others may do anything with, as `mode name`. */
 function openIn(folder: string): string[] {
@@ -45,7 +51,7 @@ test('the data folder and its backups are for their owner alone', { timeout: 120
       // The folder may be reached by a link.
       const link = join(parent, 'link');
       symlinkSync(dataDir, link);
-      const doctor = await spawnCommand(['doctor'], { QZ_DATA_DIR: link });
+      const doctor = await runCommand(['doctor'], { QZ_DATA_DIR: link });
       expect(doctor.code).toBe(1);
       expect(doctor.stdout).toMatch(/^BAD {2}open to other users in the data folder: .*$/m);
       for (const name of ['. (755)', 'management.mdb (644)', 'logos (755)']) {
@@ -56,7 +62,7 @@ test('the data folder and its backups are for their owner alone', { timeout: 120
       expect(again.logEntries).toContainEqual(
         expect.objectContaining({ files: opened.length, msg: expect.stringContaining('closed') }),
       );
-      expect((await spawnCommand(['doctor'], environment)).stdout).toContain(
+      expect((await runCommand(['doctor'], environment)).stdout).toContain(
         'ok   data folder is closed to other users',
       );
       expect(await again.terminate()).toMatchObject({ code: 0 });
