@@ -63,6 +63,8 @@ export class StoreEnvironment {
   readonly #tables: AuditedTable[] = [];
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
+  /** Fired when the system or LMDB refused a commit of this thread. */
+  readonly refused = new Signal();
 
   /** @throws Error when the data file is missing, and not to be created; naming the file where LMDB cannot open it */
   constructor(path: string, mode: OpenMode = 'existing') {
@@ -201,12 +203,24 @@ export class StoreEnvironment {
   #refusal(error: unknown): unknown {
     if (!isRefusedWrite(error)) return fileError(this.path, error);
     this.#guard.trip();
+    this.refused.fire();
     return fullDisk();
   }
 
   /** No write is possible now; asking may try one, so that space which came back is seen. */
   get isFull(): boolean {
     return this.#guard.isFull;
+  }
+
+  /** LMDB refuses the file to this process for good, because a meta page could not be written (MDB_PANIC). */
+  get isLost(): boolean {
+    try {
+      this.refresh();
+      this.#root.doesExist(emptyName);
+      return false;
+    } catch (error) {
+      return error instanceof Error && error.message.includes('MDB_PANIC');
+    }
   }
 
   /** Resolves when everything committed so far has reached the disk. */

@@ -3,7 +3,8 @@
  * Also starts what gives the records of an older release their checksums.
  *
  * Each thread notes what it reads. Shards send theirs with their figures; a place that several threads came upon
- * counts once. A damaged record does not make the service unready: all others are sound, and are served.
+ * counts once. A damaged record does not make the service unready: all others are sound, and are served. A file that
+ * LMDB gives up ends the process (lost-stores.ts).
  */
 import { ChecksumUpgrade } from '../../store/checksum-upgrade.ts';
 import type { DamagedPlace } from '../../store/damage.ts';
@@ -12,6 +13,7 @@ import type { HealthCheck } from '../../telemetry/health.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
+import { watchLostStores } from './lost-stores.ts';
 import type { Signal } from '../../model/signal.ts';
 
 /** Lines of single places; one more says that there are others. */
@@ -87,6 +89,7 @@ export class StoredData {
       this.#listening.push(damage.noticed.listen(() => this.#note([damage.newest])));
       this.#note(damage.places);
     }
+    this.#listening.push(watchLostStores(environments, this.#options.log));
     this.#listening.push(shards.measured.listen(() => this.#note(shards.damage)));
     metrics.total(
       'quietzone_damaged_records_total',
