@@ -25,6 +25,7 @@ import {
   workspaceCounter,
   writeCheckpoints,
 } from '../store/scans/scans.ts';
+import { newestNumber } from '../store/sequence-search.ts';
 import type { ScanBlock } from './block.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
@@ -67,7 +68,7 @@ function isDamaged(read: () => unknown): boolean {
 
 function* repairSequence(store: ScanStore): Generator<MarkRepair> {
   if (!isDamaged(() => newestSequence(store))) return;
-  const [last = 0] = store.blocks.keys({ reverse: true, limit: 1 });
+  const last = newestNumber(store.blocks);
   const sound = kinds.filter((of) => !isDamaged(() => readCheckpoints(store, of)));
   const saved = sound.flatMap((of) => [...readCheckpoints(store, of)]);
   const at = Math.max(last, ...saved);

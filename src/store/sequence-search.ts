@@ -1,6 +1,13 @@
-/** Finding a time in a table whose keys are numbers given in the order of time: log2 reads, no index. */
+/** Finding in a table whose keys are numbers given in the order of time: the newest, or a time by log2 reads, no index. */
 import { readOr } from '../model/failure.ts';
 import type { Table } from './environment.ts';
+
+/** The highest number, below `end` where it is given; 0 without one. */
+export function newestNumber(table: Pick<Table<number, unknown>, 'keys'>, end?: number): number {
+  const range = { reverse: true, limit: 1, ...(end !== undefined && { start: end - 1 }) };
+  for (const key of table.keys(range)) return key;
+  return 0;
+}
 
 /**
  * The first number in [from, to) whose value has been reached; `to` without one. Exact while each value after a

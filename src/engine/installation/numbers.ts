@@ -20,6 +20,7 @@ import {
   workspaceCountersFirst,
   workspaceOfCounter,
 } from '../../store/scans/scans.ts';
+import { newestNumber } from '../../store/sequence-search.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
 /** The highest numbers that were seen; 0 = none. */
@@ -37,7 +38,7 @@ const warning = 'numbers go on above what another file of the data folder has se
 export function raiseNumbers({ management, scans, delivery }: NumberedStores, log: Logger): void {
   const [event, entries] = delivery.cursors.get('events', skip) ?? [0, 0];
   raise(management, log, { ...seenInScans(scans), event: event + Math.sign(entries) });
-  raise(management, log, { endpoint: lastKey(delivery.stats.keys({ reverse: true, limit: 1 })) });
+  raise(management, log, { endpoint: newestNumber(delivery.stats) });
   const [block, blockEntries] = delivery.cursors.get('blocks', skip) ?? [0, 0];
   const endpoints = [...management.webhooks.endpoints.range({}, skip)];
   const first = endpoints.map(({ value }) => value.firstBlock);
@@ -64,9 +65,7 @@ export function raise(management: Management, log: Logger, seen: SeenNumbers): v
 /** In totals, and in the blocks that are not in them yet. */
 function seenInScans(scans: ScanStore): SeenNumbers {
   const { summaries, blocks } = scans;
-  const code = lastKey(
-    summaries.keys({ start: workspaceCountersFirst - 1, reverse: true, limit: 1 }),
-  );
+  const code = newestNumber(summaries, workspaceCountersFirst);
   const [counter] = summaries.keys({ start: workspaceCountersFirst, limit: 1 });
   const workspace = (counter !== undefined && workspaceOfCounter(counter)) || 0;
   const seen = { code, workspace };
@@ -78,5 +77,3 @@ function seenInScans(scans: ScanStore): SeenNumbers {
 
 /** Damaged records are told of where they are used. */
 const skip = (): undefined => undefined;
-
-const lastKey = (keys: Iterable<number>): number => [...keys][0] ?? 0;

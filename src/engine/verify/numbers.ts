@@ -14,6 +14,7 @@ import {
   spanKey,
   workspaceOfCounter,
 } from '../../store/scans/scans.ts';
+import { newestNumber } from '../../store/sequence-search.ts';
 import { type Findings, restoreRemedy } from './findings.ts';
 import type { Pause } from './pause.ts';
 
@@ -24,11 +25,6 @@ const skip = (): void => undefined;
 /** The last number given out where its record is damaged: found as such. */
 const unknown = Infinity;
 
-function lastKey(table: Pick<Table<number, unknown>, 'keys'>): number {
-  for (const key of table.keys({ reverse: true, limit: 1 })) return key;
-  return 0;
-}
-
 /** A number that is given out twice would join two things' data. */
 export function verifySequences(store: Management, findings: Findings): void {
   const tables: ReadonlyArray<readonly [Sequence, Pick<Table<number, unknown>, 'keys'>]> = [
@@ -37,7 +33,7 @@ export function verifySequences(store: Management, findings: Findings): void {
     ['event', store.events],
   ];
   for (const [sequence, table] of tables) {
-    const used = lastKey(table);
+    const used = newestNumber(table);
     store.environment.refresh();
     const last = readOr(() => store.last(sequence), unknown);
     if (used > last) addSequence(findings, 'management.mdb', sequence, used, last);
@@ -45,14 +41,14 @@ export function verifySequences(store: Management, findings: Findings): void {
 }
 
 export function verifyBlockSequence(store: ScanStore, findings: Findings): void {
-  const used = lastKey(store.blocks);
+  const used = newestNumber(store.blocks);
   store.environment.refresh();
   const last = readOr(() => newestSequence(store), unknown);
   if (used > last) addSequence(findings, 'scans.mdb', 'block', used, last);
 }
 
 export function verifyDeliverySequence(store: DeliveryTables, findings: Findings): void {
-  const used = lastKey(store.deliveries);
+  const used = newestNumber(store.deliveries);
   store.environment.refresh();
   const next = store.meta.get('next', () => unknown) ?? 1;
   if (used >= next) addSequence(findings, 'delivery.mdb', 'delivery', used, next - 1);

@@ -22,6 +22,7 @@ import {
   type StoredDelivery,
   unpackDelivery,
 } from '../../store/delivery/delivery.ts';
+import { newestNumber } from '../../store/sequence-search.ts';
 import { type DeliveryEvent, deliveryTransitions } from './delivery-state.ts';
 import type { RetryWheel } from './retry-wheel.ts';
 import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
@@ -123,7 +124,10 @@ export class DeliveryTransaction {
 
   /** Reserves the number and id of a delivery that is recorded later. */
   reserve(): DeliverySlot {
-    const no = this.#nextNo ?? this.#tables.meta.get('next', () => this.#behindNewest()) ?? 1;
+    const no =
+      this.#nextNo ??
+      this.#tables.meta.get('next', () => newestNumber(this.#tables.deliveries) + 1) ??
+      1;
     this.#nextNo = no + 1;
     const createdAtMs = this.#now.wallMs;
     return { no, id: deliveryId(createdAtMs, no), createdAtMs };
@@ -180,15 +184,6 @@ export class DeliveryTransaction {
     if (state === 'pending') queue.remove([endpointNo, dueMs, no]);
     deliveries.remove(no);
     this.#count(endpointNo, state, -1);
-  }
-
-  #behindNewest(): DeliveryNo {
-    const [newest = 0] = this.#tables.deliveries.keys({
-      start: Number.MAX_SAFE_INTEGER,
-      reverse: true,
-      limit: 1,
-    });
-    return newest + 1;
   }
 
   stats(endpointNo: EndpointNo): EndpointStats {
