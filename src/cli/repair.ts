@@ -35,7 +35,11 @@ async function runRepair(context: CommandContext, options: RepairCommandOptions)
   try {
     const inspection = await inspectFolder(folder, 'start');
     const steps = planRepair(inspection);
-    if (steps.length === 0) return context.result(`Data folder ${folder.path} has no faults`);
+    if (steps.length === 0) {
+      return context.result(
+        `Nothing to repair: a start takes data folder ${folder.path} as it is. \`quietzone verify\` reads every record`,
+      );
+    }
     context.result(`Data folder ${folder.path} has faults\n${steps.map(textOf).join('\n')}`);
     if (!isRepairable(steps)) return context.fail();
     if (options.yes !== true) {

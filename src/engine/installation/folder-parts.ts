@@ -102,7 +102,7 @@ function damageOf(folder: DataFolder, scope: StartScope): Damage {
   const faults = Map.groupBy(findDataFileFaults(folder, scope), ({ file }) => file);
   return new Map(
     [...faults].map(([file, found]) => {
-      const more = found.length > 1 ? `, and ${found.length - 1} more faults` : '';
+      const more = found.length > 1 ? `, and ${found.length - 1} more` : '';
       return [file, found.slice(0, 1).map(dataFileFaultReason).join('') + more];
     }),
   );

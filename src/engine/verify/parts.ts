@@ -1,9 +1,9 @@
 /** The parts of a data folder against each other, as findings: what a start would refuse. */
 import type { DataFolder } from '../data-folder.ts';
-import { inspectFolder } from '../installation/installation.ts';
+import { folderRemedy, inspectFolder } from '../installation/installation.ts';
 import { type Finding, restoreRemedy } from './findings.ts';
 
-const otherRemedy = `put back what belongs there, or ${restoreRemedy}; \`quietzone repair\` says what can be done without`;
+const otherRemedy = `put back what belongs there, or ${folderRemedy}`;
 
 /** @param found damaged files are not named again @throws DataFolderError where the disk is too full to open stores */
 export async function partFindings(
