@@ -59,7 +59,7 @@ export class Journals {
     return position;
   }
 
-  /** What followed in the same file is lost with it: nobody can tell how much. */
+  /** What followed in the same file is lost with it: how much is not known. */
   #tellMissing(journal: number, end: number, countedTo: number): void {
     const missingBytes = countedTo - end;
     this.#missingBytes.set(journal, missingBytes);

@@ -32,7 +32,7 @@ import type { CodeNo } from '../model/numbers.ts';
 const stopMsMax = countingMsMax + flushMsMax + 1_000;
 /** Uncounted scans older than this make the service not ready: the numbers no longer keep up. */
 const lagMsMax = 30_000;
-/** Shards send figures every second; one that sends none for so long is not counting, or nobody knows. */
+/** Shards send figures every second; one that sends none for so long may not be counting. */
 const silentMsMax = 10_000;
 
 /** Counted since the start of the service, by a shard and its predecessors. */

@@ -24,7 +24,7 @@ import { openVisitor } from './visitor/visitor.ts';
 /** Between two tries of a commit that the disk refused. */
 const retryMs = 500;
 const figuresMs = 1_000;
-/** Damaged records that the control thread is told of. */
+/** Damaged records sent to the control thread. */
 const damageSentMax = 100;
 
 const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();

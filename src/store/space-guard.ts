@@ -69,7 +69,7 @@ export class WriteProbe {
     }
   }
 
-  /** Not known of a data folder that is not in place: its files are open, and a write shows what they take. */
+  /** Unknown where the data folder is not in place: its files are open, and a write shows what they take. */
   #hasReserve(): boolean {
     try {
       return freeBytes(dirname(this.#path)) >= reserveBytes;

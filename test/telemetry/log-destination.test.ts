@@ -1,11 +1,12 @@
 /** Lines of the log against readers that stall, go away and come back: whole, in order, and each lost one is told. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { LogDestination } from '../../src/telemetry/log-destination.ts';
+import { openReader, openWriter, readAll } from '../support/named-pipe.ts';
 import { soon } from '../support/soon.ts';
 
 let folder: string;
@@ -16,24 +17,6 @@ beforeEach(() => {
   execFileSync('mkfifo', [pipe]);
 });
 afterEach(() => rmSync(folder, { recursive: true }));
-
-const openReader = (): number => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-const openWriter = (): number => openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-
-/** What is in the pipe now. */
-function readAll(reader: number): string {
-  const buffer = Buffer.alloc(1_048_576);
-  let text = '';
-  try {
-    for (;;) {
-      const bytes = readSync(reader, buffer);
-      if (bytes === 0) return text;
-      text += buffer.toString('utf8', 0, bytes);
-    }
-  } catch {
-    return text;
-  }
-}
 
 const lineOf = (at: number): string => `{"at":${at},"text":"${'x'.repeat(at % 300)}"}\n`;
 type Told = { readonly at: number } | { readonly lost: number };
@@ -62,8 +45,8 @@ function expectAll(told: readonly Told[], count: number): void {
 }
 
 it('a reader that stalls gets what is kept, then how much is not, without another line', async () => {
-  const reader = openReader();
-  const writer = openWriter();
+  const reader = openReader(pipe);
+  const writer = openWriter(pipe);
   const destination = destinationOn(writer);
   const count = 3_000;
   for (let at = 0; at < count; at++) destination.write(lineOf(at));
@@ -79,8 +62,8 @@ it('a reader that stalls gets what is kept, then how much is not, without anothe
 });
 
 it('a reader that is gone loses each line at once, its successor is told, also where one was cut', () => {
-  const reader = openReader();
-  const writer = openWriter();
+  const reader = openReader(pipe);
+  const writer = openWriter(pipe);
   const destination = destinationOn(writer);
   // More than the pipe takes at once: a part of it stays in the pipe.
   const long = `{"at":0,"text":"${'y'.repeat(65_000)}"}\n`;
@@ -89,7 +72,7 @@ it('a reader that is gone loses each line at once, its successor is told, also w
   closeSync(reader);
   destination.write(lineOf(2));
   expect(destination.lost).toBe(2);
-  const next = openReader();
+  const next = openReader(pipe);
   const left = readAll(next);
   destination.write(lineOf(3));
   const text = readAll(next);

@@ -22,7 +22,7 @@ export interface RestoreMarker {
   readonly backup: string;
 }
 
-/** Undefined where no restore is unfinished. One that cannot be read tells of nothing that was moved. */
+/** Undefined where no restore is unfinished. One that cannot be read counts as copying. */
 export function readRestoreMarker(folder: string): RestoreMarker | undefined {
   const text = readIfThere(join(folder, restoreMarkerName));
   if (text === undefined) return undefined;

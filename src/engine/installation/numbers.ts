@@ -75,5 +75,5 @@ function seenInScans(scans: ScanStore): SeenNumbers {
   return seen;
 }
 
-/** Damaged records are told of where they are used. */
+/** Damaged records are reported where they are used. */
 const skip = (): undefined => undefined;

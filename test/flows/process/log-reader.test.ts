@@ -1,9 +1,10 @@
 /** The reader of the log stalls, goes away and comes back: the service goes on, and says what nobody could read. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
+import { openReader, openWriter, readAll } from '../../support/named-pipe.ts';
 import { entriesOf, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
 import { soon } from '../../support/soon.ts';
 
@@ -18,27 +19,12 @@ function fill(writer: number): void {
   }
 }
 
-function readAll(reader: number): string {
-  const buffer = Buffer.alloc(65_536);
-  let text = '';
-  try {
-    for (;;) {
-      const bytes = readSync(reader, buffer);
-      if (bytes === 0) return text;
-      text += buffer.toString('utf8', 0, bytes);
-    }
-  } catch {
-    return text;
-  }
-}
-
 it('redirects, changes and the stop need no reader', { timeout: 120_000 }, () =>
   withDataFolder(async (parent) => {
     const pipe = join(parent, 'log');
     execFileSync('mkfifo', [pipe]);
-    const openReader = (): number => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-    const reader = openReader();
-    const writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    const reader = openReader(pipe);
+    const writer = openWriter(pipe);
     fill(writer);
     const service = new ServiceProcess({
       dataDir: join(parent, 'data'),
@@ -74,7 +60,7 @@ it('redirects, changes and the stop need no reader', { timeout: 120_000 }, () =>
     service.signal('SIGWINCH');
     await expect.poll(lost, soon).toBeGreaterThan(0);
     expect((await links.call('GET', '/unread')).status).toBe(302);
-    const next = openReader();
+    const next = openReader(pipe);
     log = '';
     await expect.poll(() => logged(next), soon).toContain('lines of the log were lost');
     expect(entriesOf(logged(next))[0]).toMatchObject({ level: 'warn', lines: await lost() });
