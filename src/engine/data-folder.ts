@@ -124,6 +124,7 @@ const partNames = [
   'management.mdb',
   'scans.mdb',
   'delivery.mdb',
+  'journal',
   'signing-keys.json',
   'visitor.key',
 ] as const;

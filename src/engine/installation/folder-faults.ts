@@ -82,7 +82,7 @@ function unmarkedFolder(parts: FolderParts): FolderState {
   if (management.kind === 'damaged')
     faults.push({ ...lost(`is damaged: ${management.reason}`), isDamaged: true });
   const marked = peerNames.filter((name) => peers[name].kind === 'marked');
-  if (marked.length > 0) {
+  if (marked.length > 0 && management.kind !== 'damaged') {
     faults.push(lost(`has no mark of an installation, ${marked.join(' and ')} has one`));
   }
   const scans = peers['scans.mdb'];

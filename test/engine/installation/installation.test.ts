@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { openDataFolder, openExistingDataFolder } from '../../../src/engine/data-folder.ts';
 import { writeJournalMark } from '../../../src/engine/installation/folder-parts.ts';
 import {
   assertInstallation,
@@ -138,9 +138,17 @@ it.each([...parts.filter((part) => part !== 'journal'), 'journal/installation.js
   async (path) => {
     cpSync(later, data, { recursive: true });
     writeFileSync(join(data, path), 'x'.repeat(8_192));
-    expect((await faults()).join()).toMatch(`${path.split('/')[0]} is damaged: `);
+    const found = await faults();
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(`${path.split('/')[0]} is damaged: `);
   },
 );
+
+test('a folder with nothing but its journals has faults, and is no empty one', async () => {
+  cpSync(join(later, 'journal'), join(data, 'journal'), { recursive: true });
+  expect(openExistingDataFolder(data).path).toBe(data);
+  expect(await faults()).toContain('management.mdb is missing');
+});
 
 test('a newer part, one of a copy that went on by itself, and all faults in one message', async () => {
   cpSync(later, data, { recursive: true });
