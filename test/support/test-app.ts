@@ -15,7 +15,7 @@
  * by the first attempt.
  */
 import { createHash, getRandomValues } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
@@ -26,7 +26,7 @@ import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-s
 import type { CampaignServices } from '../../src/campaigns/open-campaigns.ts';
 import type { Codes, CodesOptions } from '../../src/codes/codes.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
 import type { MemoryShares } from '../../src/engine/machine/machine-plan.ts';
 import type { HttpServer, HttpServerOptions } from '../../src/http/server.ts';
 import { ImageCache } from '../../src/images/image-cache.ts';
@@ -51,8 +51,7 @@ import {
 } from '../../src/modules.ts';
 import type { Outbox } from '../../src/outbox/outbox.ts';
 import type { ScanQueries } from '../../src/scans/query/queries.ts';
-import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
-import { type Management, openManagement } from '../../src/store/management/management.ts';
+import type { Management } from '../../src/store/management/management.ts';
 import { systemSteadyClock } from '../../src/system-clock.ts';
 import type { HealthReport } from '../../src/telemetry/health.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -60,8 +59,8 @@ import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { AttemptSender } from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { Webhooks, WebhooksOptions } from '../../src/webhooks/open-webhooks.ts';
 import type { WorkspaceServices } from '../../src/workspaces/services.ts';
-import { makeSigningKeys } from '../../src/workspaces/signing-keys.ts';
 import type { Bootstrapped } from '../../src/workspaces/workspaces.ts';
+import { makeStores } from './fakes/empty-stores.ts';
 import { FakeScans } from './fakes/fake-scans.ts';
 import { LazySender } from './fakes/lazy-sender.ts';
 import { isListening, openFilesIn } from './leaks.ts';
@@ -374,14 +373,6 @@ export class TestApp {
     this.#closers.push(() => webhooks.close());
     return webhooks;
   }
-}
-
-/** What a first start makes of the parts that these tests open. */
-async function makeStores({ path, managementFile, deliveryFile }: DataFolder): Promise<void> {
-  if (existsSync(managementFile)) return;
-  makeSigningKeys(path, (bytes) => getRandomValues(bytes));
-  await openManagement(managementFile, 'create').close();
-  await openDeliveryTables(deliveryFile, 'create').environment.close();
 }
 
 const isSteady = (clock: Clock): clock is Clock & SteadyClock => 'sinceBootMs' in clock;
