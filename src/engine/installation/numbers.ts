@@ -9,6 +9,8 @@
  *   event        management      cursor of the deliveries
  *   endpoint     management      stats of the deliveries
  *   block        scans           cursor of the deliveries, first block of an endpoint
+ *
+ * A number whose own record is damaged is found again first, from what it was given to.
  */
 import { ScanBlock } from '../../scans/block.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
@@ -20,6 +22,7 @@ import {
   workspaceCountersFirst,
   workspaceOfCounter,
 } from '../../store/scans/scans.ts';
+import { lastCodeOf } from '../../store/management/link-blocks.ts';
 import { newestNumber } from '../../store/sequence-search.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
@@ -36,6 +39,7 @@ const warning = 'numbers go on above what another file of the data folder has se
 
 /** Before anything is given out. @throws Failure storage_full where there is something to move and no space */
 export function raiseNumbers({ management, scans, delivery }: NumberedStores, log: Logger): void {
+  findDamagedNumbers(management, log);
   const [event, entries] = delivery.cursors.get('events', skip) ?? [0, 0];
   raise(management, log, { ...seenInScans(scans), event: event + Math.sign(entries) });
   raise(management, log, { endpoint: newestNumber(delivery.stats) });
@@ -47,6 +51,29 @@ export function raiseNumbers({ management, scans, delivery }: NumberedStores, lo
   if (seen <= from) return;
   log.warn({ number: 'block', from, to: seen }, warning);
   scans.environment.transactionSync(() => scans.meta.put('sequence', seen));
+}
+
+const damagedNumber = Symbol('damaged');
+
+/** The highest of what has one; of a link block, the highest that may be in it. */
+function findDamagedNumbers(management: Management, log: Logger): void {
+  const { meta, codes, links, codeEdits, events, webhooks, campaigns, bulk } = management;
+  const highest: Readonly<Record<Sequence, () => number>> = {
+    workspace: () => newestNumber(management.workspaces),
+    code: () => Math.max(newestNumber(codes), lastCodeOf(newestNumber(links))),
+    link: () => newestNumber(bulk.linkChanges),
+    edit: () => Math.max(0, ...[...codeEdits.range({}, skip)].map(({ value: [no] }) => no)),
+    event: () => newestNumber(events),
+    endpoint: () => newestNumber(webhooks.endpoints),
+    campaign: () => newestNumber(campaigns.campaigns),
+  };
+  for (const [number, find] of Object.entries(highest)) {
+    const key = `next:${number}`;
+    if (meta.get(key, () => damagedNumber) !== damagedNumber) continue;
+    const to = find();
+    management.environment.transactionSync(() => meta.put(key, to + 1));
+    log.warn({ number, to }, 'the record of the last number was damaged: it is found again');
+  }
 }
 
 /** Moves the numbers of management above `seen`. */

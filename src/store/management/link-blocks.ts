@@ -43,6 +43,11 @@ export function codesOfBlock(blockNo: number): CodeNo[] {
   return Array.from({ length: slotMask + 1 }, (_, slot) => blockNo * (slotMask + 1) + slot);
 }
 
+/** The highest code number that may be in a block. */
+export function lastCodeOf(blockNo: number): number {
+  return blockNo * (slotMask + 1) + slotMask;
+}
+
 /** The block with `link` put into it, or replaced in it. */
 export function withLink(block: Uint8Array | undefined, link: StoredLink): Uint8Array {
   const old = block === undefined ? Buffer.alloc(0) : asBuffer(block);
