@@ -5,10 +5,11 @@
  */
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import { systemReason } from '../engine/backup/copy-disk.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
-import { Failure, isDamage } from '../model/failure.ts';
+import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
 import { DataFileError } from '../store/data-file-error.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBillingCommands } from './billing.ts';
@@ -66,10 +67,20 @@ function explain(error: unknown, { progress }: Process): number {
     error instanceof DataFileError ||
     error instanceof ListenError ||
     error instanceof Failure;
+  if (isForbiddenFile(error)) {
+    progress(`Cannot use ${error.path}: ${systemReason(error)}; expected a file of this user`);
+    return exitFailed;
+  }
   const defect = error instanceof Error ? error.stack : undefined;
   const more = isDamage(error) ? '; `quietzone verify` names it' : '';
   progress(error instanceof Error && isExpected ? error.message + more : (defect ?? String(error)));
   return exitFailed;
+}
+
+/** As left by a command that another user has run in the data folder. */
+function isForbiddenFile(error: unknown): error is Error & { readonly path: string } {
+  const isRefused = ['EACCES', 'EPERM', 'EROFS'].includes(systemErrorCode(error));
+  return isRefused && error instanceof Error && 'path' in error && typeof error.path === 'string';
 }
 
 function commands(context: CommandContext): Command {

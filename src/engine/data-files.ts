@@ -93,7 +93,7 @@ export function assertStoreSpace(folder: DataFolder): void {
   const free = Math.floor(freeBytes(folder.path) / mebibyte);
   const wanted = Math.ceil(needed / mebibyte);
   throw new DataFolderError(
-    `Cannot open data folder ${folder.path}: the disk takes no more data, with ${free} MiB free; ` +
+    `Cannot open data folder ${folder.path}: its disk has ${free} MiB free, or a quota is used up; ` +
       `${isFirst ? 'a first start needs' : 'the stores need'} ${wanted} MiB. Free some space, or set dataDir (QZ_DATA_DIR)`,
   );
 }

@@ -15,6 +15,7 @@ export function engineChecks(options: {
   const full = 'the store cannot be written: no changes are taken, redirects go on';
   const damaged = 'short links are refused: nothing sound says where they lead, restore a backup';
   const excess = 'changed links do not fit into the link table, delete codes';
+  const lost = 'this start found a journal without its newest segment: the log says what is lost';
   return [
     {
       name: 'running',
@@ -31,6 +32,11 @@ export function engineChecks(options: {
     {
       name: 'damaged links',
       problem: () => (links.damagedCount ? `${links.damagedCount} ${damaged}` : undefined),
+      isWarning: true,
+    },
+    {
+      name: 'journals',
+      problem: () => (threads.journals.missingBytes.size > 0 ? lost : undefined),
       isWarning: true,
     },
     { name: 'webhooks', problem: () => webhooks.problem },

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../src/engine/data-folder.ts';
+import { partFindings } from '../../src/engine/verify/parts.ts';
 import { type Verification, verifyFolder } from '../../src/engine/verify/verify.ts';
-import { journalFolder, listSegments, segmentFile } from '../../src/scans/journal/segments.ts';
+import {
+  journalFolder,
+  listJournals,
+  listSegments,
+  segmentFile,
+} from '../../src/scans/journal/segments.ts';
 import { resultFiles } from '../../src/store/delivery/result-journal.ts';
 import { linksIn, withLink } from '../../src/store/management/link-blocks.ts';
 import { type Management, openManagement } from '../../src/store/management/management.ts';
@@ -136,6 +142,18 @@ describe('damage', () => {
     const found = await verifyFolder(folder);
     expect(findingsOf(found)).toEqual([
       'journal/0: 0 scans in damaged frames, and 8 bytes of no frame',
+    ]);
+  });
+
+  it('of a journal that has lost its newest segment, or its folder', async () => {
+    const name = listJournals(folder.journalRoot).find(
+      (journal) => (listSegments(journalFolder(folder.journalRoot, journal)).at(-1) ?? 0) > 0,
+    );
+    expect(name).toBeDefined();
+    expect(await partFindings(folder, [])).toEqual([]);
+    rmSync(journalFolder(folder.journalRoot, name ?? 0), { recursive: true });
+    expect(await partFindings(folder, [])).toMatchObject([
+      { file: `journal/${name}`, text: expect.stringMatching(/^its newest segment is missing: /) },
     ]);
   });
 

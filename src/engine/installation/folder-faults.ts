@@ -63,6 +63,7 @@ export function compareParts(parts: FolderParts): FolderState {
   const isMade = management.kind === 'unmarked' && management.hasData;
   if (isMade || management.kind === 'damaged') return unmarkedFolder(parts);
   const isAlone =
+    !parts.hasLeftovers &&
     peerNames.every((name) => isNothing(name, peers[name])) &&
     keyFileNames.every((name) => parts.keyFiles[name].kind === 'missing');
   if (isAlone) return { kind: 'new', faults: [] };

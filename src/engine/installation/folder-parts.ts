@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
+import { resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import {
   type KeyPrint,
@@ -41,6 +42,8 @@ export interface FolderParts {
   readonly workspaces: number;
   readonly peers: Readonly<Record<PeerName, PartState>>;
   readonly keyFiles: Readonly<Record<KeyFileName, KeyFile>>;
+  /** Files that only a service makes, and that are no part by themselves. */
+  readonly hasLeftovers: boolean;
 }
 
 const journalMarkFile = 'installation.json';
@@ -65,6 +68,9 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
         'signing-keys.json': readKeyFile(folder.path, 'signing-keys.json'),
         'visitor.key': readKeyFile(folder.path, 'visitor.key'),
       },
+      hasLeftovers: [...resultFiles(folder.deliveryFile), join(folder.path, 'logos')].some((path) =>
+        existsSync(path),
+      ),
     };
     // Who holds the lock of the folder starts nothing meanwhile.
     if (scope === 'start') return parts;
@@ -74,7 +80,7 @@ export async function readParts(folder: DataFolder, scope: StartScope): Promise<
   }
 }
 
-type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles'>;
+type ManagementParts = Omit<FolderParts, 'peers' | 'keyFiles' | 'hasLeftovers'>;
 
 async function readManagement(folder: DataFolder, damage: Damage): Promise<ManagementParts> {
   let found = { mark: undefined, keyPrints: new Map(), codes: 0, workspaces: 0 } as Omit<

@@ -150,6 +150,12 @@ test('a folder with nothing but its journals has faults, and is no empty one', a
   expect(await faults()).toContain('management.mdb is missing');
 });
 
+test('what only a service makes is no empty folder, though no part is left', async () => {
+  mkdirSync(data);
+  writeFileSync(join(data, 'delivery.results.0'), '');
+  expect(await faults()).toContain('management.mdb is missing');
+});
+
 test('a newer part, one of a copy that went on by itself, and all faults in one message', async () => {
   cpSync(later, data, { recursive: true });
   const ahead = join(parent, 'ahead');

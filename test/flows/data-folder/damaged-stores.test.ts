@@ -148,7 +148,7 @@ it.each(isMounted ? ['tmpfs'] : [])(
     const first = await spawnCommand(['serve'], settings);
     expect([first.code, first.signal, first.stdout]).toEqual([1, null, '']);
     expect(first.stderr).toMatch(
-      /^Cannot open data folder .*: the disk takes no more data, with 0 MiB free; a first start needs 8 MiB\. .*\n$/m,
+      /^Cannot open data folder .*: its disk has 0 MiB free, or a quota is used up; a first start needs 8 MiB\. .*\n$/m,
     );
 
     rmSync(join(smallDisk, 'filler'));
@@ -159,6 +159,6 @@ it.each(isMounted ? ['tmpfs'] : [])(
     fill(join(smallDisk, 'filler-2'));
     const copied = await spawnCommand(['keys', 'list'], settings);
     expect([copied.code, copied.signal]).toEqual([1, null]);
-    expect(copied.stderr).toMatch(/: the disk takes no more data, .*; the stores need 1 MiB\. /);
+    expect(copied.stderr).toMatch(/: its disk has .* free, .*; the stores need 1 MiB\. /);
   },
 );
