@@ -1,16 +1,16 @@
 /**
  * Read before the program (stripped-cache.ts): its files come without types, for its own thread as for those that it
- * starts. Plain JavaScript: nothing strips this.
+ * starts. Plain JavaScript: nothing strips this. What runs outside the suite (`npm run crash`) may have no cache.
  */
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 
 const cache = new URL('../../node_modules/.cache/quietzone-tests/stripped.json', import.meta.url);
 
-if (isMainThread) {
+if (isMainThread && existsSync(cache)) {
   const stripped = JSON.parse(readFileSync(cache, 'utf8'));
   module.registerHooks({
     load(url, context, nextLoad) {
