@@ -1,7 +1,6 @@
 /** Copies of a data file beside its writer: each is one moment of it, whole, and says the same on every machine. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -11,13 +10,13 @@ import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk
 import { readMetas, walkDataFile } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
+import { memoryDisk } from './memory-disk.ts';
 
-const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const accounts = 3_000;
 const copies = 5;
 
 test('a copy beside a writer is one moment of it', async () => {
-  const folder = mkdtempSync(join(disks, 'quietzone-copies-'));
+  const folder = mkdtempSync(join(memoryDisk, 'quietzone-copies-'));
   const path = join(folder, 'data.mdb');
   const environment = new StoreEnvironment(path, 'create');
   const table = environment.table<number, Account>('accounts');

@@ -17,7 +17,6 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { backup, type BackupOptions } from '../../src/engine/backup/backup.ts';
@@ -38,14 +37,14 @@ import {
   quiet,
   systemError,
 } from './whole-folder.ts';
+import { memoryDisk } from './memory-disk.ts';
 
-const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 let parent: string;
 let folder: DataFolder;
 let target: string;
 
 beforeEach(async () => {
-  parent = mkdtempSync(join(disks, 'quietzone-backup-'));
+  parent = mkdtempSync(join(memoryDisk, 'quietzone-backup-'));
   folder = await makeWholeFolder(join(parent, 'data'));
   target = join(parent, 'backup');
 });

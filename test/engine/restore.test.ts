@@ -1,6 +1,5 @@
 /** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
@@ -20,24 +19,22 @@ import {
   quiet,
   systemError,
 } from './whole-folder.ts';
+import { memoryDisk } from './memory-disk.ts';
 
 let shared: string;
 let source: string;
 let parent: string;
 let target: string;
 
-/** A sync costs nothing in memory. */
-const disks = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-
 beforeAll(async () => {
-  shared = mkdtempSync(join(disks, 'quietzone-restore-'));
+  shared = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
   source = join(shared, 'backup');
   const folder = await makeWholeFolder(join(shared, 'data'));
   await backup(folder, source, { createdAt: '2026-11-22T00:00:00.000Z', progress: quiet });
 });
 afterAll(() => rmSync(shared, { recursive: true }));
 beforeEach(() => {
-  parent = mkdtempSync(join(disks, 'quietzone-restore-'));
+  parent = mkdtempSync(join(memoryDisk, 'quietzone-restore-'));
   target = join(parent, 'data');
 });
 afterEach(() => rmSync(parent, { recursive: true }));

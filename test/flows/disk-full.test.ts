@@ -7,7 +7,7 @@
  * user may do that. `tmpfs` is a real small disk, where this user may mount one.
  */
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../support/client.ts';
@@ -20,6 +20,7 @@ import {
   timeToLoad,
   withDataFolder,
 } from '../support/process.ts';
+import { fillDisk, mountSmallDisk, unmount } from '../support/small-disk.ts';
 
 /** On a machine with cores to spare; elsewhere so many times what it takes to load the program. */
 const recoveryMsMax = 5_000;
@@ -54,42 +55,23 @@ const limitFileSize = (pid: number, limits: string): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${limits}`]);
 
 const mounted: OpenDisk = (dataDir) => {
-  mountSmallDisk(dataDir);
+  expect(mountSmallDisk(dataDir)).toBe(true);
   const filler = join(dataDir, 'filler');
   return {
     disk: () => ({
-      fill: () => fill(filler),
+      fill: () => fillDisk(filler),
       free: () => rmSync(filler),
-      close: () => void execFileSync('umount', ['--lazy', dataDir]),
+      close: () => unmount(dataDir),
     }),
   };
 };
 
-const mountSmallDisk = (folder: string): void =>
-  void execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder], { stdio: 'pipe' });
-
-function fill(file: string): void {
-  const descriptor = openSync(file, 'w');
-  const zeros = new Uint8Array(4_096);
-  try {
-    for (;;) writeSync(descriptor, zeros);
-  } catch {
-    // Full: that is what was wanted.
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 /** A mount needs a privilege that not every machine gives; the limit works everywhere. */
 async function canMount(): Promise<boolean> {
   return await withDataFolder(async (folder) => {
-    try {
-      mountSmallDisk(folder);
-      execFileSync('umount', ['--lazy', folder]);
-      return true;
-    } catch {
-      return false;
-    }
+    const isMounted = mountSmallDisk(folder);
+    if (isMounted) unmount(folder);
+    return isMounted;
   });
 }
 

@@ -243,8 +243,7 @@ export async function writeManagementMark(folder: DataFolder, mark: ManagementMa
 /** Once every part has the mark: the last step of a repair. */
 export async function finishMarking(folder: DataFolder, mark: ManagementMark): Promise<void> {
   await withEnvironment(folder.managementFile, 'existing', async (management) => {
-    await writePrints(management, folder);
-    await writeMark(management, mark);
+    await endMarking(folder, management, mark);
     await management.flush();
   });
 }

@@ -13,10 +13,11 @@
  * A repair that ends anywhere before the last step leaves faults that the next one finds and repairs.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isoTime } from '../../model/day.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import { openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { resultFiles } from '../../store/delivery/result-journal.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { openManagement } from '../../store/management/management.ts';
 import { newestSequence, openScanStore } from '../../store/scans/scans.ts';
@@ -140,7 +141,7 @@ async function beginAnew(folder: DataFolder, name: PeerName, setAside: SetAside)
   if (name === 'scans.mdb') await openScanStore(folder.scansFile, 'create').environment.close();
   if (name !== 'delivery.mdb') return;
   // Results of attempts name deliveries by their numbers, which begin anew.
-  for (const results of ['delivery.results.0', 'delivery.results.1']) setAside.move(results);
+  for (const file of resultFiles(folder.deliveryFile)) setAside.move(basename(file));
   await beginDeliveries(folder);
 }
 

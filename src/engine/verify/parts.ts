@@ -7,7 +7,6 @@ import {
   soundEnd,
 } from '../../scans/journal/segments.ts';
 import { highestWatermark, lowestWatermarks, openScanStore } from '../../store/scans/scans.ts';
-import { closeAll } from '../closers.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { folderRemedy, inspectFolder } from '../installation/installation.ts';
 import { type Finding, restoreRemedy } from './findings.ts';
@@ -48,7 +47,7 @@ async function lostSegments({ scansFile, journalRoot }: DataFolder): Promise<Fin
       return [{ file: `journal/${journal}`, text, remedy }];
     });
   } finally {
-    await closeAll([() => scans.environment.close()]);
+    await scans.environment.close();
   }
 }
 

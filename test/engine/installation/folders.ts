@@ -1,7 +1,6 @@
 /** Data folders as first starts, later starts and older releases leave them, without a service. */
 import { randomFillSync } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { faultText } from '../../../src/engine/installation/folder-faults.ts';
@@ -17,9 +16,7 @@ import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
-
-/** In memory where there is such a place: these tests wait for flushes most of their time. */
-export const disk = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+import { memoryDisk } from '../memory-disk.ts';
 
 export const randomBytes = (bytes: Uint8Array): Uint8Array => randomFillSync(bytes);
 
@@ -31,6 +28,40 @@ export const parts = [
   'signing-keys.json',
   'visitor.key',
 ] as const;
+
+/** Folders of one test file, below `parent`. */
+export interface Folders {
+  readonly parent: string;
+  /** Of one installation: at its first start, and two starts later; and another installation. */
+  readonly first: string;
+  readonly later: string;
+  readonly other: string;
+  /** Like `first`, of an older release. */
+  readonly unmarked: string;
+  /** For the test. */
+  readonly data: string;
+}
+
+export async function makeFolders(): Promise<Folders> {
+  const parent = mkdtempSync(join(memoryDisk, 'quietzone-installation-'));
+  const at = (name: string): string => join(parent, name);
+  const folders = {
+    parent,
+    first: at('first'),
+    later: at('later'),
+    other: at('other'),
+    unmarked: at('unmarked'),
+    data: at('data'),
+  };
+  const { first, later, other, unmarked } = folders;
+  await make(first);
+  cpSync(first, later, { recursive: true });
+  await mark(later);
+  await mark(later);
+  await make(other);
+  await makeUnmarked(unmarked, first);
+  return folders;
+}
 
 /** Makes what a first start makes, or goes on with it. */
 export async function make(path: string, onStep?: OnStep): Promise<void> {
@@ -68,7 +99,7 @@ export function put(path: string, part: string, from: string): void {
 }
 
 /** Data of a release without marks, with a code, scans and deliveries. @param keys a folder to take them from */
-export async function makeUnmarked(path: string, keys: string): Promise<void> {
+async function makeUnmarked(path: string, keys: string): Promise<void> {
   mkdirSync(path);
   cpSync(join(keys, 'signing-keys.json'), join(path, 'signing-keys.json'));
   cpSync(join(keys, 'visitor.key'), join(path, 'visitor.key'));

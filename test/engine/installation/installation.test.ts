@@ -8,7 +8,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -35,10 +34,9 @@ import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { rotateSigningKeys } from '../../../src/workspaces/signing-keys.ts';
 import {
-  disk,
   faultsIn,
   make,
-  makeUnmarked,
+  makeFolders,
   mark,
   parts,
   put as putInto,
@@ -55,18 +53,7 @@ let unmarked: string;
 let data: string;
 
 beforeAll(async () => {
-  parent = mkdtempSync(join(disk, 'quietzone-installation-'));
-  first = join(parent, 'first');
-  await make(first);
-  later = join(parent, 'later');
-  cpSync(first, later, { recursive: true });
-  await mark(later);
-  await mark(later);
-  other = join(parent, 'other');
-  await make(other);
-  unmarked = join(parent, 'unmarked');
-  await makeUnmarked(unmarked, first);
-  data = join(parent, 'data');
+  ({ parent, first, later, other, unmarked, data } = await makeFolders());
 });
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 beforeEach(() => rmSync(data, { recursive: true, force: true }));

@@ -15,7 +15,7 @@ import { type Management, openManagement } from '../../../src/store/management/m
 import { openScanStore, type ScanStore, workspaceCounter } from '../../../src/store/scans/scans.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { StoredBytes } from '../../support/stored-bytes.ts';
-import { disk } from './folders.ts';
+import { memoryDisk } from '../memory-disk.ts';
 
 let folder: string;
 let management: Management;
@@ -26,7 +26,7 @@ const log = createLog('info', { write: (line) => void lines.push(line) });
 const logged = () => lines.map((line) => JSON.parse(line));
 
 beforeEach(() => {
-  folder = mkdtempSync(join(disk, 'quietzone-numbers-'));
+  folder = mkdtempSync(join(memoryDisk, 'quietzone-numbers-'));
   management = openManagement(join(folder, 'management.mdb'), 'create');
   scans = openScanStore(join(folder, 'scans.mdb'), 'create');
   delivery = openDeliveryTables(join(folder, 'delivery.mdb'), 'create');

@@ -1,13 +1,5 @@
 /** What a repair sets aside, begins anew and keeps; that it ends whole from wherever it was stopped. */
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
@@ -16,7 +8,7 @@ import { isRepairable, planRepair, repair } from '../../../src/engine/installati
 import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
-import { disk, faultsIn, make, makeUnmarked, mark, put, randomBytes } from './folders.ts';
+import { faultsIn, makeFolders, mark, put, randomBytes } from './folders.ts';
 
 const nowMs = Date.UTC(2026, 10, 22, 9, 42);
 const suffix = '.set-aside-20261122T094200000Z';
@@ -29,18 +21,7 @@ let unmarked: string;
 let data: string;
 
 beforeAll(async () => {
-  parent = mkdtempSync(join(disk, 'quietzone-repair-'));
-  first = join(parent, 'first');
-  later = join(parent, 'later');
-  other = join(parent, 'other');
-  unmarked = join(parent, 'unmarked');
-  data = join(parent, 'data');
-  await make(first);
-  cpSync(first, later, { recursive: true });
-  await mark(later);
-  await mark(later);
-  await make(other);
-  await makeUnmarked(unmarked, first);
+  ({ parent, first, later, other, unmarked, data } = await makeFolders());
 });
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 beforeEach(() => {

@@ -2,18 +2,14 @@
  * Stores that are cut off or overwritten, and a full disk, at a start: one line that names the file and
  * what helps, and no death by a signal, which LMDB's map would bring.
  */
-import { execFileSync } from 'node:child_process';
 import {
-  closeSync,
   copyFileSync,
   mkdirSync,
-  openSync,
   readFileSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,6 +23,7 @@ import {
   settingsOf,
   spawnCommand,
 } from '../../support/process.ts';
+import { fillDisk, mountSmallDisk, unmount } from '../small-disk.ts';
 import { TestService } from '../../support/test-service.ts';
 
 let parent = '';
@@ -106,33 +103,11 @@ describe('a start, a command and doctor say which file is damaged', () => {
   );
 });
 
-/** A real small disk: a mount needs a privilege that not every machine gives. */
-function mountSmallDisk(path: string): boolean {
-  mkdirSync(path, { recursive: true });
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', path], { stdio: 'pipe' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function fill(file: string): void {
-  const descriptor = openSync(file, 'w');
-  const zeros = new Uint8Array(4_096);
-  try {
-    for (;;) writeSync(descriptor, zeros);
-  } catch {
-    // Full: that is what was wanted.
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 const smallDisk = join(tmpdir(), `quietzone-disk-${process.pid}`);
+mkdirSync(smallDisk, { recursive: true });
 const isMounted = mountSmallDisk(smallDisk);
 afterAll(() => {
-  if (isMounted) execFileSync('umount', ['--lazy', smallDisk]);
+  if (isMounted) unmount(smallDisk);
   rmSync(smallDisk, { recursive: true, force: true });
 });
 
@@ -144,7 +119,7 @@ it.each(isMounted ? ['tmpfs'] : [])(
     mkdirSync(full);
     const ports = await freePorts();
     const settings = settingsOf({ dataDir: full, ports });
-    fill(join(smallDisk, 'filler'));
+    fillDisk(join(smallDisk, 'filler'));
     const first = await spawnCommand(['serve'], settings);
     expect([first.code, first.signal, first.stdout]).toEqual([1, null, '']);
     expect(first.stderr).toMatch(
@@ -153,10 +128,10 @@ it.each(isMounted ? ['tmpfs'] : [])(
 
     rmSync(join(smallDisk, 'filler'));
     await (await TestService.start({ dataDir: full, ports })).close();
-    fill(join(smallDisk, 'filler'));
+    fillDisk(join(smallDisk, 'filler'));
     await (await TestService.start({ dataDir: full, ports })).close();
     for (const store of stores) rmSync(join(full, `${store}-lock`));
-    fill(join(smallDisk, 'filler-2'));
+    fillDisk(join(smallDisk, 'filler-2'));
     const copied = await spawnCommand(['keys', 'list'], settings);
     expect([copied.code, copied.signal]).toEqual([1, null]);
     expect(copied.stderr).toMatch(/: its disk has .* free, .*; the stores need 1 MiB\. /);
