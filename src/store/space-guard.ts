@@ -19,6 +19,8 @@ import { Failure } from '../model/failure.ts';
 /** Enough for the pages of a few large windows; what is left of it serves the journals. */
 const reserveBytes = 1_048_576;
 const probeBytes = new Uint8Array(4_096);
+/** Behind LMDB's two meta pages: it writes over those in place, and what keeps its file from growing must fail a probe. */
+const probeAt = 8_192;
 
 export class SpaceGuard {
   readonly #takesWrites: () => boolean;
@@ -84,7 +86,7 @@ export class WriteProbe {
       this.#file = openSync(this.#path, 'w');
       rmSync(this.#path, { force: true });
     }
-    const written = writeSync(this.#file, probeBytes, 0, probeBytes.length, 0);
+    const written = writeSync(this.#file, probeBytes, 0, probeBytes.length, probeAt);
     ftruncateSync(this.#file, 0);
     return written === probeBytes.length;
   }

@@ -23,7 +23,7 @@ import {
   settingsOf,
   spawnCommand,
 } from '../../support/process.ts';
-import { fillDisk, mountSmallDisk, unmount } from '../small-disk.ts';
+import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';
 import { TestService } from '../../support/test-service.ts';
 
 let parent = '';

@@ -10,8 +10,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { Client } from '../support/client.ts';
-import { liftQuota } from '../support/lift-quota.ts';
+import { Client } from '../../support/client.ts';
+import { liftQuota } from '../../support/lift-quota.ts';
 import {
   freePorts,
   pause,
@@ -19,8 +19,8 @@ import {
   startProcess,
   timeToLoad,
   withDataFolder,
-} from '../support/process.ts';
-import { fillDisk, mountSmallDisk, unmount } from '../support/small-disk.ts';
+} from '../../support/process.ts';
+import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';
 
 /** On a machine with cores to spare; elsewhere so many times what it takes to load the program. */
 const recoveryMsMax = 5_000;
@@ -32,9 +32,12 @@ const backlogBytes = 65_536;
 const scansBefore = 40;
 const scansWithout = 900;
 const scansAfter = 20;
-/** Fewer than the backlog takes: at the stop they are lost, but for what still fits into the journal's last page. */
-const scansLast = 60;
+/** Fewer than the backlog takes: at the stop they are lost, but for what still fits into a journal's first pages. */
+const scansLast = 200;
 const stopMsMax = 15_000;
+
+/** LMDB's two meta pages: a full disk takes what replaces blocks of a file. Without it a commit under way would end the service. */
+const metaBytes = 8_192;
 
 interface Disk {
   fill(): void;
@@ -45,7 +48,7 @@ type OpenDisk = (dataDir: string) => { disk: (service: ServiceProcess) => Disk }
 
 const limited: OpenDisk = () => ({
   disk: (service) => ({
-    fill: () => limitFileSize(service.pid, '1:'),
+    fill: () => limitFileSize(service.pid, `${metaBytes}:`),
     free: () => limitFileSize(service.pid, 'unlimited:'),
     close: () => undefined,
   }),
@@ -125,9 +128,10 @@ async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<
   const refused = await create(client, 'full-2');
   expect([503, 507]).toContain(refused.status);
   expect(refused.json['code']).toBe('storage_full');
-  await until(async () => (await ready(client)).status === 503);
-  const { json } = await ready(client);
-  expect(JSON.stringify(json['reasons'])).toMatch(/cannot be written/);
+  await until(async () => {
+    const { status, json } = await ready(client);
+    return status === 503 && /cannot be written/.test(JSON.stringify(json['reasons']));
+  });
   await until(async () => (await metric(client, 'quietzone_scans_waiting')) > 0);
   await until(async () => (await metric(client, 'quietzone_scans_dropped_total')) > 0);
 
