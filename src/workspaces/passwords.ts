@@ -29,10 +29,11 @@ export const passwordLengthMax = 256;
  * sign-ins costs a fixed share of the process's threads and memory, whatever its size.
  */
 const waitingMax = 32;
-const limit = pLimit(2);
+const usualAtOnce = 2;
+const limit = pLimit(usualAtOnce);
 
-/** @param atOnce hashes under way in this process: 32 MB each */
-export function limitHashes(atOnce: number): void {
+/** One bound for a process. @param atOnce hashes under way in it, 32 MB each */
+export function limitHashes(atOnce = usualAtOnce): void {
   limit.concurrency = atOnce;
 }
 

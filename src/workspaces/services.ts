@@ -68,7 +68,7 @@ export interface WorkspaceServicesOptions {
 
 export function openWorkspaceServices(options: WorkspaceServicesOptions): WorkspaceServices {
   const { store, ids, clock, randomBytes, dataDir, passwordCostLog2: costLog2 } = options;
-  if (options.hashesAtOnce !== undefined) limitHashes(options.hashesAtOnce);
+  limitHashes(options.hashesAtOnce);
   const signingKeys = (): ReturnType<typeof readSigningKeys> => readSigningKeys(dataDir);
   // Rotation keeps the oldest. Read now: the folder may be not in place when it is needed.
   const oldest = signingKeys().at(-1)?.secret;

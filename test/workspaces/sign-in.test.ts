@@ -25,7 +25,7 @@ describe('passwords', () => {
 
   test('are hashed two at a time; 32 wait, the rest is refused', async () => {
     // One bound for a process: a service with little memory that ran in this one has left a smaller.
-    limitHashes(2);
+    limitHashes();
     const passwords = new Passwords({ randomBytes, costLog2: 4, secret });
     const all = await Promise.allSettled(
       Array.from({ length: 50 }, (_, at) => passwords.hash(`password ${at}`)),
