@@ -167,7 +167,9 @@ describe.each(cases)('the secret of $operation', ({ path, body, secrets, own }) 
       send({}),
       send({ key }),
     ]);
-    expect([two.text, three.text]).toEqual([one.text, one.text]);
+    // Where the other sender came first it is a refusal, and each repetition of that has its own request's id.
+    const shared = [one, two, three].map(({ text }) => text.replace(/"requestId":"\w+"/, ''));
+    expect(new Set(shared).size).toBe(1);
     // An address has one pending invite: the first of the two senders makes it.
     const shown = secrets(one.json).filter((secret) => secret !== undefined);
     for (const secret of shown) expect(other.text).not.toContain(secret);
