@@ -80,13 +80,17 @@ it('has what waits in the journal by the end of the event loop cycle', async () 
 
 it('remembers a flush while a commit ran', async () => {
   const harness = openHarness();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  harness.commit = () => promise;
+  const begun = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  harness.commit = async () => {
+    begun.resolve();
+    await done.promise;
+  };
   harness.add(1);
-  await new Promise((next) => setTimeout(next, 5));
+  await begun.promise;
   harness.add(2);
   harness.batcher.flush();
-  resolve();
+  done.resolve();
   await eventually(() => harness.batcher.isQuiet, 'both are committed');
   expect(harness.commits).toEqual([[1], [2]]);
 });
