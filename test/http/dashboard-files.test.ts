@@ -13,7 +13,6 @@ import { openDashboard } from '../../src/http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from '../../src/http/dashboard/dashboard-files.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 
-const buildMsMax = 60_000;
 const logLines: string[] = [];
 const log = createLog('info', { write: (line) => void logLines.push(line) });
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-dashboard-'));
@@ -32,7 +31,7 @@ async function open(): Promise<DashboardBundle> {
 
 beforeAll(async () => {
   files = new DashboardFiles(await open());
-}, buildMsMax);
+});
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function requestOf(path: string, headers: Partial<Record<KeptHeader, string>>): Request {

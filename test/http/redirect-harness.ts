@@ -50,7 +50,8 @@ export interface RedirectHarness {
   readonly close: () => Promise<void>;
 }
 
-const drainMsMax = 2_000;
+/** It ends a hang: a thread that is cut off would not say that it has stopped. */
+const drainMsMax = 20_000;
 
 function configOf(options: RedirectHarnessOptions, port: number): Config {
   const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;

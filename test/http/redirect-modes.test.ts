@@ -173,14 +173,14 @@ describe('drain', () => {
   it('fails no request on an open connection, tells clients to close, keeps every scan', async () => {
     const { port, drain, scans, stopped } = await start({ threads: 2 });
     const agent = new Agent({ keepAlive: true, maxSockets: 10 });
-    let answered = 0;
+    const answered = Array<number>(10).fill(0);
     let isDraining = false;
     const failures: string[] = [];
-    const client = async (): Promise<void> => {
+    const client = async (_: number, no: number): Promise<void> => {
       for (;;) {
         try {
           const { status, closes } = await visit(port, agent, '/ABCD2345');
-          if (status === 302) answered++;
+          if (status === 302) answered[no]! += 1;
           else failures.push(String(status));
           if (closes) return;
         } catch (error) {
@@ -190,14 +190,15 @@ describe('drain', () => {
         }
       }
     };
-    const clients = Array.from({ length: 10 }, client);
+    const clients = answered.map(client);
     // All are connected: a connection that is made meanwhile is not what this is about.
-    await expect.poll(() => answered, soon).toBeGreaterThan(100);
+    await expect.poll(() => Math.min(...answered), soon).toBeGreaterThan(10);
     isDraining = true;
     await Promise.all([drain(), ...clients]);
     agent.destroy();
     expect(failures).toEqual([]);
-    expect(scans().length).toBe(answered);
-    expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(answered);
+    const all = answered.reduce((sum, answers) => sum + answers, 0);
+    expect(scans().length).toBe(all);
+    expect(stopped().reduce((sum, redirects) => sum + redirects, 0)).toBe(all);
   });
 });

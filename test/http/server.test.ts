@@ -304,7 +304,10 @@ describe('clients that leave', () => {
       refuse: () => ({ status: 500, headers: {} }),
     };
     const server = await start({ handler });
-    await sendRaw(server.port, [get], 10);
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write(get);
+    await vi.waitFor(() => expect(seen[0]?.aborted).toBe(false), soon);
+    socket.destroy();
     await vi.waitFor(() => expect(seen[0]?.aborted).toBe(true), soon);
     release();
     await vi.waitFor(() => expect(server.inFlight).toBe(0), soon);
