@@ -96,6 +96,8 @@ export class FakeStripe {
       void answer();
     });
     this.#server = server;
+    // Node would end a connection that was idle for 5 s, maybe just as the next request is written on it.
+    server.keepAliveTimeout = 0;
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();

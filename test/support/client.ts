@@ -27,7 +27,11 @@ export interface CallOptions {
 }
 
 export class Client {
-  readonly #agent = new Agent({ pipelining: 1, keepAliveTimeout: 5_000 });
+  /**
+   * uWS ends idle connections after 8 to 12 s. Above a second undici counts by ticks, which come late on a busy machine:
+   * a request could be written on a connection that is being closed.
+   */
+  readonly #agent = new Agent({ pipelining: 1, keepAliveTimeout: 1_000 });
   readonly #url: string;
   readonly #key: string | undefined;
 

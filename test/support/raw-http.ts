@@ -52,6 +52,9 @@ export async function sendRaw(
   for (const part of parts) {
     socket.write(part);
     await new Promise((resolve) => setTimeout(resolve, 5));
+    // What has come meanwhile is read before more is written: a second write to a connection that the server has
+    // closed fails, and Node throws away with the socket what was not read yet.
+    await new Promise((resolve) => setImmediate(resolve));
   }
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, waitMs ?? answerMsMax);
@@ -66,7 +69,7 @@ export async function sendRaw(
   return { text, statuses: statusesIn(text), closed: wasClosed };
 }
 
-/** Writes each part when the one before was answered, in whole or in part, until the server closes. */
+/** Writes each part when the one before was answered, until the server closes. */
 export async function sendOneByOne(port: number, parts: readonly string[]): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -81,9 +84,13 @@ export async function sendOneByOne(port: number, parts: readonly string[]): Prom
     closed = true;
   });
   const gone = once(socket, 'close');
+  const answers = (): number => statusesIn(textOf(Buffer.concat(chunks))).length;
   for (const part of parts) {
+    const before = answers();
     socket.write(part);
-    await Promise.race([once(arrivals, 'next'), gone]);
+    // What comes of the answer before does not answer this part.
+    while (!socket.closed && answers() === before)
+      await Promise.race([once(arrivals, 'next'), gone]);
   }
   const wasClosed = closed;
   socket.destroy();
