@@ -62,7 +62,7 @@ test('a person has 600 requests a minute over all sessions, refused ones too, an
   app.clock.move(waitSeconds * 1_000);
   const next = await one.call('GET', '/v1/session');
   expect(next.headers['x-ratelimit-remaining']).toBe(String(perMinute - 1));
-}, 60_000);
+});
 
 test('a cookie beside a key lends the key nothing', async () => {
   const browser = await openBrowser();

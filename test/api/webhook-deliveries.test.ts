@@ -23,6 +23,8 @@ beforeAll(async () => {
     environment: {
       QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
       QZ_WEBHOOKS_RETRY_DELAYS_MS: '1,1',
+      // A receiver that hangs holds its attempts for longer than any test takes.
+      QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: '60000',
     },
   });
   await service.workspaces.workspaces.setPlan(1, 'enterprise', {

@@ -332,5 +332,5 @@ describe('with Stripe', () => {
     expect([failed.status, failed.headers['retry-after']]).toEqual([503, '30']);
     expect((await deliver(event)).status).toBe(200);
     expect(await kinds()).toEqual(['created']);
-  }, 20_000);
+  });
 });

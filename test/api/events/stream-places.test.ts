@@ -1,6 +1,7 @@
 /** All places of the live stream taken: whose is given to a workspace that has none. Real sockets, all 512. */
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { soon } from '../../support/soon.ts';
 import { startTestApi, type TestApp } from '../../support/test-app.ts';
 
 const streamsMax = 512;
@@ -66,9 +67,9 @@ async function follow(key: string): Promise<Stream> {
   socket.write(
     `GET /v1/events/stream HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n\r\n`,
   );
-  await expect.poll(() => stream.text.includes('\r\n\r\n'), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => stream.text.includes('\r\n\r\n'), soon).toBe(true);
   if (stream.status === 200) {
-    await expect.poll(() => stream.text.includes('\nid: '), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => stream.text.includes('\nid: '), soon).toBe(true);
   }
   return stream;
 }
