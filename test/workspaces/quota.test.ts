@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { AddressQuota, MemoryQuota, sessionLimits } from '../../src/workspaces/memory-quota.ts';
 import { Quota } from '../../src/workspaces/quota.ts';
 import type { QuotaAnswer } from '../../src/workspaces/window-count.ts';
@@ -13,7 +13,10 @@ const noon = Date.UTC(2026, 2, 4, 12, 0, 0);
 function openQuota() {
   const temporary = temporaryManagement();
   const clock = new TestClock(noon + 15_000);
-  return { temporary, clock, quota: new Quota(temporary.store, clock) };
+  const quota = new Quota(temporary.store, clock);
+  // Before the store: otherwise it tries to write to a closed one ten times a second, as long as the process lives.
+  onTestFinished(() => quota.close());
+  return { temporary, clock, quota };
 }
 
 function takeAll(take: () => QuotaAnswer): number {
