@@ -63,7 +63,7 @@ test(
     await page.getByText('You are now on Starter.').waitFor();
     expect(harness.complaints).toEqual([]);
   },
-  waitMs * 4,
+  waitMs * 6,
 );
 
 test(
@@ -77,5 +77,5 @@ test(
     expect(await content.getByText(/€|Upgrade|subscription/).count()).toBe(0);
     expect(harness.complaints).toEqual([]);
   },
-  waitMs * 2,
+  waitMs * 6,
 );

@@ -114,7 +114,7 @@ test(
     await page.context().close();
     expect(faults).toEqual([]);
   },
-  waitMs * 3,
+  waitMs * 6,
 );
 
 test(
@@ -184,7 +184,7 @@ test(
     await page.context().close();
     expect(faults).toEqual([]);
   },
-  waitMs * 3,
+  waitMs * 6,
 );
 
 test('the first page weighs little, and comes with a policy that allows only this origin', async () => {

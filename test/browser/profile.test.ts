@@ -36,7 +36,7 @@ test(
     await page.getByLabel('Your password').fill(owner.password);
     await save.click();
     await page.getByText('Confirm olive@example.com').waitFor();
-    expect(await page.getByLabel('E-mail').inputValue()).toBe(owner.email);
+    await expect.poll(() => page.getByLabel('E-mail').inputValue()).toBe(owner.email);
     const { to, source } = await mail.next();
     expect(to).toEqual(['olive@example.com']);
     // In a browser where nobody is signed in: the link waits behind the sign-in.
@@ -44,8 +44,8 @@ test(
     await signIn(other, linkIn(source));
     await other.getByRole('button', { name: 'Confirm the address' }).click();
     await other.getByText('You sign in with olive@example.com').waitFor();
-    expect(other.url()).toMatch(/\/settings\/profile$/);
-    expect(await other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
+    await other.waitForURL(/\/settings\/profile$/);
+    await expect.poll(() => other.getByLabel('E-mail').inputValue()).toBe('olive@example.com');
     await page.reload();
     await page.locator('.account-name').first().getByText('olive@example.com').waitFor();
     expect(await page.getByText('Confirm olive@example.com').count()).toBe(0);
@@ -53,7 +53,7 @@ test(
     await other.context().close();
     await page.context().close();
   },
-  waitMs * 3,
+  waitMs * 6,
 );
 
 test(
@@ -72,5 +72,5 @@ test(
     await page.getByText('You have joined as viewer').waitFor();
     await page.context().close();
   },
-  waitMs * 3,
+  waitMs * 6,
 );

@@ -2,10 +2,10 @@
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
-import { openHarness, type Harness } from './harness.ts';
+import { openHarness, type Harness, waitMs } from './harness.ts';
 import { scan } from './seed.ts';
 
-const testMs = 60_000;
+const testMs = 180_000;
 
 /** Visitors in as many countries. */
 const abroad = [
@@ -119,7 +119,7 @@ test(
     for (const address of abroad) await scan(word(json.shortUrl), address);
     const counted = async () => (await harness.api.call('GET', '/v1/analytics/summary')).json;
     await expect
-      .poll(async () => (await counted()).totalScans, { timeout: 10_000 })
+      .poll(async () => (await counted()).totalScans, { timeout: waitMs })
       .toBe(abroad.length);
     const page = await harness.openSignedIn('/');
     const card = page.locator('.card', { hasText: 'Countries' });
@@ -128,7 +128,7 @@ test(
     await card.getByText('Other', { exact: true }).waitFor({ state: 'detached' });
     expect(await bars.count()).toBe(abroad.length);
     await card.getByRole('button', { name: 'Show fewer' }).click();
-    expect(await bars.count()).toBe(10);
+    await expect.poll(() => bars.count()).toBe(10);
     await page.context().close();
   },
   testMs,
