@@ -1,11 +1,12 @@
 /** A backup beside a loaded service, restored otherFolder: a prefix of what was answered, and it serves. */
 import { liftQuota } from '../support/lift-quota.ts';
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { contentsOf, makeWholeFolder } from '../engine/whole-folder.ts';
 import { Client } from '../support/client.ts';
 import {
+  killedAt,
   pause,
   runCommand,
   type RunningService,
@@ -125,13 +126,12 @@ test('a restore that is killed is told by every command, and done again by its o
   await withDataFolder(async (parent) => {
     const dataDir = join(parent, 'data');
     await makeWholeFolder(dataDir);
-    // Long enough to be killed in: the file takes no space here, but its copy is written.
-    truncateSync(join(dataDir, 'logos', 'one.png'), 128 * 1_048_576);
     const target = join(parent, 'backup');
     expect((await runCommand(['backup', target], { QZ_DATA_DIR: dataDir })).code).toBe(0);
     const environment = { QZ_DATA_DIR: join(parent, 'restored') };
     const draft = join(environment.QZ_DATA_DIR, '.restoring', 'logos');
-    const killed = await spawnCommand(['restore', target], environment, () => existsSync(draft));
+    const midway = { ...environment, ...killedAt(draft) };
+    const killed = await spawnCommand(['restore', target], midway);
     expect(killed.signal).toBe('SIGKILL');
     for (const command of ['serve', 'backup', 'keys']) {
       const args = { serve: [], backup: [`${target}2`], keys: ['list'] }[command] ?? [];

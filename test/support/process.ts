@@ -255,14 +255,16 @@ export async function runCommand(
   return { code, signal: null, stdout, stderr };
 }
 
-/**
- * Runs `quietzone <arguments>` as a process of its own, to its end.
- * @param killWhen kills it as soon as this is true
- */
+/** What a process is started with so that it is killed when it gives a file or folder this name: see kill-at.ts. */
+export function killedAt(path: string): Record<string, string> {
+  const killer = new URL('./kill-at.ts', import.meta.url).href;
+  return { NODE_OPTIONS: `${cachedEnvironment.NODE_OPTIONS} --import=${killer}`, KILL_AT: path };
+}
+
+/** Runs `quietzone <arguments>` as a process of its own, to its end. */
 export async function spawnCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-  killWhen?: () => boolean,
 ): Promise<CommandResult> {
   const child = spawn(node, ['src/main.ts', ...args], {
     cwd: root,
@@ -273,12 +275,7 @@ export async function spawnCommand(
   let stderr = '';
   child.stdout.on('data', (text) => void (stdout += text));
   child.stderr.on('data', (text) => void (stderr += text));
-  const closed = once(child, 'close');
-  const watching = setInterval(() => {
-    if (killWhen?.() === true) child.kill('SIGKILL');
-  }, 1);
-  const [code, signal] = await closed;
-  clearInterval(watching);
+  const [code, signal] = await once(child, 'close');
   return { code, signal, stdout, stderr };
 }
 

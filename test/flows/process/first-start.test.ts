@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import {
   freePorts,
+  killedAt,
   pause,
   type Ports,
   runCommand,
@@ -14,7 +15,10 @@ import {
 } from '../../support/process.ts';
 
 const strange = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
-const fileOf = (dataDir: string): string => join(dataDir, 'first-start.json');
+const secretsName = 'first-start.json';
+/** The first journal is made after the owner. */
+const journalName = join('journal', '0');
+const fileOf = (dataDir: string): string => join(dataDir, secretsName);
 
 /** What a start has shown; undefined without a sign-in. */
 function shownBy({ stdout }: ServiceProcess): Record<string, string> | undefined {
@@ -47,21 +51,19 @@ async function expectNothingShown(dataDir: string, ports: Ports): Promise<void> 
   await service.terminate();
 }
 
-/** Kills a first start as soon as `isThere`. @returns whether it had shown its secrets */
-async function killedFirst(dataDir: string, isThere: () => boolean): Promise<boolean> {
-  const service = new ServiceProcess({ dataDir, ports: await freePorts() });
-  while (!isThere()) await pause(1);
-  await service.kill();
-  return shownBy(service) !== undefined;
+/** A first start that is killed as soon as the data folder has a file or folder of this name. */
+async function killFirst(dataDir: string, name: string): Promise<void> {
+  const environment = killedAt(join(dataDir, name));
+  const service = new ServiceProcess({ dataDir, ports: await freePorts(), environment });
+  expect(await service.exit).toMatchObject({ signal: 'SIGKILL' });
+  expect(shownBy(service)).toBeUndefined();
 }
 
 it('when it is killed with its secrets kept, and again while it opens everything else', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
-    expect(await killedFirst(dataDir, () => existsSync(fileOf(dataDir)))).toBe(false);
-    // The first journal is made after the owner.
-    const later = join(dataDir, 'journal', '0');
-    expect(await killedFirst(dataDir, () => existsSync(later))).toBe(false);
+    await killFirst(dataDir, secretsName);
+    await killFirst(dataDir, journalName);
     expect(existsSync(fileOf(dataDir))).toBe(true);
     await expectShown(dataDir, ports);
     // Of another installation.
@@ -69,7 +71,7 @@ it('when it is killed with its secrets kept, and again while it opens everything
     await expectNothingShown(dataDir, ports);
   }));
 
-it('when its output is discarded, or its reader has gone', { timeout: 120_000 }, () =>
+it('when its output is discarded, or its reader has gone', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
     // Left by a start whose owner was never made.
@@ -91,13 +93,12 @@ it('when its output is discarded, or its reader has gone', { timeout: 120_000 },
     expect(await unread.terminate()).toMatchObject({ code: 0 });
     expect(existsSync(fileOf(dataDir))).toBe(true);
     await expectShown(dataDir, ports);
-  }),
-);
+  }));
 
 it('when the folder was backed up before they were shown', () =>
   withDataFolder(async (parent) => {
     const dataDir = join(parent, 'data');
-    await killedFirst(dataDir, () => existsSync(join(dataDir, 'journal', '0')));
+    await killFirst(dataDir, journalName);
     const backup = join(parent, 'backup');
     expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
     const other = join(parent, 'other');

@@ -1,0 +1,26 @@
+/**
+ * Preloaded into the program by tests that kill it in the midst of something (`killedAt`): it is killed by itself, in
+ * the call that gives it the file or folder of that name, so it comes no further however slow its test is.
+ */
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+const path = process.env['KILL_AT'] ?? '';
+const { mkdirSync, renameSync } = fs;
+
+const dieIfThere = (): void => {
+  if (fs.existsSync(path)) process.kill(process.pid, 'SIGKILL');
+};
+
+Object.assign(fs, {
+  mkdirSync(...given: Parameters<typeof mkdirSync>) {
+    const made = mkdirSync(...given);
+    dieIfThere();
+    return made;
+  },
+  renameSync(...given: Parameters<typeof renameSync>) {
+    renameSync(...given);
+    dieIfThere();
+  },
+});
+syncBuiltinESMExports();
