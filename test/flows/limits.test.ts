@@ -97,7 +97,13 @@ test('limits are exact over two threads, also when they change; an expiry comes 
 
     // What is left of a limit is what was not scanned, also after a crash.
     await service.kill();
-    const second = await TestService.start({ dataDir, ports, environment });
+    const start = () => TestService.start({ dataDir, ports, environment });
+    let second = await start();
+    // It does not wait for long with the links, and then promises no limit until its next start: that knows all.
+    if (second.stderr.includes('shards are still counting')) {
+      await second.close();
+      second = await start();
+    }
     expect(await scansOf(second, 'limited', 20)).toBe(2);
     expect((await scan(second, 'ending')).status).toBe(410);
     await client.close();
