@@ -25,4 +25,4 @@ it('a meta page that cannot be written ends the process in words, and loses noth
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

@@ -103,50 +103,46 @@ it(
     }),
 );
 
-it(
-  'the operator lists and confirms beside the running service, which sends the event',
-  { timeout: 120_000 },
-  () =>
-    withDataFolder(async (dataDir) => {
-      const receiver = await openReceiver();
-      const environment = {
-        QZ_DATA_DIR: dataDir,
-        QZ_BOOTSTRAP_PLAN: 'free',
-        QZ_BILLING_CONFIRMED_BY: 'operator',
-        QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
-      };
-      const service = await TestService.start({ dataDir, environment });
-      const api = new Client(`${service.apiUrl}/v1`, service.apiKey);
-      const hook = { url: receiver.url(), events: ['subscription.created'] };
-      expect((await api.call('POST', '/webhooks', { body: hook })).status).toBe(201);
-      const wish = { plan: 'pro', interval: 'year' };
-      const made = await api.call('POST', '/billing/checkout', { body: wish });
-      const id = word(made.json.id);
-      const refused = await api.call('POST', `/billing/checkout/${id}/confirm`);
-      expect([refused.status, refused.json.code]).toEqual([403, 'forbidden']);
+it('the operator lists and confirms beside the running service, which sends the event', () =>
+  withDataFolder(async (dataDir) => {
+    const receiver = await openReceiver();
+    const environment = {
+      QZ_DATA_DIR: dataDir,
+      QZ_BOOTSTRAP_PLAN: 'free',
+      QZ_BILLING_CONFIRMED_BY: 'operator',
+      QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+    };
+    const service = await TestService.start({ dataDir, environment });
+    const api = new Client(`${service.apiUrl}/v1`, service.apiKey);
+    const hook = { url: receiver.url(), events: ['subscription.created'] };
+    expect((await api.call('POST', '/webhooks', { body: hook })).status).toBe(201);
+    const wish = { plan: 'pro', interval: 'year' };
+    const made = await api.call('POST', '/billing/checkout', { body: wish });
+    const id = word(made.json.id);
+    const refused = await api.call('POST', `/billing/checkout/${id}/confirm`);
+    expect([refused.status, refused.json.code]).toEqual([403, 'forbidden']);
 
-      const run = async (...args: string[]): Promise<string> => {
-        // What changes something does so as a process of its own.
-        const start = args[0] === 'confirm' ? spawnCommand : runCommand;
-        const { code, stdout, stderr } = await start(['billing', ...args], environment);
-        expect([args, code, stderr]).toEqual([args, 0, '']);
-        return stdout;
-      };
-      const [waiting] = JSON.parse(await run('list', '--json'));
-      expect(waiting).toMatchObject({ id, ...wish, planNow: 'free', amount: 290, currency: 'EUR' });
-      expect(await run('list')).toContain(id);
-      await run('confirm', id);
-      expect(await run('list')).toBe('none\n');
+    const run = async (...args: string[]): Promise<string> => {
+      // What changes something does so as a process of its own.
+      const start = args[0] === 'confirm' ? spawnCommand : runCommand;
+      const { code, stdout, stderr } = await start(['billing', ...args], environment);
+      expect([args, code, stderr]).toEqual([args, 0, '']);
+      return stdout;
+    };
+    const [waiting] = JSON.parse(await run('list', '--json'));
+    expect(waiting).toMatchObject({ id, ...wish, planNow: 'free', amount: 290, currency: 'EUR' });
+    expect(await run('list')).toContain(id);
+    await run('confirm', id);
+    expect(await run('list')).toBe('none\n');
 
-      const [delivery] = await receiver.arrived(1);
-      expect(JSON.parse(String(delivery?.body))).toMatchObject({
-        event: 'subscription.created',
-        data: { ...wish, amount: 290 },
-      });
-      const paid = await api.call('GET', '/billing/subscription');
-      expect(paid.headers['x-ratelimit-limit']).toBe('120');
-      await api.close();
-      await service.close();
-      await receiver.close();
-    }),
-);
+    const [delivery] = await receiver.arrived(1);
+    expect(JSON.parse(String(delivery?.body))).toMatchObject({
+      event: 'subscription.created',
+      data: { ...wish, amount: 290 },
+    });
+    const paid = await api.call('GET', '/billing/subscription');
+    expect(paid.headers['x-ratelimit-limit']).toBe('120');
+    await api.close();
+    await service.close();
+    await receiver.close();
+  }));

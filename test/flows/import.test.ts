@@ -35,7 +35,7 @@ beforeAll(async () => {
   service = await startProcess({ dataDir, ports: await freePorts(), environment: fast });
   ({ apiKey } = service);
   client = new Client(service.apiUrl, apiKey);
-}, 120_000);
+});
 afterAll(async () => {
   await client.close();
   await service.kill();
@@ -144,7 +144,7 @@ test('links of every other tool lead where they led, by the address that is prin
   const symbol = scanPng(Buffer.from(await image.body.arrayBuffer()));
   expect(symbol?.content).toBe(`${shortUrlBase}/menu/winter`.toUpperCase());
   expect((await redirectOf('MENU/WINTER'))[1]).toBe('https://example.com/winter');
-}, 120_000);
+});
 
 test('killed midway, an import goes on where it stopped, and its links redirect without a restart', async () => {
   const environment = {

@@ -15,7 +15,7 @@ const visitor6 = '2001:db8:77::1';
 const password = 'correct-horse-battery';
 const forged = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1c3JfMSJ9.c2lnbmF0dXJl';
 
-it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () =>
+it('holds no secret and no address, whatever is sent', () =>
   withDataFolder(async (dataDir) => {
     const environment = {
       ...trustLoopback,
@@ -53,5 +53,4 @@ it('holds no secret and no address, whatever is sent', { timeout: 120_000 }, () 
     }
     await service.close();
     expectCleanLog(service, dataDir, [apiKey, key, forged, password, visitor, visitor6]);
-  }),
-);
+  }));

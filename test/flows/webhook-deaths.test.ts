@@ -79,13 +79,13 @@ beforeAll(async () => {
   ]);
   const nodeArguments = ['--import', threads, '--max-old-space-size=256'];
   real = await openReal(dataDir, { environment, nodeArguments });
-}, 120_000);
+});
 
 afterAll(async () => {
   await Promise.all([slow, quick, hanging].map((receiver) => receiver.close()));
   removeFolder();
   await folder;
-}, 60_000);
+});
 
 /** Ends the thread amid a batch. @returns milliseconds until something that it had in flight has come again */
 async function die(signal: NodeJS.Signals): Promise<number> {

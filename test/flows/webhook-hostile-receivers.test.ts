@@ -143,46 +143,42 @@ async function collect(real: RealService, opened: readonly Opened[]): Promise<Re
   return results;
 }
 
-it(
-  'ends every attempt in time and says why, and delays no healthy receiver',
-  { timeout: 120_000 },
-  () =>
-    withDataFolder(async (dataDir) => {
-      const canary = await openReceiver();
-      const healthy = await Promise.all(Array.from({ length: healthyCount }, () => openReceiver()));
-      const hostile = await openHostileProcess(canary.url('/canary'));
-      const real = await openReal(dataDir, {
-        environment: {
-          QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: String(deadlineMs),
-          QZ_WEBHOOKS_RETRY_DELAYS_MS: String(retryMs),
-          NODE_EXTRA_CA_CERTS: authorityFile,
-        },
-      });
-      const opened: Opened[] = [];
-      for (const [at, one] of hostileReceivers(canary.url('/canary')).entries()) {
-        const kinds = [one.isExpensive ? 'qr.deleted' : 'qr.created'];
-        const endpointId = await makeEndpoint(real, hostile.urls[at] ?? '', kinds);
-        opened.push({ receiver: one, endpointId });
-      }
-      for (const receiver of healthy) await makeEndpoint(real, receiver.url());
+it('ends every attempt in time and says why, and delays no healthy receiver', () =>
+  withDataFolder(async (dataDir) => {
+    const canary = await openReceiver();
+    const healthy = await Promise.all(Array.from({ length: healthyCount }, () => openReceiver()));
+    const hostile = await openHostileProcess(canary.url('/canary'));
+    const real = await openReal(dataDir, {
+      environment: {
+        QZ_WEBHOOKS_ATTEMPT_TIMEOUT_MS: String(deadlineMs),
+        QZ_WEBHOOKS_RETRY_DELAYS_MS: String(retryMs),
+        NODE_EXTRA_CA_CERTS: authorityFile,
+      },
+    });
+    const opened: Opened[] = [];
+    for (const [at, one] of hostileReceivers(canary.url('/canary')).entries()) {
+      const kinds = [one.isExpensive ? 'qr.deleted' : 'qr.created'];
+      const endpointId = await makeEndpoint(real, hostile.urls[at] ?? '', kinds);
+      opened.push({ receiver: one, endpointId });
+    }
+    for (const receiver of healthy) await makeEndpoint(real, receiver.url());
+    await createMany(real, batchSize);
+    await Promise.all(healthy.map((receiver) => receiver.arrived(batchSize)));
+    const memoryBefore = memoryOf(real.service.pid);
+    for (let batch = 1; batch < batches; batch++) {
       await createMany(real, batchSize);
-      await Promise.all(healthy.map((receiver) => receiver.arrived(batchSize)));
-      const memoryBefore = memoryOf(real.service.pid);
-      for (let batch = 1; batch < batches; batch++) {
-        await createMany(real, batchSize);
-        if (batch === 1) await deleteSome(real, fewEvents);
-      }
-      await Promise.all(healthy.map((receiver) => receiver.arrived(events)));
-      const results = await collect(real, opened);
-      const growthBytes = memoryOf(real.service.pid) - memoryBefore;
-      expect(results.flatMap(faultsOf)).toEqual([]);
-      expect(growthBytes).toBeLessThan(growthBytesMax);
-      expect(canary.connections).toBe(0);
-      checkHealthy(healthy, growthBytes);
-      await real.api.close();
-      expect((await real.service.terminate()).code).toBe(0);
-      expect(real.service.logEntries.filter(({ level }) => level === 'error')).toEqual([]);
-      hostile.child.kill('SIGKILL');
-      await Promise.all([canary, ...healthy].map((receiver) => receiver.close()));
-    }),
-);
+      if (batch === 1) await deleteSome(real, fewEvents);
+    }
+    await Promise.all(healthy.map((receiver) => receiver.arrived(events)));
+    const results = await collect(real, opened);
+    const growthBytes = memoryOf(real.service.pid) - memoryBefore;
+    expect(results.flatMap(faultsOf)).toEqual([]);
+    expect(growthBytes).toBeLessThan(growthBytesMax);
+    expect(canary.connections).toBe(0);
+    checkHealthy(healthy, growthBytes);
+    await real.api.close();
+    expect((await real.service.terminate()).code).toBe(0);
+    expect(real.service.logEntries.filter(({ level }) => level === 'error')).toEqual([]);
+    hostile.child.kill('SIGKILL');
+    await Promise.all([canary, ...healthy].map((receiver) => receiver.close()));
+  }));

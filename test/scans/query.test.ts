@@ -163,7 +163,7 @@ function checkConsumer(consumer: Consumer, facts: readonly ScanFact[], workspace
   check(consumer.seen.toSorted(), wanted.toSorted());
 }
 
-it('knows workspaces, unions, raw scans and events', { timeout: 120_000 }, async () => {
+it('knows workspaces, unions, raw scans and events', async () => {
   const steps = fc.array(step, { minLength: 10, maxLength: 50, size: 'max' });
   const property = fc.asyncProperty(
     steps,

@@ -99,44 +99,40 @@ function checkEvents(engine: EngineHarness, facts: readonly ScanFact[], limit: n
   }
 }
 
-it(
-  'counts every journaled scan once, whatever crashes and fails',
-  { timeout: 120_000 },
-  async () => {
-    const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
-    const property = fc.asyncProperty(
-      steps,
-      fc.integer({ min: 1, max: 4 }),
-      fc.integer({ min: 1, max: 9 }),
-      async (steps, shards, limit) => {
-        const engine = new EngineHarness({
-          journals,
-          segmentBytesMax: 700,
-          actorsMax: 4,
-          rawRetentionDays: 40_000,
-          codeIdOf: qrIdOf,
-        });
-        engine.nowMs = baseDay * dayMs;
-        try {
-          engine.startShards(shards);
-          for (const step of steps) {
-            await run(engine, step);
-            await checkNumbers(engine, engine.committed());
-          }
-          checkEvents(engine, engine.committed(), limit);
-          engine.settle();
-          expect(engine.committed().length).toBe(engine.facts.length);
-          await checkNumbers(engine, engine.facts);
-          engine.startShards(2);
-          engine.settle();
-          await checkNumbers(engine, engine.facts);
-          await checkDetails(engine, engine.facts);
-          checkEvents(engine, engine.facts, limit);
-        } finally {
-          await engine.close();
+it('counts every journaled scan once, whatever crashes and fails', async () => {
+  const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
+  const property = fc.asyncProperty(
+    steps,
+    fc.integer({ min: 1, max: 4 }),
+    fc.integer({ min: 1, max: 9 }),
+    async (steps, shards, limit) => {
+      const engine = new EngineHarness({
+        journals,
+        segmentBytesMax: 700,
+        actorsMax: 4,
+        rawRetentionDays: 40_000,
+        codeIdOf: qrIdOf,
+      });
+      engine.nowMs = baseDay * dayMs;
+      try {
+        engine.startShards(shards);
+        for (const step of steps) {
+          await run(engine, step);
+          await checkNumbers(engine, engine.committed());
         }
-      },
-    );
-    await fc.assert(property, { numRuns: 30 });
-  },
-);
+        checkEvents(engine, engine.committed(), limit);
+        engine.settle();
+        expect(engine.committed().length).toBe(engine.facts.length);
+        await checkNumbers(engine, engine.facts);
+        engine.startShards(2);
+        engine.settle();
+        await checkNumbers(engine, engine.facts);
+        await checkDetails(engine, engine.facts);
+        checkEvents(engine, engine.facts, limit);
+      } finally {
+        await engine.close();
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 30 });
+});

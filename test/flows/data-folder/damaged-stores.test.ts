@@ -76,7 +76,7 @@ const overwriteFrom = (share: number) => (path: string) => {
 };
 
 describe('a start, a command and doctor say which file is damaged', () => {
-  it('management.mdb cut in the middle', { timeout: 60_000 }, () =>
+  it('management.mdb cut in the middle', () =>
     withDamage(
       'management.mdb',
       (path) => truncateSync(path, statSync(path).size / 2),
@@ -92,10 +92,9 @@ describe('a start, a command and doctor say which file is damaged', () => {
         expect(verify.stdout).toMatch(/^BAD {2}management.mdb: page \d+ .*; restore a backup/m);
         expect(verify.stdout).toMatch(/^scans.mdb {2}\d+ bytes, \d+ records$/m);
       },
-    ),
-  );
+    ));
 
-  it.each(stores)('%s overwritten', { timeout: 60_000 }, (store) =>
+  it.each(stores)('%s overwritten', (store) =>
     withDamage(store, overwriteFrom(store === 'delivery.mdb' ? 0 : 0.4), async () => {
       const start = await spawnCommand(['serve'], environment);
       expectRefusal(start, `${store} is damaged: page `);
@@ -113,7 +112,6 @@ afterAll(() => {
 
 it.each(isMounted ? ['tmpfs'] : [])(
   'a full disk (%s) refuses a first start in words, and none with data',
-  { timeout: 60_000 },
   async () => {
     const full = join(smallDisk, 'data');
     mkdirSync(full);

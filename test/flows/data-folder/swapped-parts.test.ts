@@ -34,7 +34,7 @@ beforeAll(async () => {
   ports = await freePorts();
   one = await makeInstallation('one', 1);
   other = await makeInstallation('other', 2);
-}, 60_000);
+});
 afterAll(() => rm(parent, { recursive: true }));
 
 const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Gecko/20100101 Firefox/126.0';
@@ -142,7 +142,7 @@ it('scans.mdb of another installation is refused, and repaired by beginning it a
   await service.close();
   expect(await runCommand(['backup', join(parent, 'after')], settings)).toMatchObject({ code: 0 });
   expect(readdirSync(join(parent, 'after')).join()).not.toContain('set-aside');
-}, 120_000);
+});
 
 it('a lost management.mdb is no first start; a backup of it goes on above the codes made since', async () => {
   const dataDir = copyOf('lost', () => undefined);
@@ -181,7 +181,7 @@ it('a lost management.mdb is no first start; a backup of it goes on above the co
   );
   await api.close();
   await again.close();
-}, 120_000);
+});
 
 it('a start with --existing makes no data', async () => {
   const dataDir = join(parent, 'not-mounted');

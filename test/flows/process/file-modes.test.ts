@@ -24,7 +24,7 @@ const logo = `data:image/svg+xml;base64,${Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
 ).toString('base64')}`;
 
-test('the data folder and its backups are for their owner alone', { timeout: 120_000 }, () =>
+test('the data folder and its backups are for their owner alone', () =>
   withDataFolder(async (parent) => {
     const before = process.umask(0o022);
     try {
@@ -69,5 +69,4 @@ test('the data folder and its backups are for their owner alone', { timeout: 120
     } finally {
       process.umask(before);
     }
-  }),
-);
+  }));

@@ -19,7 +19,7 @@ function fill(writer: number): void {
   }
 }
 
-it('redirects, changes and the stop need no reader', { timeout: 120_000 }, () =>
+it('redirects, changes and the stop need no reader', () =>
   withDataFolder(async (parent) => {
     const pipe = join(parent, 'log');
     execFileSync('mkfifo', [pipe]);
@@ -70,5 +70,4 @@ it('redirects, changes and the stop need no reader', { timeout: 120_000 }, () =>
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
     closeSync(writer);
     closeSync(next);
-  }),
-);
+  }));

@@ -45,7 +45,7 @@ it('a signal before it is ready is kept until it is', () =>
     expect(await service.exit).toEqual(drained);
   }));
 
-it('SIGTERM to npm ends the service that `npm start` has started', { timeout: 120_000 }, () =>
+it('SIGTERM to npm ends the service that `npm start` has started', () =>
   withDataFolder(async (dataDir) => {
     const ports = await freePorts();
     const npm = spawn('npm', ['start'], {
@@ -70,5 +70,4 @@ it('SIGTERM to npm ends the service that `npm start` has started', { timeout: 12
         process.kill(-npm.pid, 'SIGKILL');
       }
     }
-  }),
-);
+  }));

@@ -114,7 +114,7 @@ const damages: readonly Damage[] = [
 const roundsEach = 25;
 
 describe.each(damages)('$name', ({ make, isOfPagesAlone, isSeldomNamed }) => {
-  it('is named, or LMDB reads every record and writes', { timeout: 60_000 }, async () => {
+  it('is named, or LMDB reads every record and writes', async () => {
     const random = createRandom(seed);
     let named = 0;
     for (let round = 0; round < roundsEach; round++) {

@@ -12,7 +12,7 @@ const walks = 10;
 /** A page that one transaction has freed is used again two later. */
 const commitsMeanwhile = 4;
 
-it('walks beside a writer without a false alarm', { timeout: 60_000 }, async () => {
+it('walks beside a writer without a false alarm', async () => {
   const path = join(temporaryFolder(), 'data.mdb');
   await makeStore(path, 3);
   const commits = new Int32Array(new SharedArrayBuffer(4));
