@@ -31,6 +31,8 @@ export type Behaviour =
       readonly body?: string | Uint8Array;
       /** Waits before it answers. */
       readonly delayMs?: number;
+      /** Answers once this resolves. */
+      readonly after?: Promise<unknown>;
     }
   /** Takes the request and never answers. */
   | { readonly kind: 'hang' }
@@ -208,9 +210,10 @@ class OpenReceiver implements Receiver {
   #answer(behaviour: Behaviour, response: ServerResponse): void {
     switch (behaviour.kind) {
       case 'answer': {
-        const { status = 200, headers = {}, body = 'ok', delayMs = 0 } = behaviour;
+        const { status = 200, headers = {}, body = 'ok', delayMs = 0, after } = behaviour;
         const answer = (): void => void response.writeHead(status, headers).end(body);
-        if (delayMs === 0) answer();
+        if (after !== undefined) void after.then(answer);
+        else if (delayMs === 0) answer();
         else this.#later(delayMs, answer);
         return;
       }

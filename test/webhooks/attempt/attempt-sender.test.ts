@@ -5,11 +5,14 @@ import { PoolSender } from '../../../src/webhooks/attempt/attempt-sender.ts';
 import { openReceiver } from '../../support/fakes/receiver.ts';
 import { eventually } from '../eventually.ts';
 
+/** After its time is over, so long the results of a task may still arrive. */
+const lateMsMax = 200;
+
 function openSender(timeoutMs: number, threads = 1): PoolSender {
   const settings = { timeoutMs, allowNetworks: ['127.0.0.0/8'], docsUrl: 'http://localhost/docs' };
   const channel = `test-${Math.random()}`;
   const onDeath = (): void => undefined;
-  const limits = { threads, inFlightMax: 1_000, lateMsMax: 200 };
+  const limits = { threads, inFlightMax: 1_000, lateMsMax };
   const sender = new PoolSender({ ...limits, channel, settings, onDeath });
   onTestFinished(async () => await sender.close());
   return sender;
@@ -36,7 +39,7 @@ it('reports each attempt once, whatever the others of its task do', async () => 
   const healthy = await openReceiver();
   const hanging = await openReceiver({ kind: 'hang' });
   onTestFinished(async () => void (await Promise.all([healthy.close(), hanging.close()])));
-  const sender = openSender(2_000, 2);
+  const sender = openSender(5_000, 2);
   const ends: Array<[number, AttemptRecord | undefined]> = [];
   const tasks = Array.from({ length: 90 }, (_, index) =>
     taskTo((index % 9 === 0 ? hanging : healthy).url('/hook'), index + 1),
@@ -68,19 +71,24 @@ it('reports an unknown result when it is closed before an answer', async () => {
 it('does not give up a later attempt with the task of an earlier one', async () => {
   const quick = await openReceiver({ kind: 'answer', status: 500 });
   const hanging = await openReceiver({ kind: 'hang' });
-  const slow = await openReceiver({ kind: 'answer', delayMs: 1_200 });
+  const givenUp = Promise.withResolvers<void>();
+  const slow = await openReceiver({ kind: 'answer', after: givenUp.promise });
   onTestFinished(async () => {
     await Promise.all([quick.close(), hanging.close(), slow.close()]);
   });
-  const sender = openSender(2_000);
+  const sender = openSender(4_000);
   const ends: Array<[number, number | undefined]> = [];
   const onResult = (no: number, attempt: AttemptRecord | undefined): void =>
     void ends.push([no, attempt?.status]);
   sender.send([taskTo(quick.url('/'), 1), taskTo(hanging.url('/'), 2)], onResult);
   await eventually(() => ends.length === 1, 'the first attempt ended');
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  // In flight when the time is over in which results of the first task may still arrive late.
+  // Not at once: its own time must not be over with that of the first task.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
   sender.send([{ ...taskTo(slow.url('/'), 1), attempt: 2 }], onResult);
+  await Promise.all([slow.arrived(1), eventually(() => ends.length === 2, 'the second ended')]);
+  // In flight when the time is over in which results of the first task may still arrive late.
+  await new Promise((resolve) => setTimeout(resolve, 1.5 * lateMsMax));
+  givenUp.resolve();
   await eventually(() => ends.length === 3, 'all ended');
   expect(ends).toEqual([
     [1, 500],
