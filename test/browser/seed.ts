@@ -1,7 +1,7 @@
 /** A sample workspace: codes, scans from several countries, a campaign, members, endpoints. */
 import { type Client, type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
-import type { Harness } from './harness.ts';
+import { type Harness, waitMs } from './harness.ts';
 
 /** Eight attempts, some hundred milliseconds apart. */
 const deadMsMax = 60_000;
@@ -119,6 +119,15 @@ async function deadDelivery(api: Client): Promise<string> {
 
 async function scanAll(shortUrl: string): Promise<void> {
   for (const [address, agent] of visitors) await scan(shortUrl, address, agent);
+}
+
+/** A page shows what is counted when it is opened: waits until all scans of the workspace are. */
+export async function untilCounted({ api }: Harness, scans: number): Promise<void> {
+  const deadlineMs = performance.now() + waitMs;
+  for (let counted = 0; counted < scans; await pause(20)) {
+    if (performance.now() > deadlineMs) throw new Error(`${counted} scans counted of ${scans}`);
+    counted = Number((await api.call('GET', '/v1/analytics/summary')).json.totalScans);
+  }
 }
 
 /** One scan, as a phone makes it. */

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Json, word } from '../support/client.ts';
 import { openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { openHarness, type Harness, waitMs } from './harness.ts';
-import { scan } from './seed.ts';
+import { scan, untilCounted } from './seed.ts';
 
 const testMs = 180_000;
 /** Visitors in as many countries. */
@@ -49,10 +49,7 @@ beforeAll(async () => {
   const made = await Promise.all(others.map((body) => post('/qr-codes', body)));
   for (const visitor of visitors) await scan(word(code.shortUrl), visitor);
   for (const { shortUrl } of made) await scan(word(shortUrl), visitors[0]);
-  // A page shows what is counted when it is opened.
-  const counted = async () =>
-    (await harness.api.call('GET', '/v1/analytics/summary')).json.totalScans;
-  await expect.poll(counted, { timeout: waitMs }).toBe(visitors.length + made.length);
+  await untilCounted(harness, visitors.length + made.length);
   const startDate = new Date().toISOString().slice(0, 10);
   const campaign = { name: 'Summer in the beer gardens', startDate, qrCodeIds: [codeId] };
   campaignId = word((await post('/campaigns', campaign)).id);
@@ -122,7 +119,6 @@ test(
     expect(await rows.count()).toBe(11);
     await more.click();
     await card.getByRole('button', { name: 'Show fewer' }).waitFor();
-    // The others are asked for first.
     await card.getByText('Other', { exact: true }).waitFor({ state: 'detached' });
     expect(await rows.count()).toBeGreaterThan(11);
     await page.route(/breakdown.*by=city/, async (route) => {
@@ -156,8 +152,7 @@ test(
     const filter = page.locator('.chip', { hasText: 'Summer in the beer gardens' });
     await filter.waitFor();
     expect(await hiddenOf(filter)).toEqual([0, 0]);
-    await page.locator('.code-cell').first().waitFor();
-    expect(await page.locator('.code-cell').count()).toBe(1);
+    await expect.poll(() => page.locator('.code-cell').count()).toBe(1);
     await filter.getByRole('button').click();
     await page.getByText('Table 11', { exact: true }).waitFor();
     await page.context().close();
@@ -300,9 +295,7 @@ test(
     ).toBe(0);
     await page.getByLabel('Status').selectOption('Limit reached');
     await page.getByRole('row', { name: 'Table 11' }).waitFor({ state: 'detached' });
-    // While the list is on its way there is none at all.
-    await row.waitFor();
-    expect(await page.locator('.code-cell').count()).toBe(1);
+    await expect.poll(() => page.locator('.code-cell').count()).toBe(1);
     await row.getByRole('link').click();
     await page.getByText('This code has reached its scan limit').waitFor();
     await page.getByRole('link', { name: 'Change its limit' }).click();

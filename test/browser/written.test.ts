@@ -2,8 +2,8 @@
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { word } from '../support/client.ts';
-import { openHarness, type Harness, waitMs } from './harness.ts';
-import { scan } from './seed.ts';
+import { openHarness, type Harness } from './harness.ts';
+import { scan, untilCounted } from './seed.ts';
 
 const testMs = 180_000;
 
@@ -117,10 +117,7 @@ test(
     const body = { target: 'https://example.com/far', name: 'Far' };
     const { json } = await harness.api.call('POST', '/v1/qr-codes', { body });
     for (const address of abroad) await scan(word(json.shortUrl), address);
-    const counted = async () => (await harness.api.call('GET', '/v1/analytics/summary')).json;
-    await expect
-      .poll(async () => (await counted()).totalScans, { timeout: waitMs })
-      .toBe(abroad.length);
+    await untilCounted(harness, abroad.length);
     const page = await harness.openSignedIn('/');
     const card = page.locator('.card', { hasText: 'Countries' });
     const bars = card.locator('.bar-fill');

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { contentsOf, makeWholeFolder } from '../engine/whole-folder.ts';
 import { Client } from '../support/client.ts';
 import {
-  killedAt,
   pause,
   runCommand,
   type RunningService,
@@ -15,6 +14,7 @@ import {
 } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 import { TestService } from '../support/test-service.ts';
+import { killedAt } from './process/killed-at.ts';
 
 const agent = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:126.0) Firefox/126.0' };
 

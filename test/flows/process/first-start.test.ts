@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import {
   freePorts,
-  killedAt,
   pause,
   type Ports,
   runCommand,
@@ -13,6 +12,7 @@ import {
   startProcess,
   withDataFolder,
 } from '../../support/process.ts';
+import { killedAt } from './killed-at.ts';
 
 const strange = { userId: 'usr_00000000000000000000', email: 'x', password: 'x', apiKey: 'x' };
 const secretsName = 'first-start.json';
