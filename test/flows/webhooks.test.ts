@@ -48,8 +48,10 @@ async function open(
   const real = await openReal(dataDir, {
     environment: {
       QZ_BOOTSTRAP_PLAN: 'free',
-      // The second attempt comes soon, the third leaves time for the kill.
-      QZ_WEBHOOKS_RETRY_DELAYS_MS: '300,4000,4000,4000',
+      // The longest: so that one has enough scans for a list, however few a second the machine makes.
+      QZ_SCANS_WINDOW_MS: '200',
+      // The second attempt comes soon, the third leaves time for the kill; a slow machine takes more of them.
+      QZ_WEBHOOKS_RETRY_DELAYS_MS: `300${',4000'.repeat(20)}`,
       ...environment,
     },
     nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(ahead)}`],
