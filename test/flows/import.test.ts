@@ -25,6 +25,8 @@ import { soon } from '../support/soon.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const fast = { QZ_SCANS_SHARDS: '1', QZ_REDIRECT_THREADS: '1' };
+/** Some seconds of work: more than passes between the first rows and the kill. */
+const manyRows = 5_000;
 let dataDir: string;
 let service: ServiceProcess;
 let apiKey: string;
@@ -151,7 +153,7 @@ test('killed midway, an import goes on where it stopped, and its links redirect 
     QZ_DATA_DIR: dataDir,
     QZ_SHORT_URL_BASE: `http://127.0.0.1:${service.ports.redirect}`,
   };
-  const rows = 2_000;
+  const rows = manyRows;
   const file = join(dataDir, 'many.ndjson');
   await writeFile(file, rowsOf(rows, 'many'));
   expect(await killedImport(file, environment, 1)).toBeLessThan(rows);
@@ -204,7 +206,7 @@ async function sendBulk(rows: number, onPiece: () => void): Promise<string[]> {
 }
 
 test('a bulk request whose service is killed goes on under its key, and imported links are there', async () => {
-  const rows = 2_000;
+  const rows = manyRows;
   const seen = await sendBulk(rows, () => service.signal('SIGKILL'));
   await service.exit;
   await client.close();
