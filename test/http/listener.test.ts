@@ -13,6 +13,7 @@ import { soon } from '../support/soon.ts';
 const connectionsMax = 40;
 const fixture = (name: string): string =>
   new URL(`../fixtures/receiver-tls/${name}`, import.meta.url).pathname;
+const ca = readFileSync(fixture('authority.pem'));
 const tls = { tlsCertFile: fixture('certificate.pem'), tlsKeyFile: fixture('key.pem') };
 
 /** `/wait` is answered when the test says so, everything else at once. */
@@ -56,7 +57,6 @@ class Client {
   isClosed = false;
 
   constructor(port: number, secure: 'plain' | 'tls' = 'plain') {
-    const ca = readFileSync(fixture('authority.pem'));
     this.socket =
       secure === 'tls'
         ? connectTls({ port, host: '127.0.0.1', ca, rejectUnauthorized: false })
