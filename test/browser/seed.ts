@@ -1,6 +1,7 @@
 /** A sample workspace: codes, scans from several countries, a campaign, members, endpoints. */
 import { type Client, type Json, word } from '../support/client.ts';
 import { pause } from '../support/process.ts';
+import { soon } from '../support/soon.ts';
 import { type Harness, waitMs } from './harness.ts';
 
 /** Eight attempts, some hundred milliseconds apart. */
@@ -107,14 +108,25 @@ export async function seed({ api }: Harness, receiverUrl: string): Promise<Seede
 }
 
 /** The first dead letter. */
-async function deadDelivery(api: Client): Promise<string> {
-  const deadlineMs = performance.now() + deadMsMax;
-  while (performance.now() < deadlineMs) {
+const deadDelivery = (api: Client): Promise<string> =>
+  found('a dead letter: expected the receiver to refuse everything', deadMsMax, async () => {
     const [letter] = (await api.call('GET', '/v1/webhooks/dead-letters')).items;
-    if (letter !== undefined) return word(letter.id);
-    await pause(20);
+    return letter && word(letter.id);
+  });
+
+/** Asks until there is something, as often as the quota allows. */
+async function found<T>(
+  what: string,
+  msMax: number,
+  find: () => Promise<T | undefined>,
+): Promise<T> {
+  const deadlineMs = performance.now() + msMax;
+  for (;;) {
+    const one = await find();
+    if (one !== undefined) return one;
+    if (performance.now() > deadlineMs) throw new Error(`Cannot find ${what}`);
+    await pause(soon.interval);
   }
-  throw new Error('Cannot find a dead letter: expected the receiver to refuse everything');
 }
 
 async function scanAll(shortUrl: string): Promise<void> {
@@ -123,11 +135,10 @@ async function scanAll(shortUrl: string): Promise<void> {
 
 /** A page shows what is counted when it is opened: waits until all scans of the workspace are. */
 export async function untilCounted({ api }: Harness, scans: number): Promise<void> {
-  const deadlineMs = performance.now() + waitMs;
-  for (let counted = 0; counted < scans; await pause(20)) {
-    if (performance.now() > deadlineMs) throw new Error(`${counted} scans counted of ${scans}`);
-    counted = Number((await api.call('GET', '/v1/analytics/summary')).json.totalScans);
-  }
+  await found(`${scans} counted scans`, waitMs, async () => {
+    const { totalScans } = (await api.call('GET', '/v1/analytics/summary')).json;
+    return Number(totalScans) === scans ? scans : undefined;
+  });
 }
 
 /** One scan, as a phone makes it. */
