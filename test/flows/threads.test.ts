@@ -3,18 +3,17 @@ import { expect, it } from 'vitest';
 import { Client } from '../support/client.ts';
 import {
   freePorts,
+  limitMs,
   pause,
   type ServiceProcess,
   startProcess,
+  type TimeLimit,
   timeToLoad,
   withDataFolder,
 } from '../support/process.ts';
 import { Load, trustLoopback } from './load.ts';
 
-/** On a machine with cores to spare. */
-const backMsMax = 1_000;
-/** Else so many times what it takes to load the program. */
-const backByLoading = 4;
+const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 /** It never comes back. */
 const backMsEver = 30_000;
 
@@ -48,8 +47,7 @@ it(
       for (const [at, [kind, signal]] of deaths.entries()) {
         backMs[kind] = Math.min(backMs[kind], await timeToCount(service, load, signal, at + 1));
       }
-      const loadMs = Math.max(loadBeforeMs, await timeToLoad());
-      const boundMs = Math.max(backMsMax, backByLoading * loadMs);
+      const boundMs = await limitMs(backLimit, loadBeforeMs);
       const metrics = await client.call('GET', '/metrics', { key: undefined });
       for (const kind of ['redirect', 'shard']) {
         expect(metrics.text).toMatch(

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { word } from '../support/client.ts';
-import { timeToLoad, withDataFolder } from '../support/process.ts';
+import { limitMs, type TimeLimit, timeToLoad, withDataFolder } from '../support/process.ts';
 import { healthy, openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { eventually } from '../webhooks/eventually.ts';
 import {
@@ -19,10 +19,7 @@ import {
 const threads = new URL('../webhooks/attempt/end-pool-threads.ts', import.meta.url).pathname;
 /** The thread throws, exits, runs out of memory. */
 const deaths = ['SIGUSR2', 'SIGURG', 'SIGWINCH'] as const;
-/** On a machine with cores to spare. */
-const backMsMax = 1_000;
-/** Else so many times what it takes to load the program. */
-const backByLoading = 4;
+const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 const stopMsMax = 15_000;
 /** Attempts in flight to one endpoint. */
 const inFlightMax = 16;
@@ -108,8 +105,7 @@ async function die(signal: NodeJS.Signals): Promise<Return> {
   await eventually(() => repeats() > repeatsBefore, `what ${signal} aborted comes again`);
   const backMs = performance.now() - startedMs;
   await eventually(() => idsAt(slow, '/deaths').size === before + perBatch, 'all of the batch');
-  const loadMs = Math.max(loadBeforeMs, await timeToLoad());
-  return { backMs, boundMs: Math.max(backMsMax, backByLoading * loadMs) };
+  return { backMs, boundMs: await limitMs(backLimit, loadBeforeMs) };
 }
 
 it(

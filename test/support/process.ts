@@ -284,6 +284,19 @@ export async function timeToLoad(): Promise<number> {
   return performance.now() - startedMs;
 }
 
+/** How long something may take. */
+export interface TimeLimit {
+  /** On a machine with cores to spare. */
+  readonly msMax: number;
+  /** Elsewhere so many times what it takes to load the program. */
+  readonly loadings: number;
+}
+
+/** The limit on this machine, now. @param loadBeforeMs what loading took before, where that was measured */
+export async function limitMs({ msMax, loadings }: TimeLimit, loadBeforeMs = 0): Promise<number> {
+  return Math.max(msMax, loadings * Math.max(loadBeforeMs, await timeToLoad()));
+}
+
 /**
  * Ports come in blocks of three: one that is held, the API's, the redirect's. They lie below the range out of
  * which the kernel gives ports to listeners on port 0 and to connections (from 32768 on Linux, 49152 elsewhere,

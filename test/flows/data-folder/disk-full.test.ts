@@ -14,17 +14,16 @@ import { Client } from '../../support/client.ts';
 import { liftQuota } from '../../support/lift-quota.ts';
 import {
   freePorts,
+  limitMs,
   pause,
   type ServiceProcess,
   startProcess,
-  timeToLoad,
+  type TimeLimit,
   withDataFolder,
 } from '../../support/process.ts';
 import { fillDisk, mountSmallDisk, unmount } from './small-disk.ts';
 
-/** On a machine with cores to spare; elsewhere so many times what it takes to load the program. */
-const recoveryMsMax = 5_000;
-const recoveryByLoading = 12;
+const recoveryLimit: TimeLimit = { msMax: 5_000, loadings: 12 };
 /** What is waited for comes at once or in the tick of a second. */
 const untilMsMax = 40_000;
 /** The smallest backlog that the configuration takes: about 400 scans in memory. */
@@ -140,8 +139,7 @@ async function fillAndFree({ service, client, links, disk }: FullDisk): Promise<
   await until(async () => (await ready(client)).status === 200);
   expect((await create(client, 'full-3')).status).toBe(201);
   const recoveryMs = performance.now() - freedMs;
-  const boundMs = Math.max(recoveryMsMax, recoveryByLoading * (await timeToLoad()));
-  expect(recoveryMs).toBeLessThan(boundMs);
+  expect(recoveryMs).toBeLessThan(await limitMs(recoveryLimit));
 
   await scan(links, scansAfter);
   const answered = scansBefore + scansWithout + scansAfter;
