@@ -117,9 +117,9 @@ it(
       await first.close();
       await api.close();
 
-      const later = await TestService.start({ dataDir, ports, clock: clockAhead(91 * dayMs) });
+      const later = await spawn(dataDir, ports, 91 * dayMs);
       api = new Client(`${later.apiUrl}/v1`, key);
-      // Beside the running service, as LMDB allows.
+      // Beside the running service, a process of its own: two handles of one thread may wait for each other.
       const management = openManagement(join(dataDir, 'management.mdb'));
       const scans = openScanStore(join(dataDir, 'scans.mdb'));
       const left = (): unknown[] => {
@@ -142,7 +142,7 @@ it(
       await management.close();
       await scans.environment.close();
       await api.close();
-      await later.close();
+      await later.kill();
     }),
   240_000,
 );

@@ -1,18 +1,20 @@
 /** A code whose record is damaged: refused by its id, left out of lists that say so, and its neighbours as ever. */
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { StoredBytes } from '../../support/stored-bytes.ts';
-import { startTestApi } from '../../support/test-app.ts';
+import { openTestApp } from '../../support/test-app.ts';
 
 it('answers 503 for a damaged code, and says how many a list leaves out', async () => {
-  const app = await startTestApi();
+  const app = await openTestApp();
   const targets = [1, 2, 3].map((no) => `https://example.com/${no}`);
   const codes = [];
   for (const target of targets) codes.push(await app.codes.create(app.actor, { target }));
   const stored = new StoredBytes(join(app.dataDir, 'management.mdb'));
-  onTestFinished(async () => await stored.close());
   stored.flip('codes', stored.keys('codes')[1]!, 300);
+  await stored.close();
   app.store.environment.refresh();
+  // From here on it writes by itself, and two handles of one thread on an LMDB file may wait for each other.
+  await app.listen();
   const ask = async (path: string, more: RequestInit = {}): Promise<Response> =>
     await fetch(`${app.url}/v1${path}`, {
       ...more,
