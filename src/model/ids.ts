@@ -113,13 +113,40 @@ export function positionId(
   return `${prefix}_${half(high)}${half(low)}`;
 }
 
+/** What each character stands for, by its code. */
+const digits = new Uint8Array(128);
+for (let digit = 0; digit < 32; digit++) digits[base32Alphabet.charCodeAt(digit)] = digit;
+const digitOf = (id: string, at: number): number => digits[id.charCodeAt(at)] ?? 0;
+
 /** The 52 bits of an id below its time: what `positionId` put there, journal * 2^40 + position. */
 export function idTail(id: string): number {
   const start = id.length - bodyLength;
-  const digitOf = (at: number): number => base32Alphabet.indexOf(id[at] ?? '');
   let low = 0;
-  for (let at = start + 10; at < start + 20; at++) low = low * 32 + digitOf(at);
-  return (digitOf(start + 9) % 4) * 2 ** 50 + low;
+  for (let at = start + 10; at < start + 20; at++) low = low * 32 + digitOf(id, at);
+  return (digitOf(id, start + 9) % 4) * 2 ** 50 + low;
+}
+
+/** Odd, and so large that the steps between scans of a millisecond do not reach it. */
+const derivedStep = 67_108_859;
+const tails = 2 ** 52;
+
+/** An id of the same time that follows from another one and a number below 2^27, so it is the same whenever it is made. */
+export function derivedId(prefix: IdPrefix, from: string, no: number): string {
+  return withTail(prefix, from, (idTail(from) + ((no * derivedStep) % tails)) % tails);
+}
+
+/** The id that `derivedId` was given. */
+export function sourceId(prefix: IdPrefix, derived: string, no: number): string {
+  return withTail(
+    prefix,
+    derived,
+    (idTail(derived) + tails - ((no * derivedStep) % tails)) % tails,
+  );
+}
+
+function withTail(prefix: IdPrefix, id: string, tail: number): string {
+  const high = idTimeMs(id) * 4 + Math.floor(tail / 2 ** 50);
+  return `${prefix}_${half(high)}${half(tail % 2 ** 50)}`;
 }
 
 /** The id when `text` is one of this prefix, else undefined. */
@@ -133,9 +160,7 @@ export function parseId(prefix: IdPrefix, text: string): string | undefined {
 export function idTimeMs(id: string): number {
   const start = id.length - bodyLength;
   let high = 0;
-  for (let at = start; at < start + 10; at++) {
-    high = high * 32 + base32Alphabet.indexOf(id[at] ?? '');
-  }
+  for (let at = start; at < start + 10; at++) high = high * 32 + digitOf(id, at);
   return Math.floor(high / 4);
 }
 
@@ -145,13 +170,22 @@ function formatId(prefix: IdPrefix, timeMs: number, tail: bigint): string {
   return `${prefix}_${half(Number(bits >> halfBits))}${half(Number(bits & ((1n << halfBits) - 1n)))}`;
 }
 
-/** 50 bits as ten characters. */
+/** 50 bits as ten characters, made as one text: adding them up one by one takes three times as long. */
 function half(bits: number): string {
-  let text = '';
-  let rest = bits;
-  for (let digit = 0; digit < 10; digit++) {
-    text = base32Alphabet.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
-  }
-  return text;
+  const high = Math.floor(bits / 2 ** 25);
+  const low = bits % 2 ** 25;
+  return String.fromCharCode(
+    charAt(high >> 20),
+    charAt(high >> 15),
+    charAt(high >> 10),
+    charAt(high >> 5),
+    charAt(high),
+    charAt(low >> 20),
+    charAt(low >> 15),
+    charAt(low >> 10),
+    charAt(low >> 5),
+    charAt(low),
+  );
 }
+
+const charAt = (bits: number): number => base32Alphabet.charCodeAt(bits & 31);

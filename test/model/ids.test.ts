@@ -1,7 +1,15 @@
 import { getRandomValues } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createIdSource, idTail, idTimeMs, parseId, positionId } from '../../src/model/ids.ts';
+import {
+  createIdSource,
+  derivedId,
+  idTail,
+  idTimeMs,
+  parseId,
+  positionId,
+  sourceId,
+} from '../../src/model/ids.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
 const bodyAfter = (id: string): string => id.slice(id.indexOf('_') + 1);
@@ -81,6 +89,54 @@ describe('positionId', () => {
   test('refuses what does not fit', () => {
     expect(() => positionId('scn', 0, 4_096, 0)).toThrow('journal 4096');
     expect(() => positionId('scn', 0, 0, 2 ** 40)).toThrow('position');
+  });
+});
+
+describe('derivedId', () => {
+  const timeMs = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+  const tail = fc.bigInt(0n, 2n ** 52n - 1n);
+  const from = (time: number, bits: bigint): string =>
+    positionId('evt', time, Number(bits >> 40n), Number(bits & (2n ** 40n - 1n)));
+  const no = fc.integer({ min: 0, max: 2 ** 27 - 1 });
+
+  test('has the time of its source, and gives it back', () => {
+    fc.assert(
+      fc.property(timeMs, tail, no, (time, bits, number) => {
+        const source = from(time, bits);
+        const id = derivedId('dlv', source, number);
+        expect(parseId('dlv', id)).toBe(id);
+        expect(idTimeMs(id)).toBe(time);
+        expect(derivedId('dlv', source, number)).toBe(id);
+        expect(sourceId('evt', id, number)).toBe(source);
+      }),
+    );
+  });
+
+  test('of one source every number has its own, and of one number every source', () => {
+    fc.assert(
+      fc.property(timeMs, fc.tuple(tail, tail), fc.tuple(no, no), (time, [a, b], [one, other]) => {
+        const idOf = (bits: bigint, number: number) => derivedId('dlv', from(time, bits), number);
+        expect(idOf(a, one) === idOf(a, other)).toBe(one === other);
+        expect(idOf(a, one) === idOf(b, one)).toBe(a === b);
+      }),
+    );
+  });
+
+  test('scans of a millisecond, megabytes of a journal, and endpoints never share one', () => {
+    const endpoint = fc.integer({ min: 1, max: 2 ** 25 });
+    const stepBytes = fc.integer({ min: -60_000_000, max: 60_000_000 });
+    const position = fc.integer({ min: 2 ** 27, max: 2 ** 39 });
+    fc.assert(
+      fc.property(position, stepBytes, endpoint, endpoint, (at, step, one, other) => {
+        const idOf = (bytes: number, number: number): string =>
+          derivedId('dlv', positionId('evt', 1, 4_095, bytes), number);
+        expect(idOf(at, one) === idOf(at + step, other)).toBe(step === 0 && one === other);
+      }),
+    );
+    // The nearest that two can be: of endpoints that follow each other.
+    const id = derivedId('dlv', positionId('evt', 1, 0, 1e9), 7);
+    const gap = idTail(derivedId('dlv', positionId('evt', 1, 0, 1e9), 8)) - idTail(id);
+    expect(gap).toBeGreaterThan(60_000_000);
   });
 });
 
