@@ -87,25 +87,61 @@ export class Outbox {
     return firstReached(events, range, ({ id }) => idTimeMs(id) >= timeMs);
   }
 
+  /** Behind all events of this time; the first ones there may be later ones. */
+  sequenceAfter(timeMs: number): number {
+    return this.sequenceAt(timeMs + foundWithinMs + 1);
+  }
+
   /** Sequence of a workspace's event; undefined for an unknown id. */
   find(workspaceNo: WorkspaceNo, id: string): number | undefined {
-    const start = this.sequenceAt(idTimeMs(id) - foundWithinMs);
-    const range = { start, limit: lookedAtMax };
-    for (const { key, value } of this.#management.events.range(range, passOver)) {
-      if (value.id === id) return value.workspaceNo === workspaceNo ? key : undefined;
-    }
+    const sequence = this.#sequenceOf(id);
+    const event = sequence === undefined ? undefined : this.get(sequence);
+    return event?.workspaceNo === workspaceNo ? sequence : undefined;
+  }
+
+  #sequenceOf(id: string): number | undefined {
+    const { events } = this.#management;
+    const [oldest] = events.keys({ limit: 1 });
+    const ids = { from: oldest ?? 1, to: this.lastSequence + 1 };
+    // Where one process made them all, they are in order.
+    const exact = firstReached(events, ids, (event) => event.id >= id);
+    if (this.get(exact)?.id === id) return exact;
+    const range = { start: this.sequenceAt(idTimeMs(id) - foundWithinMs), limit: lookedAtMax };
+    for (const { key, value } of events.range(range, passOver)) if (value.id === id) return key;
     return undefined;
   }
 
   /** Events after `sequence`, oldest first. */
   after(sequence: number, limit: number): OutboxEvent[] {
+    const { events } = this.#management;
     const found: OutboxEvent[] = [];
-    const range = { start: sequence + 1 };
-    for (const { key, value } of this.#management.events.range(range, passOver)) {
-      found.push({ sequence: key, ...value });
-      if (found.length === limit) break;
+    let next: number | undefined = sequence + 1;
+    while (next !== undefined && found.length < limit) {
+      const event = this.get(next);
+      if (event !== undefined) found.push(event);
+      // Sequences are dense but for what has expired: getting each costs half of walking.
+      [next] = event === undefined ? events.keys({ start: next + 1, limit: 1 }) : [next + 1];
     }
     return found;
+  }
+
+  /** Makes the next read see what other threads and processes committed. */
+  refresh(): void {
+    this.#management.environment.refresh();
+  }
+
+  /** Undefined for one that is gone, and for a damaged one. */
+  get(sequence: number): OutboxEvent | undefined {
+    const event = this.#management.events.get(sequence, passOver);
+    return event === undefined ? undefined : { sequence, ...event };
+  }
+
+  /** Sequences of a workspace's events after `from` and up to `to`, oldest first. */
+  *sequencesOf(workspaceNo: WorkspaceNo, from: number, to: number): Generator<number> {
+    const start: [number, number] = [workspaceNo, from + 1];
+    const end: [number, number] = [workspaceNo, to + 1];
+    for (const [, sequence] of this.#management.workspaceEvents.keys({ start, end }))
+      yield sequence;
   }
 
   /** A workspace's events before `beforeSequence` (undefined = from the newest), newest first. */

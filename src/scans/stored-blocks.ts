@@ -77,6 +77,16 @@ export function blockOfEvent(
   return undefined;
 }
 
+/** The last block that may have scans of this time; those of other shards overlap with it. */
+export function lastBlockOf(store: ScanStore, timeMs: number): number {
+  const [oldest] = store.blocks.keys({ limit: 1 });
+  const newest = newestSequence(store);
+  if (oldest === undefined) return newest;
+  const isReached = (bytes: Uint8Array): boolean => new ScanBlock(bytes).newestMs >= timeMs;
+  const first = firstReached(store.blocks, { from: oldest, to: newest + 1 }, isReached);
+  return Math.min(newest, first + lookedAtMax);
+}
+
 /** Ids are made only of the scans of the id's millisecond. */
 function hasEvent(
   block: ScanBlock,
