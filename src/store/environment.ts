@@ -149,6 +149,19 @@ export class StoreEnvironment {
     return this.#root.openDB<Uint8Array, K>(options);
   }
 
+  /** Removes all records of a table but some, which stay as they are, damaged or not. Inside a transaction. */
+  clear(name: string, kept: readonly TableKey[] = []): void {
+    const database = this.#openDatabase<TableKey>(name);
+    const records = kept.flatMap((key) => {
+      const bytes = database.get(key);
+      return bytes === undefined
+        ? []
+        : [{ key, bytes: Buffer.concat([bytes.subarray(0, bytes.length)]) }];
+    });
+    database.clearSync();
+    for (const { key, bytes } of records) database.putSync(key, bytes);
+  }
+
   /** Whether a table was ever made, in any process. */
   hasTable(name: string): boolean {
     return [...this.#root.getKeys()].includes(name);

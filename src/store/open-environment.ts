@@ -13,11 +13,19 @@ import { type OpenMode, StoreEnvironment, type Table } from './environment.ts';
 /** Lifts the data by one version, inside a transaction. */
 export type Migration = (environment: StoreEnvironment) => void;
 
+/** Called with the records of older data that were handled so far. */
+export type OnMigrated = (records: number) => void;
+
 export interface EnvironmentVersion {
   /** The layout that this program writes. */
   readonly version: number;
   /** The step at `index` lifts data of version `index + 1`. */
   readonly migrations: readonly Migration[];
+  /**
+   * Called first with older data, for what is too much for one transaction: writes beside it, and may be called again.
+   * Only a process that has locked the data folder may open it then.
+   */
+  readonly prepare?: (environment: StoreEnvironment, onMigrated: OnMigrated) => void;
   /** Where the version stands in the table `meta`; default `schema`. */
   readonly versionKey?: string;
 }
@@ -33,12 +41,13 @@ export function openEnvironment(
   path: string,
   expected: EnvironmentVersion,
   mode: OpenMode = 'existing',
+  onMigrated: OnMigrated = () => undefined,
 ): { readonly environment: StoreEnvironment; readonly meta: Table<string, number> } {
   const environment = new StoreEnvironment(path, mode);
   try {
     const versionKey = expected.versionKey ?? 'schema';
     const meta = openMeta(environment);
-    migrate(environment, meta, { ...expected, versionKey });
+    migrate(environment, meta, { ...expected, versionKey }, onMigrated);
     // Damaged, it says that there were checksums.
     if (meta.get(checksumsKey, () => 1) === 1) environment.requireChecksums();
     return { environment, meta };
@@ -71,7 +80,8 @@ export const openMeta = (environment: StoreEnvironment): Table<string, number> =
 function migrate(
   environment: StoreEnvironment,
   meta: Table<string, number>,
-  { version, migrations, versionKey }: Required<EnvironmentVersion>,
+  { version, migrations, prepare, versionKey }: EnvironmentVersion & { versionKey: string },
+  onMigrated: OnMigrated,
 ): void {
   // Read first: a service on a full disk still starts, and redirects.
   const found =
@@ -89,6 +99,7 @@ function migrate(
         'start a newer Quietzone, or restore a backup made by this one',
     );
   }
+  if (found < version) prepare?.(environment, onMigrated);
   for (let from = found; from < version; from++) {
     const step = migrations[from - 1];
     if (step === undefined) throw new Error(`Cannot migrate from version ${from}: no such step`);
