@@ -8,4 +8,3 @@ type Numbered<Kind extends string> = number & { readonly numberOf?: Kind };
 export type CodeNo = Numbered<'code'>;
 export type WorkspaceNo = Numbered<'workspace'>;
 export type EndpointNo = Numbered<'endpoint'>;
-export type DeliveryNo = Numbered<'delivery'>;

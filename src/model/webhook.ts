@@ -4,7 +4,7 @@
  * an attempt is one POST of that body.
  */
 import type { EventKind } from './event.ts';
-import type { DeliveryNo, EndpointNo, WorkspaceNo } from './numbers.ts';
+import type { EndpointNo, WorkspaceNo } from './numbers.ts';
 
 export type EndpointStatus = 'enabled' | 'disabled';
 
@@ -18,6 +18,17 @@ export interface EndpointSecret {
   readonly expiresAtMs?: number;
 }
 
+/** The newest sequences of the two outboxes at a time. */
+export interface OutboxEnds {
+  readonly event: number;
+  readonly block: number;
+}
+
+export interface EndpointPause {
+  readonly from: OutboxEnds;
+  readonly to?: OutboxEnds;
+}
+
 export interface EndpointRecord {
   /** Dense number from 1; never used twice. */
   readonly no: EndpointNo;
@@ -29,15 +40,20 @@ export interface EndpointRecord {
   readonly description?: string;
   /** Scans in one POST at most, 1 to 100. */
   readonly maxBatch: number;
+  /** What it was for blocks up to `upTo`, oldest first: what is read again after a crash makes the same lists. */
+  readonly batches?: ReadonlyArray<{ readonly upTo: number; readonly maxBatch: number }>;
   /** Newest first. */
   readonly secrets: readonly EndpointSecret[];
   readonly status: EndpointStatus;
   readonly disabledReason?: DisabledReason;
   readonly disabledAtMs?: number;
-  /** The newest sequences of the two outboxes when the endpoint was created or last enabled: only
-   * what comes after them is sent to it. */
+  /** The newest sequences of the two outboxes when the endpoint was created: only what comes after them is sent to it. */
   readonly firstEvent: number;
   readonly firstBlock: number;
+  /** The same for kinds that it subscribed to later. */
+  readonly since?: Readonly<Partial<Record<EventKind, OutboxEnds>>>;
+  /** While it was disabled, oldest first: nothing after `from` and up to `to` is sent to it. Without `to` it is disabled now. */
+  readonly pauses?: readonly EndpointPause[];
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
   /** `usr_…` */
@@ -69,20 +85,26 @@ export interface AttemptRecord {
   readonly retryAfterMs?: number;
 }
 
-/** One POST for the attempt worker. */
+/** One POST. */
 export interface AttemptTask {
-  readonly deliveryNo: DeliveryNo;
   /** `dlv_…` */
   readonly deliveryId: string;
+  /** Its attempts go in order, with a bound; undefined = apart from them. */
+  readonly endpointNo: EndpointNo | undefined;
   /** `evt_…`: the `webhook-id`; of the first event where the body is an array. */
   readonly eventId: string;
   readonly kind: EventKind;
   /** From 1. */
   readonly attempt: number;
   readonly url: string;
-  readonly body: Uint8Array;
+  readonly body: string;
   /** Decrypted, newest first. */
   readonly secrets: readonly string[];
+}
+
+/** The same for the thread that sends. */
+export interface Attempt extends Omit<AttemptTask, 'body'> {
+  readonly body: Uint8Array;
 }
 
 /** Settings of a worker: the same in every task of a pool. */
@@ -95,11 +117,6 @@ export interface AttemptSettings {
   readonly allowNetworks: readonly string[];
   /** The page for receivers, named in the User-Agent. */
   readonly docsUrl: string;
-}
-
-export interface AttemptResult {
-  readonly deliveryNo: DeliveryNo;
-  readonly attempt: AttemptRecord;
 }
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'canceled';

@@ -1,5 +1,5 @@
 /**
- * Times of the retry wheel's clock (webhooks/deliveries/wheel-clock.ts). They look like wall-clock times and must not
+ * Times of the retry wheel's clock (webhooks/deliveries/retry-wheel.ts). They look like wall-clock times and must not
  * be mixed with them: the wall clock may step by a year.
  */
 declare const brand: unique symbol;

@@ -1,9 +1,31 @@
 /**
- * Wires the module: the app opens it once, the API calls it.
+ * Webhooks: every event of a workspace goes to every endpoint that subscribes to it, at least once, first attempts in
+ * the order of the events. This file opens the module.
  *
- *   outbox, blocks --> consumers --> delivery store (queue) --> dispatcher --> sender --> pool
- *                                      ^     retry scheduler ------^             |
- *                                      +---------------- results <---------------+
+ *   events (management.mdb)   blocks of scans (scans.mdb)       the two outboxes: durable logs
+ *            |                          |
+ *            +--------> router <--------+            outboxes/    reads each new entry once, for all endpoints
+ *                         |
+ *               feed of each endpoint                outboxes/    what is in flight, what is next; an endpoint that
+ *                         |                                       lags reads the outbox itself, in pages
+ *                  fair scheduler <--- row, due --+  dispatch/    who may send next
+ *                         |                       |
+ *               queue of each endpoint            |  attempt/     in order, at most 16 in flight
+ *                         |                       |
+ *       thread: resolve, check, sign, POST        |  attempt/     to the receiver, within one deadline
+ *                         |                       |
+ *           results, collected for 200 ms         |  dispatch/    each journaled as it arrives
+ *                         |                       |
+ *          one transaction on delivery.mdb        |  deliveries/
+ *              delivered ------> page of the log  |               the newest 1,000 of each endpoint
+ *              failed ---------> row, retry wheel +
+ *              failed 8 times -> row, dead letter                 until a person replays it, or it expires
+ *              its endpoint ---> how far it has settled the outboxes, unless it has settled everything
+ *
+ * So a first attempt that succeeds, as most do, costs no row of its own. After a crash exactly what was not settled is
+ * read again from the outboxes, and is the same delivery: its id follows from endpoint and event.
+ *
+ * endpoints/ holds who listens to what, and drains what waits for an endpoint that was disabled or deleted.
  *
  * Opening sends nothing; `start` does, once everything it depends on is open.
  */
@@ -12,7 +34,7 @@ import type { IdSource, RandomBytes } from '../model/ids.ts';
 import type { Signal } from '../model/signal.ts';
 import type { AttemptSettings } from '../model/webhook.ts';
 import type { Outbox } from '../outbox/outbox.ts';
-import { openDeliveryTables } from '../store/delivery/delivery.ts';
+import { openDeliveryTables } from '../store/delivery/open-delivery.ts';
 import type { StoreEnvironment } from '../store/environment.ts';
 import type { Management } from '../store/management/management.ts';
 import { ResultJournal } from '../store/delivery/result-journal.ts';
@@ -20,19 +42,20 @@ import { newestSequence, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type AttemptSender, PoolSender } from './attempt/attempt-sender.ts';
-import { AddressGuard } from './attempt/blocked-networks.ts';
-import { BlockConsumer } from './consumers/block-consumer.ts';
+import { AddressGuard, urlFault } from './attempt/egress.ts';
 import { Deliveries } from './deliveries/deliveries.ts';
 import { DeliveryStore } from './deliveries/delivery-store.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { urlFault } from './attempt/egress.ts';
 import { EndpointDrain } from './endpoints/endpoint-drain.ts';
 import { Endpoints } from './endpoints/endpoints.ts';
-import { EventConsumer } from './consumers/event-consumer.ts';
-import { ConsumerLoop } from './consumers/consumer-loop.ts';
+import { EventOutbox } from './outboxes/event-outbox.ts';
+import { Feeds } from './outboxes/feeds.ts';
+import { Router } from './outboxes/router.ts';
+import { ScanOutbox } from './outboxes/scan-outbox.ts';
 import type { Cipher } from './endpoints/secrets.ts';
-import { createWebhookMeter } from './webhook-meter.ts';
-import { registerWebhookMetrics } from './webhook-metrics.ts';
+import { createWebhookMeter, registerWebhookMetrics } from './webhook-metrics.ts';
+import type { OutboxReader } from './outboxes/outbox-reader.ts';
+import type { WheelClock } from './deliveries/retry-wheel.ts';
 import { RetryScheduler } from './deliveries/retry-scheduler.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
@@ -64,7 +87,7 @@ export interface WebhooksOptions {
   /** The source of `qr.scanned`; a test of the API has none. */
   readonly scanned?: {
     readonly store: ScanStore;
-    /** The public id of a code, undefined after it was deleted. */
+    /** The public id of a code, also of one that was deleted. */
     readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
     /** Fired when there are new blocks. */
     readonly committed: Signal;
@@ -108,33 +131,34 @@ export interface Webhooks {
 }
 
 export function openWebhooks(options: WebhooksOptions): Webhooks {
-  const { clock, log, scanned, metrics } = options;
+  const { clock, ids, log, scanned, metrics } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
-  const { store, journal, endpoints, dispatcher, drain } = sending;
+  const { store, journal, feeds, endpoints, dispatcher, drain, routers } = sending;
   dispatcher.recover();
-  const deliveries = new Deliveries({ store, endpoints, drain, sender, clock });
-  const consumers = openConsumers(options, sending);
-  const { events, blocks, loops } = consumers;
+  const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
   const scheduler = new RetryScheduler({
     store,
     dispatcher,
+    feeds,
+    endpoints,
+    clock,
     log,
-    save: () => Promise.all([events.cursor.save(), blocks?.cursor.save()]),
     everySecond: () => {
       // A commit of another process, a command for example, fires no signal here.
       options.management.environment.refresh();
       if (endpoints.isAny) sender.warm?.();
-      for (const loop of loops) loop.wake();
-      if (blocks !== undefined) scanned?.onDelivered(blocks.cursor.stored);
+      dispatcher.wakeAll();
+      for (const router of routers) router.wake();
+      scanned?.onDelivered(feeds.floor('scans'));
     },
   });
-  registerWebhookMetrics(metrics, { store, dispatcher, consumers });
+  registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
   const stopAll = async (): Promise<void> => {
     for (const end of listening) end();
     await scheduler.close();
-    await Promise.all(loops.map((loop) => loop.close()));
+    await Promise.all(routers.map((router) => router.close()));
     await dispatcher.stop(stopMsMax);
   };
   let stopping: Promise<void> | undefined;
@@ -144,21 +168,21 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     deliveries,
     environment: store.tables.environment,
     get deliveredEvent() {
-      return events.cursor.stored;
+      return feeds.floor('events');
     },
     get problem() {
-      return problemOf(store, dispatcher, loops);
+      return problemOf(store, dispatcher, routers);
     },
     get threadDeaths() {
-      return sender instanceof PoolSender ? sender.stats().deaths : 0;
+      return sender instanceof PoolSender ? sender.deaths : 0;
     },
     get isQuiet() {
-      return dispatcher.isQuiet && drain.isQuiet && loops.every((loop) => loop.isQuiet);
+      return dispatcher.isQuiet && drain.isQuiet && routers.every((router) => router.isQuiet);
     },
     start() {
       drain.resume();
-      listening.push(...consumers.listen());
-      for (const loop of loops) loop.wake();
+      listening.push(...listen(options, sending));
+      for (const router of routers) router.wake();
       scheduler.start();
     },
     tick: () => scheduler.tick(),
@@ -168,6 +192,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
       await drain.close();
       await sender.close();
       await dispatcher.flush();
+      await feeds.save().catch(() => undefined);
       await store.tables.environment.close();
       journal.close();
     },
@@ -176,7 +201,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
 
 type Sending = ReturnType<typeof openSending>;
 
-/** From the queue to the receiver and back. */
+/** The parts that send: from the outboxes to the receivers and back. */
 function openSending(options: WebhooksOptions, sender: AttemptSender) {
   const { clock, steady, log, settings, scanned, metrics } = options;
   const limits = {
@@ -196,10 +221,14 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     urlFault: (url) => urlFault(guard, url),
     lastBlock: () => newestBlock(scanned?.store),
   });
-  const drain = new EndpointDrain({ store, endpoints, log });
+  const readers = openReaders(options, store.wheelClock);
+  const feeds = new Feeds({ store, endpoints, readers });
+  const routers = readers.map((reader) => new Router({ feeds, reader, clock, log }));
+  const drain = new EndpointDrain({ store, feeds, endpoints, log });
   const dispatcher = new Dispatcher({
     store,
     journal,
+    feeds,
     endpoints,
     sender,
     drain,
@@ -208,19 +237,20 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     random: options.random,
     limits: {
       endpointMax: perEndpointInFlightMax,
+      aheadMax: sender.aheadMax ?? 0,
       inFlightMax: settings.inFlightMax,
       bytesMax: settings.inFlightMax * bytesPerAttempt,
     },
     retryDelaysMs: settings.retryDelaysMs,
   });
-  return { store, journal, endpoints, drain, dispatcher };
+  return { store, journal, feeds, readers, routers, endpoints, drain, dispatcher };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
-  const { threads, inFlightMax, connectionsMax, timeoutMs, allowNetworks, docsUrl } = settings;
+  const { threads, connectionsMax, timeoutMs, allowNetworks, docsUrl } = settings;
   return new PoolSender({
     threads,
-    inFlightMax,
+    widthMax: perEndpointInFlightMax,
     channel: ids.newId('dlv'),
     settings: {
       timeoutMs,
@@ -232,35 +262,25 @@ function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {
   });
 }
 
-function openConsumers(
-  { management, outbox, scanned, clock, log }: WebhooksOptions,
-  { store, endpoints, dispatcher }: Sending,
-) {
-  const onCreated = dispatcher.remember.bind(dispatcher);
-  const events = new EventConsumer({ store, outbox, endpoints, onCreated });
-  const eventLoop = new ConsumerLoop(events, clock, log);
-  const blocks =
-    scanned === undefined
-      ? undefined
-      : new BlockConsumer({
-          store,
-          endpoints,
-          onCreated,
-          scans: scanned.store,
-          codeIdOf: scanned.codeIdOf,
-        });
-  const blockLoop = blocks === undefined ? undefined : new ConsumerLoop(blocks, clock, log);
-  return {
-    events,
-    blocks,
-    loops: blockLoop === undefined ? [eventLoop] : [eventLoop, blockLoop],
-    listen: () => [
-      management.environment.committed.listen(() => {
-        if (events.lag > 0) eventLoop.wake();
-      }),
-      ...(scanned === undefined ? [] : [scanned.committed.listen(() => blockLoop?.wake())]),
-    ],
-  };
+function openReaders({ outbox, scanned }: WebhooksOptions, clock: WheelClock): OutboxReader[] {
+  const events = new EventOutbox(outbox, clock);
+  if (scanned === undefined) return [events];
+  const { store: scans, codeIdOf } = scanned;
+  return [events, new ScanOutbox({ scans, codeIdOf, clock })];
+}
+
+/** Wakes the routers by commits. @returns ends that */
+function listen(
+  { management, scanned }: WebhooksOptions,
+  { feeds, routers }: Sending,
+): Array<() => void> {
+  const [events, scans] = routers;
+  return [
+    management.environment.committed.listen(() => {
+      if (feeds.lag('events') > 0) events?.wake();
+    }),
+    ...(scanned === undefined ? [] : [scanned.committed.listen(() => scans?.wake())]),
+  ];
 }
 
 function newestBlock(scans: ScanStore | undefined): number {
@@ -272,12 +292,12 @@ function newestBlock(scans: ScanStore | undefined): number {
 function problemOf(
   { tables }: DeliveryStore,
   dispatcher: Dispatcher,
-  loops: readonly ConsumerLoop[],
+  routers: readonly Router[],
 ): string | undefined {
   if (tables.environment.isFull || dispatcher.fault !== undefined) {
     return 'webhooks paused: the delivery store cannot be written';
   }
-  const behindMs = Math.max(...loops.map((loop) => loop.behindMs));
+  const behindMs = Math.max(...routers.map((router) => router.behindMs));
   return behindMs > behindMsMax
     ? `webhooks are ${Math.round(behindMs / 1_000)} s behind the events`
     : undefined;

@@ -1,37 +1,42 @@
 /**
- * Gauges of webhooks, computed at each scrape: deliveries by state, attempts in flight, and how far the consumers
- * are behind. What is counted as it happens is in webhook-meter.ts.
+ * Metrics of webhooks: attempts are counted as they end, by endpoint; everything else is read at each scrape.
+ *
+ * Only the first 100 endpoints have their own label: one for each would let a workspace grow the metrics without end.
  */
+import type { AttemptRecord } from '../model/webhook.ts';
+import { idTimeMs } from '../model/ids.ts';
+import type { EndpointNo } from '../model/numbers.ts';
 import type { EndpointStats } from '../store/delivery/delivery.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type DeliveryStore, firstKeys } from './deliveries/delivery-store.ts';
-import type { Dispatcher } from './dispatch/dispatcher.ts';
+import type { Feeds } from './outboxes/feeds.ts';
 
 const millisecondsPerSecond = 1_000;
+/** Endpoints with their own label, the first to send; the rest is `other`. */
+const endpointsNamedMax = 100;
+const latencySeconds = [0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 15, 60];
 
 export interface MeteredWebhooks {
   readonly store: DeliveryStore;
-  readonly dispatcher: Dispatcher;
-  readonly consumers: {
-    readonly events: { readonly lag: number };
-    readonly blocks: { readonly lag: number } | undefined;
-    readonly loops: ReadonlyArray<{ readonly behindMs: number }>;
-  };
+  readonly dispatcher: { readonly inFlight: number; readonly committing: number };
+  readonly feeds: Feeds;
+  readonly routers: ReadonlyArray<{ readonly behindMs: number }>;
 }
 
 /** Deliveries are counted by the stats of each endpoint: one read for each. */
 export function registerWebhookMetrics(
   metrics: Metrics,
-  { store, dispatcher, consumers: { events, blocks, loops } }: MeteredWebhooks,
+  { store, dispatcher, feeds, routers }: MeteredWebhooks,
 ): void {
   const { tables, wheel, wheelClock } = store;
   metrics.gauge(
     'quietzone_webhook_deliveries',
-    'Deliveries in the store by state; pending is the queue, dead the dead letters',
+    'Deliveries by state; pending are those that wait, dead the dead letters',
     ['state'],
     () => {
       const sums = { pending: 0, delivered: 0, dead: 0, canceled: 0 };
       for (const { value } of tables.stats.range({})) addCounts(sums, value.counts);
+      sums.pending += feeds.total;
       return Object.entries(sums).map(([state, value]) => ({ labels: { state }, value }));
     },
   );
@@ -50,18 +55,18 @@ export function registerWebhookMetrics(
   );
   metrics.gauge(
     'quietzone_webhook_outbox_lag',
-    'Events, and blocks of scans, that have no deliveries yet',
+    'Events, and blocks of scans, that were not read yet',
     ['outbox'],
     () => [
-      { labels: { outbox: 'events' }, value: events.lag },
-      { labels: { outbox: 'scans' }, value: blocks?.lag ?? 0 },
+      { labels: { outbox: 'events' }, value: feeds.lag('events') },
+      { labels: { outbox: 'scans' }, value: feeds.lag('scans') },
     ],
   );
   metrics.gauge(
     'quietzone_webhook_outbox_lag_seconds',
     'How long the dispatcher has been behind an outbox',
     [],
-    () => Math.max(0, ...loops.map(({ behindMs }) => behindMs)) / millisecondsPerSecond,
+    () => Math.max(0, ...routers.map(({ behindMs }) => behindMs)) / millisecondsPerSecond,
   );
   metrics.gauge(
     'quietzone_webhook_overdue_seconds',
@@ -85,6 +90,62 @@ function addCounts(sums: Record<string, number>, counts: EndpointStats['counts']
 function overdueMs({ tables, wheelClock }: DeliveryStore): number {
   const nowMs = wheelClock.now();
   let oldestMs: number = nowMs;
-  for (const [, dueMs] of firstKeys(tables.queue)) oldestMs = Math.min(oldestMs, dueMs);
+  for (const [, dueMs] of firstKeys(tables.due)) oldestMs = Math.min(oldestMs, dueMs);
   return nowMs - oldestMs;
+}
+
+export interface WebhookMeter {
+  ended(
+    delivery: {
+      readonly id: string;
+      readonly endpointNo: EndpointNo;
+      readonly attemptsMade: number;
+    },
+    attempt: AttemptRecord,
+  ): void;
+}
+
+/** @param idOf the public id of an endpoint */
+export function createWebhookMeter(
+  metrics: Metrics,
+  idOf: (endpointNo: EndpointNo) => string | undefined,
+): WebhookMeter {
+  const named = new Map<number, string>();
+  const labelOf = (endpointNo: EndpointNo): string => {
+    const known = named.get(endpointNo);
+    if (known !== undefined) return known;
+    const id = idOf(endpointNo);
+    if (id === undefined || named.size >= endpointsNamedMax) return 'other';
+    named.set(endpointNo, id);
+    return id;
+  };
+  // Counted by hand: the counter of the library takes three times as long for each.
+  const attempts = new Map<string, Map<string, number>>();
+  metrics.total(
+    'quietzone_webhook_attempts_total',
+    'Attempts ended, by endpoint and result: success or the class of failure',
+    ['endpoint', 'result'],
+    () =>
+      Array.from(attempts, ([endpoint, results]) =>
+        Array.from(results, ([result, value]) => ({ labels: { endpoint, result }, value })),
+      ).flat(),
+  );
+  const first = metrics.histogram(
+    'quietzone_webhook_first_attempt_seconds',
+    'Time from an event to the end of the first attempt to deliver it',
+    latencySeconds,
+    ['endpoint'],
+  );
+  return {
+    ended({ id, endpointNo, attemptsMade }, { failure, atMs, durationMs }) {
+      const endpoint = labelOf(endpointNo);
+      const results = attempts.get(endpoint) ?? new Map<string, number>();
+      attempts.set(endpoint, results);
+      const result = failure ?? 'success';
+      results.set(result, (results.get(result) ?? 0) + 1);
+      if (attemptsMade > 0) return;
+      const tookMs = Math.max(0, atMs + durationMs - idTimeMs(id));
+      first.observe(tookMs / millisecondsPerSecond, { endpoint });
+    },
+  };
 }

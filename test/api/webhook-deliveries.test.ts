@@ -153,7 +153,7 @@ describe('deliveries', () => {
     expect((await post(path)).status).toBe(409);
   });
 
-  test('that wait are canceled with their endpoint', async () => {
+  test('that wait go with their endpoint, those in flight are canceled when they fail', async () => {
     receiver.behave({ kind: 'hang' });
     const made = await endpoint();
     for (let count = 1; count <= 20; count += 1) await happen();
@@ -161,13 +161,18 @@ describe('deliveries', () => {
     await receiver.arrived(16);
     const waiting = await listed(deliveriesOf(made, '?state=pending'), 20);
     await client.call('DELETE', `/v1/webhooks/${word(made.id)}`);
-    const oldest = waiting[0];
-    expect(await get(`/webhooks/deliveries/${word(oldest?.id)}`)).toMatchObject({
-      state: 'canceled',
-      endpointId: null,
-    });
+    const inFlight = receiver.requests.map(({ headers }) => String(headers['x-service-delivery']));
+    const others = waiting.map(({ id }) => word(id)).filter((id) => !inFlight.includes(id));
+    expect(others).toHaveLength(4);
+    for (const id of others) {
+      expect((await client.call('GET', `/v1/webhooks/deliveries/${id}`)).status).toBe(404);
+    }
     expect((await client.call('GET', `/v1${deliveriesOf(made)}`)).status).toBe(404);
     expect(receiver.requests).toHaveLength(16);
+    await receiver.close();
+    const path = `/webhooks/deliveries/${inFlight[0]}`;
+    const { json } = await eventually(path, ({ text }) => text.includes('"canceled"'));
+    expect(json).toMatchObject({ endpointId: null, attemptCount: 1 });
   });
 });
 

@@ -1,9 +1,15 @@
 /** The next process finds everything that was appended; a line that is torn or damaged is skipped. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
+import { packAttempt } from '../../src/model/attempt-record.ts';
 import type { AttemptRecord } from '../../src/model/webhook.ts';
-import { type JournaledResult, ResultJournal } from '../../src/store/delivery/result-journal.ts';
+import {
+  damagedLines,
+  type JournaledResult,
+  ResultJournal,
+} from '../../src/store/delivery/result-journal.ts';
 import { temporaryFolder } from './temporary-management.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 
@@ -18,10 +24,18 @@ const failed: AttemptRecord = {
   retryAfterMs: 4_000,
 };
 
-const result = (deliveryNo: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
-  deliveryNo,
+const idOf = (no: number): string => `dlv_${String(no).padStart(20, '0')}`;
+
+/** Odd numbers have a row, the others stand in one of the outboxes. */
+const result = (no: number, attempt = succeeded, attemptNo = 1): JournaledResult => ({
+  deliveryId: idOf(no),
+  endpointNo: 100 + no,
+  place:
+    no % 2 === 1
+      ? undefined
+      : { outbox: no % 4 === 0 ? 'events' : 'scans', place: [9_000 + no, 3, 8, 'list'] },
   attemptNo,
-  wheelMs: toWheelMs(5_000 + deliveryNo),
+  wheelMs: toWheelMs(5_000 + no),
   random: 0.25,
   attempt,
 });
@@ -88,10 +102,10 @@ it('gives them in order of arrival, whichever file they are in', () => {
   journal.append([result(2, failed, 1)]);
   journal.rotate();
   journal.append([result(3, succeeded, 2), result(3, failed, 1)]);
-  expect(left().map(({ deliveryNo, attemptNo }) => [deliveryNo, attemptNo])).toEqual([
-    [2, 1],
-    [3, 1],
-    [3, 2],
+  expect(left().map(({ deliveryId, attemptNo }) => [deliveryId, attemptNo])).toEqual([
+    [idOf(2), 1],
+    [idOf(3), 1],
+    [idOf(3), 2],
   ]);
   const next = open();
   next.clear();
@@ -126,9 +140,19 @@ it('skips a tail that is torn at any byte, and a line with any byte changed', ()
     changed[at] = changed[at]! ^ 0x04;
     writeFileSync(files[0], changed);
     const found = left();
-    expect(found.filter(({ deliveryNo }) => deliveryNo < 3)).toEqual([]);
+    expect(found.filter(({ deliveryId }) => deliveryId !== idOf(3))).toEqual([]);
     if (at < first.length - 1) expect(found).toEqual([result(3, failed)]);
   }
+});
+
+it('skips results of an earlier release, which named deliveries by numbers', () => {
+  const { open, left, files } = openFixture();
+  const earlier = [[12, 1, 5_000, 0.25, packAttempt(succeeded)]];
+  const line = (json: string): string => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+  writeFileSync(files[0], line(JSON.stringify(earlier)));
+  open().append([result(2)]);
+  expect(left()).toEqual([result(2)]);
+  expect(damagedLines(readFileSync(files[0], 'utf8'))).toBe(0);
 });
 
 it('is readable by its owner alone', () => {

@@ -25,7 +25,7 @@ it('takes a damaged delivery out of the queue and sends the others', async () =>
   harness.sender.answer = () => 500;
   const [damaged, ...others] = await harness.emit(4);
   await harness.settle();
-  await harness.crash(() => damage(harness, 'delivery', /^deliveries$/));
+  await harness.crash(() => damage(harness, 'delivery', /^rows$/));
   await harness.pass(6_000, 1_000);
   expect(sentIds(harness)).toEqual(others.toSorted());
   expect(sentIds(harness)).not.toContain(damaged);
@@ -49,16 +49,73 @@ it('counts the deliveries of an endpoint again where its stats are damaged', asy
   expect(harness.webhooks.deliveries.count(endpoint.no, 'delivered')).toBe(5);
 });
 
-it('finds a damaged cursor again: nothing is sent twice, nothing is left out', async () => {
+it('finds a damaged position again: nothing is sent twice, nothing is left out', async () => {
   const harness = await openHarness();
   await harness.endpoint();
   await harness.emit(5);
   await harness.settle();
   await harness.stop();
   const missed = await harness.emit(3);
-  await harness.crash(() => damage(harness, 'delivery', /^cursors$/));
+  await harness.crash(() => damage(harness, 'delivery', /^positions$/));
   await harness.settle();
   expect(sentIds(harness)).toEqual(missed.toSorted());
+});
+
+it('finds a damaged position again behind what waits for a retry', async () => {
+  const harness = await openHarness();
+  await harness.endpoint();
+  await harness.emit(2);
+  await harness.settle();
+  harness.sender.answer = () => 500;
+  const failed = await harness.emit(2);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'delivery', /^positions$/));
+  await harness.settle();
+  expect(sentIds(harness)).toEqual([]);
+  await harness.pass(6_000, 500);
+  expect(sentIds(harness)).toEqual(failed.toSorted());
+  expect(harness.sender.sent.map(({ attempt }) => attempt)).toEqual([2, 2]);
+});
+
+it('finds a damaged backlog again: what was in flight is sent again, and what waited', async () => {
+  const harness = await openHarness();
+  const endpoint = await harness.endpoint();
+  const before = await harness.emit(3);
+  await harness.settle();
+  harness.sender.answer = ({ attempt }) => (attempt === 1 ? 'hang' : 500);
+  const events = await harness.emit(20);
+  await harness.settle();
+  expect(harness.sender.hanging).toBe(16);
+  const [first, second, third] = events;
+  // The oldest stays in flight.
+  harness.sender.end(200, ({ eventId }) => eventId === second);
+  harness.sender.end(500, ({ eventId }) => eventId === third);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'delivery', /^backlogs$/));
+  await harness.settle();
+  const again = events.filter((id) => id !== second && id !== third);
+  expect(sentIds(harness)).toEqual(again.toSorted());
+  expect(again).toContain(first);
+  await harness.pass(6_000, 500);
+  const { deliveries } = harness.webhooks;
+  const { data } = deliveries.list(endpoint.no, { state: 'delivered', limit: 50 });
+  const delivered = data.flatMap(({ eventIds }) => eventIds);
+  expect(delivered.toSorted()).toEqual([...before, ...events].toSorted());
+});
+
+it('shows and sends the others of a log whose page is damaged', async () => {
+  const harness = await openHarness();
+  const endpoint = await harness.endpoint();
+  await harness.emit(14);
+  await harness.settle();
+  await harness.emit(3);
+  await harness.settle();
+  await harness.crash(() => damage(harness, 'delivery', /^delivered$/));
+  await harness.emit(2);
+  await harness.settle();
+  expect(harness.sender.sent).toHaveLength(2);
+  const { data } = harness.webhooks.deliveries.list(endpoint.no, { limit: 50 });
+  expect(data.map(({ state }) => state)).toEqual(Array(5).fill('delivered'));
 });
 
 it('passes over a damaged event of the outbox', async () => {

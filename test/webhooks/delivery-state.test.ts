@@ -1,14 +1,17 @@
 /** The table of a delivery's life, and what an attempt means for it. */
 import { expect, it } from 'vitest';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
-import type { AttemptRecord, DeliveryState } from '../../src/model/webhook.ts';
+import type { AttemptRecord } from '../../src/model/webhook.ts';
+import type { RowState } from '../../src/store/delivery/delivery.ts';
 import {
+  decide,
   deliveryEvents,
   deliveryTransitions,
-} from '../../src/webhooks/deliveries/delivery-state.ts';
-import { shouldDisable, decide, statsAfter } from '../../src/webhooks/deliveries/retry-policy.ts';
+  shouldDisable,
+  statsAfter,
+} from '../../src/webhooks/deliveries/delivery.ts';
 
-const states = ['pending', 'delivered', 'dead', 'canceled'] as const satisfies DeliveryState[];
+const states = ['pending', 'dead', 'canceled'] as const satisfies RowState[];
 const day = 86_400_000;
 const failed: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 500, failure: 'status' };
 const succeeded: AttemptRecord = { atMs: 1_000, durationMs: 20, status: 204 };
@@ -18,11 +21,13 @@ it('decides every cell, and sends again what ended only by a replay', () => {
   for (const state of states) {
     for (const event of deliveryEvents) {
       const next = deliveryTransitions[state][event];
-      expect([...states, 'deleted', 'stays']).toContain(next);
+      expect([...states, 'delivered', 'deleted', 'stays']).toContain(next);
       if (state !== 'pending' && next === 'pending')
         expect([state, event]).toEqual(['dead', 'replayed']);
       // A pending delivery is not deleted: it is delivered, dead or canceled first.
       if (state === 'pending') expect(next).not.toBe('deleted');
+      // What was delivered is in the log, for good.
+      expect(next === 'delivered').toBe(state === 'pending' && event === 'succeeded');
     }
   }
 });

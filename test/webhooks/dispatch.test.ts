@@ -218,6 +218,33 @@ it('disables an endpoint that answers 410, and makes dead letters of its queue',
   expect(harness.webhooks.deliveries.get(1, data[0]?.id ?? '').state).toBe('delivered');
 });
 
+it('sends nothing more after a 410, though that is not committed yet', async () => {
+  const harness = await openHarness();
+  const { no } = await harness.endpoint();
+  harness.sender.answer = () => 'hang';
+  await harness.emit(40);
+  await harness.settle();
+  expect(harness.sender.sent).toHaveLength(16);
+  // The first result is committed at once, the next ones later.
+  harness.sender.end(200, 1);
+  await eventually(() => harness.sender.sent.length === 17, 'the next one is sent');
+  harness.sender.end(410, 1);
+  harness.sender.end(200, 3);
+  await eventually(async () => {
+    await harness.pass(100);
+    return harness.webhooks.endpoints.byNo(no)?.status === 'disabled';
+  }, 'disabled');
+  expect(harness.sender.sent).toHaveLength(17);
+  await harness.webhooks.endpoints.change(1, harness.webhooks.endpoints.byNo(no)?.id ?? '', {
+    enabled: true,
+  });
+  await harness.emit(1);
+  await eventually(async () => {
+    await harness.pass(100);
+    return harness.sender.sent.length > 17;
+  }, 'enabled again, it is sent to again');
+});
+
 it('disables an endpoint after five days and 20 attempts of nothing but failures, not before', async () => {
   const harness = await openHarness({
     retryDelaysMs: Array.from({ length: 30 }, () => 6 * 3_600_000),
@@ -235,7 +262,7 @@ it('disables an endpoint after five days and 20 attempts of nothing but failures
   expect(harness.webhooks.endpoints.byNo(no)).toMatchObject({ disabledReason: 'failing' });
 });
 
-it('cancels the queue of a deleted endpoint, and a late result changes nothing', async () => {
+it('drops what waits for a deleted endpoint, and cancels what is in flight', async () => {
   const harness = await openHarness();
   const { no, id } = await harness.endpoint();
   harness.sender.answer = () => 'hang';
@@ -247,13 +274,13 @@ it('cancels the queue of a deleted endpoint, and a late result changes nothing',
   const [inFlight] = harness.sender.sent;
   await harness.webhooks.endpoints.delete(1, id);
   await harness.webhooks.deliveries.drainEndpoint(no);
-  expect(harness.webhooks.deliveries.get(1, newest?.id ?? '').state).toBe('canceled');
+  expect(harness.webhooks.deliveries.find(1, newest?.id ?? '')).toBeUndefined();
   harness.sender.end(500);
   await harness.settle();
   expect(harness.webhooks.deliveries.get(1, inFlight?.deliveryId ?? '').state).toBe('canceled');
   await harness.pass(8 * 86_400_000, 86_400_000);
   await harness.pass(20_000, 100);
-  expect(harness.webhooks.deliveries.find(1, newest?.id ?? '')).toBeUndefined();
+  expect(harness.webhooks.deliveries.find(1, inFlight?.deliveryId ?? '')).toBeUndefined();
   expect(harness.sender.sent).toHaveLength(16);
 });
 
@@ -290,7 +317,7 @@ it('keeps the newest delivered ones, and all that are pending or dead', async ()
 it('sends a sample once, without the queue, and logs it', async () => {
   const harness = await openHarness();
   const endpoint = await harness.endpoint();
-  const body = Buffer.from('{}');
+  const body = '{}';
   const evt = 'evt_00000000000000000001';
   harness.sender.answer = () => 500;
   const failed = await harness.webhooks.deliveries.sendNow(endpoint, 'qr.scanned', evt, body);
@@ -301,4 +328,22 @@ it('sends a sample once, without the queue, and logs it', async () => {
   expect(harness.webhooks.deliveries.get(1, taken.id)).toMatchObject({ state: 'delivered' });
   await harness.pass(200_000, 10_000);
   expect(harness.sender.sent).toHaveLength(2);
+});
+
+it('takes back at a stop what a thread was handed in advance', async () => {
+  const harness = await openHarness();
+  const { no } = await harness.endpoint();
+  await harness.endpoint({ url: 'https://deaf.example/', events: ['member.joined'] });
+  const recalled: number[] = [];
+  const recall = (endpointNo: number): void => {
+    recalled.push(endpointNo);
+    harness.sender.end('unknown');
+  };
+  Object.assign(harness.sender, { recall });
+  harness.sender.answer = () => 'hang';
+  await harness.emit(2);
+  await harness.settle();
+  expect(recalled).toEqual([]);
+  await harness.webhooks.stop();
+  expect(recalled).toEqual([no]);
 });

@@ -9,6 +9,7 @@ import {
   endpointsMax,
   type NewEndpoint,
 } from '../../src/webhooks/endpoints/endpoints.ts';
+import { isFor } from '../../src/webhooks/endpoints/endpoint-index.ts';
 import { temporaryManagement } from '../store/temporary-management.ts';
 import { TestClock } from '../support/fakes/test-clock.ts';
 
@@ -45,7 +46,10 @@ function openEndpoints() {
       lastBlock: () => state.lastBlock,
     });
   const outbox = new Outbox(temporary.store, ids, clock);
-  return { temporary, clock, state, outbox, open, store: open() };
+  const happen = async (): Promise<void> => {
+    await temporary.store.environment.transaction(() => outbox.append('member.joined', 1, {}));
+  };
+  return { temporary, clock, state, happen, open, store: open() };
 }
 
 const codeOf = (code: string) => expect.objectContaining({ code });
@@ -62,6 +66,11 @@ test('an endpoint listens to what it subscribes to, in its workspace, while enab
   expect(listening(2, 'qr.created')).toEqual([]);
   expect([store.isAnyFor('qr.scanned'), store.isAnyFor('member.joined')]).toEqual([true, true]);
   await store.change(1, all.id, { enabled: false });
+  // What came before that is for it still, and nothing that comes after it.
+  expect([listening(1, 'qr.created'), store.isAnyFor('qr.scanned')]).toEqual([[1, 2], true]);
+  expect(isFor(store.byNo(2)!, 'qr.created', 1)).toBe(false);
+  expect(isFor(store.byNo(1)!, 'qr.created', 1)).toBe(true);
+  await store.delete(1, all.id);
   expect([listening(1, 'qr.created'), store.isAnyFor('qr.scanned')]).toEqual([[1], false]);
   await store.change(1, one.id, { events: ['qr.scanned', 'qr.deleted'] });
   expect([listening(1, 'qr.created'), listening(1, 'qr.scanned')]).toEqual([[], [1]]);
@@ -69,23 +78,112 @@ test('an endpoint listens to what it subscribes to, in its workspace, while enab
   expect([store.isAnyFor('qr.scanned'), store.byNo(1)]).toEqual([false, undefined]);
 });
 
-test('starts after the events of its creation, and of each new enabling', async () => {
-  const { store, outbox, temporary, state } = openEndpoints();
-  const happen = async (): Promise<void> => {
-    await temporary.store.environment.transaction(() => outbox.append('member.joined', 1, {}));
-  };
+test('starts after the events of its creation, and leaves out those while it is disabled', async () => {
+  const { store, happen, state } = openEndpoints();
   await happen();
   const { endpoint } = await store.create(owner, wanted);
   expect(endpoint).toMatchObject({ firstEvent: 1, firstBlock: 7 });
   await happen();
   state.lastBlock = 9;
-  expect(await store.change(1, endpoint.id, { enabled: true })).toMatchObject({ firstEvent: 1 });
+  const from = { event: 2, block: 9 };
+  expect(await store.change(1, endpoint.id, { enabled: true })).not.toHaveProperty('pauses');
   const off = await store.change(1, endpoint.id, { enabled: false });
-  expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand', firstEvent: 1 });
+  expect(off).toMatchObject({ status: 'disabled', disabledReason: 'by_hand', pauses: [{ from }] });
+  await happen();
+  state.lastBlock = 12;
+  const again = await store.change(1, endpoint.id, { enabled: false });
+  expect(again.pauses).toEqual([{ from }]);
   const on = await store.change(1, endpoint.id, { enabled: true });
-  expect(on).toMatchObject({ status: 'enabled', firstEvent: 2, firstBlock: 9 });
+  const to = { event: 3, block: 12 };
+  expect(on).toMatchObject({ status: 'enabled', firstEvent: 1, firstBlock: 7 });
+  expect(on.pauses).toEqual([{ from, to }]);
   expect(on).not.toHaveProperty('disabledReason');
   expect(on).not.toHaveProperty('disabledAtMs');
+  expect([1, 2, 3, 4].map((event) => isFor(on, 'qr.created', event))).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+  expect(
+    [7, 8, 9, 10, 12, 13].map((block) => isFor({ ...on, events: ['*'] }, 'qr.scanned', block)),
+  ).toEqual([false, true, true, false, false, true]);
+});
+
+test('what the dispatcher disables leaves out the same', async () => {
+  const { store, happen } = openEndpoints();
+  const { endpoint } = await store.create(owner, wanted);
+  await happen();
+  await store.disable(endpoint.no, 'gone');
+  await happen();
+  expect(store.byNo(1)?.pauses).toEqual([{ from: { event: 1, block: 7 } }]);
+  expect(isFor(store.byNo(1)!, 'qr.created', 2)).toBe(false);
+  const on = await store.change(1, endpoint.id, { enabled: true });
+  expect(on.pauses).toEqual([{ from: { event: 1, block: 7 }, to: { event: 2, block: 7 } }]);
+});
+
+test('remembers its last eight pauses, after a restart too', async () => {
+  const { store, happen, temporary, open } = openEndpoints();
+  const { endpoint } = await store.create(owner, wanted);
+  const { id } = endpoint;
+  for (let pause = 0; pause < 10; pause++) {
+    await happen();
+    await store.change(1, id, { enabled: false });
+    await happen();
+    await store.change(1, id, { enabled: true });
+  }
+  const { pauses } = store.get(1, id);
+  expect(pauses).toHaveLength(8);
+  expect(pauses?.[0]).toEqual({ from: { event: 5, block: 7 }, to: { event: 6, block: 7 } });
+  await temporary.reopen();
+  const again = open().get(1, id);
+  expect(again.pauses).toEqual(pauses);
+  const left = Array.from({ length: 20 }, (_, at) => at + 1).filter(
+    (event) => !isFor(again, 'qr.created', event),
+  );
+  expect(left).toEqual([6, 8, 10, 12, 14, 16, 18, 20]);
+});
+
+test('one that an earlier release disabled goes on with what comes after it is enabled', async () => {
+  const { store, happen, temporary } = openEndpoints();
+  const { endpoint } = await store.create(owner, wanted);
+  const disabled = { ...endpoint, status: 'disabled', disabledReason: 'by_hand' } as const;
+  await temporary.store.environment.transaction(() =>
+    temporary.store.webhooks.endpoints.put(endpoint.no, disabled),
+  );
+  await happen();
+  const on = await store.change(1, endpoint.id, { enabled: true });
+  expect(on).toMatchObject({ status: 'enabled', firstEvent: 1, firstBlock: 7 });
+  expect(on).not.toHaveProperty('pauses');
+});
+
+test('of kinds that it subscribes to later it gets what comes from then on', async () => {
+  const { store, happen, state } = openEndpoints();
+  const { endpoint } = await store.create(owner, wanted);
+  const { id } = endpoint;
+  const change = (events: EndpointRecord['events']) => store.change(1, id, { events });
+  await happen();
+  state.lastBlock = 9;
+  const more = await change(['qr.created', 'qr.scanned', 'qr.deleted']);
+  const then = { event: 1, block: 9 };
+  expect(more.since).toEqual({ 'qr.scanned': then, 'qr.deleted': then });
+  expect([1, 2].map((event) => isFor(more, 'qr.created', event))).toEqual([true, true]);
+  expect([1, 2].map((event) => isFor(more, 'qr.deleted', event))).toEqual([false, true]);
+  expect([8, 9, 10].map((block) => isFor(more, 'qr.scanned', block))).toEqual([false, false, true]);
+  await happen();
+  // What stays keeps its beginning, also where all is asked for; what was left begins again.
+  expect((await store.change(1, id, { description: 'x' })).since).toEqual(more.since);
+  const fewer = await change(['qr.created', 'qr.deleted']);
+  expect(fewer.since).toEqual({ 'qr.deleted': then });
+  expect(isFor(fewer, 'qr.scanned', 10)).toBe(false);
+  const all = await change(['*']);
+  expect(all.since).toMatchObject({
+    'qr.deleted': then,
+    'qr.scanned': { event: 2, block: 9 },
+    'member.joined': { event: 2, block: 9 },
+  });
+  expect(all.since).not.toHaveProperty('qr.created');
+  expect((await change(['qr.created'])).since).toEqual({});
 });
 
 test('secrets: encrypted at rest, all valid ones sign, newest first, at most three', async () => {
@@ -218,4 +316,17 @@ test('an id comes back with the effect that the caller keeps beside it', async (
   });
   expect(kept).toEqual([created.endpoint.id, turned.secret]);
   expect(temporary.store.meta.get('kept')).toBe(1);
+});
+
+test('another maxBatch counts for what comes later, and the last changes are remembered', async () => {
+  const { store, state } = openEndpoints();
+  const { id } = (await store.create(owner, wanted)).endpoint;
+  await store.change(1, id, { maxBatch: 100, description: 'the same' });
+  expect(store.byNo(1)?.batches).toBeUndefined();
+  for (let maxBatch = 1; maxBatch <= 10; maxBatch++) {
+    state.lastBlock += 1;
+    await store.change(1, id, { maxBatch });
+  }
+  const remembered = Array.from({ length: 8 }, (_, at) => ({ upTo: 10 + at, maxBatch: at + 2 }));
+  expect(store.byNo(1)).toMatchObject({ maxBatch: 10, batches: remembered });
 });

@@ -9,26 +9,45 @@ import {
   type TakeRequest,
 } from '../../src/webhooks/dispatch/fair-scheduler.ts';
 
-const body = new Uint8Array(10);
+const body = 'x'.repeat(10);
 
-/** A queue in memory. */
+const idOf = (no: number): string => `dlv_${String(no).padStart(6, '0')}`;
+
+/** What endpoints have to send, in memory: rows, which stay until they are done, and fresh ones, which leave as they start. */
 class Queue {
   readonly waiting = new Map<number, Sendable[]>();
+  readonly fresh = new Map<number, Sendable[]>();
   failures = new Map<number, number>();
   #no = 0;
 
-  add(endpointNo: number, count = 1): Sendable[] {
-    const created = Array.from({ length: count }, () => ({ no: ++this.#no, endpointNo, body }));
-    this.waiting.set(endpointNo, [...(this.waiting.get(endpointNo) ?? []), ...created]);
+  add(endpointNo: number, count = 1, to = this.waiting, text = body): Sendable[] {
+    const created = Array.from({ length: count }, () => {
+      const place = to === this.waiting ? undefined : {};
+      return { id: idOf(++this.#no), endpointNo, body: text, place };
+    });
+    to.set(endpointNo, [...(to.get(endpointNo) ?? []), ...created]);
     return created;
   }
-  take(endpointNo: number, { count, isActive, from }: TakeRequest): Taken<Sendable> {
-    const ahead = (this.waiting.get(endpointNo) ?? []).filter(({ no }) => no >= from[1]);
-    const taken = ahead.filter(({ no }) => !isActive(no)).slice(0, count);
-    return { taken, next: [0, (taken.at(-1)?.no ?? from[1] - 1) + 1] };
+  take(endpointNo: number, { count, active, rowsFrom }: TakeRequest): Taken<Sendable> {
+    const rows =
+      rowsFrom === undefined
+        ? []
+        : (this.waiting.get(endpointNo) ?? []).filter(
+            ({ id }) => id >= rowsFrom[1] && !active.has(id),
+          );
+    const next = rows[count];
+    const taken = rows.slice(0, count);
+    taken.push(...(this.fresh.get(endpointNo) ?? []).splice(0, count - taken.length));
+    return { taken, rowsFrom: next && [0, next.id] };
   }
-  done({ endpointNo, no }: Sendable): void {
-    const rest = (this.waiting.get(endpointNo) ?? []).filter((one) => one.no !== no);
+  /** It has no result. */
+  giveBack(one: Sendable): void {
+    if (this.waiting.get(one.endpointNo)?.includes(one) !== true) {
+      this.fresh.set(one.endpointNo, [one, ...(this.fresh.get(one.endpointNo) ?? [])]);
+    }
+  }
+  done({ endpointNo, id }: Sendable): void {
+    const rest = (this.waiting.get(endpointNo) ?? []).filter((one) => one.id !== id);
     this.waiting.set(endpointNo, rest);
   }
   failuresInRow(endpointNo: number): number {
@@ -46,10 +65,29 @@ function open(limits: Partial<SchedulerLimits> = {}): {
 }
 
 describe('an endpoint', () => {
+  it('is given more in advance, which does not count as in flight, while its bodies are small', () => {
+    const { scheduler, queue } = open({ aheadMax: 100 });
+    queue.add(1, 500, queue.fresh);
+    scheduler.wake(1);
+    const first = scheduler.start();
+    expect([first.length, scheduler.inFlight]).toEqual([116, 16]);
+    const end = (one: Sendable): void => {
+      scheduler.ended(one, 'succeeded');
+      scheduler.committed(one);
+    };
+    first.slice(0, 100).forEach(end);
+    expect(scheduler.inFlight).toBe(16);
+    first.slice(100, 110).forEach(end);
+    expect(scheduler.inFlight).toBe(6);
+    queue.add(2, 500, queue.fresh, 'x'.repeat(65_536));
+    scheduler.wake(2);
+    expect(scheduler.start().filter(({ endpointNo }) => endpointNo === 2)).toHaveLength(16);
+  });
+
   it('has 16 in flight at most, 1 after five failures in a row, 16 again after a success', () => {
     const { scheduler, queue } = open();
     queue.add(1, 100);
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     const first = scheduler.start();
     expect(first).toHaveLength(16);
     expect(scheduler.start()).toHaveLength(0);
@@ -73,20 +111,41 @@ describe('an endpoint', () => {
     const { scheduler, queue } = open();
     queue.failures.set(1, 7);
     queue.add(1, 3);
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     expect(scheduler.start()).toHaveLength(1);
+  });
+
+  it('has what is fresh and rows that are due started together, in one limit', () => {
+    const { scheduler, queue } = open();
+    const fresh = queue.add(1, 30, queue.fresh);
+    scheduler.wake(1);
+    expect(scheduler.start()).toEqual(fresh.slice(0, 16));
+    const rows = queue.add(1, 3);
+    scheduler.wakeRows(1);
+    expect(scheduler.start()).toEqual([]);
+    for (const one of fresh.slice(0, 5)) scheduler.ended(one, 'succeeded');
+    expect(scheduler.start()).toEqual([...rows, ...fresh.slice(16, 18)]);
+    // A wake for what is fresh does not look for rows again.
+    queue.done(rows[0]!);
+    const [late] = queue.add(1);
+    for (const one of fresh.slice(5, 7)) scheduler.ended(one, 'succeeded');
+    scheduler.wake(1);
+    expect(scheduler.start()).toEqual(fresh.slice(18, 20));
+    for (const one of fresh.slice(7, 8)) scheduler.ended(one, 'succeeded');
+    scheduler.wakeRows(1);
+    expect(scheduler.start()).toEqual([late]);
   });
 
   it('does not take a delivery again while its result is not committed', () => {
     const { scheduler, queue } = open();
     const [one] = queue.add(1);
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     expect(scheduler.start()).toEqual([one]);
     scheduler.ended(one!, 'failed');
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     expect(scheduler.start()).toEqual([]);
     scheduler.committed(one!);
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     expect(scheduler.start()).toEqual([one]);
     scheduler.returnToQueue(one!);
     expect(scheduler.start()).toEqual([one]);
@@ -99,7 +158,7 @@ describe('all together', () => {
       const { scheduler, queue } = open(limits);
       for (let no = 1; no <= 20; no++) {
         queue.add(no, 50);
-        scheduler.wake(no);
+        scheduler.wakeRows(no);
       }
       scheduler.start();
       // The last endpoint to take may go over the bytes.
@@ -112,13 +171,13 @@ describe('all together', () => {
     const { scheduler, queue } = open({ inFlightMax: 400 });
     for (let no = 1; no <= 100; no++) {
       queue.add(no, 50);
-      scheduler.wake(no);
+      scheduler.wakeRows(no);
     }
     const hanging = scheduler.start();
     expect(hanging.length).toBeGreaterThanOrEqual(300);
     for (let no = 101; no <= 180; no++) {
       queue.add(no);
-      scheduler.wake(no);
+      scheduler.wakeRows(no);
     }
     const healthy = scheduler.start().map(({ endpointNo }) => endpointNo);
     expect(new Set(healthy).size).toBe(80);
@@ -133,7 +192,7 @@ describe('all together', () => {
     const { scheduler, queue } = open();
     queue.add(1);
     scheduler.pause();
-    scheduler.wake(1);
+    scheduler.wakeRows(1);
     expect(scheduler.start()).toEqual([]);
     scheduler.resume();
     expect(scheduler.start()).toHaveLength(1);
@@ -141,7 +200,7 @@ describe('all together', () => {
 
   it('send everything once, whatever the order of ends, failures and idle times', () => {
     const act = fc.record({
-      kind: fc.constantFrom('add', 'start', 'end', 'fail', 'return', 'commit', 'idle'),
+      kind: fc.constantFrom('add', 'fresh', 'start', 'end', 'fail', 'return', 'commit', 'idle'),
       at: fc.nat(1_000),
     });
     fc.assert(
@@ -149,7 +208,7 @@ describe('all together', () => {
         const { scheduler, queue } = open({ endpointMax: 3, inFlightMax: 8 });
         const inFlight: Sendable[] = [];
         const committing: Sendable[] = [];
-        const sent = new Set<number>();
+        const sent = new Set<string>();
         let created = 0;
         const take = (list: Sendable[], at: number): Sendable | undefined =>
           list.splice(at % Math.max(1, list.length), 1)[0];
@@ -158,6 +217,11 @@ describe('all together', () => {
           if (kind === 'add') {
             queue.add(endpointNo);
             created += 1;
+            scheduler.wakeRows(endpointNo);
+          }
+          if (kind === 'fresh') {
+            queue.add(endpointNo, 1, queue.fresh);
+            created += 1;
             scheduler.wake(endpointNo);
           }
           if (kind === 'start') inFlight.push(...scheduler.start());
@@ -165,14 +229,17 @@ describe('all together', () => {
             const one = take(committing, at);
             if (one !== undefined) {
               queue.done(one);
-              sent.add(one.no);
+              sent.add(one.id);
               scheduler.committed(one);
             }
           }
           if (kind === 'end' || kind === 'fail' || kind === 'return') {
             const one = take(inFlight, at);
             if (one === undefined) return;
-            if (kind === 'return') return scheduler.returnToQueue(one);
+            if (kind === 'return') {
+              queue.giveBack(one);
+              return scheduler.returnToQueue(one);
+            }
             scheduler.ended(one, kind === 'end' ? 'succeeded' : 'failed');
             committing.push(one);
           }
@@ -180,7 +247,7 @@ describe('all together', () => {
         };
         for (const one of acts) {
           step(one);
-          expect(new Set(inFlight.map(({ no }) => no)).size).toBe(inFlight.length);
+          expect(new Set(inFlight.map(({ id }) => id)).size).toBe(inFlight.length);
           expect(inFlight.length).toBe(scheduler.inFlight);
           expect(scheduler.inFlight).toBeLessThanOrEqual(8);
           for (let no = 1; no <= 5; no++) {

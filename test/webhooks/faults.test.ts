@@ -72,7 +72,7 @@ it('limits what a long stop has left by the concurrency of each endpoint', async
     return harness.sender.sent.length >= 2 * (4 + created.length);
   }, 'all is sent');
   for (const width of harness.sender.widest.values()) expect(width).toBeLessThanOrEqual(16);
-  expect(new Set(harness.sender.sent.map(({ deliveryNo }) => deliveryNo)).size).toBe(408);
+  expect(new Set(harness.sender.sent.map(({ deliveryId }) => deliveryId)).size).toBe(408);
 });
 
 it('sends again at once what a dead thread had, and stops repeating what kills threads', async () => {
@@ -138,6 +138,20 @@ it('pauses on a full disk, reports it, and loses and doubles nothing when there 
   expect(
     harness.app.logLines.filter((line) => line.includes('storing webhook results failed')),
   ).toHaveLength(1);
+});
+
+it('takes back from the threads what they have not started when results cannot be stored', async () => {
+  const harness = await openHarness();
+  const { no } = await harness.endpoint();
+  harness.sender.answer = () => 'hang';
+  await harness.emit(3);
+  await harness.settle();
+  harness.sender.recalled.clear();
+  const full = fillDisk();
+  harness.sender.end(200, 1);
+  await eventually(() => harness.webhooks.problem !== undefined, 'a problem');
+  expect([...harness.sender.recalled]).toEqual([no]);
+  full.release();
 });
 
 /** Every write of the delivery environment fails until `release`. */

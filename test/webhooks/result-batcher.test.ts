@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { ResultJournal } from '../../src/store/delivery/result-journal.ts';
 import { type EndedAttempt, ResultBatcher } from '../../src/webhooks/dispatch/result-batcher.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
-import { deliveryOf } from './delivery-fixture.ts';
+import { deliveryOf, numberOf } from './delivery-fixture.ts';
 import { eventually } from './eventually.ts';
 import { toWheelMs } from '../../src/model/wheel-time.ts';
 
@@ -28,7 +28,7 @@ class Harness {
     nowMs: () => (this.nowMs -= 100_000),
     commit: async (batch) => {
       await this.commit();
-      this.commits.push(batch.map(({ delivery: { no } }) => no));
+      this.commits.push(batch.map(({ delivery }) => numberOf(delivery.id)));
     },
     onCommitted: () => undefined,
     onFault: (error) => void this.faults.push(error),
@@ -41,7 +41,7 @@ class Harness {
   left(): number[] {
     const journal = new ResultJournal(this.path);
     journal.close();
-    return journal.uncommitted.map(({ deliveryNo }) => deliveryNo);
+    return journal.uncommitted.map(({ deliveryId }) => numberOf(deliveryId));
   }
 }
 

@@ -3,12 +3,13 @@
  * is sent at its time, never early, and the store never holds a queued delivery without a wheel entry.
  */
 import fc from 'fast-check';
+import { getRandomValues } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openDeliveryTables } from '../../src/store/delivery/delivery.ts';
+import { createIdSource } from '../../src/model/ids.ts';
+import { openDeliveryTables } from '../../src/store/delivery/open-delivery.ts';
 import { DeliveryStore } from '../../src/webhooks/deliveries/delivery-store.ts';
-import { bucketMs } from '../../src/webhooks/deliveries/retry-wheel.ts';
-import { WheelClock } from '../../src/webhooks/deliveries/wheel-clock.ts';
+import { bucketMs, WheelClock } from '../../src/webhooks/deliveries/retry-wheel.ts';
 import { temporaryFolder } from '../store/temporary-management.ts';
 import { toWheelMs, type WheelMs } from '../../src/model/wheel-time.ts';
 import { startMs, TestClock } from '../support/fakes/test-clock.ts';
@@ -61,10 +62,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** A store whose endpoints send all that is due whenever they are awake: what a healthy receiver sees. */
 class Sending {
   readonly time = new TestClock();
-  readonly sentAt = new Map<number, number>();
-  readonly dueAt = new Map<number, number>();
+  readonly sentAt = new Map<string, number>();
+  readonly dueAt = new Map<string, number>();
   readonly #path = join(temporaryFolder(), 'delivery.mdb');
   readonly #active = new Set<number>();
+  readonly #ids = createIdSource(this.time, getRandomValues);
   store: DeliveryStore;
 
   constructor() {
@@ -96,13 +98,13 @@ class Sending {
       workspaceNo: 1,
       kind: 'qr.deleted' as const,
       eventIds: [],
-      body: new Uint8Array(1),
+      body: '{}',
     };
     const nowMs = store.wheelClock.now();
     await store.transaction((tx) => {
-      const delivery = tx.create(created);
+      const delivery = tx.create(this.#ids.newId('dlv'), created);
       if (inMs > 0) tx.move(delivery, 'failed', { dueMs: toWheelMs(nowMs + inMs) });
-      this.dueAt.set(delivery.no, nowMs + inMs);
+      this.dueAt.set(delivery.id, nowMs + inMs);
     });
   }
 
@@ -121,17 +123,17 @@ class Sending {
   async #send(endpointNo: number, nowMs: WheelMs): Promise<void> {
     const { store } = this;
     const isInactive = await store.transaction((tx) => {
-      const due = store.tables.queue.keys({
-        start: [endpointNo, 0, 0],
-        end: [endpointNo, nowMs + 1, 0],
+      const due = store.tables.due.keys({
+        start: [endpointNo, 0, ''],
+        end: [endpointNo, nowMs + 1, ''],
       });
-      const numbers = Array.from(due, ([, , no]) => no);
-      for (const no of numbers) {
-        const delivery = tx.find(no);
+      const ids = Array.from(due, ([, , id]) => id);
+      for (const id of ids) {
+        const delivery = tx.find(id);
         if (delivery === undefined) throw new Error('A queue entry without its delivery');
         tx.move(delivery, 'succeeded');
-        expect(this.sentAt.has(no)).toBe(false);
-        this.sentAt.set(no, nowMs);
+        expect(this.sentAt.has(id)).toBe(false);
+        this.sentAt.set(id, nowMs);
       }
       return store.wheel.unschedule(endpointNo, nowMs);
     });
@@ -146,7 +148,7 @@ class Sending {
     for (const [bucket, endpointNo] of tables.wheel.keys({})) {
       if (!first.has(endpointNo)) first.set(endpointNo, bucket);
     }
-    for (const [endpointNo, dueMs] of tables.queue.keys({})) {
+    for (const [endpointNo, dueMs] of tables.due.keys({})) {
       expect(first.get(endpointNo) ?? Number.MAX_SAFE_INTEGER).toBeLessThanOrEqual(
         Math.floor(dueMs / bucketMs),
       );
@@ -169,8 +171,8 @@ it('activates each endpoint at its time, never early, across restarts, reboots a
           for (let ticks = 0; ticks < 6; ticks++) await sending.tick();
           sending.checkInvariant();
           const nowMs = sending.store.wheelClock.now();
-          for (const [no, dueMs] of sending.dueAt) {
-            const sentMs = sending.sentAt.get(no);
+          for (const [id, dueMs] of sending.dueAt) {
+            const sentMs = sending.sentAt.get(id);
             if (sentMs !== undefined) expect(sentMs).toBeGreaterThanOrEqual(dueMs);
             // Two entries expire at a time; six ticks activate all four endpoints.
             else expect(dueMs).toBeGreaterThanOrEqual(Math.floor(nowMs / bucketMs) * bucketMs);
@@ -184,7 +186,7 @@ it('activates each endpoint at its time, never early, across restarts, reboots a
         for (let ticks = 0; ticks < 10; ticks++) await sending.tick();
         sending.store.tables.environment.refresh();
         expect([...sending.store.tables.wheel.keys({})]).toEqual([]);
-        expect([...sending.store.tables.queue.keys({})]).toEqual([]);
+        expect([...sending.store.tables.due.keys({})]).toEqual([]);
       } finally {
         await sending.close();
       }

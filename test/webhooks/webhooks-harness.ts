@@ -4,7 +4,11 @@
  */
 import { onTestFinished } from 'vitest';
 import type { AttemptRecord, AttemptTask, EndpointRecord } from '../../src/model/webhook.ts';
-import type { AttemptSender, OnResult } from '../../src/webhooks/attempt/attempt-sender.ts';
+import type {
+  AttemptSender,
+  OnResult,
+  SentResult,
+} from '../../src/webhooks/attempt/attempt-sender.ts';
 import type { NewEndpoint } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { Webhooks } from '../../src/webhooks/open-webhooks.ts';
 import { openTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
@@ -26,7 +30,7 @@ class ScriptedSender implements AttemptSender {
   readonly sent: Sent[] = [];
   answer: (task: Sent) => Answer = () => 200;
   readonly #time: TestClock;
-  readonly #hanging = new Map<number, OnResult>();
+  readonly #hanging = new Map<string, { readonly sent: Sent; readonly end: OnResult }>();
   #answering = 0;
   /** Most at once, by URL. */
   readonly widest = new Map<string, number>();
@@ -47,25 +51,40 @@ class ScriptedSender implements AttemptSender {
 
   send(tasks: readonly AttemptTask[], onResult: OnResult): void {
     for (const task of tasks) {
-      const text = Buffer.from(task.body).toString();
+      const text = task.body;
       const sent = { ...task, atMs: this.#time.monotonicMs(), text };
       this.sent.push(sent);
       this.#count(task.url, 1);
       const answer = this.answer(sent);
-      const end: OnResult = (no, attempt) => {
+      const end: OnResult = (id, attempt) => {
         this.#count(task.url, -1);
-        onResult(no, attempt);
+        onResult(id, attempt);
       };
-      if (answer === 'hang') this.#hanging.set(task.deliveryNo, end);
-      else this.#later(() => end(task.deliveryNo, this.#attempt(answer)));
+      if (answer === 'hang') this.#hanging.set(task.deliveryId, { sent, end });
+      else this.#later(() => end(task.deliveryId, this.#attempt(answer)));
     }
   }
 
-  /** Ends attempts that hang. */
-  end(answer: Exclude<Answer, 'hang'>, count = Number.MAX_SAFE_INTEGER): void {
-    for (const [no, end] of [...this.#hanging].slice(0, count)) {
-      this.#hanging.delete(no);
-      end(no, this.#attempt(answer));
+  /** Endpoints whose attempts were recalled; here all have been started. */
+  readonly recalled = new Set<number>();
+
+  recall(endpointNo: number): void {
+    this.recalled.add(endpointNo);
+  }
+
+  /** Ends attempts that hang. @param which those, or so many, the oldest; default: all */
+  end(
+    answer: Exclude<Answer, 'hang'>,
+    which: number | ((sent: Sent) => boolean) = Number.MAX_SAFE_INTEGER,
+  ): void {
+    const hanging = [...this.#hanging];
+    const ending =
+      typeof which === 'number'
+        ? hanging.slice(0, which)
+        : hanging.filter(([, { sent }]) => which(sent));
+    for (const [id, { end }] of ending) {
+      this.#hanging.delete(id);
+      end(id, this.#attempt(answer));
     }
   }
 
@@ -81,8 +100,8 @@ class ScriptedSender implements AttemptSender {
     });
   }
 
-  #attempt(answer: Exclude<Answer, 'hang'>): AttemptRecord | undefined {
-    if (answer === 'unknown') return undefined;
+  #attempt(answer: Exclude<Answer, 'hang'>): SentResult {
+    if (answer === 'unknown') return answer;
     const base = { atMs: this.#time.now(), durationMs: 0 };
     if (typeof answer !== 'number') return { ...base, ...answer };
     const isSuccess = answer >= 200 && answer < 300;
@@ -185,9 +204,9 @@ const stopsWithTest = (harness: Harness): void => onTestFinished(async () => awa
 /** Ends with the test. */
 export async function openHarness(
   settings: HarnessSettings = {},
-  more: Pick<TestAppOptions, 'scanned'> = {},
+  more: Pick<TestAppOptions, 'scanned' | 'dataDir' | 'plan'> & { clock?: TestClock } = {},
 ): Promise<Harness> {
-  const clock = new TestClock();
+  const { clock = new TestClock() } = more;
   const sender = new ScriptedSender(clock);
   const { retryDelaysMs = delaysMs, inFlightMax = 64, deliveriesKept = 1_000 } = settings;
   const environment = {
@@ -195,7 +214,7 @@ export async function openHarness(
     QZ_WEBHOOKS_IN_FLIGHT_MAX: String(inFlightMax),
     QZ_WEBHOOKS_DELIVERIES_KEPT: String(deliveriesKept),
   };
-  const app = await openTestApp({ clock, sender, environment, ...more });
+  const app = await openTestApp({ ...more, clock, sender, environment });
   const harness = new Harness(app, clock, sender);
   stopsWithTest(harness);
   return harness;

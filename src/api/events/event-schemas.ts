@@ -4,7 +4,7 @@ import { billingIntervals, paidPlans } from '../../model/billing.ts';
 import { codeTypes } from '../../model/code.ts';
 import { type EventEnvelope, type EventKind, eventKinds } from '../../model/event.ts';
 import { roles } from '../../model/workspace.ts';
-import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { sampleEvent } from './sample-events.ts';
 import { day } from '../analytics/analytics-routes.ts';
 import { scanFields } from '../analytics/raw-scans.ts';
 import { dynamic, shortUrl, shownTarget } from '../codes/code-schemas.ts';

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { dayMs, isoTime, parseDay } from '../../model/day.ts';
-import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
+import type { Delivery } from '../../webhooks/deliveries/delivery.ts';
 import type { Positions } from '../positions.ts';
 import { checkOrder, count, emptyBody, givenId, moment, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
@@ -18,9 +18,13 @@ const noEndpoint = 0;
 const deadLetter = z
   .object({
     ...deliveryFields,
-    deadAt: time.meta({ description: 'When its last attempt failed' }),
+    deadAt: time.meta({
+      description: 'When its last attempt failed, or its endpoint was found disabled',
+    }),
     deadReason: z.enum(['exhausted', 'gone', 'endpoint_disabled']).meta({
-      description: '`exhausted`: every attempt failed; `gone`: the receiver answered 410',
+      description:
+        '`exhausted`: every attempt failed; `gone`: the receiver answered 410; `endpoint_disabled`: it ' +
+        'waited when its endpoint was disabled',
     }),
     expiresAt: time.meta({ description: 'When it is removed for good' }),
   })

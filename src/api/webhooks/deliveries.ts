@@ -8,9 +8,10 @@ import { z } from 'zod';
 import { isoTime } from '../../model/day.ts';
 import { eventKinds } from '../../model/event.ts';
 import { invalid } from '../../model/failure.ts';
+import { idTimeMs } from '../../model/ids.ts';
 import type { AttemptRecord, FailureClass } from '../../model/webhook.ts';
 import type { DeliveryPage } from '../../webhooks/deliveries/dead-letters.ts';
-import type { Delivery } from '../../webhooks/deliveries/delivery-transaction.ts';
+import type { Delivery } from '../../webhooks/deliveries/delivery.ts';
 import type { ListPositions, Positions } from '../positions.ts';
 import { count, createdAt, emptyBody, idField, pageQuery, time } from '../fields.ts';
 import { getRoute, pageSchema } from '../resource.ts';
@@ -132,7 +133,7 @@ export function viewDelivery({ endpoints, deliveries }: Webhooks, one: Delivery)
     attemptCount: one.attemptsMade,
     lastAttempt: last === undefined ? null : viewAttempt(last),
     nextAttemptAt: timeOrNull(deliveries.nextAttemptAtMs(one)),
-    createdAt: isoTime(one.createdAtMs),
+    createdAt: isoTime(idTimeMs(one.id)),
   };
 }
 
@@ -140,7 +141,7 @@ function viewWholeDelivery(webhooks: Webhooks, one: Delivery) {
   return {
     ...viewDelivery(webhooks, one),
     attempts: one.attempts.map(viewAttempt),
-    body: Buffer.from(one.body).toString('utf8'),
+    body: one.body,
   };
 }
 
@@ -201,7 +202,9 @@ export function deliveryRoutes(webhooks: Webhooks, positions: Positions): Route[
     operationId: 'listDeliveries',
     tag,
     summary: 'List an endpoint’s deliveries',
-    description: 'Newest first: all that wait or are dead, and the latest that were delivered.',
+    description:
+      'Newest first: all that wait, are dead or canceled, and the latest that were delivered. While much waits, ' +
+      '`total` is about right.',
     query: deliveriesQuery,
     schema: pageSchema('DeliveryPage', delivery),
     what: 'A page',

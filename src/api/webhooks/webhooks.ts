@@ -11,7 +11,7 @@ import type { IdSource } from '../../model/ids.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
 import type { EndpointFigures } from '../../webhooks/deliveries/deliveries.ts';
 import type { CreatedEndpoint } from '../../webhooks/endpoints/endpoints.ts';
-import { sampleEvent } from '../../webhooks/sample-events.ts';
+import { sampleEvent } from '../events/sample-events.ts';
 import { alsoFinding } from '../faults.ts';
 import { count, createdAt, idField, plainText, time, updatedAt } from '../fields.ts';
 import { created, deleteRoute, getRoute, keptResult, listRoute, pageSchema } from '../resource.ts';
@@ -297,7 +297,9 @@ function deleteRouteOf({ endpoints, deliveries }: Webhooks): Route {
     operationId: 'deleteWebhook',
     tag,
     summary: 'Delete an endpoint',
-    description: 'What waits for it is canceled.',
+    description:
+      'Nothing more is sent. What waits for a retry is canceled, what was not tried yet is gone; dead letters ' +
+      'stay until they expire.',
     remove: async ({ workspaceNo }, id) => {
       const { no } = await endpoints.delete(workspaceNo, id);
       await deliveries.drainEndpoint(no);
@@ -349,7 +351,7 @@ function testRoute({ webhooks: { endpoints, deliveries }, ids, clock }: Webhooks
       const record = endpoints.get(actor.workspaceNo, id);
       assertSigns(endpoints, record);
       const sample = sampleEvent(event, ids.newId('evt'), clock.now());
-      const body = Buffer.from(JSON.stringify(sample));
+      const body = JSON.stringify(sample);
       const sent = await deliveries.sendNow(record, event, sample.id, body);
       return jsonResult(200, {
         delivered: sent.state === 'delivered',

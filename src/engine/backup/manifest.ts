@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { deliveryVersion } from '../../store/delivery/delivery.ts';
+import { deliveryVersion } from '../../store/delivery/open-delivery.ts';
 import { managementVersion } from '../../store/management/management.ts';
 import type { EnvironmentVersion } from '../../store/open-environment.ts';
 import { scansVersion } from '../../store/scans/scans.ts';

@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
+import { statsTable } from '../../store/delivery/delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
 import { StoreEnvironment, type Table } from '../../store/environment.ts';
 import {
@@ -145,7 +146,7 @@ const hasScans = (environment: StoreEnvironment): boolean =>
   (metaOf(environment)?.get('sequence', () => 1) ?? 0) > 0;
 
 const hasDeliveries = (environment: StoreEnvironment): boolean =>
-  metaOf(environment)?.get('next', () => 1) !== undefined;
+  environment.hasTable(statsTable) && environment.table(statsTable).count({ limit: 1 }) > 0;
 
 function readJournal(root: string): PartState {
   if (!existsSync(root)) return { kind: 'missing' };

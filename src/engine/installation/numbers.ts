@@ -6,9 +6,9 @@
  *   number       given out by    seen in
  *   code         management      totals and blocks of scans, journals (by the shards)
  *   workspace    management      totals and blocks of scans, journals (by the shards)
- *   event        management      cursor of the deliveries
+ *   event        management      position of the deliveries
  *   endpoint     management      stats of the deliveries
- *   block        scans           cursor of the deliveries, first block of an endpoint
+ *   block        scans           position of the deliveries, first block of an endpoint
  *
  * A number whose own record is damaged is found again first, from what it was given to.
  */
@@ -32,7 +32,7 @@ export type SeenNumbers = Partial<Readonly<Record<Sequence, number>>>;
 export interface NumberedStores {
   readonly management: Management;
   readonly scans: ScanStore;
-  readonly delivery: Pick<DeliveryTables, 'cursors' | 'stats'>;
+  readonly delivery: Pick<DeliveryTables, 'positions' | 'stats'>;
 }
 
 const warning = 'numbers go on above what another file of the data folder has seen';
@@ -40,12 +40,16 @@ const warning = 'numbers go on above what another file of the data folder has se
 /** Before anything is given out. @throws Failure storage_full where there is something to move and no space */
 export function raiseNumbers({ management, scans, delivery }: NumberedStores, log: Logger): void {
   findDamagedNumbers(management, log);
-  const [event, entries] = delivery.cursors.get('events', skip) ?? [0, 0];
+  const [event, entries] = delivery.positions.get('events', skip) ?? [0, 0];
   raise(management, log, { ...seenInScans(scans), event: event + Math.sign(entries) });
   raise(management, log, { endpoint: newestNumber(delivery.stats) });
-  const [block, blockEntries] = delivery.cursors.get('blocks', skip) ?? [0, 0];
+  const [block, blockEntries] = delivery.positions.get('scans', skip) ?? [0, 0];
   const endpoints = [...management.webhooks.endpoints.range({}, skip)];
-  const first = endpoints.map(({ value }) => value.firstBlock);
+  const first = endpoints.flatMap(({ value: { firstBlock, since = {}, pauses = [] } }) => [
+    firstBlock,
+    ...Object.values(since).map(({ block }) => block),
+    ...pauses.flatMap(({ from, to = from }) => [from.block, to.block]),
+  ]);
   const seen = Math.max(block + Math.sign(blockEntries), ...first);
   const from = newestSequence(scans);
   if (seen <= from) return;

@@ -16,7 +16,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isoTime } from '../../model/day.ts';
 import type { RandomBytes } from '../../model/ids.ts';
-import { openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import { openManagement } from '../../store/management/management.ts';
@@ -140,7 +140,7 @@ async function beginAnew(folder: DataFolder, name: PeerName, setAside: SetAside)
   setAside.move(name);
   if (name === 'scans.mdb') await openScanStore(folder.scansFile, 'create').environment.close();
   if (name !== 'delivery.mdb') return;
-  // Results of attempts name deliveries by their numbers, which begin anew.
+  // Results of attempts name deliveries that the new file does not have.
   for (const file of resultFiles(folder.deliveryFile)) setAside.move(basename(file));
   await beginDeliveries(folder);
 }
@@ -149,11 +149,11 @@ async function beginAnew(folder: DataFolder, name: PeerName, setAside: SetAside)
 async function beginDeliveries(folder: DataFolder): Promise<void> {
   const management = openManagement(folder.managementFile);
   const scans = openScanStore(folder.scansFile, 'create');
-  const { environment, cursors } = openDeliveryTables(folder.deliveryFile, 'create');
+  const { environment, positions } = openDeliveryTables(folder.deliveryFile, 'create');
   try {
     environment.transactionSync(() => {
-      cursors.put('events', [management.last('event'), 0]);
-      cursors.put('blocks', [newestSequence(scans), 0]);
+      positions.put('events', [management.last('event'), 0]);
+      positions.put('scans', [newestSequence(scans), 0]);
     });
   } finally {
     await environment.close();

@@ -10,7 +10,7 @@ import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { RandomBytes } from '../../model/ids.ts';
-import { openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
 import type { ManagementMark } from '../../store/installation.ts';
 import type { Management } from '../../store/management/management.ts';
@@ -85,7 +85,9 @@ export class ServiceFolder {
   async begin(management: Management): Promise<() => Promise<void>> {
     const { scansFile, deliveryFile } = this.folder;
     const scans = openScanStore(scansFile);
-    const delivery = openDeliveryTables(deliveryFile);
+    const delivery = openDeliveryTables(deliveryFile, 'existing', (deliveries) => {
+      this.#log.info({ deliveries }, 'deliveries of an older release converted');
+    });
     try {
       raiseNumbers({ management, scans, delivery }, this.#log);
     } finally {

@@ -6,7 +6,6 @@ import { readOr } from '../../model/failure.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { Summaries } from '../../scans/summaries.ts';
 import type { Table } from '../../store/environment.ts';
-import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { Management, Sequence } from '../../store/management/management.ts';
 import {
   newestSequence,
@@ -45,13 +44,6 @@ export function verifyBlockSequence(store: ScanStore, findings: Findings): void 
   store.environment.refresh();
   const last = readOr(() => newestSequence(store), unknown);
   if (used > last) addSequence(findings, 'scans.mdb', 'block', used, last);
-}
-
-export function verifyDeliverySequence(store: DeliveryTables, findings: Findings): void {
-  const used = newestNumber(store.deliveries);
-  store.environment.refresh();
-  const next = store.meta.get('next', () => unknown) ?? 1;
-  if (used >= next) addSequence(findings, 'delivery.mdb', 'delivery', used, next - 1);
 }
 
 function addSequence(

@@ -13,7 +13,7 @@ import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { unpackCode } from '../../store/management/code-codec.ts';
-import { deliveryVersion, openDeliveryTables } from '../../store/delivery/delivery.ts';
+import { deliveryVersion, openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import { StoreEnvironment } from '../../store/environment.ts';
 import { managementVersion, openManagement } from '../../store/management/management.ts';
 import { type EnvironmentVersion, storedVersion } from '../../store/open-environment.ts';
@@ -26,12 +26,7 @@ import { type Finding, Findings, restoreRemedy } from './findings.ts';
 import { verifyJournals, verifyResults } from './journals.ts';
 import { verifyLinks } from './links.ts';
 import type { Pause } from './pause.ts';
-import {
-  verifyBlockSequence,
-  verifyDeliverySequence,
-  verifySequences,
-  verifyTotals,
-} from './numbers.ts';
+import { verifyBlockSequence, verifySequences, verifyTotals } from './numbers.ts';
 
 export interface VerifyOptions {
   /** How many bytes will be read, at the beginning. */
@@ -107,13 +102,12 @@ class Verifier {
     try {
       const management = await this.#open(managementFile, managementVersion, openManagement);
       const scans = await this.#open(scansFile, scansVersion, openScanStore);
-      const delivery = await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
+      await this.#open(deliveryFile, deliveryVersion, openDeliveryTables);
       if (management !== undefined) {
         await verifyLinks(management, findings, this.#pause);
         verifySequences(management, findings);
       }
       if (scans !== undefined) await this.#verifyScans(scans, management);
-      if (delivery !== undefined) verifyDeliverySequence(delivery, findings);
     } finally {
       await closeAll(this.#closers);
     }

@@ -1,44 +1,54 @@
 /**
- * The delivery environment: deliveries to webhook endpoints and everything that schedules them. The control
- * thread is its only writer; its load of puts and deletes stays out of the other files.
+ * The delivery environment: how far each endpoint has got in the outboxes, what waits for another attempt, and what
+ * was sent. The control thread is its only writer.
  *
- *   meta          "schema" | "next"                                   -> number
- *   cursors       "events" | "blocks"                                 -> [sequence, entries done in the next]
- *   wheel_clock   "now"                                               -> WheelMark
- *   deliveries    deliveryNo                                          -> packed delivery, its exact body in it
- *   queue         [endpointNo, dueMs, deliveryNo]                     -> 1: all that is to be sent, first attempts and retries
+ *   outbox   ----------------------|=========|---------->     | : how far it was read; = : not settled yet
+ *                                endpoint   all
+ *
+ * A delivery that succeeds at its first attempt has no row: it is in the outbox before and in the log afterwards, and
+ * between them stands in memory. What must outlive a crash is where its endpoint stands:
+ *
+ *   meta          "schema"                                            -> number
+ *   positions     "events" | "scans"                                  -> Position: read for all endpoints up to here
+ *   backlogs      endpointNo                                          -> Backlog: of an endpoint that has not settled all of that
+ *   delivered     [endpointNo, first id, last id, entries]            -> page of the log, ascending by id
+ *   stats         endpointNo                                          -> EndpointStats; named `ledgers` on disk
+ *
+ * Rows are what the outbox and the log do not tell: deliveries that wait for a retry, were sent again by hand, are dead or canceled.
+ *
+ *   rows          id                                                  -> packed delivery, its exact body in it
+ *   states        [endpointNo, state, id]                             -> 1: the lists
+ *   due           [endpointNo, dueMs, id]                             -> 1: those that wait, by when they are sent
  *   wheel         [dueMs / 100, endpointNo]                           -> 1: the endpoint has something due then
- *   log           [endpointNo, state, deliveryNo]                     -> 1: the lists, newest last
- *   ledgers       endpointNo                                          -> EndpointStats
- *   dead          [workspaceNo, deadAtMs, deliveryNo]                 -> endpointNo
- *   expiry        [expiresMs, deliveryNo]                             -> 1: dead and canceled ones, until they expire
+ *   dead_letters  [workspaceNo, deadAtMs, id]                         -> endpointNo
+ *   expiries      [expiresMs, id]                                     -> 1: dead and canceled ones, until they expire
+ *   wheel_clock   "now"                                               -> WheelMark
  *
- * `dueMs` and `expiresMs` are times of the wheel's clock, which never steps (webhooks/deliveries/wheel-clock.ts);
- * names that end in `AtMs` are wall-clock times. A cursor moves in the transaction that creates the deliveries
- * of its events, so each delivery is created once.
- *
- * A delivery is packed as a list: one put takes 3.2 us, with field names 7.3 us (20,000 of 300 bytes).
+ * `dueMs` and `expiresMs` are times of the wheel's clock, which never steps (webhooks/deliveries/retry-wheel.ts);
+ * names that end in `AtMs` are wall-clock times.
  */
 import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { AttemptRecord, DeadReason, DeliveryState } from '../../model/webhook.ts';
-import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
-import {
-  type EnvironmentVersion,
-  openEnvironment,
-  checksumsFromHere,
-} from '../open-environment.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
-import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { StoreEnvironment, Table } from '../environment.ts';
 
-export interface StoredDelivery {
+/** Stored in keys of `states`: never change them. 2 was `delivered` until version 2. */
+export const stateCodes = { pending: 1, dead: 3, canceled: 4 } as const;
+/** States that have rows. */
+export type RowState = keyof typeof stateCodes;
+/** On disk; an endpoint that has any delivery has a record in it. */
+export const statsTable = 'ledgers';
+
+/** What is sent to an endpoint, and how its attempts went. */
+export interface DeliveryRecord {
   readonly endpointNo: EndpointNo;
   readonly workspaceNo: WorkspaceNo;
   readonly kind: EventKind;
   readonly eventIds: readonly string[];
   readonly state: DeliveryState;
-  readonly createdAtMs: number;
-  /** When it is to be sent, by the wheel's clock; unchanged after it left the queue. */
+  /** When it is to be sent, by the wheel's clock; unchanged after it was. */
   readonly dueMs: WheelMs;
   /** Attempts since it was created or last replayed: the index into the retry delays. */
   readonly tries: number;
@@ -51,17 +61,17 @@ export interface StoredDelivery {
   readonly deadReason: DeadReason | '';
   /** Dead and canceled ones, by the wheel's clock. */
   readonly expiresMs: WheelMs;
-  readonly body: Uint8Array;
+  /** JSON text: its UTF-8 is sent. */
+  readonly body: string;
 }
 
-/** StoredDelivery's fields in this order. */
-export type PackedDelivery = readonly [
+/** A row: DeliveryRecord's fields in this order. */
+export type PackedRow = readonly [
   endpointNo: EndpointNo,
   workspaceNo: WorkspaceNo,
   kind: EventKind,
   eventIds: readonly string[],
-  state: DeliveryState,
-  createdAtMs: number,
+  state: RowState,
   dueMs: WheelMs,
   tries: number,
   attemptsMade: number,
@@ -69,10 +79,20 @@ export type PackedDelivery = readonly [
   deadAtMs: number,
   deadReason: DeadReason | '',
   expiresMs: WheelMs,
-  body: Uint8Array,
+  body: string,
 ];
 
-/** How many deliveries an endpoint has in each state, and how its attempts went. */
+/** A delivered one in the log. */
+export type PackedDelivered = readonly [
+  id: string,
+  kind: EventKind,
+  eventIds: readonly string[],
+  attemptsMade: number,
+  attempts: readonly PackedAttempt[],
+  body: string,
+];
+
+/** How many rows an endpoint has in each state, and log entries, and how its attempts went. */
 export interface EndpointStats {
   readonly counts: Readonly<Record<DeliveryState, number>>;
   readonly failuresInRow: number;
@@ -89,75 +109,88 @@ export interface WheelMark {
   readonly sinceBootMs: number;
 }
 
-export type CursorName = 'events' | 'blocks';
-export type QueueKey = [endpointNo: EndpointNo, dueMs: number, deliveryNo: DeliveryNo];
+export type OutboxName = 'events' | 'scans';
+export const outboxNames: readonly OutboxName[] = ['events', 'scans'];
+/** In an outbox: everything up to entry `sequence` lies before it, and so many scans of the one after it. */
+export type Position = readonly [sequence: number, scans: number];
+/** Of a delivery in its outbox: an event, or the scans `first` to `last` of a block. */
+export type Place = readonly [sequence: number, first: number, last: number, form: 'one' | 'list'];
+
+/** What an endpoint has not settled of an outbox. */
+export interface Backlog {
+  /** Everything up to here was sent at least once, but for `open`. */
+  readonly to: Position;
+  /** In flight when this was written. */
+  readonly open: readonly Place[];
+  /** How many deliveries came after `to`; about, where scans are sent in lists. */
+  readonly waiting: number;
+}
+
+export type DueKey = [endpointNo: EndpointNo, dueMs: number, id: string];
+
+/** Of a page of the log. */
+export type LogKey = [endpointNo: EndpointNo, firstId: string, lastId: string, entries: number];
 
 export interface DeliveryTables {
   readonly environment: StoreEnvironment;
   readonly meta: Table<string, number>;
-  readonly cursors: Table<CursorName, readonly [sequence: number, entries: number]>;
-  readonly wheelClock: Table<'now', WheelMark>;
-  readonly deliveries: Table<number, PackedDelivery>;
-  readonly queue: Table<QueueKey, 1>;
-  readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], 1>;
-  readonly log: Table<[endpointNo: EndpointNo, state: number, deliveryNo: DeliveryNo], 1>;
+  readonly positions: Table<OutboxName, Position>;
+  readonly backlogs: Table<number, Readonly<Partial<Record<OutboxName, Backlog>>>>;
+  readonly log: Table<LogKey, readonly PackedDelivered[]>;
   readonly stats: Table<number, EndpointStats>;
-  readonly dead: Table<
-    [workspaceNo: WorkspaceNo, deadAtMs: number, deliveryNo: DeliveryNo],
-    number
-  >;
-  readonly expiry: Table<[expiresMs: number, deliveryNo: DeliveryNo], 1>;
+  readonly rows: Table<string, PackedRow>;
+  readonly states: Table<[endpointNo: EndpointNo, state: number, id: string], 1>;
+  readonly due: Table<DueKey, 1>;
+  readonly wheel: Table<[bucket: number, endpointNo: EndpointNo], 1>;
+  readonly dead: Table<[workspaceNo: WorkspaceNo, deadAtMs: number, id: string], number>;
+  readonly expiry: Table<[expiresMs: number, id: string], 1>;
+  readonly wheelClock: Table<'now', WheelMark>;
 }
 
-export const deliveryVersion: EnvironmentVersion = {
-  version: 2,
-  migrations: [checksumsFromHere],
-};
+/** Of an open environment. */
+export const deliveryTables = (
+  environment: StoreEnvironment,
+  meta: Table<string, number>,
+): DeliveryTables => ({
+  environment,
+  meta,
+  positions: environment.table('positions'),
+  backlogs: environment.table('backlogs'),
+  log: environment.table('delivered'),
+  stats: environment.table(statsTable),
+  rows: environment.table('rows'),
+  states: environment.set('states'),
+  due: environment.set('due'),
+  wheel: environment.set('wheel'),
+  dead: environment.table('dead_letters'),
+  expiry: environment.set('expiries'),
+  wheelClock: environment.table('wheel_clock'),
+});
 
-/** Opens the environment; refuses data of a newer release. */
-export function openDeliveryTables(path: string, mode: OpenMode = 'existing'): DeliveryTables {
-  const { environment, meta } = openEnvironment(path, deliveryVersion, mode);
-  return {
-    environment,
-    meta,
-    cursors: environment.table('cursors'),
-    wheelClock: environment.table('wheel_clock'),
-    deliveries: environment.table('deliveries'),
-    queue: environment.set('queue'),
-    wheel: environment.set('wheel'),
-    log: environment.set('log'),
-    stats: environment.table('ledgers'),
-    dead: environment.table('dead'),
-    expiry: environment.set('expiry'),
-  };
-}
-
-export function packDelivery(delivery: StoredDelivery): PackedDelivery {
+export function packRow(record: DeliveryRecord & { readonly state: RowState }): PackedRow {
   return [
-    delivery.endpointNo,
-    delivery.workspaceNo,
-    delivery.kind,
-    delivery.eventIds,
-    delivery.state,
-    delivery.createdAtMs,
-    delivery.dueMs,
-    delivery.tries,
-    delivery.attemptsMade,
-    delivery.attempts.map(packAttempt),
-    delivery.deadAtMs,
-    delivery.deadReason,
-    delivery.expiresMs,
-    delivery.body,
+    record.endpointNo,
+    record.workspaceNo,
+    record.kind,
+    record.eventIds,
+    record.state,
+    record.dueMs,
+    record.tries,
+    record.attemptsMade,
+    record.attempts.map(packAttempt),
+    record.deadAtMs,
+    record.deadReason,
+    record.expiresMs,
+    record.body,
   ];
 }
 
-export function unpackDelivery([
+export function unpackRow([
   endpointNo,
   workspaceNo,
   kind,
   eventIds,
   state,
-  createdAtMs,
   dueMs,
   tries,
   attemptsMade,
@@ -166,14 +199,13 @@ export function unpackDelivery([
   deadReason,
   expiresMs,
   body,
-]: PackedDelivery): StoredDelivery {
+]: PackedRow): DeliveryRecord {
   return {
     endpointNo,
     workspaceNo,
     kind,
     eventIds,
     state,
-    createdAtMs,
     dueMs,
     tries,
     attemptsMade,

@@ -27,11 +27,16 @@ import { crc32 } from 'node:zlib';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
 import type { AttemptRecord } from '../../model/webhook.ts';
 import type { WheelMs } from '../../model/wheel-time.ts';
-import type { DeliveryNo } from '../../model/numbers.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
+import type { OutboxName, Place } from './delivery.ts';
 
 /** How an attempt ended, with everything that the retry decision depends on. */
 export interface JournaledResult {
-  readonly deliveryNo: DeliveryNo;
+  /** `dlv_…` */
+  readonly deliveryId: string;
+  readonly endpointNo: EndpointNo;
+  /** Where it stands in an outbox; undefined for a row. */
+  readonly place: { readonly outbox: OutboxName; readonly place: Place } | undefined;
   /** Counts all attempts of the delivery, from 1. */
   readonly attemptNo: number;
   /** Wheel time at which the result arrived. */
@@ -42,8 +47,11 @@ export interface JournaledResult {
 }
 
 /** JournaledResult's fields in this order. */
-type PackedResult = readonly [
-  deliveryNo: DeliveryNo,
+export type PackedResult = readonly [
+  deliveryId: string,
+  endpointNo: EndpointNo,
+  outbox: OutboxName | '',
+  place: Place | 0,
   attemptNo: number,
   wheelMs: WheelMs,
   random: number,
@@ -79,10 +87,8 @@ export class ResultJournal {
 
   /** @throws Error of the system when the disk is full; then nothing of it was written */
   append(results: readonly JournaledResult[]): void {
-    const packed = results.map(pack);
-    const json = JSON.stringify(packed);
     const part = this.#current;
-    const line = Buffer.from(`${crcOf(json)} ${json}\n`);
+    const line = Buffer.from(lineOf(results.map(pack)));
     let written = 0;
     try {
       while (written < line.length) {
@@ -132,13 +138,29 @@ function empty(part: Part): void {
 
 const crcOf = (json: string): string => crc32(json).toString(16).padStart(crcDigits, '0');
 
-const pack = ({
-  deliveryNo,
-  attemptNo,
-  wheelMs,
-  random,
-  attempt,
-}: JournaledResult): PackedResult => [deliveryNo, attemptNo, wheelMs, random, packAttempt(attempt)];
+const pack = (result: JournaledResult): PackedResult => [
+  result.deliveryId,
+  result.endpointNo,
+  result.place?.outbox ?? '',
+  result.place?.place ?? 0,
+  result.attemptNo,
+  result.wheelMs,
+  result.random,
+  packAttempt(result.attempt),
+];
+
+function unpack(packed: PackedResult): JournaledResult {
+  const [deliveryId, endpointNo, outbox, place, attemptNo, wheelMs, random, attempt] = packed;
+  return {
+    deliveryId,
+    endpointNo,
+    place: outbox === '' || place === 0 ? undefined : { outbox, place },
+    attemptNo,
+    wheelMs,
+    random,
+    attempt: unpackAttempt(attempt),
+  };
+}
 
 const linesOf = ({ file }: Part): JournaledResult[] =>
   readFileSync(file, 'utf8').split('\n').flatMap(parseLine);
@@ -162,19 +184,35 @@ function isSound(line: string): boolean {
   return line.length > crcDigits && line === `${crcOf(json)} ${json}`;
 }
 
-function parseLine(line: string): JournaledResult[] {
-  if (!isSound(line)) return [];
-  const json = line.slice(crcDigits + 1);
+const parseLine = (line: string): JournaledResult[] =>
+  packedResults(line)?.filter(isPacked).map(unpack) ?? [];
+
+/** Releases before version 3 of the store named deliveries by numbers; the store's migration names them. */
+export type PackedByNumber = readonly [
+  deliveryNo: number,
+  attemptNo: number,
+  wheelMs: WheelMs,
+  random: number,
+  attempt: PackedAttempt,
+];
+
+const isPacked = (one: PackedResult | PackedByNumber): one is PackedResult =>
+  typeof one[0] === 'string';
+
+/** A whole line. */
+export function lineOf(results: readonly PackedResult[]): string {
+  const json = JSON.stringify(results);
+  return `${crcOf(json)} ${json}\n`;
+}
+
+/** Of a line without its end; undefined for one that is torn or damaged. */
+export function packedResults(
+  line: string,
+): ReadonlyArray<PackedResult | PackedByNumber> | undefined {
+  if (!isSound(line)) return undefined;
   // The checksum proves that `append` wrote it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const packed = JSON.parse(json) as readonly PackedResult[];
-  return packed.map(([deliveryNo, attemptNo, wheelMs, random, attempt]) => ({
-    deliveryNo,
-    attemptNo,
-    wheelMs,
-    random,
-    attempt: unpackAttempt(attempt),
-  }));
+  return JSON.parse(line.slice(crcDigits + 1)) as ReadonlyArray<PackedResult | PackedByNumber>;
 }
 
 /** Opened for reading and writing, created when absent; for this user alone, as the stores are. */

@@ -1,24 +1,40 @@
 /**
- * Sends attempts from the control thread to the pool, and reports the result of each.
+ * Sends attempts from the control thread to threads, and reports the result of each.
  *
- *   send(tasks) --> pool tasks of up to 32 attempts --> attempt.worker.ts
+ *   send(tasks) --> what waits for each endpoint --> pool tasks --> queue of the endpoint, in the thread
  *   onResult    <-- BroadcastChannel, as attempts end
+ *
+ * An endpoint's attempts go to one thread, which keeps them in order and so many in flight as it may
+ * (attempt.worker.ts). It is handed more than that in advance, and the next 64 when half of them have ended: so it
+ * never waits for this thread, and a message has many attempts. Where the thread gives some back, nothing is handed to it
+ * until it has confirmed that it gave back all: nothing overtakes.
  *
  * A pool task resolves when all its attempts have ended. Where it fails because its thread died, and where a result
  * has not arrived shortly after its task ended, the result is unknown and the delivery is sent again.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
-import { createPool, type Pool, type PoolStats } from '../../workers/pool.ts';
-import { type AttemptBatch, type AttemptMessage, packBatch, unpackResult } from './attempt-wire.ts';
-import type { DeliveryNo } from '../../model/numbers.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
+import { createPool, type Pool } from '../../workers/pool.ts';
+import {
+  type AttemptBatch,
+  type AttemptMessage,
+  packBatch,
+  recallIndex,
+  unpackResults,
+} from './attempt-wire.ts';
 
-/** Called with the result of an attempt; undefined = unknown. */
-export type OnResult = (deliveryNo: DeliveryNo, attempt: AttemptRecord | undefined) => void;
+/** The result of an attempt; `unknown` where its thread died, `unsent` where it was not started. */
+export type SentResult = AttemptRecord | 'unknown' | 'unsent';
+export type OnResult = (deliveryId: string, result: SentResult) => void;
 
 export interface AttemptSender {
+  /** Attempts of an endpoint that it takes besides those in flight; default: none. */
+  readonly aheadMax?: number;
   /** Calls `onResult` once for each attempt, after this call. */
   send(tasks: readonly AttemptTask[], onResult: OnResult): void;
+  /** Gives back what of an endpoint is not started. */
+  recall?(endpointNo: EndpointNo): void;
   /** Has a thread ready: an attempt that would have to wait for one comes too late. */
   warm?(): void;
   /** Ends the threads; attempts in flight are aborted, their result is unknown. */
@@ -29,17 +45,43 @@ export interface AttemptSender {
 const lateMsUsual = 1_000;
 /** The caller has waited already; what still hangs is aborted. */
 const closeMsMax = 100;
-/** Attempts of one pool task: small enough to spread over threads, large enough to share a message. */
-const attemptsPerTask = 32;
+/** Attempts of an endpoint that a thread has: as many follow as it lacks when half of them have ended. */
+const handedMax = 128;
+const refillAt = 64;
+/** Beyond those in flight: what a thread has, and what waits here to follow. */
+const aheadMax = 176;
+
+/** None is refused: the scheduler bounds what there is to send. */
+const tasksMax = 1_000_000;
+
+interface Thread {
+  readonly pool: Pool<AttemptBatch, void>;
+  /** Attempts that it has. */
+  handed: number;
+}
+
+/** An endpoint's attempts. */
+interface Waiting {
+  readonly endpointNo: EndpointNo | undefined;
+  readonly thread: Thread;
+  readonly attempts: InFlight[];
+  /** Given to the thread, not ended. */
+  handed: number;
+  /** The thread was told to give back what it has not started, and has not confirmed it. */
+  isRecalling: boolean;
+}
 
 interface InFlight {
   readonly task: AttemptTask;
   readonly onResult: OnResult;
+  readonly of: Waiting;
+  hasEnded: boolean;
 }
 
 export interface PoolSenderOptions {
   readonly threads: number;
-  readonly inFlightMax: number;
+  /** Attempts in flight to one endpoint. */
+  readonly widthMax: number;
   /** Name of the BroadcastChannel, unique in the process. */
   readonly channel: string;
   readonly settings: AttemptSettings;
@@ -50,84 +92,183 @@ export interface PoolSenderOptions {
 }
 
 export class PoolSender implements AttemptSender {
+  readonly aheadMax = aheadMax;
   readonly #options: PoolSenderOptions;
-  readonly #pool: Pool<AttemptBatch, void>;
+  readonly #threads: readonly [Thread, ...Thread[]];
   readonly #channel: BroadcastChannel;
-  /** By delivery number. A later attempt of the same delivery has another task. */
-  readonly #inFlight = new Map<number, InFlight>();
+  /** The attempts of each pool task, by its number. */
+  readonly #tasks = new Map<number, readonly InFlight[]>();
+  /** Whom a pool task recalls, by its number. */
+  readonly #recalls = new Map<number, Waiting>();
+  #taskNo = 0;
+  readonly #waiting = new Map<EndpointNo, Waiting>();
   #isClosed = false;
 
   constructor(options: PoolSenderOptions) {
     this.#options = options;
-    this.#pool = createPool({
-      file: new URL('./attempt.worker.ts', import.meta.url),
-      threads: options.threads,
-      queueMax: 0,
-      tasksPerThread: options.inFlightMax,
-      closeMsMax,
-      onDeath: options.onDeath,
-    });
+    const more = Array.from({ length: options.threads - 1 }, () => newThread(options));
+    this.#threads = [newThread(options), ...more];
     this.#channel = new BroadcastChannel(options.channel);
     this.#channel.onmessage = (event) => this.#onMessage(event);
     this.#channel.unref();
   }
 
   send(tasks: readonly AttemptTask[], onResult: OnResult): void {
-    for (const task of tasks) this.#inFlight.set(task.deliveryNo, { task, onResult });
-    for (let at = 0; at < tasks.length; at += attemptsPerTask) {
-      void this.#run(tasks.slice(at, at + attemptsPerTask));
+    const changed = new Set<Waiting>();
+    for (const task of tasks) {
+      const of = this.#waitingOf(task.endpointNo);
+      of.attempts.push({ task, onResult, of, hasEnded: false });
+      changed.add(of);
     }
+    this.#handOver(changed);
+  }
+
+  recall(endpointNo: EndpointNo): void {
+    const of = this.#waiting.get(endpointNo);
+    if (of === undefined) return;
+    for (const attempt of of.attempts.splice(0)) this.#end(attempt, 'unsent');
+    if (of.handed > 0) this.#recall(of);
   }
 
   warm(): void {
-    this.#pool.warm();
+    this.#threads[0].pool.warm();
   }
 
-  stats(): PoolStats {
-    return this.#pool.stats();
+  /** Threads that died. */
+  get deaths(): number {
+    return this.#threads.reduce((sum, { pool }) => sum + pool.stats().deaths, 0);
   }
 
   async close(): Promise<void> {
-    for (const no of this.#inFlight.keys()) this.#end(no, undefined);
     this.#isClosed = true;
-    await this.#pool.close();
+    for (const no of this.#tasks.keys()) this.#giveUp(no);
+    for (const { attempts } of this.#waiting.values()) {
+      for (const attempt of attempts.splice(0)) this.#end(attempt, 'unknown');
+    }
+    await Promise.all(this.#threads.map(({ pool }) => pool.close()));
     this.#channel.close();
   }
 
-  async #run(attempts: readonly AttemptTask[]): Promise<void> {
-    const { channel, settings, lateMsMax = lateMsUsual } = this.#options;
+  #waitingOf(endpointNo: EndpointNo | undefined): Waiting {
+    const known = endpointNo === undefined ? undefined : this.#waiting.get(endpointNo);
+    if (known !== undefined) return known;
+    // One thread is enough for 20,000 a second: the others start when there is more.
+    const thread = this.#threads.reduce((one, other) => (other.handed < one.handed ? other : one));
+    const of = { endpointNo, thread, attempts: [], handed: 0, isRecalling: false };
+    if (endpointNo !== undefined) this.#waiting.set(endpointNo, of);
+    return of;
+  }
+
+  /** Gives the threads what they may have, to each in one task. */
+  #handOver(changed: Iterable<Waiting>): void {
+    if (this.#isClosed) return;
+    const batches = new Map<Thread, InFlight[]>();
+    for (const of of changed) {
+      if (of.attempts.length === 0 || of.handed > refillAt || of.isRecalling) continue;
+      const next = of.attempts.splice(0, handedMax - of.handed);
+      of.handed += next.length;
+      of.thread.handed += next.length;
+      const batch = batches.get(of.thread);
+      if (batch === undefined) batches.set(of.thread, next);
+      else batch.push(...next);
+    }
+    for (const [thread, attempts] of batches) void this.#run(thread, attempts);
+  }
+
+  #recall(of: Waiting): void {
+    if (of.isRecalling) return;
+    of.isRecalling = true;
+    void this.#run(of.thread, [], of);
+  }
+
+  #recalled(no: number): void {
+    const of = this.#recalls.get(no);
+    if (of === undefined) return;
+    this.#recalls.delete(no);
+    of.isRecalling = false;
+    this.#freeIdle(of);
+    this.#handOver([of]);
+  }
+
+  async #run({ pool }: Thread, attempts: readonly InFlight[], recalled?: Waiting): Promise<void> {
+    const { channel, settings, widthMax, lateMsMax = lateMsUsual } = this.#options;
+    const no = ++this.#taskNo;
+    this.#tasks.set(no, attempts);
+    if (recalled !== undefined) this.#recalls.set(no, recalled);
+    const endpointNos = recalled?.endpointNo === undefined ? [] : [recalled.endpointNo];
+    const tasks = attempts.map(({ task }) => task);
     try {
-      await this.#pool.run(packBatch(channel, settings, attempts));
+      await pool.run(packBatch({ channel, settings, widthMax, no, recalled: endpointNos }, tasks));
     } catch {
       // The thread died, or the pool is closed: the results are unknown.
-      this.#giveUp(attempts);
+      this.#giveUp(no);
       return;
     }
-    if (this.#isClosed || !attempts.some((task) => this.#isInFlight(task))) return;
-    setTimeout(() => this.#giveUp(attempts), lateMsMax).unref();
+    const isOver = attempts.every(({ hasEnded }) => hasEnded) && !this.#recalls.has(no);
+    if (this.#isClosed || isOver) this.#tasks.delete(no);
+    else setTimeout(() => this.#giveUp(no), lateMsMax).unref();
   }
 
-  #giveUp(attempts: readonly AttemptTask[]): void {
-    for (const task of attempts) if (this.#isInFlight(task)) this.#end(task.deliveryNo, undefined);
-  }
-
-  #isInFlight(task: AttemptTask): boolean {
-    return this.#inFlight.get(task.deliveryNo)?.task === task;
+  #giveUp(no: number): void {
+    const attempts = (this.#tasks.get(no) ?? []).filter(({ hasEnded }) => !hasEnded);
+    this.#tasks.delete(no);
+    this.#ended(attempts.map((attempt) => [attempt, 'unknown'] as const));
+    this.#recalled(no);
   }
 
   #onMessage(event: unknown): void {
-    for (const packed of messageOf(event)) {
-      const { deliveryNo, attempt } = unpackResult(packed);
-      this.#end(deliveryNo, attempt);
-    }
+    const ends = unpackResults(messageOf(event));
+    this.#ended(
+      ends.flatMap(({ task, index, attempt }) => {
+        const inFlight = this.#tasks.get(task)?.[index];
+        if (inFlight === undefined || inFlight.hasEnded) return [];
+        return [[inFlight, attempt ?? 'unsent'] as const];
+      }),
+    );
+    for (const { task, index } of ends) if (index === recallIndex) this.#recalled(task);
   }
 
-  #end(deliveryNo: DeliveryNo, attempt: AttemptRecord | undefined): void {
-    const inFlight = this.#inFlight.get(deliveryNo);
-    this.#inFlight.delete(deliveryNo);
-    inFlight?.onResult(deliveryNo, attempt);
+  /** Results of attempts that a thread had. */
+  #ended(results: ReadonlyArray<readonly [InFlight, SentResult]>): void {
+    const changed = new Set<Waiting>();
+    for (const [inFlight, result] of results) {
+      const { of } = inFlight;
+      of.handed -= 1;
+      of.thread.handed -= 1;
+      changed.add(of);
+      // Nothing of it may go before those that come back.
+      if (result === 'unsent') this.#recall(of);
+      this.#end(inFlight, result);
+      if (typeof result === 'object') continue;
+      for (const attempt of of.attempts.splice(0)) this.#end(attempt, 'unsent');
+    }
+    this.#handOver(changed);
+  }
+
+  #end(inFlight: InFlight, result: SentResult): void {
+    const { of, task, onResult } = inFlight;
+    inFlight.hasEnded = true;
+    this.#freeIdle(of);
+    onResult(task.deliveryId, result);
+  }
+
+  #freeIdle({ endpointNo, handed, attempts, isRecalling }: Waiting): void {
+    const isDone = handed === 0 && attempts.length === 0 && !isRecalling;
+    if (isDone && endpointNo !== undefined) this.#waiting.delete(endpointNo);
   }
 }
+
+const newThread = ({ onDeath }: PoolSenderOptions): Thread => ({
+  pool: createPool({
+    file: new URL('./attempt.worker.ts', import.meta.url),
+    threads: 1,
+    queueMax: 0,
+    tasksPerThread: tasksMax,
+    closeMsMax,
+    onDeath,
+  }),
+  handed: 0,
+});
 
 /** Both ends of the channel are built from the same type. */
 function messageOf(event: unknown): AttemptMessage {

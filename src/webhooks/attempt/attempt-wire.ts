@@ -1,98 +1,144 @@
 /**
  * The format in which attempts and their results pass between threads: columns, because structured clone writes the
- * field names of every object. 28 attempts of 255 bytes took 1.8 us each as objects and 0.6 as columns, their
- * results 1.7 and 0.5. What attempts have in common is written once, and all bodies share one buffer, because a
- * view that is cloned takes its whole buffer with it.
+ * field names of every object, and what attempts have in common is written once. A result names its attempt by task and
+ * index.
  *
- *   routes    [url, kind, secrets] each once        bodies  [ body 0 ][ body 1 ]...
- *   the rest  a column each, entry i = attempt i             ends[0] ^  ends[1] ^
+ *   attempts   routes    [endpoint, url, ...] each once     the rest  a column each
+ *   results    outcomes  [address, status, ...] each once   numbers   [ task, index, time, duration, outcome ]...
  */
 import type { EventKind } from '../../model/event.ts';
 import { packAttempt, type PackedAttempt, unpackAttempt } from '../../model/attempt-record.ts';
-import type { AttemptResult, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
-import type { DeliveryNo } from '../../model/numbers.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
+import type { Attempt, AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 
-type Route = readonly [url: string, kind: EventKind, secrets: readonly string[]];
+type Route = readonly [
+  endpointNo: EndpointNo | undefined,
+  url: string,
+  kind: EventKind,
+  secrets: readonly string[],
+];
 
-/** A task of the attempt worker: its attempts run concurrently. */
+/** A task of the attempt worker. */
 export interface AttemptBatch {
   readonly settings: AttemptSettings;
+  /** Attempts in flight to one endpoint. */
+  readonly widthMax: number;
   /** Name of the BroadcastChannel that results are posted on. */
   readonly channel: string;
+  /** Its results name it by this. */
+  readonly no: number;
+  /**
+   * What is not started of these endpoints goes back, before its own attempts are added; then a result with `recallIndex`
+   * says so.
+   */
+  readonly recalled: readonly EndpointNo[];
   readonly routes: readonly Route[];
   readonly routeOf: readonly number[];
-  readonly deliveryNos: readonly DeliveryNo[];
   readonly deliveryIds: readonly string[];
   readonly eventIds: readonly string[];
   readonly attempts: readonly number[];
-  readonly ends: readonly number[];
-  readonly bodies: Uint8Array;
+  readonly bodies: readonly string[];
 }
 
-type PackedResult = readonly [deliveryNo: DeliveryNo, ...PackedAttempt];
+/** How attempts ended, but for when. */
+type Outcome = PackedAttempt;
+/** Instead of the index of an attempt: the endpoints that a task recalls have given back what they had. */
+export const recallIndex = -1;
+/** Instead of the number of an outcome. */
+const notStarted = -1;
+const numbersPerResult = 5;
 
-/** One message of the channel: the results of one cycle of the worker's event loop. */
-export type AttemptMessage = readonly PackedResult[];
+/** One message of the channel: results of several tasks, in the order in which they arrived. */
+export interface AttemptMessage {
+  readonly outcomes: readonly Outcome[];
+  readonly numbers: Float64Array;
+}
+
+/** The result of an attempt. */
+export interface AttemptEnd {
+  /** `no` of its task. */
+  readonly task: number;
+  readonly index: number;
+  /** Undefined when it was not started. */
+  readonly attempt: AttemptRecord | undefined;
+}
 
 export function packBatch(
-  channel: string,
-  settings: AttemptSettings,
+  common: Pick<AttemptBatch, 'settings' | 'widthMax' | 'channel' | 'no' | 'recalled'>,
   tasks: readonly AttemptTask[],
 ): AttemptBatch {
   const routes: Route[] = [];
   const known = new Map<string, number>();
-  const bodies = new Uint8Array(tasks.reduce((sum, { body }) => sum + body.length, 0));
-  const ends: number[] = [];
   const routeOf: number[] = [];
-  let end = 0;
-  for (const { url, kind, secrets, body } of tasks) {
-    const name = `${kind} ${url} ${secrets.join(' ')}`;
+  for (const { endpointNo, url, kind, secrets } of tasks) {
+    const name = `${endpointNo} ${kind} ${url} ${secrets.join(' ')}`;
     let route = known.get(name);
     if (route === undefined) {
-      route = routes.push([url, kind, secrets]) - 1;
+      route = routes.push([endpointNo, url, kind, secrets]) - 1;
       known.set(name, route);
     }
     routeOf.push(route);
-    bodies.set(body, end);
-    end += body.length;
-    ends.push(end);
   }
   return {
-    settings,
-    channel,
+    ...common,
     routes,
     routeOf,
-    deliveryNos: tasks.map(({ deliveryNo }) => deliveryNo),
     deliveryIds: tasks.map(({ deliveryId }) => deliveryId),
     eventIds: tasks.map(({ eventId }) => eventId),
     attempts: tasks.map(({ attempt }) => attempt),
-    ends,
-    bodies,
+    bodies: tasks.map(({ body }) => body),
   };
 }
 
-export function unpackTasks(batch: AttemptBatch): AttemptTask[] {
-  const { routes, routeOf, deliveryNos, deliveryIds, eventIds, attempts, ends, bodies } = batch;
-  return deliveryNos.map((deliveryNo, index) => {
-    const [url, kind, secrets] = routes[routeOf[index]!]!;
+export function unpackTasks(batch: AttemptBatch): Attempt[] {
+  const { routes, routeOf, deliveryIds, eventIds, attempts, bodies } = batch;
+  return deliveryIds.map((deliveryId, index) => {
+    const [endpointNo, url, kind, secrets] = routes[routeOf[index]!]!;
     return {
-      deliveryNo,
-      deliveryId: deliveryIds[index]!,
+      deliveryId,
+      endpointNo,
       eventId: eventIds[index]!,
       kind,
       attempt: attempts[index]!,
       url,
-      body: bodies.subarray(index === 0 ? 0 : ends[index - 1], ends[index]),
+      body: Buffer.from(bodies[index]!),
       secrets,
     };
   });
 }
 
-export const packResult = ({ deliveryNo, attempt }: AttemptResult): PackedResult => [
-  deliveryNo,
-  ...packAttempt(attempt),
-];
+export function packResults(ends: readonly AttemptEnd[]): AttemptMessage {
+  const outcomes: Outcome[] = [];
+  const known = new Map<string, number>();
+  const numbers = new Float64Array(ends.length * numbersPerResult);
+  let at = 0;
+  for (const { task, index, attempt } of ends) {
+    if (attempt === undefined) {
+      numbers.set([task, index, 0, 0, notStarted], at);
+      at += numbersPerResult;
+      continue;
+    }
+    const [atMs, durationMs, ...outcome] = packAttempt(attempt);
+    const name = `${outcome.join(' ')} ${attempt.answer === undefined}`;
+    let no = known.get(name);
+    if (no === undefined) {
+      no = outcomes.push([0, 0, ...outcome]) - 1;
+      known.set(name, no);
+    }
+    numbers.set([task, index, atMs, durationMs, no], at);
+    at += numbersPerResult;
+  }
+  return { outcomes, numbers };
+}
 
-export function unpackResult([deliveryNo, ...attempt]: PackedResult): AttemptResult {
-  return { deliveryNo, attempt: unpackAttempt(attempt) };
+export function unpackResults({ outcomes, numbers }: AttemptMessage): AttemptEnd[] {
+  const records = outcomes.map(unpackAttempt);
+  const ends: AttemptEnd[] = [];
+  for (let at = 0; at < numbers.length; at += numbersPerResult) {
+    const [atMs, durationMs] = [numbers[at + 2]!, numbers[at + 3]!];
+    const record = records[numbers[at + 4]!];
+    const attempt = record && { ...record, atMs, durationMs };
+    ends.push({ task: numbers[at]!, index: numbers[at + 1]!, attempt });
+  }
+  return ends;
 }

@@ -1,7 +1,7 @@
 /**
  * One attempt: one POST of one body to one receiver, from the lookup of its name to the last byte read.
  *
- *   target ─ addresses (checked) ─ connection ─ sign ─ POST ─ status ─ answer ≤ 16 KB ─ record
+ *   target ─ sign ─ addresses (checked) ─ connection ─ POST ─ status ─ answer ≤ 16 KB ─ record
  *   |<------------------------------ one deadline, 15 s ------------------------------>|
  *
  * - It never throws: whatever happens is an `AttemptRecord`. 2xx and no failure class = success.
@@ -20,20 +20,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../model/clock.ts';
-import type {
-  AttemptRecord,
-  AttemptSettings,
-  AttemptTask,
-  FailureClass,
-} from '../../model/webhook.ts';
-import { AnswerText, failureOf, parseRetryAfter } from './answer.ts';
-import { AddressGuard } from './blocked-networks.ts';
+import type { AttemptRecord, AttemptSettings, Attempt, FailureClass } from '../../model/webhook.ts';
 import { type Connection, Connections } from './connections.ts';
-import { Egress, Refusal, type Target } from './egress.ts';
+import { AddressGuard, Egress, Refusal, type Target } from './egress.ts';
 import type { NameLookup } from './name-lookup.ts';
 import { signHeaders } from './signature.ts';
 
+/** Bytes of an answer that are read, and of these that are kept. */
 const answerBytesMax = 16_384;
+const textBytesMax = 4_096;
 /** Interim answers (1xx) before the answer; more of them would only keep the thread busy. */
 const interimMax = 16;
 const standardConnectionsMax = 1_000;
@@ -41,6 +36,10 @@ const standardConnectionsMax = 1_000;
 const nameStepMs = 250;
 /** Idle connections are closed after this: below the 5 s after which common servers close theirs. */
 const idleMs = 4_000;
+/** Longer waits that `Retry-After` asks for are reduced to this; the retry schedule is far below. */
+const retryAfterMsMax = 365 * 86_400_000;
+/** The three forms of RFC 9110, section 5.6.7; `Date.parse` alone accepts many other texts. */
+const httpDate = /^[A-Z][a-z]{2,8},? [\w :-]{16,24}(?: GMT)?$/;
 
 export interface AttemptsOptions {
   readonly settings: AttemptSettings;
@@ -48,69 +47,119 @@ export interface AttemptsOptions {
   readonly names: NameLookup;
 }
 
+/** What all attempts of a thread share. */
+interface Shared {
+  readonly clock: Clock;
+  readonly egress: Egress;
+  readonly connections: Connections;
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+}
+
 /** Sends attempts and holds their connections; one per thread. */
 export class Attempts {
-  readonly #egress: Egress;
-  readonly #connections: Connections;
-  readonly #options: AttemptsOptions;
-  readonly #userAgent: string;
+  readonly #shared: Shared;
 
-  constructor(options: AttemptsOptions) {
-    const { allowNetworks, connectionsMax = standardConnectionsMax } = options.settings;
+  constructor({ settings, clock, names }: AttemptsOptions) {
+    const { allowNetworks, connectionsMax = standardConnectionsMax, timeoutMs } = settings;
     const guard = new AddressGuard(allowNetworks);
-    this.#options = options;
-    this.#egress = new Egress(guard, options.names);
-    this.#connections = new Connections(guard, connectionsMax, idleMs);
-    this.#userAgent = `Quietzone-Webhooks/1 (+${options.settings.docsUrl})`;
+    this.#shared = {
+      clock,
+      egress: new Egress(guard, names),
+      connections: new Connections(guard, connectionsMax, idleMs),
+      timeoutMs,
+      userAgent: `Quietzone-Webhooks/1 (+${settings.docsUrl})`,
+    };
   }
 
   /** Connections that are open, idle ones too. */
   get connections(): number {
-    return this.#connections.open;
+    return this.#shared.connections.all.size;
   }
 
   /** Never rejects. */
-  send(task: AttemptTask): Promise<AttemptRecord> {
-    const { clock, settings } = this.#options;
-    const connections = this.#connections;
-    return new Promise((resolve) => {
-      const run = new AttemptRun({ clock, connections, timeoutMs: settings.timeoutMs, resolve });
-      void this.#start(task, run).catch((error: unknown) => run.fail(classOf(error)));
-    });
+  send(attempt: Attempt): Promise<AttemptRecord> {
+    return new Promise((resolve) => new AttemptRun(this.#shared, attempt, resolve).start());
   }
 
   /** Closes all connections; attempts that run end as failed. */
   close(): void {
-    this.#connections.close();
+    this.#shared.connections.close();
+  }
+}
+
+/** An attempt in flight: undici and the deadline report to it, and it ends once. */
+class AttemptRun implements Dispatcher.DispatchHandler {
+  readonly #shared: Shared;
+  readonly #attempt: Attempt;
+  readonly #resolve: (record: AttemptRecord) => void;
+  readonly #atMs: number;
+  readonly #startedMs: number;
+  readonly #deadline: NodeJS.Timeout;
+  #request: Dispatcher.DispatchOptions | undefined;
+  #connection: Connection | undefined;
+  #isEnded = false;
+  #isSecondTry = false;
+  #interim = 0;
+  #status: number | undefined;
+  #retryAfterMs: number | undefined;
+  #answerBytes = 0;
+  /** The beginning of the answer, a character for each byte. */
+  #answer = '';
+
+  constructor(shared: Shared, attempt: Attempt, resolve: (record: AttemptRecord) => void) {
+    this.#shared = shared;
+    this.#attempt = attempt;
+    this.#resolve = resolve;
+    this.#atMs = shared.clock.now();
+    this.#startedMs = shared.clock.monotonicMs();
+    this.#deadline = setTimeout(endAtDeadline, shared.timeoutMs, this);
   }
 
-  async #start(task: AttemptTask, run: AttemptRun): Promise<void> {
-    const target = this.#egress.target(task.url);
-    const addresses = await this.#addresses(target);
-    run.post({ target, addresses, headers: this.#headers(task), body: task.body });
-  }
-
-  /** @throws Refusal at the end of a step */
-  async #addresses(target: Target): Promise<readonly string[]> {
-    const { clock } = this.#options;
-    const startedMs = clock.monotonicMs();
+  start(): void {
+    const { egress } = this.#shared;
+    const { url, body } = this.#attempt;
     try {
-      return await this.#egress.addresses(target);
+      const target = egress.target(url);
+      this.#request = { path: target.path, method: 'POST', headers: this.#headers(), body };
+      const addresses = egress.addresses(target);
+      if (addresses instanceof Promise) void this.#postWhenFound(target, addresses);
+      else this.#post(target, addresses);
     } catch (error) {
-      const tookMs = clock.monotonicMs() - startedMs;
-      await pause(nameStepMs - (tookMs % nameStepMs));
-      throw error;
+      this.fail(classOf(error));
     }
   }
 
-  #headers({ body, eventId, secrets, kind, deliveryId, attempt }: AttemptTask): string[] {
-    const timestampSeconds = Math.floor(this.#options.clock.now() / 1_000);
+  async #postWhenFound(target: Target, addresses: Promise<readonly string[]>): Promise<void> {
+    try {
+      this.#post(target, await addresses);
+    } catch (error) {
+      const tookMs = this.#shared.clock.monotonicMs() - this.#startedMs;
+      await pause(nameStepMs - (tookMs % nameStepMs));
+      this.fail(classOf(error));
+    }
+  }
+
+  #post(target: Target, addresses: readonly string[]): void {
+    if (this.#isEnded) return;
+    this.#send(this.#shared.connections.take(target, addresses));
+  }
+
+  #send(connection: Connection): void {
+    this.#connection = connection;
+    if (this.#request !== undefined) connection.send(this.#request, this);
+  }
+
+  /** Name, value, name, value: with an object undici takes 2 µs more. */
+  #headers(): string[] {
+    const { body, eventId, secrets, kind, deliveryId, attempt } = this.#attempt;
+    const timestampSeconds = Math.floor(this.#atMs / 1_000);
     const signature = signHeaders({ body, id: eventId, timestampSeconds, secrets });
     return [
       'Content-Type',
       'application/json',
       'User-Agent',
-      this.#userAgent,
+      this.#shared.userAgent,
       'Accept-Encoding',
       'identity',
       'X-Service-Event',
@@ -122,65 +171,17 @@ export class Attempts {
       'X-Service-Signature',
       signature['X-Service-Signature'],
       'webhook-id',
-      signature['webhook-id'],
+      eventId,
       'webhook-timestamp',
       signature['webhook-timestamp'],
       'webhook-signature',
       signature['webhook-signature'],
     ];
   }
-}
-
-interface Post {
-  readonly target: Target;
-  readonly addresses: readonly string[];
-  readonly headers: string[];
-  readonly body: Uint8Array;
-}
-
-interface AttemptRunOptions {
-  readonly clock: Clock;
-  readonly connections: Connections;
-  readonly timeoutMs: number;
-  readonly resolve: (record: AttemptRecord) => void;
-}
-
-/** An attempt in flight: undici and the deadline report to it, and it ends once. */
-class AttemptRun implements Dispatcher.DispatchHandler {
-  readonly #options: AttemptRunOptions;
-  readonly #atMs: number;
-  readonly #startedMs: number;
-  readonly #deadline: NodeJS.Timeout;
-  readonly #answer = new AnswerText();
-  #isEnded = false;
-  #isSecondTry = false;
-  #interim = 0;
-  #post: Post | undefined;
-  #connection: Connection | undefined;
-  #status: number | undefined;
-  #retryAfterMs: number | undefined;
-
-  constructor(options: AttemptRunOptions) {
-    this.#options = options;
-    this.#atMs = options.clock.now();
-    this.#startedMs = options.clock.monotonicMs();
-    this.#deadline = setTimeout(() => this.fail('timeout'), options.timeoutMs);
-  }
-
-  post(post: Post): void {
-    if (this.#isEnded) return;
-    this.#post = post;
-    const { connections } = this.#options;
-    const { target, addresses, headers, body } = post;
-    this.#connection = this.#isSecondTry
-      ? connections.takeFresh(target, addresses)
-      : connections.take(target, addresses);
-    this.#connection.post({ path: target.path, headers, body }, this);
-  }
 
   /** Ends it with a failure, and closes its connection. */
-  fail(failure: FailureClass): void {
-    this.#end(failure, () => this.#connection?.drop());
+  fail(failure: FailureClass | undefined): void {
+    if (this.#end(failure)) this.#connection?.drop();
   }
 
   // undici recognises the current handler interface by this method.
@@ -193,57 +194,63 @@ class AttemptRun implements Dispatcher.DispatchHandler {
       return;
     }
     this.#status = status;
-    this.#retryAfterMs = parseRetryAfter(headers['retry-after'], this.#options.clock.now());
+    const retryAfter = headers['retry-after'];
+    if (typeof retryAfter !== 'string') return;
+    this.#retryAfterMs = parseRetryAfter(retryAfter, this.#shared.clock.now());
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     if (this.#isEnded) return;
-    this.#answer.add(chunk);
-    if (this.#answer.bytes <= answerBytesMax) return;
-    this.#end(failureOf(this.#status ?? 0), () => this.#connection?.drop());
+    const capacity = textBytesMax - this.#answerBytes;
+    if (capacity > 0) this.#answer += chunk.toString('latin1', 0, capacity);
+    this.#answerBytes += chunk.length;
+    if (this.#answerBytes > answerBytesMax) this.fail(failureOf(this.#status ?? 0));
   }
 
   onResponseEnd(): void {
-    this.#end(failureOf(this.#status ?? 0), () => this.#connection?.release());
+    if (this.#end(failureOf(this.#status ?? 0))) this.#connection?.release();
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     if (this.#isEnded) return;
     const failure = classOf(error);
-    const wasKeptAlive = (this.#connection?.answered ?? 0) > 0;
-    const isRace = failure === 'reset' && wasKeptAlive && this.#status === undefined;
-    if (!isRace || this.#isSecondTry || this.#post === undefined) return this.fail(failure);
+    const used = this.#connection;
+    const isRace = failure === 'reset' && this.#status === undefined && (used?.answered ?? 0) > 0;
+    if (used === undefined || !isRace || this.#isSecondTry) return this.fail(failure);
     this.#isSecondTry = true;
-    this.#connection?.drop();
-    this.post(this.#post);
+    this.#send(this.#shared.connections.replace(used));
   }
 
-  #end(failure: FailureClass | undefined, closeConnection: () => void): void {
-    if (this.#isEnded) return;
+  /** @returns false when it had ended before */
+  #end(failure: FailureClass | undefined): boolean {
+    if (this.#isEnded) return false;
     this.#isEnded = true;
     clearTimeout(this.#deadline);
-    const remoteIp = this.#connection?.remoteIp;
-    const durationMs = this.#options.clock.monotonicMs() - this.#startedMs;
-    this.#options.resolve({
+    const durationMs = this.#shared.clock.monotonicMs() - this.#startedMs;
+    const record: { -readonly [Name in keyof AttemptRecord]: AttemptRecord[Name] } = {
       atMs: this.#atMs,
       durationMs: Math.round(durationMs * 1_000) / 1_000,
-      ...(remoteIp === undefined ? {} : { remoteIp }),
-      ...(this.#status === undefined ? {} : { status: this.#status }),
-      ...(failure === undefined ? {} : { failure }),
-      ...(this.#answer.bytes === 0 ? {} : { answer: this.#answer.toString() }),
-      ...(this.#retryAfterMs === undefined ? {} : { retryAfterMs: this.#retryAfterMs }),
-    });
-    closeConnection();
+    };
+    const remoteIp = this.#connection?.remoteIp;
+    if (remoteIp !== undefined) record.remoteIp = remoteIp;
+    if (this.#status !== undefined) record.status = this.#status;
+    if (failure !== undefined) record.failure = failure;
+    if (this.#answerBytes > 0) record.answer = decodeAnswer(this.#answer, this.#answerBytes);
+    if (this.#retryAfterMs !== undefined) record.retryAfterMs = this.#retryAfterMs;
+    this.#resolve(record);
+    return true;
   }
 }
 
-const resets: ReadonlySet<string> = new Set([
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'UND_ERR_SOCKET',
-]);
+const endAtDeadline = (run: AttemptRun): void => run.fail('timeout');
+
+/** Undefined for a success: 2xx and nothing else. */
+function failureOf(status: number): FailureClass | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  return status >= 300 && status < 400 ? 'redirect' : 'status';
+}
+
+const resets = /^(ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|UND_ERR_SOCKET)$/;
 
 /** The class of an error: our own refusals, then undici's codes, then its parser's. */
 function classOf(error: unknown): FailureClass {
@@ -252,8 +259,34 @@ function classOf(error: unknown): FailureClass {
   const code = 'code' in error ? String(error.code) : '';
   // undici reports an unexpected answer of 100 or 101 as a fault of the socket.
   const isExpected = error.message !== 'bad response' && error.message !== 'bad upgrade';
-  if (resets.has(code) && isExpected) return 'reset';
+  if (isExpected && resets.test(code)) return 'reset';
   const isProtocol =
     error.name === 'HTTPParserError' || !isExpected || /^UND_ERR_(HEADERS|RES)/.test(code);
   return isProtocol ? 'protocol' : 'unknown';
+}
+
+/**
+ * The text of an answer: at most 4 KB in UTF-8. Invalid bytes become U+FFFD; a character that is cut at the end is
+ * left out.
+ * @param kept its beginning, a character for each byte
+ * @param bytes its length
+ */
+function decodeAnswer(kept: string, bytes: number): string {
+  if (!/[\x80-\xff]/.test(kept)) return kept;
+  const raw = Buffer.from(kept, 'latin1');
+  const text = bytes > raw.length ? decodeCut(raw) : raw.toString('utf8');
+  if (Buffer.byteLength(text) <= textBytesMax) return text;
+  return decodeCut(Buffer.from(text).subarray(0, textBytesMax));
+}
+
+const decodeCut = (bytes: Buffer): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
+
+/** The wait that `Retry-After` asks for, 0 for a time in the past; undefined when it is not readable. */
+function parseRetryAfter(value: string, nowMs: number): number | undefined {
+  const text = value.trim();
+  if (/^\d{1,100}$/.test(text)) return Math.min(Number(text) * 1_000, retryAfterMsMax);
+  const atMs = httpDate.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : NaN;
+  if (Number.isNaN(atMs)) return undefined;
+  return Math.min(Math.max(0, atMs - nowMs), retryAfterMsMax);
 }

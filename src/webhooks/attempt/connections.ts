@@ -17,42 +17,32 @@
  * - Connecting has no time limit of its own: the caller drops the connection at its deadline.
  * - Certificates are verified whatever the environment says (NODE_TLS_REJECT_UNAUTHORIZED); further
  *   authorities are trusted by NODE_EXTRA_CA_CERTS.
+ *
+ * Not undici's `Pool`: it does not tell which socket serves a request, so an attempt would not know the address it
+ * went to, whether the socket was kept alive, or what to close; and it closes no idle connection of another origin.
  */
-import {
-  connect as connectTcp,
-  isIP,
-  type LookupFunction,
-  type Socket,
-  type TcpNetConnectOpts,
-} from 'node:net';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { LRUCache } from 'lru-cache';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { FailureClass } from '../../model/webhook.ts';
-import type { AddressGuard } from './blocked-networks.ts';
-import { Refusal, type Target } from './egress.ts';
+import { type AddressGuard, Refusal, type Target } from './egress.ts';
 
 /** One more byte of header and the answer is refused. */
 const headerBytesMax = 16_384;
+/** Destinations kept, with a TLS session about 3 KB each; the connections of one beyond it idle out. */
+const destinationsMax = 4_096;
 /** Faults of our own process, not of the receiver. */
 const ownFaults: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
-export type Request = Pick<Dispatcher.DispatchOptions, 'path' | 'headers' | 'body'>;
-
 /** Connections of one origin at one set of addresses. */
-class Destination {
-  readonly key: string;
+interface Destination {
   readonly target: Target;
   /** In the latest order that the name server gave. */
   addresses: readonly string[];
-  readonly idle: Connection[] = [];
-  connections = 0;
+  /** The longest idle first. */
+  readonly idle: Connection[];
   tlsSession: Buffer | undefined;
-
-  constructor(key: string, target: Target, addresses: readonly string[]) {
-    this.key = key;
-    this.target = target;
-    this.addresses = addresses;
-  }
 }
 
 export class Connection {
@@ -61,6 +51,8 @@ export class Connection {
   remoteIp: string | undefined;
   /** Requests answered since the socket was opened: above 0 the receiver may just be closing it. */
   answered = 0;
+  /** Its place in the order of all releases; 0 while it carries a request. */
+  idleSince = 0;
   readonly #owner: Connections;
   readonly #client: Client;
   #socket: Socket | undefined;
@@ -80,34 +72,39 @@ export class Connection {
       bodyTimeout: 0,
     });
     // Idle and closed by either side: a client without its socket is useless.
-    this.#client.on('disconnect', () => this.#owner.closed(this));
+    this.#client.on('disconnect', () => {
+      if (this.idleSince > 0) this.drop();
+    });
   }
 
-  /** POSTs; the handler is called for every outcome. */
-  post(request: Request, handler: Dispatcher.DispatchHandler): void {
-    this.#client.dispatch({ ...request, method: 'POST' }, handler);
+  /** The handler is called for every outcome. */
+  send(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#client.dispatch(request, handler);
   }
 
   /** The request ended well: the connection may serve another. */
   release(): void {
     this.answered += 1;
-    if (!this.#isDropped) this.#owner.released(this);
+    if (this.#isDropped) return;
+    this.idleSince = this.#owner.nextRelease();
+    this.destination.idle.push(this);
   }
 
   /** Closes the connection and aborts its request. Harmless when repeated. */
   drop(): void {
     if (this.#isDropped) return;
     this.#isDropped = true;
-    this.#owner.remove(this);
+    this.#owner.all.delete(this);
+    const { idle } = this.destination;
+    if (this.idleSince > 0) idle.splice(idle.indexOf(this), 1);
     void this.#client.destroy().catch(() => undefined);
     // The client does not know a socket that is still connecting.
     this.#socket?.destroy();
   }
 
   #connect(callback: buildConnector.Callback): void {
-    const { target } = this.destination;
-    const isTls = target.origin.startsWith('https:');
-    const socket = isTls ? this.#openTls() : this.#openTcp();
+    const isTls = this.destination.target.origin.startsWith('https:');
+    const socket = openSocket(this.destination);
     this.#socket = socket;
     this.answered = 0;
     this.remoteIp = undefined;
@@ -116,9 +113,9 @@ export class Connection {
     socket.once('connect', () => {
       this.remoteIp = socket.remoteAddress;
       failure = 'tls';
-      if (this.#owner.isAllowed(this.remoteIp)) return;
+      if (!this.#owner.guard.isDenied(this.remoteIp ?? '')) return;
       failure = 'blocked_ip';
-      socket.destroy(new Error('The address is not allowed'));
+      socket.destroy();
     });
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       if (isReported || socket.destroyed) return;
@@ -136,42 +133,30 @@ export class Connection {
     socket.once('close', () => fail());
     socket.setNoDelay(true);
   }
+}
 
-  #openTcp(): Socket {
-    return connectTcp(this.#socketOptions());
-  }
-
-  #openTls(): Socket {
-    const { destination } = this;
-    const { host } = destination.target;
-    const socket = connectTls({
-      ...this.#socketOptions(),
-      servername: isIP(host) === 0 ? host : '',
-      ALPNProtocols: ['http/1.1'],
-      rejectUnauthorized: true,
-      ...(destination.tlsSession === undefined ? {} : { session: destination.tlsSession }),
-    });
-    socket.on('session', (session) => (destination.tlsSession = session));
-    return socket;
-  }
-
-  #socketOptions(): TcpNetConnectOpts & { readonly host: string } {
-    const { target, addresses } = this.destination;
-    const { port, protocol } = new URL(target.origin);
-    const lookup: LookupFunction = (_name, { all }, callback) => {
-      const known = addresses.map((address) => ({ address, family: isIP(address) }));
-      const [first = { address: '', family: 0 }] = known;
-      if (all === true) callback(null, known);
-      else callback(null, first.address, first.family);
-    };
-    const usual = protocol === 'https:' ? 443 : 80;
-    return {
-      host: target.host,
-      port: port === '' ? usual : Number(port),
-      lookup,
-      autoSelectFamily: true,
-    };
-  }
+/** A socket that connects to one of the addresses, and looks no name up. */
+function openSocket(destination: Destination): Socket {
+  const { host, origin } = destination.target;
+  const { port, protocol } = new URL(origin);
+  const known = destination.addresses.map((address) => ({ address, family: isIP(address) }));
+  const lookup: LookupFunction = (_name, { all }, callback) => {
+    const [first = { address: '', family: 0 }] = known;
+    if (all === true) callback(null, known);
+    else callback(null, first.address, first.family);
+  };
+  const options = { host, lookup, autoSelectFamily: true };
+  if (protocol === 'http:') return connectTcp({ ...options, port: Number(port || 80) });
+  const socket = connectTls({
+    ...options,
+    port: Number(port || 443),
+    servername: isIP(host) === 0 ? host : '',
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    ...(destination.tlsSession === undefined ? {} : { session: destination.tlsSession }),
+  });
+  socket.on('session', (session) => (destination.tlsSession = session));
+  return socket;
 }
 
 /** The address in a connect error; of several the last that was tried. */
@@ -182,23 +167,19 @@ function refusedBy(error: unknown): string | undefined {
 }
 
 export class Connections {
-  readonly #guard: AddressGuard;
-  readonly #connectionsMax: number;
+  readonly guard: AddressGuard;
   /** An idle connection is closed after this. */
   readonly idleMs: number;
-  readonly #destinations = new Map<string, Destination>();
-  /** All connections, and those that are idle, the longest idle first. */
-  readonly #open = new Set<Connection>();
-  readonly #idle = new Set<Connection>();
+  /** Those that are open, idle ones too. */
+  readonly all = new Set<Connection>();
+  readonly #connectionsMax: number;
+  readonly #destinations = new LRUCache<string, Destination>({ max: destinationsMax });
+  #releases = 0;
 
   constructor(guard: AddressGuard, connectionsMax: number, idleMs: number) {
-    this.#guard = guard;
+    this.guard = guard;
     this.#connectionsMax = connectionsMax;
     this.idleMs = idleMs;
-  }
-
-  get open(): number {
-    return this.#open.size;
   }
 
   /** A connection for one request, to one of `addresses`: an idle one, or a new one. */
@@ -206,60 +187,51 @@ export class Connections {
     const destination = this.#destination(target, addresses);
     const idle = destination.idle.pop();
     if (idle === undefined) return this.#add(destination);
-    this.#idle.delete(idle);
+    idle.idleSince = 0;
     return idle;
   }
 
-  /** As `take`, but always a new one. */
-  takeFresh(target: Target, addresses: readonly string[]): Connection {
-    return this.#add(this.#destination(target, addresses));
+  /** A new one to the same place; this one is dropped. */
+  replace(connection: Connection): Connection {
+    connection.drop();
+    return this.#add(connection.destination);
   }
 
   close(): void {
-    for (const connection of this.#open) connection.drop();
+    for (const connection of this.all) connection.drop();
   }
 
-  isAllowed(address: string | undefined): boolean {
-    return address !== undefined && !this.#guard.isDenied(address);
-  }
-
-  released(connection: Connection): void {
-    connection.destination.idle.push(connection);
-    this.#idle.add(connection);
-  }
-
-  /** Its socket was closed: an idle one is dropped; the handler of a request is called by undici. */
-  closed(connection: Connection): void {
-    if (this.#idle.has(connection)) connection.drop();
-  }
-
-  remove(connection: Connection): void {
-    const { destination } = connection;
-    this.#open.delete(connection);
-    if (this.#idle.delete(connection)) {
-      destination.idle.splice(destination.idle.indexOf(connection), 1);
-    }
-    destination.connections -= 1;
-    if (destination.connections === 0) this.#destinations.delete(destination.key);
+  nextRelease(): number {
+    this.#releases += 1;
+    return this.#releases;
   }
 
   #add(destination: Destination): Connection {
-    if (this.#open.size >= this.#connectionsMax) {
-      const [longest] = this.#idle;
-      longest?.drop();
-    }
+    if (this.all.size >= this.#connectionsMax) this.#longestIdle()?.drop();
     const connection = new Connection(this, destination);
-    destination.connections += 1;
-    this.#destinations.set(destination.key, destination);
-    this.#open.add(connection);
+    this.all.add(connection);
     return connection;
+  }
+
+  /** Looks at all: a few µs for 1,000, where a new connection costs ten times that. */
+  #longestIdle(): Connection | undefined {
+    let longest: Connection | undefined;
+    for (const connection of this.all) {
+      if (connection.idleSince === 0) continue;
+      if (connection.idleSince < (longest?.idleSince ?? Infinity)) longest = connection;
+    }
+    return longest;
   }
 
   #destination(target: Target, addresses: readonly string[]): Destination {
     const sorted = addresses.length === 1 ? addresses[0] : addresses.toSorted().join();
     const key = `${target.origin} ${sorted}`;
     const known = this.#destinations.get(key);
-    if (known === undefined) return new Destination(key, target, addresses);
+    if (known === undefined) {
+      const destination = { target, addresses, idle: [], tlsSession: undefined };
+      this.#destinations.set(key, destination);
+      return destination;
+    }
     known.addresses = addresses;
     return known;
   }

@@ -1,5 +1,6 @@
 /**
- * Where a webhook may go (server-side request forgery guard).
+ * Where a webhook may go (server-side request forgery guard): the public internet, so that an endpoint's URL
+ * cannot be used to talk to this machine, its neighbours or a cloud's metadata service.
  *
  *   registration   urlFault(url)     the form of the address, and the host where it is an IP address
  *   every attempt  target(url)       the same again, because the configuration may have changed
@@ -11,12 +12,22 @@
  *
  * `localhost` and names below it mean this machine (RFC 6761) and are not looked up: they lead to the loopback
  * addresses that the operator has allowed, none by default.
+ *
+ * Denied addresses:
+ *   IPv4  every special range that ipaddr.js knows but AS112 and AMT, which are public services, and
+ *         Azure's platform address; a range that a later version adds is denied too
+ *   IPv6  everything outside 2000::/3 (global unicast), and the parts of it that are listed below
+ *   IPv4 inside IPv6: mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) and 6to4 (2002::/16) reach what is
+ *         inside, so that is checked too; 6to4 is denied as a whole besides
+ *
+ * `allowNetworks` opens blocks in spite of that. It never opens what an address holds inside: 2002::/16
+ * opened still refuses 2002:7f00:1::, which is 127.0.0.1.
  */
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { type Address, ipv4Inside, isIpv4, Networks, parseAddress } from '../../model/address.ts';
 import type { Fault } from '../../model/failure.ts';
 import type { FailureClass } from '../../model/webhook.ts';
-import type { AddressGuard } from './blocked-networks.ts';
 import type { NameLookup } from './name-lookup.ts';
 
 const urlLengthMax = 2_048;
@@ -28,6 +39,43 @@ const addressesTriedMax = 8;
 const httpScheme = /^https?:\/\/([^/?#\\]+)/i;
 const visibleAscii = /^[\x21-\x7e]+$/;
 const loopback = ['127.0.0.1', '::1'];
+
+/** Names of ipaddr.js for ranges of IPv4 that are public. */
+const publicIpv4: ReadonlySet<string> = new Set(['unicast', 'as112', 'amt']);
+const azurePlatform = new Networks(['168.63.129.16']);
+const globalIpv6 = new Networks(['2000::/3']);
+const deniedIpv6 = new Networks([
+  '2001::/23', // protocol assignments, Teredo
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4
+  '3fff::/20', // documentation
+]);
+const sixToFour = new Networks(['2002::/16']);
+const nat64 = new Networks(['64:ff9b::/96']);
+
+export class AddressGuard {
+  readonly #allowed: Networks;
+
+  /** @param allowNetworks CIDR blocks, validated by config */
+  constructor(allowNetworks: readonly string[]) {
+    this.#allowed = new Networks(allowNetworks);
+  }
+
+  /** Whether `text` (no brackets) may not be connected to; true for what is no address. */
+  isDenied(text: string): boolean {
+    const address = parseAddress(text);
+    // A zone (`fe80::1%eth0`) is for link-local addresses alone.
+    return address === undefined || text.includes('%') || this.#isDenied(address);
+  }
+
+  #isDenied(address: Address): boolean {
+    if (nat64.has(address)) return this.#isDenied(ipv4Inside(address, 6));
+    if (sixToFour.has(address) && this.#isDenied(ipv4Inside(address, 1))) return true;
+    if (this.#allowed.has(address)) return false;
+    if (!isIpv4(address)) return deniedIpv6.has(address) || !globalIpv6.has(address);
+    return azurePlatform.has(address) || !publicIpv4.has(address.toIPv4Address().range());
+  }
+}
 
 export interface Target {
   /** Scheme, host and port: connections are shared by it. */
@@ -66,7 +114,7 @@ export class Egress {
   readonly #targets = new LRUCache<string, Target>({ max: targetsMax });
   /** Checked answers, with the addresses that are tried: a lookup returns the same array for 3 s, and
    * checking an address costs 3 to 9 µs. */
-  readonly #checked = new WeakMap<readonly string[], readonly string[]>();
+  readonly #checked = new WeakMap<object, readonly string[]>();
 
   constructor(guard: AddressGuard, names: NameLookup) {
     this.#guard = guard;
@@ -86,21 +134,26 @@ export class Egress {
   }
 
   /**
-   * The addresses that may be connected to now, at most 8, none of them denied.
-   * @throws Refusal `dns` or `blocked_ip`
+   * The addresses that may be connected to now, at most 8, none of them denied; at once where they are known.
+   * @throws Refusal `dns` or `blocked_ip`, as a rejection
    */
-  async addresses(target: Target): Promise<readonly string[]> {
+  addresses(target: Target): readonly string[] | Promise<readonly string[]> {
     if (target.addresses.length > 0) return target.addresses;
-    const found = await this.#names.resolve(target.host).catch((error: unknown) => {
+    const found = this.#names.resolve(target.host);
+    return this.#checked.get(found) ?? this.#check(found);
+  }
+
+  async #check(found: ReturnType<NameLookup['resolve']>): Promise<readonly string[]> {
+    const addresses = await Promise.resolve(found).catch((error: unknown) => {
       throw new Refusal('dns', 'The name has no address', { cause: error });
     });
-    const checked = this.#checked.get(found);
+    const checked = this.#checked.get(addresses);
     if (checked !== undefined) return checked;
-    if (found.some((address) => this.#guard.isDenied(address))) {
+    if (addresses.some((address) => this.#guard.isDenied(address))) {
       throw new Refusal('blocked_ip', 'An address of the name is not allowed');
     }
-    const tried = found.slice(0, addressesTriedMax);
-    this.#checked.set(found, tried);
+    const tried = addresses.slice(0, addressesTriedMax);
+    this.#checked.set(addresses, tried);
     return tried;
   }
 }
@@ -126,9 +179,7 @@ function parseTarget(guard: AddressGuard, text: string): Target | Fault {
   if (!visibleAscii.test(path)) return fault('invalid_url', 'Not a valid address');
   const literal = addressesOf(host);
   const addresses = literal.filter((address) => !guard.isDenied(address));
-  if (literal.length > 0 && addresses.length === 0) {
-    return fault('blocked_ip', blockedText);
-  }
+  if (literal.length > 0 && addresses.length === 0) return fault('blocked_ip', blockedText);
   return { origin: url.origin, path, host, addresses };
 }
 

@@ -1,7 +1,7 @@
 /**
  * Resolves names for one thread: all addresses of both families, at most 3 s old.
  *
- *   resolve(name) -- resolved within 3 s? the same answer -- localhost? -- hosts file? -- DNS: A and AAAA
+ *   resolve(name) -- resolved within 3 s? the same answer -- hosts file? -- DNS: A and AAAA
  *
  * c-ares (`dns.Resolver`) and not `dns.lookup`: getaddrinfo runs on libuv's pool of four threads, which
  * the whole process shares with its database commits; four endpoints whose name server hangs would block
@@ -12,8 +12,8 @@
  * deliveries resolves once. Connections go to the addresses returned here, so a later answer cannot change
  * what was checked.
  */
-import { readFileSync, statSync } from 'node:fs';
 import { Resolver } from 'node:dns/promises';
+import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../model/clock.ts';
@@ -30,10 +30,11 @@ const serversKeptMs = 60_000;
 
 export interface NameLookup {
   /**
-   * All addresses of a name, at least one; the array is never changed, a new answer is a new one.
-   * @throws Error of c-ares (`code` ENOTFOUND, ENODATA, ETIMEOUT, …)
+   * All addresses of a name (without its final dot), at least one; at once where they are known. The array is
+   * never changed, a new answer is a new one.
+   * @throws Error of c-ares (`code` ENOTFOUND, ENODATA, ETIMEOUT, …), as a rejection
    */
-  resolve(name: string): Promise<readonly string[]>;
+  resolve(name: string): readonly string[] | Promise<readonly string[]>;
 }
 
 export interface NameLookupOptions {
@@ -45,7 +46,7 @@ export interface NameLookupOptions {
 }
 
 interface Kept {
-  readonly addresses: Promise<readonly string[]>;
+  addresses: readonly string[] | Promise<readonly string[]>;
   /** Monotonic time; Infinity while the answer is awaited. */
   untilMs: number;
 }
@@ -55,36 +56,38 @@ export function openNameLookup(options: NameLookupOptions): NameLookup {
   const kept = new LRUCache<string, Kept>({ max: namesMax });
   const hosts = createHosts(hostsFile);
   const dns = createDns(options);
-
   const find = async (name: string): Promise<readonly string[]> => hosts(name) ?? (await dns(name));
-  const lookUp = (name: string): Promise<readonly string[]> => {
-    const addresses = find(name);
-    const entry: Kept = { addresses, untilMs: Infinity };
-    addresses.then(
-      () => (entry.untilMs = clock.monotonicMs() + answerKeptMs),
-      () => (entry.untilMs = clock.monotonicMs() + failureKeptMs),
-    );
-    kept.set(name, entry);
-    return addresses;
+
+  const settle = async (entry: Kept): Promise<void> => {
+    try {
+      entry.addresses = await entry.addresses;
+      entry.untilMs = clock.monotonicMs() + answerKeptMs;
+    } catch {
+      entry.untilMs = clock.monotonicMs() + failureKeptMs;
+    }
   };
 
   return {
-    resolve(name) {
-      const plain = name.toLowerCase().replace(/\.$/, '');
-      const entry = kept.get(plain);
-      if (entry !== undefined && clock.monotonicMs() < entry.untilMs) return entry.addresses;
-      return lookUp(plain);
+    resolve(given) {
+      const name = given.toLowerCase();
+      const known = kept.get(name);
+      if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.addresses;
+      const entry: Kept = { addresses: find(name), untilMs: Infinity };
+      kept.set(name, entry);
+      void settle(entry);
+      return entry.addresses;
     },
   };
 }
 
 function createDns({ clock, servers, tryMs = tryMsUsual }: NameLookupOptions) {
-  let resolver = new Resolver({ timeout: tryMs, tries });
+  const open = (): Resolver => new Resolver({ timeout: tryMs, tries });
+  let resolver = open();
   if (servers !== undefined) resolver.setServers(servers);
   let openedMs = clock.monotonicMs();
   return async (name: string): Promise<readonly string[]> => {
     if (servers === undefined && clock.monotonicMs() > openedMs + serversKeptMs) {
-      resolver = new Resolver({ timeout: tryMs, tries });
+      resolver = open();
       openedMs = clock.monotonicMs();
     }
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);

@@ -9,9 +9,10 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure } from '../../model/failure.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { type Delivery, type DeliveryTransaction, findDelivery } from './delivery-transaction.ts';
+import type { Delivery } from './delivery.ts';
+import { type DeliveryTransaction, findRow } from './delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import type { DeliveryNo, EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Dead letters of one transaction. */
 const batchMax = 500;
@@ -44,7 +45,7 @@ export interface DeadLettersOptions {
   readonly clock: Clock;
 }
 
-type DeadKey = [workspaceNo: WorkspaceNo, deadAtMs: number, deliveryNo: DeliveryNo];
+type DeadKey = [workspaceNo: WorkspaceNo, deadAtMs: number, id: string];
 
 export class DeadLetters {
   readonly #store: DeliveryStore;
@@ -62,20 +63,20 @@ export class DeadLetters {
     const { tables } = this.#store;
     tables.environment.refresh();
     const { endpointNo, fromMs = 0, beforeMs = Number.MAX_SAFE_INTEGER, before, limit } = filter;
-    const [topMs, topNo] = parsePlace(before) ?? [beforeMs, 0];
+    const [topMs, topId] = parsePlace(before) ?? [beforeMs, ''];
     const data: Delivery[] = [];
     let read = 0;
-    // A reversed range includes its start, which was on the previous page.
-    const start: DeadKey = [workspaceNo, topMs, topNo - 1];
-    const end: DeadKey = [workspaceNo, fromMs, -1];
+    let last = '';
+    const start: DeadKey = [workspaceNo, topMs, topId];
+    const end: DeadKey = [workspaceNo, fromMs, ''];
     for (const { key, value } of tables.dead.range({ start, end, reverse: true })) {
-      const [, deadAtMs, no] = key;
-      if (data.length === limit || read === readMax) {
-        return { data, before: `${deadAtMs}.${no + 1}` };
-      }
+      const [, deadAtMs, id] = key;
+      if (deadAtMs === topMs && id === topId) continue;
+      if (data.length === limit || read === readMax) return { data, before: last };
       read += 1;
+      last = `${deadAtMs}.${id}`;
       if (endpointNo !== undefined && value !== endpointNo) continue;
-      const delivery = findDelivery(tables, no);
+      const delivery = findRow(tables, id);
       if (delivery !== undefined) data.push(delivery);
     }
     return { data };
@@ -98,7 +99,7 @@ export class DeadLetters {
   async replay(delivery: Delivery): Promise<Delivery> {
     this.assertEnabled(delivery.endpointNo);
     return await this.#store.transaction((tx) => {
-      const stored = tx.find(delivery.no);
+      const stored = tx.find(delivery.id);
       if (stored?.state !== 'dead') {
         throw new Failure(
           'conflict',
@@ -132,7 +133,7 @@ export class DeadLetters {
         if (this.#endpoints.byNo(value)?.status === 'enabled') keys.push(key);
       }
       if (last === undefined) return replayed;
-      start = [last[0], last[1], last[2] + 1];
+      start = [last[0], last[1], `${last[2]}~`];
       replayed += await this.#replayMany(keys);
     }
   }
@@ -152,8 +153,8 @@ export class DeadLetters {
     if (keys.length === 0) return 0;
     return await this.#store.transaction((tx) => {
       let count = 0;
-      for (const [, , no] of keys) {
-        const delivery = tx.find(no);
+      for (const [, , id] of keys) {
+        const delivery = tx.find(id);
         if (delivery?.state !== 'dead') continue;
         this.#revive(tx, delivery);
         count += 1;
@@ -167,13 +168,13 @@ export class DeadLetters {
   }
 
   #ascending(workspaceNo: WorkspaceNo, fromMs: number, beforeMs: number) {
-    const start: DeadKey = [workspaceNo, fromMs, 0];
-    const end: DeadKey = [workspaceNo, beforeMs, 0];
+    const start: DeadKey = [workspaceNo, fromMs, ''];
+    const end: DeadKey = [workspaceNo, beforeMs, ''];
     return { start, end };
   }
 }
 
-function parsePlace(before: string | undefined): [deadAtMs: number, no: DeliveryNo] | undefined {
-  const match = before === undefined ? null : /^(\d{1,15})\.(\d{1,15})$/.exec(before);
-  return match === null ? undefined : [Number(match[1]), Number(match[2])];
+function parsePlace(before: string | undefined): [deadAtMs: number, id: string] | undefined {
+  const match = before === undefined ? null : /^(\d{1,15})\.(dlv_[0-9a-z]{20})$/.exec(before);
+  return match === null ? undefined : [Number(match[1]), match[2] ?? ''];
 }

@@ -6,21 +6,27 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { EventKind } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
-import { idTail, idTimeMs, parseId } from '../../model/ids.ts';
+import { type IdSource, parseId, sourceId } from '../../model/ids.ts';
 import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/webhook.ts';
-import type { AttemptSender } from '../attempt/attempt-sender.ts';
+import type { AttemptSender, SentResult } from '../attempt/attempt-sender.ts';
 import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { type Delivery, findDelivery, stateCodes, storedStats } from './delivery-transaction.ts';
+import { type Delivery, type NewDelivery, pendingDelivery } from './delivery.ts';
+import { findLogged, logEntries, unpackDelivered } from './delivery-log.ts';
+import { findRow, storedStats } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
+import { type RowState, stateCodes } from '../../store/delivery/delivery.ts';
+import type { Feeds } from '../outboxes/feeds.ts';
 
 /** Samples in flight at once; one more is refused. */
 const samplesMax = 64;
 /** The queue of a deleted endpoint is usually canceled within this; a full disk may take longer. */
 const drainMsMax = 1_000;
-const placePattern = /^\d{1,15}$/;
+/** Behind every id. */
+const afterAll = '~';
+const rowStates: readonly RowState[] = ['pending', 'dead', 'canceled'];
 
 export interface EndpointFigures {
   /** Attempts since the last success. */
@@ -47,6 +53,8 @@ export interface SampleResult {
 
 export interface DeliveriesOptions {
   readonly store: DeliveryStore;
+  readonly feeds: Feeds;
+  readonly ids: IdSource;
   readonly endpoints: Endpoints;
   readonly drain: EndpointDrain;
   readonly sender: AttemptSender;
@@ -65,35 +73,61 @@ export class Deliveries {
   }
 
   /** An endpoint's deliveries, newest first. */
-  list(endpointNo: EndpointNo, filter: DeliveryFilter): DeliveryPage {
-    const { state, before, limit } = filter;
-    const { tables } = this.#options.store;
-    tables.environment.refresh();
-    const isPlace = before !== undefined && placePattern.test(before);
-    const top = isPlace ? Number(before) - 1 : Number.MAX_SAFE_INTEGER;
-    const states = state === undefined ? Object.values(stateCodes) : [stateCodes[state]];
+  list(endpointNo: EndpointNo, { state, before, limit }: DeliveryFilter): DeliveryPage {
+    const { store, feeds, endpoints } = this.#options;
+    store.tables.environment.refresh();
+    const endpoint = endpoints.byNo(endpointNo);
+    if (endpoint === undefined) return { data: [] };
+    const top = before === undefined ? undefined : parseId('dlv', before);
+    const states = state === undefined ? [...rowStates, 'delivered' as const] : [state];
     // The newest of each state, merged; one more than the page shows whether there is a next page.
-    const numbers = states.flatMap((code) => {
-      const keys = tables.log.keys({
-        start: [endpointNo, code, top],
-        end: [endpointNo, code, -1],
-        reverse: true,
-        limit: limit + 1,
-      });
-      return Array.from(keys, ([, , no]) => no);
-    });
-    const newest = numbers.sort((a, b) => b - a).slice(0, limit + 1);
-    const data = newest.slice(0, limit).flatMap((no) => findDelivery(tables, no) ?? []);
-    const last = newest[limit - 1];
-    return newest.length > limit && last !== undefined ? { data, before: String(last) } : { data };
+    const found = states.flatMap((one) =>
+      one === 'delivered'
+        ? this.#delivered(endpoint, top, limit + 1)
+        : this.#rows(endpoint, one, top, limit + 1),
+    );
+    if (states.includes('pending')) {
+      // What was committed a moment ago stands in memory until that is reported.
+      const known = new Set(found.map(({ id }) => id));
+      const fresh = feeds.newest(endpoint, top ?? afterAll, limit + 1);
+      found.push(...fresh.filter(({ id }) => !known.has(id)));
+    }
+    const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    const data = newest.slice(0, limit);
+    const last = data.at(-1);
+    return newest.length > limit && last !== undefined ? { data, before: last.id } : { data };
   }
 
-  /** How many deliveries `list` has in all. */
-  count(endpointNo: EndpointNo, state?: DeliveryState): number {
-    const counts = storedStats(this.#options.store.tables, endpointNo)?.counts;
-    if (counts === undefined) return 0;
-    if (state !== undefined) return counts[state];
-    return Object.values(counts).reduce((sum, count) => sum + count, 0);
+  #rows({ no }: EndpointRecord, state: RowState, before = afterAll, limit: number): Delivery[] {
+    const { tables } = this.#options.store;
+    const code = stateCodes[state];
+    const keys = tables.states.keys({
+      start: [no, code, before],
+      end: [no, code, ''],
+      reverse: true,
+      limit: limit + 1,
+    });
+    return Array.from(keys, ([, , id]) => id)
+      .filter((id) => id < before)
+      .flatMap((id) => findRow(tables, id) ?? []);
+  }
+
+  #delivered({ no, workspaceNo }: EndpointRecord, before = afterAll, limit: number): Delivery[] {
+    const found: Delivery[] = [];
+    for (const entry of logEntries(this.#options.store.tables.log, no, before)) {
+      if (found.push(unpackDelivered(entry, no, workspaceNo)) === limit) break;
+    }
+    return found;
+  }
+
+  /** How many deliveries `list` has in all; those of a long backlog are counted about. */
+  count(no: EndpointNo, state?: DeliveryState): number {
+    const { store, feeds } = this.#options;
+    const counts = storedStats(store.tables, no)?.counts;
+    const fresh = state === undefined || state === 'pending' ? feeds.count(no) : 0;
+    if (counts === undefined) return fresh;
+    if (state !== undefined) return counts[state] + fresh;
+    return Object.values(counts).reduce((sum, count) => sum + count, fresh);
   }
 
   /** @throws Failure not_found, also for another workspace's and for one that was deleted */
@@ -105,11 +139,18 @@ export class Deliveries {
 
   find(workspaceNo: WorkspaceNo, id: string): Delivery | undefined {
     if (parseId('dlv', id) === undefined) return undefined;
-    const { tables } = this.#options.store;
+    const { store, endpoints, feeds } = this.#options;
+    const { tables } = store;
     tables.environment.refresh();
-    const delivery = findDelivery(tables, idTail(id));
-    const isFound = delivery?.workspaceNo === workspaceNo && delivery.createdAtMs === idTimeMs(id);
-    return isFound ? delivery : undefined;
+    const row = findRow(tables, id);
+    if (row !== undefined) return row.workspaceNo === workspaceNo ? row : undefined;
+    for (const endpoint of endpoints.list(workspaceNo)) {
+      const entry = findLogged(tables.log, endpoint.no, id);
+      if (entry !== undefined) return unpackDelivered(entry, endpoint.no, workspaceNo);
+      const fresh = feeds.find(endpoint, sourceId('evt', id, endpoint.no));
+      if (fresh !== undefined) return fresh;
+    }
+    return undefined;
   }
 
   /** Wall-clock time of the next attempt; undefined when no attempt follows. */
@@ -130,7 +171,8 @@ export class Deliveries {
   async redeliver(workspaceNo: WorkspaceNo, id: string): Promise<Delivery> {
     const delivery = this.get(workspaceNo, id);
     this.deadLetters.assertEnabled(delivery.endpointNo);
-    return await this.#options.store.transaction((tx) => tx.create(delivery));
+    const { store, ids } = this.#options;
+    return await store.transaction((tx) => tx.create(ids.newId('dlv'), delivery));
   }
 
   /** Cancels the queue of a deleted endpoint; a long one is canceled in the background. */
@@ -145,7 +187,7 @@ export class Deliveries {
       consecutiveFailures: stats?.failuresInRow ?? 0,
       lastSuccessAtMs: stats?.lastSuccessAtMs,
       lastFailureAtMs: stats?.lastFailureAtMs,
-      waiting: stats?.counts.pending ?? 0,
+      waiting: (stats?.counts.pending ?? 0) + this.#options.feeds.count(endpointNo),
     };
   }
 
@@ -157,9 +199,9 @@ export class Deliveries {
     { no: endpointNo, workspaceNo, url }: EndpointRecord,
     kind: EventKind,
     eventId: string,
-    body: Uint8Array,
+    body: string,
   ): Promise<SampleResult> {
-    const { store, endpoints, sender, clock } = this.#options;
+    const { store, ids, endpoints, sender, clock } = this.#options;
     if (this.#samples >= samplesMax) {
       throw new Failure('overloaded', 'Too many test events are on their way, try again shortly', {
         retryAfterSeconds: 1,
@@ -167,10 +209,11 @@ export class Deliveries {
     }
     this.#samples += 1;
     try {
-      const slot = await store.transaction((tx) => tx.reserve());
+      const created: NewDelivery = { endpointNo, workspaceNo, kind, eventIds: [eventId], body };
+      const sample = pendingDelivery(ids.newId('dlv'), created, store.wheelClock.now());
       const task = {
-        deliveryNo: slot.no,
-        deliveryId: slot.id,
+        deliveryId: sample.id,
+        endpointNo: undefined,
         eventId,
         kind,
         attempt: 1,
@@ -179,12 +222,15 @@ export class Deliveries {
         secrets: endpoints.secretsOf(endpointNo),
       };
       const startedMs = clock.now();
-      const result = await new Promise<AttemptRecord | undefined>((resolve) => {
-        sender.send([task], (_, attempt) => resolve(attempt));
+      const result = await new Promise<SentResult>((resolve) => {
+        sender.send([task], (_, sent) => resolve(sent));
       });
-      const attempt = result ?? { atMs: startedMs, durationMs: 0, failure: 'unknown' as const };
-      const sample = { endpointNo, workspaceNo, kind, eventIds: [eventId], body };
-      const { id, state } = await store.transaction((tx) => tx.record(slot, sample, attempt));
+      const attempt: AttemptRecord =
+        typeof result === 'object'
+          ? result
+          : { atMs: startedMs, durationMs: 0, failure: 'unknown' };
+      const event = attempt.failure === undefined ? 'succeeded' : 'dropped';
+      const { id, state } = await store.transaction((tx) => tx.move(sample, event, { attempt }));
       return { id, state, attempt };
     } finally {
       this.#samples -= 1;

@@ -7,8 +7,7 @@ import type { Clock, SteadyClock } from '../../model/clock.ts';
 import type { DeliveryTables } from '../../store/delivery/delivery.ts';
 import type { Table } from '../../store/environment.ts';
 import { type DeliveryLimits, DeliveryTransaction } from './delivery-transaction.ts';
-import { RetryWheel } from './retry-wheel.ts';
-import { WheelClock } from './wheel-clock.ts';
+import { RetryWheel, WheelClock } from './retry-wheel.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
 
 /** The wheel clock's mark is stored with a transaction at least this often. */
@@ -90,20 +89,18 @@ export class DeliveryStore {
   /** Whether the mark is old while a delivery that depends on it is queued. */
   get isMarkOld(): boolean {
     if (this.wheelClock.now() - this.#markedMs < 2 * markMs) return false;
-    for (const _ of this.tables.queue.keys({ limit: 1 })) return true;
+    for (const _ of this.tables.due.keys({ limit: 1 })) return true;
     return false;
   }
 }
 
-type EndpointKey = [endpointNo: EndpointNo, number, number];
+type EndpointKey = [endpointNo: EndpointNo, dueMs: number, id: string];
 
 /** The first key of each endpoint in a table, by one seek each. */
-export function* firstKeys(
-  table: Pick<Table<EndpointKey, number>, 'keys'>,
-): Generator<EndpointKey> {
+export function* firstKeys(table: Pick<Table<EndpointKey, 1>, 'keys'>): Generator<EndpointKey> {
   let from: number | undefined = 0;
   while (from !== undefined) {
-    const [key]: EndpointKey[] = [...table.keys({ start: [from, 0, 0], limit: 1 })];
+    const [key]: EndpointKey[] = [...table.keys({ start: [from, 0, ''], limit: 1 })];
     if (key !== undefined) yield key;
     from = key === undefined ? undefined : key[0] + 1;
   }

@@ -1,12 +1,22 @@
 /**
- * The retry scheduler, the tick of webhooks: expires the wheel's buckets, unschedules idle endpoints, stores the
- * consumers' cursors and the wheel clock's mark now and then, and deletes deliveries that have expired. A tick
- * that finds nothing to do costs one read.
+ * The retry scheduler, the tick of webhooks: expires the wheel's buckets, unschedules idle endpoints, and every 10 s
+ *
+ *   - gives rows to what has waited in an outbox for an hour, so that the outbox may expire, and with it the scans of
+ *     everybody, although one endpoint takes nothing or too little
+ *   - stores how far the outboxes were read, and the wheel clock's mark
+ *   - deletes deliveries that have expired
+ *
+ * A tick that finds nothing to do costs one read.
  */
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { DeliveryStore } from './delivery-store.ts';
+import type { Clock } from '../../model/clock.ts';
+import { idTimeMs } from '../../model/ids.ts';
+import type { Delivery } from './delivery.ts';
+import type { Endpoints } from '../endpoints/endpoints.ts';
+import type { Feeds } from '../outboxes/feeds.ts';
 
 /** A retry is late by at most this and a bucket. */
 const tickMs = 100;
@@ -14,17 +24,22 @@ const tickMs = 100;
 const expireMax = 2_000;
 /** An endpoint is unscheduled after so many ticks without work: a second. */
 const idleTicks = 10;
-/** Cursors that moved without deliveries are stored, and the mark, every so many ticks: 10 s. */
+/** 10 s. */
 const saveTicks = 100;
-/** Expired deliveries are deleted every so many ticks: 10 s. */
-const deleteTicks = 100;
-const deleteMax = 500;
+/** Half of them after the save. */
+const deleteTick = 50;
+const waitMsMax = 3_600_000;
+/** Deliveries of one transaction. */
+const batchMax = 500;
+/** Transactions for one endpoint in a row: the next save continues. */
+const roundsMax = 20;
 
 export interface RetrySchedulerOptions {
   readonly store: DeliveryStore;
   readonly dispatcher: Dispatcher;
-  /** Stores the consumers' cursors. */
-  readonly save: () => Promise<unknown>;
+  readonly feeds: Feeds;
+  readonly endpoints: Endpoints;
+  readonly clock: Clock;
   /** Called every second. */
   readonly everySecond: () => void;
   readonly log: Logger;
@@ -57,16 +72,37 @@ export class RetryScheduler {
 
   /** One tick; a test with its own clock calls it instead of `start`. */
   async tick(): Promise<void> {
-    const { store, dispatcher, save, everySecond } = this.#options;
+    const { store, dispatcher, feeds, everySecond } = this.#options;
     const count = this.#count++;
     if (count % idleTicks === 0) everySecond();
     store.tables.environment.refresh();
     await this.#expireBuckets();
     const idle = dispatcher.idle(idleTicks);
     if (idle.length > 0) await this.#unschedule(idle);
-    if (count % saveTicks === saveTicks - 1) await save();
+    if (count % saveTicks === saveTicks - 1) {
+      await this.#moveOldBacklogs();
+      await feeds.save();
+    }
     if (count % saveTicks === 0 && store.isMarkOld) await store.transaction(() => undefined);
-    if (count % deleteTicks === deleteTicks / 2) await this.#deleteExpired();
+    if (count % saveTicks === deleteTick) await this.#deleteExpired();
+  }
+
+  async #moveOldBacklogs(): Promise<void> {
+    const { feeds, endpoints, clock } = this.#options;
+    const newestMs = clock.now() - waitMsMax;
+    const isOld = ({ id }: Delivery): boolean => idTimeMs(id) < newestMs;
+    for (const no of feeds.withWork()) {
+      // A drain settles those of the others.
+      if (endpoints.byNo(no)?.status !== 'enabled') continue;
+      for (let round = 0, moved = batchMax; moved === batchMax && round < roundsMax; round++) {
+        moved = await feeds.takeOut(
+          no,
+          batchMax,
+          (tx, { id, ...one }) => tx.create(id, one, one.dueMs),
+          isOld,
+        );
+      }
+    }
   }
 
   async #expireBuckets(): Promise<void> {
@@ -86,28 +122,27 @@ export class RetryScheduler {
     if (active.size > 0) dispatcher.wake(active);
   }
 
-  /** Deletes the deliveries that have expired, in batches. */
   async #deleteExpired(): Promise<void> {
     const { store } = this.#options;
-    const { environment, expiry, deliveries } = store.tables;
-    const start: [number, number] = [0, 0];
-    const end: [number, number] = [store.wheelClock.now(), 0];
+    const { environment, expiry, rows } = store.tables;
+    const start: [number, string] = [0, ''];
+    const end: [number, string] = [store.wheelClock.now(), ''];
     for (;;) {
-      const keys = [...expiry.keys({ start, end, limit: deleteMax })];
+      const keys = [...expiry.keys({ start, end, limit: batchMax })];
       if (keys.length === 0) return;
       await store.transaction((tx) => {
-        for (const [expiresMs, no] of keys) {
-          const delivery = tx.find(no);
+        for (const [expiresMs, id] of keys) {
+          const delivery = tx.find(id);
           if (delivery !== undefined) tx.move(delivery, 'expired');
           else {
             // It is gone, or damaged.
-            expiry.remove([expiresMs, no]);
-            deliveries.remove(no);
+            expiry.remove([expiresMs, id]);
+            rows.remove(id);
           }
         }
       });
       environment.refresh();
-      if (keys.length < deleteMax) return;
+      if (keys.length < batchMax) return;
     }
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The retry wheel: which endpoints have something due, by time. It is read with every tick and stored, so it is
+ * The retry wheel, and its clock: which endpoints have something due, by time. It is read with every tick and stored, so it is
  * unchanged after a `kill -9`.
  *
  *   wheel   [bucket, endpointNo]            bucket = dueMs / 100
- *   queue   [endpointNo, dueMs, delivery]   the deliveries themselves
+ *   due     [endpointNo, dueMs, id]         the deliveries themselves
  *
  * The invariant: every queue entry has a wheel entry of its endpoint in its own
  * bucket or an earlier one. A bucket expires when it is wholly past, and its endpoints become active. The entry
@@ -14,9 +14,55 @@
  * `schedule`, `pin`, `expire` and `unschedule` run in a transaction of the delivery environment. Their state in
  * memory may run ahead of a commit that fails; then an entry is put twice or read twice, never missed.
  */
-import type { DeliveryTables } from '../../store/delivery/delivery.ts';
-import type { WheelMs } from '../../model/wheel-time.ts';
+import type { DeliveryTables, WheelMark } from '../../store/delivery/delivery.ts';
+import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
+import type { Clock, SteadyClock } from '../../model/clock.ts';
+
+/**
+ * The clock that due times refer to. It reads like the wall clock but never steps: while the machine runs it follows the
+ * time since boot, across restarts of the service and changes of the wall clock; after a reboot it continues from the
+ * later of the wall clock and its last stored mark, because the time that the machine was off counts too. So a step of
+ * the wall clock neither hastens nor delays a retry.
+ *
+ * Bound: a wall clock that is wrong at boot moves it forwards once (retries come early, none is lost), never backwards.
+ */
+export class WheelClock {
+  readonly #wall: Clock;
+  readonly #steady: SteadyClock;
+  readonly #originMs: number;
+
+  /** @param mark the newest that was stored; undefined at the first start */
+  constructor(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined) {
+    this.#wall = wall;
+    this.#steady = steady;
+    this.#originMs = startMs(wall, steady, mark) - steady.sinceBootMs();
+  }
+
+  /** Whole milliseconds, rounded down: what is due is never sent early. */
+  now(): WheelMs {
+    return toWheelMs(Math.floor(this.#originMs + this.#steady.sinceBootMs()));
+  }
+
+  /** Stored now and then: after a reboot the clock continues from the newest. */
+  mark(): WheelMark {
+    const sinceBootMs = this.#steady.sinceBootMs();
+    return { wheelMs: this.#originMs + sinceBootMs, bootId: this.#steady.bootId, sinceBootMs };
+  }
+
+  /** Converts a time of this clock to the wall clock as it is now. */
+  wallMs(wheelMs: WheelMs): number {
+    return wheelMs - this.now() + this.#wall.now();
+  }
+}
+
+function startMs(wall: Clock, steady: SteadyClock, mark: WheelMark | undefined): number {
+  if (mark === undefined) return wall.now();
+  if (mark.bootId === steady.bootId && steady.bootId !== '') {
+    return mark.wheelMs + Math.max(0, steady.sinceBootMs() - mark.sinceBootMs);
+  }
+  return Math.max(wall.now(), mark.wheelMs);
+}
 
 /** A retry is late by at most this and a tick: 2 % of the shortest delay (5 s). */
 export const bucketMs = 100;
@@ -99,13 +145,13 @@ export class RetryWheel {
    * @returns whether it is inactive now
    */
   unschedule(endpointNo: EndpointNo, nowMs: WheelMs): boolean {
-    const { queue, wheel } = this.#tables;
+    const { due: queue, wheel } = this.#tables;
     const pin = this.#pins.get(endpointNo);
     // The current bucket may hold something that falls due in a moment; wait until it is past.
     if (pin !== undefined && pin >= bucketOf(nowMs)) return false;
     const due = queue.keys({
-      start: [endpointNo, 0, 0],
-      end: [endpointNo, nowMs + 1, 0],
+      start: [endpointNo, 0, ''],
+      end: [endpointNo, nowMs + 1, ''],
       limit: 1,
     });
     for (const _ of due) return false;

@@ -1,42 +1,52 @@
 /**
  * The dispatcher: sends the deliveries that the fair scheduler allows, and turns each result into the next state.
  *
- *   created, or due --> fair scheduler --> sender --> result --> batch: decided and committed --> fair scheduler
+ *   feed, row that is due --> fair scheduler --> sender --> result --> batch: decided and committed --> fair scheduler
+ *
+ * A batch is one transaction: what was delivered goes into the log of its endpoint, what failed gets a row, and the
+ * feeds write how far they are.
  *
  * A delivery has at most one attempt in flight. It is sent twice when the process dies between the answer and its
  * line in the result journal (result-batcher.ts), when a thread dies with it, and when the store takes no writes
  * after a crash.
  *
- * While results cannot be stored (disk full) nothing is started, because it would be sent again later.
+ * While results cannot be stored (disk full) nothing is started, and threads give back what they have not started, because
+ * it would be sent again later.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
-import type { AttemptRecord, AttemptTask, DisabledReason } from '../../model/webhook.ts';
-import type { QueueKey } from '../../store/delivery/delivery.ts';
+import type { AttemptRecord, DisabledReason } from '../../model/webhook.ts';
+import type { DueKey } from '../../store/delivery/delivery.ts';
 import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { AttemptSender } from '../attempt/attempt-sender.ts';
+import type { AttemptSender, SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import {
+  decide,
   type Delivery,
+  shouldDisable,
+  statsAfter,
+  statusGone,
+} from '../deliveries/delivery.ts';
+import {
   type DeliveryTransaction,
-  findDelivery,
+  findRow,
   storedStats,
 } from '../deliveries/delivery-transaction.ts';
-import { decide, shouldDisable, statsAfter } from '../deliveries/retry-policy.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
-import type { WebhookMeter } from '../webhook-meter.ts';
+import type { WebhookMeter } from '../webhook-metrics.ts';
 import {
   FairScheduler,
+  type QueuePosition,
   type SchedulerLimits,
   type Taken,
   type TakeRequest,
 } from './fair-scheduler.ts';
-import { RecentDeliveries } from './recent-deliveries.ts';
 import { type EndedAttempt, ResultBatcher } from './result-batcher.ts';
 import { toWheelMs } from '../../model/wheel-time.ts';
-import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
+import type { Feeds } from '../outboxes/feeds.ts';
 
 /** After so many thread deaths during its attempts a delivery is taken for the cause. */
 const threadDeathsMax = 3;
@@ -44,6 +54,7 @@ const threadDeathsMax = 3;
 export interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly journal: ResultJournal;
+  readonly feeds: Feeds;
   readonly endpoints: Endpoints;
   readonly sender: AttemptSender;
   readonly drain: EndpointDrain;
@@ -60,21 +71,20 @@ type EndpointsToDisable = Map<number, DisabledReason>;
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #scheduler: FairScheduler<Delivery>;
-  readonly #inFlight = new Map<number, Delivery>();
+  readonly #inFlight = new Map<string, Delivery>();
   /** Of deliveries whose thread died; until an attempt has a result. */
-  readonly #threadDeaths = new Map<number, number>();
-  readonly #recent = new RecentDeliveries();
+  readonly #threadDeaths = new Map<string, number>();
+  /** Their receivers answered 410: nothing is sent until they are disabled. */
+  readonly #gone = new Set<EndpointNo>();
   readonly #results: ResultBatcher;
   #isDispatching = false;
   #isStopping = false;
-  /** Taken out of the queue, unsent, since the start. */
-  damagedDeliveries = 0;
   /** Why results cannot be stored; undefined = they can. */
   fault: string | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { store, drain, journal, limits } = options;
+    const { store, feeds, endpoints, sender, drain, journal, limits } = options;
     this.#scheduler = new FairScheduler(limits, {
       take: (endpointNo, request) => this.#take(endpointNo, request),
       failuresInRow: (endpointNo) => storedStats(store.tables, endpointNo)?.failuresInRow ?? 0,
@@ -89,8 +99,14 @@ export class Dispatcher {
       },
       onFault: (error) => (error === undefined ? this.#resume() : this.#pause(error)),
     });
+    // What a thread was handed in advance has the address, the secrets and the status of before.
+    endpoints.onChange((endpointNo) => sender.recall?.(endpointNo));
     drain.onActive((delivery) => this.#scheduler.isActive(delivery));
     store.onReady((endpointNos) => this.wake(endpointNos));
+    feeds.onWork((endpointNos) => {
+      for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
+      this.#dispatch();
+    });
   }
 
   get inFlight(): number {
@@ -107,14 +123,15 @@ export class Dispatcher {
     return !this.#isDispatching && this.#results.isQuiet;
   }
 
-  /** Keeps deliveries that were just committed, which saves reading them back. */
-  remember(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) this.#recent.add(delivery);
-  }
-
   /** The endpoints' queues may hold something due. */
   wake(endpointNos: Iterable<EndpointNo>): void {
-    for (const endpointNo of endpointNos) this.#scheduler.wake(endpointNo);
+    for (const endpointNo of endpointNos) this.#scheduler.wakeRows(endpointNo);
+    this.#dispatch();
+  }
+
+  /** Whatever waited when the service ended is to be sent. */
+  wakeAll(): void {
+    for (const endpointNo of this.#options.feeds.withWork()) this.#scheduler.wake(endpointNo);
     this.#dispatch();
   }
 
@@ -131,13 +148,16 @@ export class Dispatcher {
   async stop(msMax: number): Promise<void> {
     this.#isStopping = true;
     this.#scheduler.pause();
+    const { sender, log } = this.#options;
+    const endpoints = new Set(Array.from(this.#inFlight.values(), ({ endpointNo }) => endpointNo));
+    for (const endpointNo of endpoints) sender.recall?.(endpointNo);
     const stepMs = 10;
     for (let waitedMs = 0; waitedMs < msMax && this.#inFlight.size > 0; waitedMs += stepMs) {
       await pause(stepMs);
     }
     if (this.#inFlight.size > 0) {
       const attempts = this.#inFlight.size;
-      this.#options.log.warn({ attempts }, 'webhook attempts stopped, they are repeated');
+      log.warn({ attempts }, 'webhook attempts stopped, they are repeated');
     }
     await this.#results.stop();
   }
@@ -149,20 +169,25 @@ export class Dispatcher {
 
   /** Commits the results that the previous process did not commit. Call it before anything is created or sent. */
   recover(): void {
-    const { store, journal, log } = this.#options;
+    const { store, feeds, journal, log } = this.#options;
     const results: EndedAttempt[] = [];
-    for (const { deliveryNo, attemptNo, ...result } of journal.uncommitted) {
-      const delivery = findDelivery(store.tables, deliveryNo);
+    for (const { deliveryId, endpointNo, place, attemptNo, ...result } of journal.uncommitted) {
+      const delivery =
+        place === undefined
+          ? findRow(store.tables, deliveryId)
+          : feeds.recover(endpointNo, { id: deliveryId, ...place });
       const isOpen = delivery?.state === 'pending' && delivery.attemptsMade + 1 === attemptNo;
       if (isOpen) results.push({ delivery, ...result });
     }
     const attempts = results.length;
     if (attempts > 0) {
       try {
-        this.#disable(store.transactionSync((tx) => this.#applyAll(tx, results)));
+        const settled = results.map(({ delivery }) => delivery);
+        this.#disable(feeds.transactionSync(settled, (tx) => this.#applyAll(tx, results)));
         log.info({ attempts }, 'webhook attempt results recovered');
       } catch (err) {
         if (!(err instanceof Failure)) throw err;
+        for (const { delivery } of results) feeds.giveBack(delivery);
         log.warn(
           { err, attempts },
           'recovering webhook attempt results failed, the attempts are repeated',
@@ -186,86 +211,114 @@ export class Dispatcher {
 
   #send(deliveries: readonly Delivery[]): void {
     if (deliveries.length === 0) return;
-    for (const delivery of deliveries) this.#inFlight.set(delivery.no, delivery);
-    const tasks = deliveries.map((delivery) => this.#task(delivery));
-    this.#options.sender.send(tasks, (no, attempt) => this.#onResult(no, attempt));
+    for (const delivery of deliveries) this.#inFlight.set(delivery.id, delivery);
+    const { endpoints, sender } = this.#options;
+    let secretsOf: EndpointNo | undefined;
+    let secrets: readonly string[] = [];
+    const tasks = deliveries.map(({ id, endpointNo, kind, eventIds, attemptsMade, body }) => {
+      const url = endpoints.byNo(endpointNo)?.url;
+      if (url === undefined)
+        throw new Error('Cannot send: the endpoint is deleted, expected one to take from');
+      if (endpointNo !== secretsOf) secrets = endpoints.secretsOf(endpointNo);
+      secretsOf = endpointNo;
+      const [eventId = id] = eventIds;
+      const attempt = attemptsMade + 1;
+      return { deliveryId: id, endpointNo, eventId, kind, attempt, url, body, secrets };
+    });
+    sender.send(tasks, (id, result) => this.#onResult(id, result));
   }
 
-  #task({ no, id, endpointNo, kind, eventIds, attemptsMade, body }: Delivery): AttemptTask {
-    const { endpoints } = this.#options;
-    const url = endpoints.byNo(endpointNo)?.url;
-    if (url === undefined)
-      throw new Error('Cannot send: the endpoint is deleted, expected one to take from');
-    return {
-      deliveryNo: no,
-      deliveryId: id,
-      eventId: eventIds[0] ?? id,
-      kind,
-      attempt: attemptsMade + 1,
-      url,
-      body,
-      secrets: endpoints.secretsOf(endpointNo),
-    };
-  }
-
-  #take(endpointNo: EndpointNo, { count, isActive, from }: TakeRequest): Taken<Delivery> {
-    const { store, endpoints, drain } = this.#options;
+  /** Rows that are due and what is fresh, the older first. */
+  #take(endpointNo: EndpointNo, { count, active, rowsFrom }: TakeRequest): Taken<Delivery> {
+    const { feeds, endpoints, drain } = this.#options;
     if (endpoints.byNo(endpointNo)?.status !== 'enabled') {
       drain.start(endpointNo);
-      return { taken: [], next: from };
+      return { taken: [], rowsFrom };
     }
+    if (this.#gone.has(endpointNo)) return { taken: [], rowsFrom };
+    const rows = rowsFrom === undefined ? undefined : this.#rows(endpointNo, rowsFrom, active);
+    let row = rows?.next();
     const taken: Delivery[] = [];
-    const damaged: QueueKey[] = [];
-    let next = from;
-    const end: QueueKey = [endpointNo, store.wheelClock.now() + 1, 0];
-    for (const key of store.tables.queue.keys({ start: [endpointNo, ...from], end })) {
-      const [, dueMs, no] = key;
-      if (taken.length === count) break;
-      next = [dueMs, no + 1];
-      if (isActive(no)) continue;
-      const delivery = this.#recent.take(no, dueMs) ?? findDelivery(store.tables, no);
-      if (delivery !== undefined) taken.push(delivery);
-      else if (store.tables.deliveries.has(no)) damaged.push(key);
+    while (taken.length < count) {
+      const fresh = feeds.first(endpointNo);
+      const due = row?.done === false ? row.value : undefined;
+      if (due !== undefined && due.dueMs <= (fresh?.dueMs ?? Infinity)) {
+        taken.push(due);
+        row = rows?.next();
+      } else if (fresh !== undefined) {
+        feeds.start(fresh);
+        taken.push(fresh);
+      } else break;
+    }
+    const next = row?.done === false ? ([row.value.dueMs, row.value.id] as const) : undefined;
+    rows?.return(undefined);
+    return { taken, rowsFrom: next };
+  }
+
+  *#rows(
+    endpointNo: EndpointNo,
+    from: QueuePosition,
+    active: ReadonlySet<string>,
+  ): Generator<Delivery, undefined> {
+    const { tables, wheelClock } = this.#options.store;
+    const damaged: DueKey[] = [];
+    const end: DueKey = [endpointNo, wheelClock.now() + 1, ''];
+    for (const key of tables.due.keys({ start: [endpointNo, ...from], end })) {
+      const [, , id] = key;
+      if (active.has(id)) continue;
+      const delivery = findRow(tables, id);
+      if (delivery !== undefined) yield delivery;
+      else if (tables.rows.has(id)) damaged.push(key);
     }
     if (damaged.length > 0) void this.#discard(damaged);
-    return { taken, next };
+    return undefined;
   }
 
   /** Damaged deliveries leave the queue: their bytes must not be sent, and they must not be found again and again. */
-  async #discard(keys: readonly QueueKey[]): Promise<void> {
+  async #discard(keys: readonly DueKey[]): Promise<void> {
     const { store, log } = this.#options;
-    const deliveries = keys.map(([, , no]) => no);
+    const deliveries = keys.map(([, , id]) => id);
     try {
       await store.transaction((tx) => {
-        for (const key of keys) tx.discard('pending', key);
+        for (const key of keys) tx.discard(key);
       });
-      this.damagedDeliveries += keys.length;
       log.error({ deliveries }, 'damaged webhook deliveries were taken out of the queue, unsent');
     } catch (err) {
       log.error({ err, deliveries }, 'taking out damaged webhook deliveries failed, retrying');
     }
   }
 
-  /** @param attempt undefined when the thread died before its result */
-  #onResult(no: DeliveryNo, attempt: AttemptRecord | undefined): void {
-    const delivery = this.#inFlight.get(no);
+  #onResult(id: string, sent: SentResult): void {
+    const delivery = this.#inFlight.get(id);
     if (delivery === undefined) return;
-    this.#inFlight.delete(no);
-    const deaths = (this.#threadDeaths.get(no) ?? 0) + 1;
-    if (attempt === undefined && deaths < threadDeathsMax) {
-      this.#threadDeaths.set(no, deaths);
+    this.#inFlight.delete(id);
+    const deaths = (this.#threadDeaths.get(id) ?? 0) + (sent === 'unknown' ? 1 : 0);
+    if (sent === 'unsent' || (sent === 'unknown' && deaths < threadDeathsMax)) {
+      if (deaths > 0) this.#threadDeaths.set(id, deaths);
+      this.#options.feeds.giveBack(delivery);
       this.#scheduler.returnToQueue(delivery);
       this.#dispatch();
       return;
     }
-    this.#threadDeaths.delete(no);
+    this.#threadDeaths.delete(id);
     const { store, random, meter } = this.#options;
     const wheelMs = store.wheelClock.now();
-    const atMs = store.wheelClock.wallMs(wheelMs);
-    const result = attempt ?? { atMs, durationMs: 0, failure: 'unknown' };
+    const result: AttemptRecord =
+      typeof sent === 'object'
+        ? sent
+        : { atMs: store.wheelClock.wallMs(wheelMs), durationMs: 0, failure: 'unknown' };
     this.#scheduler.ended(delivery, result.failure === undefined ? 'succeeded' : 'failed');
     meter.ended(delivery, result);
-    this.#results.add({ delivery, attempt: result, wheelMs, random: random() });
+    this.#results.add({
+      delivery,
+      attempt: result,
+      wheelMs,
+      random: result.failure === undefined ? 0 : random(),
+    });
+    if (result.status === statusGone) {
+      this.#gone.add(delivery.endpointNo);
+      this.#options.sender.recall?.(delivery.endpointNo);
+    }
     if (this.#scheduler.inFlight === 0) this.#results.flush();
     this.#dispatch();
   }
@@ -279,25 +332,39 @@ export class Dispatcher {
   #pause(error: unknown): void {
     if (this.fault === undefined) {
       this.#options.log.error({ err: error }, 'storing webhook results failed, webhooks paused');
+      const endpointNos = new Set([...this.#inFlight.values()].map((one) => one.endpointNo));
+      for (const no of endpointNos) this.#options.sender.recall?.(no);
     }
     this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
     this.#scheduler.pause();
   }
 
   async #commit(batch: readonly EndedAttempt[]): Promise<void> {
-    this.#disable(await this.#options.store.transaction((tx) => this.#applyAll(tx, batch)));
+    const settled = batch.map(({ delivery }) => delivery);
+    const { feeds } = this.#options;
+    this.#disable(await feeds.transaction(settled, (tx) => this.#applyAll(tx, batch)));
   }
 
   #disable(toDisable: EndpointsToDisable): void {
     const { endpoints, log } = this.#options;
     for (const [endpointNo, reason] of toDisable) {
       const endpoint = endpoints.byNo(endpointNo);
-      if (endpoint?.status !== 'enabled') continue;
-      log.warn({ endpoint: endpoint.id, reason }, 'webhook endpoint disabled');
-      endpoints.disable(endpointNo, reason).catch((err: unknown) => {
-        log.error({ err }, 'disabling a webhook endpoint failed, retrying after its next failure');
-      });
+      if (endpoint?.status === 'enabled') {
+        log.warn({ endpoint: endpoint.id, reason }, 'webhook endpoint disabled');
+        void this.#disableOne(endpointNo, reason);
+      } else this.#gone.delete(endpointNo);
     }
+  }
+
+  async #disableOne(endpointNo: EndpointNo, reason: DisabledReason): Promise<void> {
+    const { endpoints, log } = this.#options;
+    try {
+      await endpoints.disable(endpointNo, reason);
+    } catch (err) {
+      log.error({ err }, 'disabling a webhook endpoint failed, retrying after its next failure');
+    }
+    this.#gone.delete(endpointNo);
+    this.wake([endpointNo]);
   }
 
   #applyAll(tx: DeliveryTransaction, batch: readonly EndedAttempt[]): EndpointsToDisable {

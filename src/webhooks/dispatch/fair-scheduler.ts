@@ -1,58 +1,68 @@
 /**
  * FairScheduler: decides which deliveries may be sent now. It holds one EndpointQueue per endpoint that has work;
- * the deliveries that wait are in the store's queue table, so memory holds only what is being sent.
+ * the deliveries that wait are in the feed of the endpoint and in the store's queue (dispatcher.ts takes them), so this
+ * holds only what is being sent.
  *
  *   wake --> idle queues (nothing in flight) ----+
- *            busy queues (something in flight) --+--> take from the store --> in flight --> committing --> done
+ *            busy queues (something in flight) --+--> take --> in flight --> committing --> done
  *
  *   in flight    being sent; counts against the limit of the endpoint and against the limit of all
- *   committing   ended, its result not yet committed: still in the queue table, so it must not be taken again
+ *   committing   ended, its result not yet committed: so it must not be taken again
  *
  * Fair by construction: an endpoint has at most `endpointMax` attempts in flight, and one after five failures in a
  * row; endpoints are served in rotation, those with nothing in flight first; and the last quarter of `inFlightMax` is reserved
  * for those, so endpoints that hang cannot delay the first attempt to a healthy one.
  */
-import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
 
 /** After this many failures in a row an endpoint has one attempt in flight, until a success. */
-const failuresMax = 5;
+export const failuresMax = 5;
 /** Beyond this share of `inFlightMax` only an endpoint with nothing in flight may start an attempt. */
 const crowdedShare = 0.75;
 
-const queueStart: QueuePosition = [0, 0];
+/** So many times `inFlightMax` may wait for their commit: what a window brings when most attempts take milliseconds. */
+const committingFactor = 4;
+/** Bytes of bodies in flight to an endpoint beyond which nothing more is sent in advance: lists may have 64 KB each. */
+const aheadBytesMax = 262_144;
+
+const queueStart: QueuePosition = [0, ''];
 
 export interface SchedulerLimits {
   /** Attempts in flight to one endpoint. */
   readonly endpointMax: number;
-  /** Attempts in flight to all endpoints; as many again may be committing. */
+  /** Attempts more that the sender takes in advance; they do not count as in flight. Default: 0. */
+  readonly aheadMax?: number;
+  /** Attempts in flight to all endpoints; four times as many may be committing. */
   readonly inFlightMax: number;
   /** Bytes of bodies in flight or committing. */
   readonly bytesMax: number;
 }
 
 export interface Sendable {
-  readonly no: DeliveryNo;
+  readonly id: string;
   readonly endpointNo: EndpointNo;
-  readonly body: Uint8Array;
+  readonly body: string;
+  /** Undefined for a row, which stays in the queue while it is sent. */
+  readonly place: object | undefined;
 }
 
-/** A place in an endpoint's queue. */
-export type QueuePosition = readonly [dueMs: number, no: DeliveryNo];
+/** A place in an endpoint's queue of rows. */
+export type QueuePosition = readonly [dueMs: number, id: string];
 
 export interface TakeRequest {
   readonly count: number;
-  /** Whether a delivery is in flight or committing. */
-  readonly isActive: (no: DeliveryNo) => boolean;
-  readonly from: QueuePosition;
+  /** Rows that are in flight or committing. */
+  readonly active: ReadonlySet<string>;
+  /** Rows before it are not due, or were taken; undefined = no row is due. */
+  readonly rowsFrom: QueuePosition | undefined;
 }
 
 export interface Taken<D> {
   readonly taken: readonly D[];
-  /** Behind the last one that was read. */
-  readonly next: QueuePosition;
+  readonly rowsFrom: QueuePosition | undefined;
 }
 
-/** What the scheduler needs from the store. */
+/** What the scheduler takes from. */
 export interface QueueSource<D extends Sendable> {
   /** Deliveries of an endpoint that are due and not active, oldest due first. */
   take(endpointNo: EndpointNo, request: TakeRequest): Taken<D>;
@@ -61,12 +71,16 @@ export interface QueueSource<D extends Sendable> {
 
 interface EndpointQueue {
   readonly endpointNo: EndpointNo;
-  readonly inFlight: Set<number>;
-  readonly committing: Set<number>;
-  /** The store may have something due that is not active. */
+  inFlight: number;
+  /** Of the bodies in flight. */
+  bytes: number;
+  committing: number;
+  /** Rows that are in flight or committing. */
+  readonly active: Set<string>;
+  /** There may be something due that is not active. */
   hasMore: boolean;
-  /** Nothing before this is left to take; `wake` sets it back. */
-  from: QueuePosition;
+  /** No row before this is left to take; undefined = no row is due. `wakeRows` sets it back. */
+  rowsFrom: QueuePosition | undefined;
   failuresInRow: number;
   /** Calls of `idle` in a row that found no work. */
   idleChecks: number;
@@ -103,18 +117,22 @@ export class FairScheduler<D extends Sendable> {
     this.#isPaused = false;
   }
 
-  /** The endpoint's queue may hold something due. */
+  /** The endpoint's feed has something. */
   wake(endpointNo: EndpointNo): void {
     const queue = this.#queue(endpointNo);
     queue.hasMore = true;
-    queue.from = queueStart;
     this.#rotate(queue);
   }
 
-  /** Whether a delivery is in flight or committing. */
-  isActive({ endpointNo, no }: Pick<D, 'endpointNo' | 'no'>): boolean {
-    const queue = this.#queues.get(endpointNo);
-    return queue !== undefined && (queue.inFlight.has(no) || queue.committing.has(no));
+  /** The endpoint's queue of rows may hold something due. */
+  wakeRows(endpointNo: EndpointNo): void {
+    this.#queue(endpointNo).rowsFrom = queueStart;
+    this.wake(endpointNo);
+  }
+
+  /** Whether a row is in flight or committing. */
+  isActive({ endpointNo, id }: Pick<D, 'endpointNo' | 'id'>): boolean {
+    return this.#queues.get(endpointNo)?.active.has(id) === true;
   }
 
   /** Takes all that may start now; the caller sends them. */
@@ -123,21 +141,24 @@ export class FairScheduler<D extends Sendable> {
     while (this.#hasCapacity()) {
       const queue = this.#pick();
       if (queue === undefined) break;
-      const free = this.#limitOf(queue) - queue.inFlight.size;
+      const free = this.#limitOf(queue) - queue.inFlight;
       if (free <= 0) continue;
       const waiting = this.#idle.size + this.#busy.size + 1;
       const share = Math.max(1, Math.floor((this.#limits.inFlightMax - this.#inFlight) / waiting));
-      const count = Math.min(free, share);
-      const { taken, next } = this.#source.take(queue.endpointNo, {
+      // In steps, because what is taken in advance is bounded in bytes.
+      const count = Math.min(free, share, this.#limits.endpointMax);
+      const { taken, rowsFrom } = this.#source.take(queue.endpointNo, {
         count,
-        isActive: (no) => queue.inFlight.has(no) || queue.committing.has(no),
-        from: queue.from,
+        active: queue.active,
+        rowsFrom: queue.rowsFrom,
       });
       queue.hasMore = taken.length === count;
-      queue.from = next;
+      queue.rowsFrom = rowsFrom;
       for (const delivery of taken) {
-        queue.inFlight.add(delivery.no);
-        this.#inFlight += 1;
+        if (delivery.place === undefined) queue.active.add(delivery.id);
+        queue.inFlight += 1;
+        if (queue.inFlight <= this.#limits.endpointMax) this.#inFlight += 1;
+        queue.bytes += delivery.body.length;
         this.#bytes += delivery.body.length;
         started.push(delivery);
       }
@@ -148,26 +169,27 @@ export class FairScheduler<D extends Sendable> {
 
   /** An attempt ended; until `committed` its delivery is not taken again. */
   ended(delivery: D, outcome: 'succeeded' | 'failed'): void {
-    const queue = this.#land(delivery);
-    queue.committing.add(delivery.no);
+    const queue = this.#endAttempt(delivery);
+    queue.committing += 1;
     this.#committing += 1;
     queue.failuresInRow = outcome === 'succeeded' ? 0 : queue.failuresInRow + 1;
     this.#rotate(queue);
   }
 
   /** Its result is committed. */
-  committed({ endpointNo, no, body }: D): void {
-    if (this.#queues.get(endpointNo)?.committing.delete(no) !== true) return;
+  committed({ endpointNo, id, body, place }: D): void {
+    const queue = this.#queue(endpointNo);
+    queue.committing -= 1;
+    if (place === undefined) queue.active.delete(id);
     this.#committing -= 1;
     this.#bytes -= body.length;
   }
 
-  /** It was not sent, or its result is unknown: it is still in the queue and may be taken again. */
+  /** Its result is unknown: it may be taken again. */
   returnToQueue(delivery: D): void {
-    const { endpointNo, no, body } = delivery;
-    if (this.#queues.get(endpointNo)?.inFlight.has(no) === true) this.#bytes -= body.length;
-    this.#land(delivery);
-    this.wake(endpointNo);
+    this.#endAttempt(delivery).active.delete(delivery.id);
+    this.#bytes -= delivery.body.length;
+    this.wakeRows(delivery.endpointNo);
   }
 
   /** Endpoints that had no work in the last `checks` calls. */
@@ -191,10 +213,12 @@ export class FairScheduler<D extends Sendable> {
     if (queue === undefined) {
       queue = {
         endpointNo,
-        inFlight: new Set(),
-        committing: new Set(),
+        inFlight: 0,
+        bytes: 0,
+        committing: 0,
+        active: new Set(),
         hasMore: false,
-        from: queueStart,
+        rowsFrom: queueStart,
         failuresInRow: this.#source.failuresInRow(endpointNo),
         idleChecks: 0,
       };
@@ -203,9 +227,11 @@ export class FairScheduler<D extends Sendable> {
     return queue;
   }
 
-  #land({ endpointNo, no }: D): EndpointQueue {
+  #endAttempt({ endpointNo, body }: D): EndpointQueue {
     const queue = this.#queue(endpointNo);
-    if (queue.inFlight.delete(no)) this.#inFlight -= 1;
+    queue.inFlight -= 1;
+    queue.bytes -= body.length;
+    if (queue.inFlight < this.#limits.endpointMax) this.#inFlight -= 1;
     return queue;
   }
 
@@ -214,8 +240,8 @@ export class FairScheduler<D extends Sendable> {
     if (!queue.hasMore) return;
     this.#idle.delete(queue);
     this.#busy.delete(queue);
-    if (queue.inFlight.size === 0) this.#idle.add(queue);
-    else if (queue.inFlight.size < this.#ownLimitOf(queue)) this.#busy.add(queue);
+    if (queue.inFlight === 0) this.#idle.add(queue);
+    else if (queue.inFlight < this.#ownLimitOf(queue)) this.#busy.add(queue);
   }
 
   #pick(): EndpointQueue | undefined {
@@ -233,8 +259,10 @@ export class FairScheduler<D extends Sendable> {
     return this.#isCrowded() ? 1 : this.#ownLimitOf(queue);
   }
 
-  #ownLimitOf({ failuresInRow }: EndpointQueue): number {
-    return failuresInRow >= failuresMax ? 1 : this.#limits.endpointMax;
+  #ownLimitOf({ failuresInRow, bytes }: EndpointQueue): number {
+    const { endpointMax, aheadMax = 0 } = this.#limits;
+    if (failuresInRow >= failuresMax) return 1;
+    return endpointMax + (bytes < aheadBytesMax ? aheadMax : 0);
   }
 
   #isCrowded(): boolean {
@@ -243,10 +271,10 @@ export class FairScheduler<D extends Sendable> {
 
   #hasCapacity(): boolean {
     const { inFlightMax, bytesMax } = this.#limits;
-    if (this.#isPaused || this.#committing >= inFlightMax) return false;
+    if (this.#isPaused || this.#committing >= inFlightMax * committingFactor) return false;
     return this.#inFlight < inFlightMax && this.#bytes < bytesMax;
   }
 }
 
 const isIdle = ({ hasMore, inFlight, committing }: EndpointQueue): boolean =>
-  !hasMore && inFlight.size === 0 && committing.size === 0;
+  !hasMore && inFlight === 0 && committing === 0;

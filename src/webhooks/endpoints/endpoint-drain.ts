@@ -1,29 +1,37 @@
 /**
- * EndpointDrain: empties the queue of an endpoint that was disabled or deleted, in batches in the background:
+ * EndpointDrain: settles what waits for an endpoint that was disabled or deleted, in batches in the background:
  *
- *   disabled   pending deliveries become dead letters, which can be replayed
- *   deleted    pending deliveries are canceled, delivered ones deleted; dead letters stay until they expire
+ *   disabled   what waits, in the outboxes too, becomes dead letters, which can be replayed
+ *   deleted    rows that wait are canceled, the log goes; dead letters stay until they expire
  *
  * Attempts in flight keep their result. A drain that a crash interrupts continues at the next start (`resume`), and
  * whenever the dispatcher finds the endpoint disabled. An endpoint that is enabled again keeps what the drain has
  * not reached.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { QueueKey } from '../../store/delivery/delivery.ts';
+import type { EndpointNo } from '../../model/numbers.ts';
+import type { EndpointRecord } from '../../model/webhook.ts';
+import type { DueKey } from '../../store/delivery/delivery.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { type DeliveryStore, firstKeys } from '../deliveries/delivery-store.ts';
-import { stateCodes } from '../deliveries/delivery-transaction.ts';
+import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
+import type { Delivery } from '../deliveries/delivery.ts';
+import { removePages } from '../deliveries/delivery-log.ts';
+import type { Feeds } from '../outboxes/feeds.ts';
 import type { Endpoints } from './endpoints.ts';
-import type { DeliveryNo, EndpointNo } from '../../model/numbers.ts';
 
-/** Deliveries of one transaction. */
+/** Deliveries, or pages of the log, of one transaction. */
 const batchMax = 500;
 const retryMs = 1_000;
 
-type IsActive = (delivery: { readonly no: DeliveryNo; readonly endpointNo: EndpointNo }) => boolean;
+const makeDead = (tx: DeliveryTransaction, delivery: Delivery): unknown =>
+  tx.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
+
+type IsActive = (delivery: { readonly id: string; readonly endpointNo: EndpointNo }) => boolean;
 
 export interface EndpointDrainOptions {
   readonly store: DeliveryStore;
+  readonly feeds: Feeds;
   readonly endpoints: Endpoints;
   readonly log: Logger;
 }
@@ -50,13 +58,13 @@ export class EndpointDrain {
     return this.#running.size === 0;
   }
 
-  /** Drains in the background, once at a time; never an endpoint of which nothing is known but its number. */
+  /** Drains in the background; never an endpoint whose record is damaged, because it may be enabled. */
   start(endpointNo: EndpointNo): void {
     if (this.#options.endpoints.isDamaged(endpointNo)) return;
     void this.run(endpointNo);
   }
 
-  /** Resolves when the endpoint's queue is empty, or it is enabled again. */
+  /** Resolves when nothing waits for the endpoint, or it is enabled again. */
   async run(endpointNo: EndpointNo): Promise<void> {
     let running = this.#running.get(endpointNo);
     if (running === undefined) {
@@ -66,15 +74,17 @@ export class EndpointDrain {
     await running;
   }
 
-  /** Continues what a crash interrupted: finds the endpoints that are disabled or deleted and not empty. */
+  /** Continues what a crash interrupted: finds the endpoints that are disabled or deleted and not drained. */
   resume(): void {
-    const { store, endpoints } = this.#options;
-    for (const [no] of firstKeys(store.tables.queue)) {
-      if (endpoints.byNo(no)?.status !== 'enabled') this.start(no);
-    }
-    for (const [no] of firstKeys(store.tables.log)) {
+    const { store, feeds, endpoints } = this.#options;
+    for (const [no] of firstKeys(store.tables.due)) this.#resume(no);
+    for (const no of feeds.withWork()) this.#resume(no);
+    for (const no of store.tables.stats.keys({}))
       if (endpoints.byNo(no) === undefined) this.start(no);
-    }
+  }
+
+  #resume(no: EndpointNo): void {
+    if (this.#options.endpoints.byNo(no)?.status !== 'enabled') this.start(no);
   }
 
   async close(): Promise<void> {
@@ -83,21 +93,16 @@ export class EndpointDrain {
   }
 
   async #drain(endpointNo: EndpointNo): Promise<void> {
-    const { store, endpoints, log } = this.#options;
+    const { endpoints, log } = this.#options;
     while (!this.#isClosed) {
       const endpoint = endpoints.byNo(endpointNo);
       if (endpoint?.status === 'enabled') return;
       try {
-        const drained = await store.transaction((tx) => {
-          const found = this.#batch(endpointNo, endpoint === undefined ? 'deleted' : 'disabled');
-          for (const { state, key } of found) {
-            const delivery = tx.find(key[2]);
-            if (delivery === undefined) tx.discard(state, key);
-            else if (endpoint === undefined) tx.move(delivery, 'endpoint_removed');
-            else tx.move(delivery, 'endpoint_disabled', { deadReason: 'endpoint_disabled' });
-          }
-          return found.length;
-        });
+        const drained =
+          endpoint === undefined
+            ? await this.#drainDeleted(endpointNo)
+            : (await this.#drainRows(endpointNo, endpoint)) +
+              (await this.#options.feeds.takeOut(endpointNo, batchMax, makeDead));
         if (drained === 0) return;
       } catch (err) {
         log.error({ err }, 'draining a webhook endpoint failed, retrying');
@@ -106,28 +111,39 @@ export class EndpointDrain {
     }
   }
 
-  /** The next deliveries to move. Inside the transaction. */
-  #batch(endpointNo: EndpointNo, status: 'disabled' | 'deleted'): Drained[] {
-    const { queue, log } = this.#options.store.tables;
-    const found: Drained[] = [];
-    const code = stateCodes.delivered;
-    const add = (state: Drained['state'], keys: Iterable<QueueKey>): void => {
+  async #drainDeleted(endpointNo: EndpointNo): Promise<number> {
+    const { store, feeds } = this.#options;
+    feeds.remove(endpointNo);
+    const rows = await this.#drainRows(endpointNo, undefined);
+    const pages = await feeds.transaction([], (tx) => {
+      const removed = removePages(store.tables.log, endpointNo, batchMax);
+      if (removed < batchMax) tx.logDeleted(endpointNo);
+      return removed;
+    });
+    return rows + pages;
+  }
+
+  async #drainRows(endpointNo: EndpointNo, endpoint: EndpointRecord | undefined): Promise<number> {
+    return await this.#options.store.transaction((tx) => {
+      const keys = this.#batch(endpointNo);
       for (const key of keys) {
-        if (found.length === batchMax) return;
-        if (!this.#isActive({ no: key[2], endpointNo })) found.push({ state, key });
+        const delivery = tx.find(key[2]);
+        if (delivery === undefined) tx.discard(key);
+        else if (endpoint === undefined) tx.move(delivery, 'endpoint_removed');
+        else makeDead(tx, delivery);
       }
-    };
-    add('pending', queue.keys({ start: [endpointNo, 0, 0], end: [endpointNo + 1, 0, 0] }));
-    if (status === 'deleted') {
-      const end: QueueKey = [endpointNo, code + 1, 0];
-      add('delivered', log.keys({ start: [endpointNo, code, 0], end }));
+      return keys.length;
+    });
+  }
+
+  /** The next rows that wait. Inside the transaction. */
+  #batch(endpointNo: EndpointNo): DueKey[] {
+    const { due } = this.#options.store.tables;
+    const found: DueKey[] = [];
+    for (const key of due.keys({ start: [endpointNo, 0, ''], end: [endpointNo + 1, 0, ''] })) {
+      if (found.length === batchMax) break;
+      if (!this.#isActive({ id: key[2], endpointNo })) found.push(key);
     }
     return found;
   }
-}
-
-interface Drained {
-  readonly state: 'pending' | 'delivered';
-  /** Of the queue, or of the log, which has the state's code in place of the time. */
-  readonly key: QueueKey;
 }

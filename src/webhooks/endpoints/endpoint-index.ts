@@ -1,6 +1,7 @@
 /**
- * All endpoints in memory: by number, by id, and the listeners of a workspace for each kind of event. The lists of
- * listeners are built once per change, so a query costs two look-ups and allocates nothing.
+ * All endpoints in memory: by number, by workspace, and the listeners of a workspace for each kind of event. The lists of
+ * listeners are built once per change, so a query costs two look-ups and allocates nothing. `isFor` then tells which
+ * entries of an outbox a listener gets.
  */
 import { eventKinds, type EventKind } from '../../model/event.ts';
 import type { EndpointRecord } from '../../model/webhook.ts';
@@ -12,16 +13,14 @@ const noListeners: readonly EndpointRecord[] = [];
 
 export class EndpointIndex {
   readonly #byNo = new Map<number, EndpointRecord>();
-  readonly #noById = new Map<string, number>();
   readonly #nosByWorkspace = new Map<number, Set<number>>();
   readonly #listeners = new Map<number, Listeners>();
   /** Number of workspaces with a listener, by kind. */
   readonly #workspacesListening = new Map<EventKind, number>();
 
   put(record: EndpointRecord): void {
-    const { no, id, workspaceNo } = record;
+    const { no, workspaceNo } = record;
     this.#byNo.set(no, record);
-    this.#noById.set(id, no);
     const nos = this.#nosByWorkspace.get(workspaceNo) ?? new Set();
     this.#nosByWorkspace.set(workspaceNo, nos.add(no));
     this.#rebuild(workspaceNo, nos);
@@ -30,22 +29,20 @@ export class EndpointIndex {
   remove(no: EndpointNo): void {
     const record = this.#byNo.get(no);
     if (record === undefined) return;
-    const { id, workspaceNo } = record;
+    const { workspaceNo } = record;
     this.#byNo.delete(no);
-    this.#noById.delete(id);
     const nos = this.#nosByWorkspace.get(workspaceNo) ?? new Set();
     nos.delete(no);
     if (nos.size === 0) this.#nosByWorkspace.delete(workspaceNo);
     this.#rebuild(workspaceNo, nos);
   }
 
-  byNo(no: EndpointNo): EndpointRecord | undefined {
-    return this.#byNo.get(no);
+  all(): EndpointRecord[] {
+    return [...this.#byNo.values()];
   }
 
-  byId(id: string): EndpointRecord | undefined {
-    const no = this.#noById.get(id);
-    return no === undefined ? undefined : this.#byNo.get(no);
+  byNo(no: EndpointNo): EndpointRecord | undefined {
+    return this.#byNo.get(no);
   }
 
   /** A workspace's endpoints, newest first. */
@@ -54,7 +51,7 @@ export class EndpointIndex {
     return nos.sort((a, b) => b - a).flatMap((no) => this.#byNo.get(no) ?? []);
   }
 
-  /** Enabled endpoints of the workspace that subscribe to the kind. */
+  /** Endpoints of the workspace that subscribe to the kind; disabled ones too, which get what came before. */
   forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#listeners.get(workspaceNo)?.get(kind) ?? noListeners;
   }
@@ -69,12 +66,10 @@ export class EndpointIndex {
   }
 
   #rebuild(workspaceNo: WorkspaceNo, nos: ReadonlySet<number>): void {
-    const enabled = [...nos]
-      .flatMap((no) => this.#byNo.get(no) ?? [])
-      .filter(({ status }) => status === 'enabled');
+    const listening = [...nos].flatMap((no) => this.#byNo.get(no) ?? []).filter(isListening);
     const next = new Map<EventKind, readonly EndpointRecord[]>();
     for (const kind of eventKinds) {
-      const listeners = enabled.filter(({ events }) => listensTo(events, kind));
+      const listeners = listening.filter((endpoint) => subscribesTo(endpoint, kind));
       if (listeners.length > 0) next.set(kind, listeners);
     }
     const before = this.#listeners.get(workspaceNo);
@@ -87,6 +82,29 @@ export class EndpointIndex {
   }
 }
 
-function listensTo(events: EndpointRecord['events'], kind: EventKind): boolean {
-  return events.includes('*') || events.includes(kind);
+export const subscribesTo = (
+  { events }: Pick<EndpointRecord, 'events'>,
+  kind: EventKind,
+): boolean => events.includes('*') || events.includes(kind);
+
+/**
+ * Whether an entry is for an endpoint: it subscribes to the kind, and did when the entry was written, and was enabled
+ * then. What it no longer subscribes to is not sent any more.
+ * @param sequence of the outbox that has events of this kind
+ */
+export function isFor(endpoint: EndpointRecord, kind: EventKind, sequence: number): boolean {
+  if (!subscribesTo(endpoint, kind)) return false;
+  const { firstEvent, firstBlock, since = {}, pauses = [] } = endpoint;
+  const side = kind === 'qr.scanned' ? 'block' : 'event';
+  const first = since[kind]?.[side] ?? (side === 'block' ? firstBlock : firstEvent);
+  if (sequence <= first) return false;
+  return !pauses.some(
+    ({ from, to }) => sequence > from[side] && sequence <= (to?.[side] ?? Infinity),
+  );
 }
+
+/** An endpoint that an earlier release disabled has no pause, and gets nothing of what came before. */
+const isListening = ({ status, pauses }: EndpointRecord): boolean => {
+  const pause = pauses?.at(-1);
+  return status === 'enabled' || (pause !== undefined && pause.to === undefined);
+};

@@ -12,16 +12,20 @@
 import type { Clock } from '../../model/clock.ts';
 import { Failure, type Fault } from '../../model/failure.ts';
 import type { IdSource, RandomBytes } from '../../model/ids.ts';
-import type { EventKind } from '../../model/event.ts';
-import type { DisabledReason, EndpointRecord } from '../../model/webhook.ts';
+import { type EventKind, eventKinds } from '../../model/event.ts';
+import type { DisabledReason, EndpointRecord, OutboxEnds } from '../../model/webhook.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { Management } from '../../store/management/management.ts';
-import { EndpointIndex } from './endpoint-index.ts';
+import { EndpointIndex, subscribesTo } from './endpoint-index.ts';
 import { rotated, Secrets, type Cipher, validOf } from './secrets.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 
 /** Endpoints of a workspace, disabled ones too: each event is one delivery to each of them. */
 export const endpointsMax = 50;
+/** Pauses that are remembered: what waits from before an older one was sent or settled long ago. */
+const pausesMax = 8;
+/** Changes of `maxBatch` that are remembered, likewise. */
+const batchesMax = 8;
 
 export interface NewEndpoint {
   readonly url: string;
@@ -101,6 +105,7 @@ export class Endpoints {
     const created = await management.environment.transaction(() => {
       this.#assertCapacity(workspaceNo);
       const createdAtMs = clock.now();
+      const ends = this.#ends();
       const endpoint: EndpointRecord = {
         no: management.next('endpoint'),
         id: ids.newId('whk'),
@@ -111,7 +116,8 @@ export class Endpoints {
         maxBatch,
         secrets: [{ sealed: encrypted }],
         status: 'enabled',
-        ...this.#start(),
+        firstEvent: ends.event,
+        firstBlock: ends.block,
         createdAtMs,
         updatedAtMs: createdAtMs,
         createdBy: userId,
@@ -132,9 +138,9 @@ export class Endpoints {
 
   /** @throws Failure not_found, also for another workspace's */
   get(workspaceNo: WorkspaceNo, id: string): EndpointRecord {
-    const record = this.#index.byId(id);
-    if (record?.workspaceNo === workspaceNo) return record;
-    throw notFound();
+    const record = this.#index.ofWorkspace(workspaceNo).find((one) => one.id === id);
+    if (record === undefined) throw notFound();
+    return record;
   }
 
   /** @throws Failure not_found, validation_failed for a refused address */
@@ -188,22 +194,27 @@ export class Endpoints {
   async disable(no: EndpointNo, reason: DisabledReason): Promise<void> {
     if (this.#index.byNo(no)?.status !== 'enabled') return;
     try {
-      await this.#rewrite(no, (record, nowMs) => disabled(record, reason, nowMs));
+      await this.#rewrite(no, (record) => this.#disabled(record, reason));
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'not_found') throw error;
     }
+  }
+
+  /** Of all workspaces. */
+  all(): EndpointRecord[] {
+    return this.#index.all();
   }
 
   byNo(no: EndpointNo): EndpointRecord | undefined {
     return this.#index.byNo(no);
   }
 
-  /** Enabled endpoints of the workspace that subscribe to the kind. */
+  /** Endpoints of the workspace that subscribe to the kind; of a disabled one `isFor` tells what it still gets. */
   forEvent(workspaceNo: WorkspaceNo, kind: EventKind): readonly EndpointRecord[] {
     return this.#index.forEvent(workspaceNo, kind);
   }
 
-  /** Whether any endpoint of the service is enabled and listens to something. */
+  /** Whether any endpoint of the service listens to something. */
   get isAny(): boolean {
     return this.#index.isAny;
   }
@@ -270,21 +281,55 @@ export class Endpoints {
       maxBatch: maxBatch ?? record.maxBatch,
       updatedAtMs: nowMs,
     };
-    if (enabled === false) return disabled(next, 'by_hand', nowMs);
-    return enabled === true && next.status === 'disabled' ? this.#enabled(next) : next;
+    const subscribed =
+      events === undefined ? next : { ...next, since: this.#since(record, events) };
+    const batched =
+      next.maxBatch === record.maxBatch
+        ? subscribed
+        : { ...subscribed, batches: this.#batches(record) };
+    if (enabled === false) return this.#disabled(batched, 'by_hand');
+    const isEnabled = enabled === true && batched.status === 'disabled';
+    return isEnabled ? this.#enabled(batched) : batched;
+  }
+
+  /** Another `maxBatch` counts for what comes from now on. */
+  #batches({ batches = [], maxBatch }: EndpointRecord): NonNullable<EndpointRecord['batches']> {
+    return [...batches, { upTo: this.#ends().block, maxBatch }].slice(-batchesMax);
+  }
+
+  /** Of kinds that it did not subscribe to before, only what comes from now on is sent. */
+  #since(
+    before: EndpointRecord,
+    events: EndpointRecord['events'],
+  ): NonNullable<EndpointRecord['since']> {
+    const ends = this.#ends();
+    const kinds = eventKinds.filter((kind) => subscribesTo({ events }, kind));
+    const since = kinds.map((kind) => {
+      return [kind, subscribesTo(before, kind) ? before.since?.[kind] : ends] as const;
+    });
+    return Object.fromEntries(since.filter(([, from]) => from !== undefined));
+  }
+
+  /** Nothing that comes while it is disabled is sent. Inside a management transaction. */
+  #disabled(record: EndpointRecord, reason: DisabledReason): EndpointRecord {
+    if (record.status === 'disabled') return record;
+    const pauses = [...(record.pauses ?? []), { from: this.#ends() }].slice(-pausesMax);
+    return { ...disabled(record, reason, this.#options.clock.now()), pauses };
   }
 
   #enabled(record: EndpointRecord): EndpointRecord {
     const { disabledReason: _reason, disabledAtMs: _atMs, ...rest } = record;
-    return { ...rest, status: 'enabled', ...this.#start() };
+    const to = this.#ends();
+    const { from } = record.pauses?.at(-1) ?? {};
+    const enabled = { ...rest, status: 'enabled' } as const;
+    // Disabled by an earlier release: nothing of before waits.
+    if (from === undefined) return { ...enabled, firstEvent: to.event, firstBlock: to.block };
+    return { ...enabled, pauses: [...(record.pauses ?? []).slice(0, -1), { from, to }] };
   }
 
-  /** The newest events: they and older ones are not sent. Inside a management transaction. */
-  #start(): Pick<EndpointRecord, 'firstEvent' | 'firstBlock'> {
-    return {
-      firstEvent: this.#options.management.last('event'),
-      firstBlock: this.#options.lastBlock(),
-    };
+  /** Inside a management transaction. */
+  #ends(): OutboxEnds {
+    return { event: this.#options.management.last('event'), block: this.#options.lastBlock() };
   }
 
   /** Loads the committed record into memory; correct in whatever order two changes arrive here. */

@@ -13,7 +13,7 @@ import {
   type OnStep,
 } from '../../../src/engine/installation/installation.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { memoryDisk } from '../memory-disk.ts';
@@ -114,6 +114,9 @@ async function makeUnmarked(path: string, keys: string): Promise<void> {
   scans.environment.transactionSync(() => scans.meta.put('sequence', 7));
   await scans.environment.close();
   const delivery = openDeliveryTables(join(path, 'delivery.mdb'), 'create');
-  delivery.environment.transactionSync(() => delivery.meta.put('next', 9));
+  delivery.environment.transactionSync(() => {
+    const counts = { pending: 0, delivered: 9, dead: 0, canceled: 0 };
+    delivery.stats.put(1, { counts, failuresInRow: 0 });
+  });
   await delivery.environment.close();
 }

@@ -5,7 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
 import { Journals } from '../../../src/engine/journals.ts';
 import { partitionCount } from '../../../src/model/code.ts';
-import { type DeliveryTables, openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import type { EndpointRecord } from '../../../src/model/webhook.ts';
+import type { DeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
 import {
   linkBlockOf,
   type StoredLink,
@@ -55,8 +57,8 @@ test('each goes on above what the others have seen, with a warning, once', () =>
     scans.meta.put('sequence', 11);
   });
   delivery.environment.transactionSync(() => {
-    delivery.cursors.put('events', [40, 0]);
-    delivery.cursors.put('blocks', [12, 3]);
+    delivery.positions.put('events', [40, 0]);
+    delivery.positions.put('scans', [12, 3]);
     delivery.stats.put(6, stats);
   });
   raiseNumbers({ management, scans, delivery }, log);
@@ -75,6 +77,38 @@ test('each goes on above what the others have seen, with a warning, once', () =>
   lines = [];
   raiseNumbers({ management, scans, delivery }, log);
   expect(logged()).toEqual([]);
+});
+
+test('blocks go on above those that an endpoint was enabled, disabled or subscribed at', () => {
+  const endpoint: EndpointRecord = {
+    no: 1,
+    id: 'whk_00000000000000000000',
+    workspaceNo: 1,
+    url: 'https://example.com/',
+    events: ['*'],
+    maxBatch: 100,
+    secrets: [],
+    status: 'enabled',
+    firstEvent: 0,
+    firstBlock: 3,
+    createdAtMs: 0,
+    updatedAtMs: 0,
+    createdBy: 'usr_00000000000000000000',
+  };
+  const from = { event: 1, block: 5 };
+  const states: Array<readonly [seen: number, Partial<EndpointRecord>]> = [
+    [3, {}],
+    [6, { since: { 'qr.scanned': { event: 1, block: 6 } } }],
+    [7, { pauses: [{ from, to: { event: 1, block: 7 } }, { from }] }],
+    [8, { pauses: [{ from }, { from: { event: 1, block: 8 } }] }],
+  ];
+  for (const [seen, state] of states) {
+    management.environment.transactionSync(() =>
+      management.webhooks.endpoints.put(1, { ...endpoint, ...state }),
+    );
+    raiseNumbers({ management, scans, delivery }, log);
+    expect(scans.meta.get('sequence')).toBe(seen);
+  }
 });
 
 test('a number whose record is damaged is found again from what it was given to', async () => {

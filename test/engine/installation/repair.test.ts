@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vit
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { inspectFolder, type OnStep } from '../../../src/engine/installation/installation.ts';
 import { isRepairable, planRepair, repair } from '../../../src/engine/installation/repair.ts';
-import { openDeliveryTables } from '../../../src/store/delivery/delivery.ts';
+import { openDeliveryTables } from '../../../src/store/delivery/open-delivery.ts';
 import { openManagement } from '../../../src/store/management/management.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { faultsIn, makeFolders, mark, put, randomBytes } from './folders.ts';
@@ -143,8 +143,8 @@ test('deliveries begin with what happens from now on, and old results of attempt
   expect(await repaired()).toEqual([`delivery.results.0${suffix}`]);
   expect(readFileSync(join(data, `delivery.results.0${suffix}`), 'utf8')).toBe('old');
   const delivery = openDeliveryTables(join(data, 'delivery.mdb'));
-  expect(delivery.cursors.get('events')).toEqual([41, 0]);
-  expect(delivery.cursors.get('blocks')).toEqual([17, 0]);
+  expect(delivery.positions.get('events')).toEqual([41, 0]);
+  expect(delivery.positions.get('scans')).toEqual([17, 0]);
   await delivery.environment.close();
 });
 

@@ -20,7 +20,7 @@ export class LazySender implements AttemptSender {
   send(tasks: readonly AttemptTask[], onResult: OnResult): void {
     this.#pool ??= new PoolSender({
       threads: 1,
-      inFlightMax: 1_000,
+      widthMax: 16,
       channel: this.#channel,
       settings: this.#settings,
       onDeath: () => undefined,

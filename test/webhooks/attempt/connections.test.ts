@@ -1,8 +1,7 @@
 /** Connections below the attempts: the last check before a byte is sent, and how many stay open. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { AddressGuard } from '../../../src/webhooks/attempt/blocked-networks.ts';
 import { type Connection, Connections } from '../../../src/webhooks/attempt/connections.ts';
-import { Egress, type Target } from '../../../src/webhooks/attempt/egress.ts';
+import { AddressGuard, Egress, type Target } from '../../../src/webhooks/attempt/egress.ts';
 import type { Receiver } from '../../support/fakes/receiver.ts';
 import { soon } from '../../support/soon.ts';
 import { openTestReceiver } from './sender.ts';
@@ -25,7 +24,8 @@ function post(connection: Connection): Promise<void> {
       onResponseEnd: () => resolve(),
       onResponseError: (_controller: unknown, error: Error) => reject(error),
     };
-    connection.post({ path: '/', headers: [], body: Buffer.from('{}') }, handler);
+    const body = Buffer.from('{}');
+    connection.send({ path: '/', method: 'POST', body }, handler);
   });
 }
 
@@ -36,8 +36,8 @@ describe('Connections', () => {
     const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
     await post(connection);
     connection.release();
-    expect([connections.open, receiver.open]).toEqual([1, 1]);
-    await expect.poll(() => [connections.open, receiver.open], soon).toEqual([0, 0]);
+    expect([connections.all.size, receiver.open]).toEqual([1, 1]);
+    await expect.poll(() => [connections.all.size, receiver.open], soon).toEqual([0, 0]);
   });
 
   it('send nothing to an address that is denied after all', async () => {
@@ -55,7 +55,7 @@ describe('Connections', () => {
       const connection = connections.take(targetOf(receiver), ['127.0.0.1']);
       await post(connection);
       connection.release();
-      expect(connections.open).toBeLessThanOrEqual(2);
+      expect(connections.all.size).toBeLessThanOrEqual(2);
     }
     await expect.poll(() => receivers.map((receiver) => receiver.open), soon).toEqual([0, 0, 1, 1]);
     const running = receivers.map((receiver) =>
@@ -73,8 +73,21 @@ describe('Connections', () => {
     await post(first);
     first.release();
     expect(connections.take(target, ['127.0.0.1'])).not.toBe(first);
-    expect(connections.takeFresh(target, ['127.0.0.2', '127.0.0.1'])).not.toBe(first);
     expect(connections.take(target, ['127.0.0.2', '127.0.0.1'])).toBe(first);
+    expect(connections.take(target, ['127.0.0.2', '127.0.0.1'])).not.toBe(first);
+  });
+
+  it('are replaced by a new one to the same addresses, though another is idle', async () => {
+    const receiver = await openTestReceiver();
+    const connections = openConnections(open);
+    const target = targetOf(receiver);
+    const [first, idle] = [1, 2].map(() => connections.take(target, ['127.0.0.1']));
+    for (const connection of [first, idle]) await post(connection!);
+    idle!.release();
+    const fresh = connections.replace(first!);
+    expect([fresh === first, fresh === idle, connections.all.size]).toEqual([false, false, 2]);
+    await post(fresh);
+    expect([fresh.remoteIp, receiver.connections]).toEqual(['127.0.0.1', 3]);
   });
 
   it('that are dropped twice, or after their release, are gone once', async () => {
@@ -85,7 +98,7 @@ describe('Connections', () => {
     connection.release();
     connection.drop();
     connection.drop();
-    expect(connections.open).toBe(0);
+    expect(connections.all.size).toBe(0);
     expect(connections.take(targetOf(receiver), ['127.0.0.1'])).not.toBe(connection);
   });
 });

@@ -1,6 +1,6 @@
 /** The real sender of attempts in the test's own thread, and tasks for it. */
 import { onTestFinished } from 'vitest';
-import type { AttemptTask } from '../../../src/model/webhook.ts';
+import type { Attempt } from '../../../src/model/webhook.ts';
 import type { Clock } from '../../../src/model/clock.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { Attempts } from '../../../src/webhooks/attempt/attempt.ts';
@@ -47,11 +47,11 @@ export async function openTestReceiver(
 }
 
 let count = 0;
-export function taskFor(url: string, more: Partial<AttemptTask> = {}): AttemptTask {
+export function taskFor(url: string, more: Partial<Attempt> = {}): Attempt {
   count += 1;
   return {
-    deliveryNo: count,
     deliveryId: `dlv_${String(count).padStart(20, '0')}`,
+    endpointNo: undefined,
     eventId: `evt_${String(count).padStart(20, '0')}`,
     kind: 'qr.created',
     attempt: 1,

@@ -2,8 +2,8 @@
  * One realistic event of each kind: what the test operation sends, what the receivers' page and the API
  * reference show. Ids are those of things that do not exist.
  */
-import { isoTime } from '../model/day.ts';
-import type { EventData, EventEnvelope, EventKind } from '../model/event.ts';
+import { isoTime } from '../../model/day.ts';
+import type { EventData, EventEnvelope, EventKind } from '../../model/event.ts';
 
 const tail = '01k3zq8m4hd2v7c5x9ab';
 const qrId = `qr_${tail}`;

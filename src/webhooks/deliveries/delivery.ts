@@ -1,0 +1,217 @@
+/**
+ * A delivery in memory (a fresh one of an outbox, a row, or an entry of the log) and its life: one state, one table,
+ * every cell decided.
+ *
+ *   (outbox) --> pending --succeeded--> delivered, in the log alone
+ *              |  ^ |
+ *        failed+--+ +--exhausted, gone, endpoint_disabled--> dead --expired--> (deleted)
+ *              |  ^                                           |
+ *              |  +-------------------replayed----------------+
+ *              +--endpoint_removed, dropped--> canceled --expired--> (deleted)
+ *
+ * Only a pending delivery has attempts to come: a result that arrives late, after its endpoint was removed, changes
+ * nothing. What an attempt's result makes of its delivery is the retry policy, below.
+ */
+import { derivedId } from '../../model/ids.ts';
+import type { EventKind } from '../../model/event.ts';
+import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
+import { toWheelMs, type WheelMs } from '../../model/wheel-time.ts';
+import type {
+  DeliveryRecord,
+  EndpointStats,
+  OutboxName,
+  Place,
+  RowState,
+} from '../../store/delivery/delivery.ts';
+import type { AttemptRecord } from '../../model/webhook.ts';
+
+/** Share of the delay: spreads the retries after an outage without moving the schedule. */
+const jitterShare = 0.1;
+const retryAfterFactorMax = 2;
+/** The receiver wants nothing more: its endpoint is disabled. */
+export const statusGone = 410;
+/** An endpoint that only failed for this long, and this many times, is disabled. */
+const failingMs = 5 * 86_400_000;
+const failingAttempts = 20;
+
+export interface Delivery extends DeliveryRecord {
+  /** `dlv_…` */
+  readonly id: string;
+  /** Where a fresh one stands in its outbox: it has no row and no committed attempt. Undefined for any other. */
+  readonly place: OutboxPlace | undefined;
+}
+
+export interface OutboxPlace {
+  readonly outbox: OutboxName;
+  readonly place: Place;
+}
+
+export interface NewDelivery {
+  readonly endpointNo: EndpointNo;
+  readonly workspaceNo: WorkspaceNo;
+  readonly kind: EventKind;
+  readonly eventIds: readonly string[];
+  readonly body: string;
+}
+
+const noTime = toWheelMs(0);
+const none: readonly [] = [];
+
+/** A delivery as its outbox has it. Its id follows from endpoint and first event, so it is the same whenever it is read. */
+export const freshDelivery = (
+  created: NewDelivery,
+  place: OutboxPlace,
+  dueMs: WheelMs,
+): Delivery => {
+  const id = derivedId('dlv', created.eventIds[0] ?? '', created.endpointNo);
+  return pendingDelivery(id, created, dueMs, place);
+};
+
+export const pendingDelivery = (
+  id: string,
+  created: NewDelivery,
+  dueMs: WheelMs,
+  place?: OutboxPlace,
+): Delivery => ({
+  id,
+  endpointNo: created.endpointNo,
+  workspaceNo: created.workspaceNo,
+  kind: created.kind,
+  eventIds: created.eventIds,
+  state: 'pending',
+  dueMs,
+  tries: 0,
+  attemptsMade: 0,
+  attempts: none,
+  deadAtMs: 0,
+  deadReason: '',
+  expiresMs: noTime,
+  body: created.body,
+  place,
+});
+
+export const deliveryEvents = [
+  /** An attempt ended with a 2xx. */
+  'succeeded',
+  /** An attempt failed, and there is another. */
+  'failed',
+  /** The last attempt failed. */
+  'exhausted',
+  /** The receiver answered 410. */
+  'gone',
+  'endpoint_disabled',
+  'endpoint_removed',
+  /** A test event that failed: it is not retried. */
+  'dropped',
+  /** A person sends a dead letter again. */
+  'replayed',
+  /** Its time in the store is over. */
+  'expired',
+] as const;
+export type DeliveryEvent = (typeof deliveryEvents)[number];
+
+export type NextState = RowState | 'delivered' | 'deleted' | 'stays';
+
+export const deliveryTransitions: Readonly<
+  Record<RowState, Readonly<Record<DeliveryEvent, NextState>>>
+> = {
+  pending: {
+    succeeded: 'delivered',
+    failed: 'pending',
+    exhausted: 'dead',
+    gone: 'dead',
+    endpoint_disabled: 'dead',
+    endpoint_removed: 'canceled',
+    dropped: 'canceled',
+    replayed: 'stays',
+    expired: 'stays',
+  },
+  dead: {
+    succeeded: 'stays',
+    failed: 'stays',
+    exhausted: 'stays',
+    gone: 'stays',
+    endpoint_disabled: 'stays',
+    endpoint_removed: 'stays',
+    dropped: 'stays',
+    replayed: 'pending',
+    expired: 'deleted',
+  },
+  canceled: {
+    succeeded: 'stays',
+    failed: 'stays',
+    exhausted: 'stays',
+    gone: 'stays',
+    endpoint_disabled: 'stays',
+    endpoint_removed: 'stays',
+    dropped: 'stays',
+    replayed: 'stays',
+    expired: 'deleted',
+  },
+};
+
+export interface RetryDecision {
+  readonly event: DeliveryEvent;
+  /** From the end of the attempt; for `failed`. */
+  readonly delayMs: number;
+}
+
+/**
+ * The retry policy: whether an attempt leaves its delivery delivered, pending or dead, and when the next one follows.
+ *
+ * Delays count from the end of the failed attempt. Jitter only adds, so no retry is early. A receiver that answers 429 or
+ * 503 with `Retry-After` may postpone its next attempt, up to twice the scheduled delay.
+ * @param tries attempts before this one since the delivery was created or replayed
+ * @param random 0 to 1
+ */
+export function decide(
+  attempt: AttemptRecord,
+  tries: number,
+  delaysMs: readonly number[],
+  random: number,
+): RetryDecision {
+  if (attempt.failure === undefined) return { event: 'succeeded', delayMs: 0 };
+  if (attempt.status === statusGone) return { event: 'gone', delayMs: 0 };
+  const scheduledMs = delaysMs[tries];
+  if (scheduledMs === undefined) return { event: 'exhausted', delayMs: 0 };
+  return { event: 'failed', delayMs: delayOf(attempt, scheduledMs, random) };
+}
+
+function delayOf({ status, retryAfterMs }: AttemptRecord, scheduledMs: number, random: number) {
+  const askedMs = status === 429 || status === 503 ? (retryAfterMs ?? 0) : 0;
+  const latestMs = scheduledMs * retryAfterFactorMax;
+  const jitteredMs = scheduledMs * (1 + random * jitterShare);
+  return Math.ceil(Math.max(jitteredMs, Math.min(askedMs, latestMs)));
+}
+
+/** The endpoint's stats after an attempt. @param wheelMs when it ended */
+export function statsAfter(
+  stats: EndpointStats,
+  { failure, atMs, durationMs }: AttemptRecord,
+  wheelMs: WheelMs,
+): EndpointStats {
+  const endedAtMs = Math.round(atMs + durationMs);
+  if (failure === undefined) {
+    const { failingSinceMs, ...rest } = stats;
+    const isKnown = failingSinceMs === undefined && endedAtMs <= (stats.lastSuccessAtMs ?? 0);
+    if (isKnown && stats.failuresInRow === 0) return stats;
+    return { ...rest, failuresInRow: 0, lastSuccessAtMs: endedAtMs };
+  }
+  return {
+    ...stats,
+    failuresInRow: stats.failuresInRow + 1,
+    failingSinceMs: stats.failingSinceMs ?? wheelMs,
+    lastFailureAtMs: endedAtMs,
+  };
+}
+
+export function shouldDisable(
+  { failuresInRow, failingSinceMs }: EndpointStats,
+  wheelMs: WheelMs,
+): boolean {
+  return (
+    failuresInRow >= failingAttempts &&
+    failingSinceMs !== undefined &&
+    wheelMs - failingSinceMs >= failingMs
+  );
+}

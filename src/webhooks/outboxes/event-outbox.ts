@@ -1,0 +1,130 @@
+/** The outbox of the management environment, as webhooks read it: a delivery for each event and each listener. */
+import { LRUCache } from 'lru-cache';
+import { idTimeMs, parseId } from '../../model/ids.ts';
+import type { EndpointRecord } from '../../model/webhook.ts';
+import type { Outbox, OutboxEvent } from '../../outbox/outbox.ts';
+import type { Place, Position } from '../../store/delivery/delivery.ts';
+import { type Delivery, freshDelivery } from '../deliveries/delivery.ts';
+import type { WheelClock } from '../deliveries/retry-wheel.ts';
+import { isFor } from '../endpoints/endpoint-index.ts';
+import {
+  type ListenersOf,
+  type OutboxReader,
+  type ReadBounds,
+  type Stretch,
+} from './outbox-reader.ts';
+
+/** Events read at once. */
+const readMax = 500;
+/** Endpoints of a workspace that lag read the same events, each on its own. */
+const keptMax = 4_096;
+const keptBytesMax = 8_388_608;
+
+const oneDelivery = (): number => 1;
+
+export class EventOutbox implements OutboxReader {
+  readonly name = 'events';
+  readonly #outbox: Outbox;
+  readonly #clock: WheelClock;
+  readonly #kept = new LRUCache<number, OutboxEvent>({
+    max: keptMax,
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ body }) => body.length + 1,
+  });
+
+  constructor(outbox: Outbox, clock: WheelClock) {
+    this.#outbox = outbox;
+    this.#clock = clock;
+  }
+
+  get newest(): number {
+    return this.#outbox.lastSequence;
+  }
+
+  refresh(): void {
+    this.#outbox.refresh();
+  }
+
+  read([from]: Position, listenersOf: ListenersOf, bounds: ReadBounds): Stretch {
+    const events = this.#outbox.after(from, readMax);
+    const created: Delivery[] = [];
+    let sequence = from;
+    for (const event of events) {
+      if (created.length >= bounds.deliveriesMax) break;
+      sequence = event.sequence;
+      const listeners = listenersOf(event.workspaceNo, event.kind, sequence, oneDelivery);
+      if (listeners.length === 0) continue;
+      for (const endpoint of listeners) created.push(this.#delivery(event, endpoint));
+    }
+    const hasMore = events.length === readMax || sequence < (events.at(-1)?.sequence ?? sequence);
+    return { created, position: [sequence, 0], hasMore };
+  }
+
+  readFor(endpoint: EndpointRecord, [from]: Position, bounds: ReadBounds): Stretch {
+    const [upTo] = bounds.upTo ?? [Number.MAX_SAFE_INTEGER];
+    const created: Delivery[] = [];
+    let sequence = from;
+    let read = 0;
+    for (const at of this.#outbox.sequencesOf(endpoint.workspaceNo, from, upTo)) {
+      if (created.length >= bounds.deliveriesMax || read === readMax) {
+        return { created, position: [sequence, 0], hasMore: true };
+      }
+      read += 1;
+      sequence = at;
+      const event = this.#read(at);
+      if (event !== undefined && isFor(endpoint, event.kind, at)) {
+        created.push(this.#delivery(event, endpoint));
+      }
+    }
+    return { created, position: [upTo, 0], hasMore: false };
+  }
+
+  newestFor(
+    endpoint: EndpointRecord,
+    { after, beforeId, limit }: { after: Position; beforeId: string; limit: number },
+  ): Delivery[] {
+    const found: Delivery[] = [];
+    const isId = parseId('dlv', beforeId) !== undefined;
+    let before = isId ? this.#outbox.sequenceAfter(idTimeMs(beforeId)) : undefined;
+    for (;;) {
+      const events = this.#outbox.newest(endpoint.workspaceNo, before, readMax);
+      for (const event of events) {
+        if (event.sequence <= after[0]) return found;
+        if (!isFor(endpoint, event.kind, event.sequence)) continue;
+        const delivery = this.#delivery(event, endpoint);
+        if (delivery.id < beforeId) found.push(delivery);
+        if (found.length === limit) return found;
+      }
+      before = events.at(-1)?.sequence;
+      if (before === undefined) return found;
+    }
+  }
+
+  at(endpoint: EndpointRecord, [sequence]: Place): Delivery | undefined {
+    const event = this.#read(sequence);
+    return event === undefined ? undefined : this.#delivery(event, endpoint);
+  }
+
+  find(endpoint: EndpointRecord, eventId: string): Delivery | undefined {
+    const sequence = this.#outbox.find(endpoint.workspaceNo, eventId);
+    const event = sequence === undefined ? undefined : this.#read(sequence);
+    const isIts = event !== undefined && isFor(endpoint, event.kind, event.sequence);
+    return isIts ? this.#delivery(event, endpoint) : undefined;
+  }
+
+  #read(sequence: number): OutboxEvent | undefined {
+    const known = this.#kept.get(sequence);
+    if (known !== undefined) return known;
+    const event = this.#outbox.get(sequence);
+    if (event === undefined) return undefined;
+    this.#kept.set(sequence, event);
+    return event;
+  }
+
+  #delivery({ id, kind, sequence, body }: OutboxEvent, endpoint: EndpointRecord): Delivery {
+    const { no: endpointNo, workspaceNo } = endpoint;
+    const created = { endpointNo, workspaceNo, kind, eventIds: [id], body };
+    const place: Place = [sequence, 0, 0, 'one'];
+    return freshDelivery(created, { outbox: 'events', place }, this.#clock.now());
+  }
+}

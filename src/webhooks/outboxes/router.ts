@@ -1,0 +1,81 @@
+/**
+ * The router: reads the outboxes as they grow, and gives each entry to the feeds of those who listen. It only reads;
+ * what is settled is written with the results. A step that fails is repeated; `behindMs` is what health and metrics report.
+ */
+import { setImmediate as yieldToEventLoop, setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../../model/clock.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Feeds } from './feeds.ts';
+import type { OutboxReader } from './outbox-reader.ts';
+
+const retryMs = 500;
+
+export interface RouterOptions {
+  readonly feeds: Feeds;
+  readonly reader: OutboxReader;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class Router {
+  readonly #options: RouterOptions;
+  #running: Promise<void> | undefined;
+  #isWoken = false;
+  #isClosed = false;
+  #isFailing = false;
+  #behindSinceMs: number | undefined;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+  }
+
+  wake(): void {
+    this.#isWoken = true;
+    if (this.#isClosed || this.#running !== undefined) return;
+    this.#behindSinceMs = this.#options.clock.monotonicMs();
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#isWoken) this.wake();
+    });
+  }
+
+  /** No step runs. */
+  get isQuiet(): boolean {
+    return this.#running === undefined;
+  }
+
+  /** How long it has been behind; 0 = it has caught up. */
+  get behindMs(): number {
+    const now = this.#options.clock.monotonicMs();
+    return this.#behindSinceMs === undefined ? 0 : now - this.#behindSinceMs;
+  }
+
+  /** Resolves when no step runs, and none will. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { feeds, reader, clock, log } = this.#options;
+    const outbox = reader.name;
+    while (!this.#isClosed) {
+      this.#isWoken = false;
+      try {
+        reader.refresh();
+        const hasMore = feeds.route(reader);
+        if (this.#isFailing) log.info({ outbox }, 'reading an outbox resumed');
+        this.#isFailing = false;
+        if (!hasMore && !this.#isWoken) break;
+        if (!hasMore) this.#behindSinceMs = clock.monotonicMs();
+        await yieldToEventLoop();
+      } catch (err) {
+        // Only the first failure in a row is logged.
+        if (!this.#isFailing) log.error({ err, outbox }, 'reading an outbox failed, retrying');
+        this.#isFailing = true;
+        await pause(retryMs);
+      }
+    }
+    this.#behindSinceMs = undefined;
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * The blocks of scans, which are the outbox of `qr.scanned`, as webhooks read them.
+ *
+ *   a code with at most 10 scans in a block    one body per scan
+ *   a code with more                           lists of at most `maxBatch` scans and 64 KB
+ *
+ * Of a code whose workspace has no listening endpoint only the group header is read. A code's scans are taken in spans of
+ * 100, and a position also counts the scans of a block, so a block of any size can be interrupted and continued; a list
+ * never crosses a span. The text of a scan is the same in every list and in `GET /events`: it depends on the block alone.
+ */
+import { idTimeMs, parseId } from '../../model/ids.ts';
+import type { EndpointRecord } from '../../model/webhook.ts';
+import type { ScanBlock } from '../../scans/block.ts';
+import { blockOfEvent, lastBlockOf, storedBlocks } from '../../scans/stored-blocks.ts';
+import type { Place, Position } from '../../store/delivery/delivery.ts';
+import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
+import { type Delivery, freshDelivery } from '../deliveries/delivery.ts';
+import type { WheelClock } from '../deliveries/retry-wheel.ts';
+import {
+  type ListenersOf,
+  comparePositions,
+  only,
+  type OutboxReader,
+  type ReadBounds,
+  type Stretch,
+} from './outbox-reader.ts';
+import type { CodeNo } from '../../model/numbers.ts';
+import type { WheelMs } from '../../model/wheel-time.ts';
+import { scannedEvent } from '../../scans/scanned-event.ts';
+
+/** Bounds of one reading, and so of the time that it blocks the control thread. */
+const blocksMax = 64;
+const bytesMax = 4_194_304;
+/** The same for a page that the API shows: most blocks have nothing for it. About 50 ms. */
+const shownBlocksMax = 2_048;
+const shownBytesMax = 16_777_216;
+const kind = 'qr.scanned';
+/** A code with more scans in its window has high volume. */
+const singlesMax = 10;
+/** The largest `maxBatch`. */
+const spanScans = 100;
+const listBytesMax = 65_536;
+const listBrackets = 2;
+
+export interface ScanOutboxOptions {
+  readonly scans: ScanStore;
+  /** The public id of a code, also of one that was deleted. */
+  readonly codeIdOf: (codeNo: CodeNo) => string | undefined;
+  readonly clock: WheelClock;
+}
+
+export class ScanOutbox implements OutboxReader {
+  readonly name = 'scans';
+  readonly #options: ScanOutboxOptions;
+
+  constructor(options: ScanOutboxOptions) {
+    this.#options = options;
+  }
+
+  get newest(): number {
+    return newestSequence(this.#options.scans);
+  }
+
+  refresh(): void {
+    this.#options.scans.environment.refresh();
+  }
+
+  read(from: Position, listenersOf: ListenersOf, { deliveriesMax, upTo }: ReadBounds): Stretch {
+    const reading = this.#reading(listenersOf);
+    const created: Delivery[] = [];
+    let [position, bytes, blocks] = [from, 0, 0];
+    for (const [sequence, block] of storedBlocks(this.#options.scans, {
+      start: from[0] + 1,
+      ...(upTo !== undefined && { end: upTo[0] + 1 }),
+    })) {
+      if (block !== undefined) {
+        const fromEntry = sequence === from[0] + 1 ? from[1] : 0;
+        const part = scanDeliveries(block, fromEntry, reading, deliveriesMax - created.length);
+        for (const delivery of part.created) created.push(delivery);
+        if (part.next !== undefined) {
+          return { created, position: [sequence - 1, part.next], hasMore: true };
+        }
+        bytes += block.length;
+      }
+      position = [sequence, 0];
+      blocks += 1;
+      const isFull = created.length >= deliveriesMax || bytes >= bytesMax || blocks === blocksMax;
+      if (isFull) return { created, position, hasMore: true };
+    }
+    // Of a block that is read in parts the rest is read with the whole of it.
+    const end: Position = upTo === undefined ? position : [upTo[0], 0];
+    return {
+      created,
+      position: comparePositions(end, position) > 0 ? end : position,
+      hasMore: false,
+    };
+  }
+
+  readFor(endpoint: EndpointRecord, from: Position, bounds: ReadBounds): Stretch {
+    return this.read(from, only(endpoint), bounds);
+  }
+
+  newestFor(
+    endpoint: EndpointRecord,
+    { after, beforeId, limit }: { after: Position; beforeId: string; limit: number },
+  ): Delivery[] {
+    const { scans } = this.#options;
+    const reading = this.#reading(only(endpoint));
+    let found: Delivery[] = [];
+    let [bytes, blocks] = [0, 0];
+    const isId = parseId('dlv', beforeId) !== undefined;
+    const start = isId ? lastBlockOf(scans, idTimeMs(beforeId)) : this.newest;
+    for (const [sequence, block] of storedBlocks(scans, { start, end: after[0], reverse: true })) {
+      if (block === undefined) continue;
+      const oldest = found[limit - 1];
+      // Blocks of several shards overlap, and a block has its scans by code.
+      if (oldest !== undefined && block.newestMs < idTimeMs(oldest.id)) break;
+      bytes += block.length;
+      if (++blocks > shownBlocksMax || bytes > shownBytesMax) break;
+      const fromEntry = sequence === after[0] + 1 ? after[1] : 0;
+      const { created } = scanDeliveries(block, fromEntry, reading, Number.MAX_SAFE_INTEGER);
+      const earlier = created.filter(({ id }) => id < beforeId);
+      found = [...found, ...earlier].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+    }
+    return found;
+  }
+
+  at(endpoint: EndpointRecord, place: Place): Delivery | undefined {
+    const block = this.#block(place[0]);
+    return block && scanDeliveryAt(block, place, endpoint, this.#reading(only(endpoint)));
+  }
+
+  find(endpoint: EndpointRecord, eventId: string): Delivery | undefined {
+    const { scans } = this.#options;
+    const sequence = blockOfEvent(scans, endpoint.workspaceNo, eventId);
+    const block = sequence === undefined ? undefined : this.#block(sequence);
+    if (block === undefined) return undefined;
+    const reading = this.#reading(only(endpoint));
+    const { created } = scanDeliveries(block, 0, reading, Number.MAX_SAFE_INTEGER);
+    return created.find(({ eventIds }) => eventIds[0] === eventId);
+  }
+
+  #block(sequence: number): ScanBlock | undefined {
+    for (const [found, block] of storedBlocks(this.#options.scans, { start: sequence, limit: 1 })) {
+      return found === sequence ? block : undefined;
+    }
+    return undefined;
+  }
+
+  #reading(listenersOf: ListenersOf): ScanReading {
+    const { codeIdOf, clock } = this.#options;
+    return { listenersOf, codeIdOf, dueMs: clock.now() };
+  }
+}
+
+interface ScanReading {
+  readonly listenersOf: ListenersOf;
+  readonly codeIdOf: ScanOutboxOptions['codeIdOf'];
+  /** When they are due: now. */
+  readonly dueMs: WheelMs;
+}
+
+interface ScanPart {
+  readonly created: readonly Delivery[];
+  /** The entry to continue with; undefined when the block is done. */
+  readonly next: number | undefined;
+}
+
+interface Scanned {
+  readonly entry: number;
+  readonly id: string;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+/**
+ * Deliveries of the block's entries from `fromEntry` on, of at least one span.
+ * @param createdMax stops after the span that reaches this number
+ */
+function scanDeliveries(
+  block: ScanBlock,
+  fromEntry: number,
+  reading: ScanReading,
+  createdMax: number,
+): ScanPart {
+  const { listenersOf, codeIdOf } = reading;
+  const created: Delivery[] = [];
+  for (let group = 0; group < block.groups; group++) {
+    const end = block.first(group) + block.count(group);
+    if (end <= fromEntry) continue;
+    // What is left of a block was counted with the part before.
+    const isCounted = block.first(group) < fromEntry;
+    const listeners = listenersOf(block.workspaceNo(group), kind, block.sequence, (endpoint) =>
+      isCounted
+        ? 0
+        : countPosts(humanEntries(block, group).length, maxBatchOf(endpoint, block.sequence)),
+    );
+    if (listeners.length === 0) continue;
+    const qrId = codeIdOf(block.codeNo(group));
+    if (qrId === undefined) continue;
+    const entries = humanEntries(block, group);
+    for (let at = 0; at < entries.length; at += spanScans) {
+      const span = entries.slice(at, at + spanScans);
+      const last = span.at(-1) ?? 0;
+      if (last < fromEntry) continue;
+      // Only these: where `maxBatch` is another now, a list may not begin before `fromEntry`.
+      const scans = span
+        .filter((entry) => entry >= fromEntry)
+        .map((entry) => scanned(block, entry, qrId));
+      const volume = entries.length > singlesMax ? 'high' : 'low';
+      for (const endpoint of listeners) {
+        for (const post of posts(scans, maxBatchOf(endpoint, block.sequence), volume)) {
+          created.push(delivery(block, endpoint, post, reading));
+        }
+      }
+      if (created.length >= createdMax) return { created, next: last + 1 };
+    }
+  }
+  return { created, next: undefined };
+}
+
+/** The delivery at a place, as it was made; undefined for a place that has none. */
+function scanDeliveryAt(
+  block: ScanBlock,
+  [, first, last, form]: Place,
+  endpoint: EndpointRecord,
+  reading: ScanReading,
+): Delivery | undefined {
+  for (let group = 0; group < block.groups; group++) {
+    const end = block.first(group) + block.count(group);
+    if (first < block.first(group) || first >= end) continue;
+    const qrId = reading.codeIdOf(block.codeNo(group));
+    if (qrId === undefined || block.workspaceNo(group) !== endpoint.workspaceNo) return undefined;
+    const scans = humanEntries(block, group)
+      .filter((entry) => entry >= first && entry <= last)
+      .map((entry) => scanned(block, entry, qrId));
+    return scans.length === 0 ? undefined : delivery(block, endpoint, { form, scans }, reading);
+  }
+  return undefined;
+}
+
+/** What one POST has. */
+interface Post {
+  readonly form: 'one' | 'list';
+  readonly scans: readonly Scanned[];
+}
+
+function delivery(
+  { sequence }: ScanBlock,
+  { no: endpointNo, workspaceNo }: EndpointRecord,
+  { form, scans }: Post,
+  { dueMs }: ScanReading,
+): Delivery {
+  const text = scans.map((scan) => scan.text).join(',');
+  const body = form === 'list' ? `[${text}]` : text;
+  const eventIds = scans.map(({ id }) => id);
+  const place: Place = [sequence, scans[0]?.entry ?? 0, scans.at(-1)?.entry ?? 0, form];
+  const created = { endpointNo, workspaceNo, kind, eventIds, body } as const;
+  return freshDelivery(created, { outbox: 'scans', place }, dueMs);
+}
+
+function humanEntries(block: ScanBlock, group: number): number[] {
+  const first = block.first(group);
+  const entries: number[] = [];
+  for (let entry = first; entry < first + block.count(group); entry++) {
+    if (block.bot(entry) === 0) entries.push(entry);
+  }
+  return entries;
+}
+
+function scanned(block: ScanBlock, entry: number, qrId: string): Scanned {
+  const event = scannedEvent(block, entry, qrId);
+  const text = JSON.stringify(event);
+  return { entry, id: event.id, text, bytes: Buffer.byteLength(text) };
+}
+
+/** How many `posts` makes of a group, unless bytes bound its lists. */
+function countPosts(scans: number, maxBatch: number): number {
+  if (scans <= singlesMax || maxBatch === 1) return scans;
+  const spans = Math.floor(scans / spanScans);
+  return spans * Math.ceil(spanScans / maxBatch) + Math.ceil((scans % spanScans) / maxBatch);
+}
+
+const maxBatchOf = ({ maxBatch, batches = [] }: EndpointRecord, sequence: number): number =>
+  batches.find(({ upTo }) => sequence <= upTo)?.maxBatch ?? maxBatch;
+
+function* posts(
+  scans: readonly Scanned[],
+  maxBatch: number,
+  volume: 'high' | 'low',
+): Generator<Post> {
+  if (volume === 'low' || maxBatch === 1) {
+    for (const scan of scans) yield { form: 'one', scans: [scan] };
+    return;
+  }
+  for (const list of lists(scans, maxBatch)) yield { form: 'list', scans: list };
+}
+
+function* lists(scans: readonly Scanned[], maxBatch: number): Generator<Scanned[]> {
+  let list: Scanned[] = [];
+  let bytes = listBrackets;
+  for (const scan of scans) {
+    const isFull = list.length === maxBatch || bytes + scan.bytes + 1 > listBytesMax;
+    if (isFull && list.length > 0) {
+      yield list;
+      list = [];
+      bytes = listBrackets;
+    }
+    list.push(scan);
+    bytes += scan.bytes + 1;
+  }
+  if (list.length > 0) yield list;
+}

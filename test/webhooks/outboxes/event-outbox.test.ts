@@ -1,0 +1,155 @@
+/** Deliveries of the outbox of events: the same, whichever way they are read. */
+import { getRandomValues } from 'node:crypto';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { EventKind } from '../../../src/model/event.ts';
+import { createIdSource, derivedId } from '../../../src/model/ids.ts';
+import { Outbox } from '../../../src/outbox/outbox.ts';
+import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
+import { EventOutbox } from '../../../src/webhooks/outboxes/event-outbox.ts';
+import { isFor } from '../../../src/webhooks/endpoints/endpoint-index.ts';
+import { firstPosition } from '../../../src/webhooks/outboxes/outbox-reader.ts';
+import { temporaryManagement } from '../../store/temporary-management.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
+import { StoredBytes } from '../../support/stored-bytes.ts';
+import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
+
+interface Appended {
+  readonly workspaceNo: number;
+  readonly kind: EventKind;
+}
+
+function openOutbox() {
+  const temporary = temporaryManagement();
+  const clock = new TestClock();
+  const ids = createIdSource(clock, getRandomValues);
+  const open = () => {
+    const outbox = new Outbox(temporary.store, ids, clock);
+    return {
+      outbox,
+      reader: new EventOutbox(outbox, new WheelClock(clock, clock, undefined)),
+    };
+  };
+  const { outbox, reader } = open();
+  const append = (events: readonly Appended[]): void => {
+    temporary.store.environment.transactionSync(() => {
+      for (const { kind, workspaceNo } of events) {
+        outbox.append(kind, workspaceNo, { text: 'äöü' });
+        clock.move(3);
+      }
+    });
+    reader.refresh();
+  };
+  return { temporary, clock, open, outbox, reader, append };
+}
+
+const own = { workspaceNo: 1, kind: 'qr.created' } as const;
+const others = { workspaceNo: 2, kind: 'qr.created' } as const;
+const times = (count: number, event: Appended): Appended[] =>
+  Array.from({ length: count }, () => event);
+
+it('makes the same deliveries of the same events, whatever the events and the pages', () => {
+  const { reader, append, clock } = openOutbox();
+  const kind = fc.constantFrom<EventKind>('qr.created', 'qr.deleted', 'member.joined');
+  const event = fc.record({ workspaceNo: fc.constantFrom(1, 1, 2), kind });
+  fc.assert(
+    fc.property(
+      fc.array(event, { maxLength: 12 }),
+      fc.integer({ min: 1, max: 9 }),
+      (events, page) => {
+        append(events);
+        const endpoint = endpointOf({ events: ['qr.created', 'member.joined'] });
+        const before = expectSame(reader, endpoint, [page, 3]);
+        clock.move(60_000);
+        expect(expectSame(reader, endpoint, [1]).map(fixed)).toEqual(before.map(fixed));
+      },
+    ),
+    { numRuns: 12 },
+  );
+});
+
+it('has the bytes of the outbox, and ids that follow from endpoint and event', () => {
+  const { reader, append, outbox } = openOutbox();
+  append([own, others, own]);
+  const made = expectSame(reader, endpointOf(), [1, 2]);
+  const events = outbox.after(0, 10).filter(({ workspaceNo }) => workspaceNo === 1);
+  expect(made.map(fixed)).toEqual(
+    events.map(({ id, body, kind, sequence }) => ({
+      id: derivedId('dlv', id, 7),
+      endpointNo: 7,
+      workspaceNo: 1,
+      kind,
+      eventIds: [id],
+      text: body,
+      place: { outbox: 'events', place: [sequence, 0, 0, 'one'] },
+    })),
+  );
+});
+
+it('reads for many at once what it reads for each', () => {
+  const { reader, append } = openOutbox();
+  append([own, others, { workspaceNo: 1, kind: 'qr.deleted' }, ...times(20, own), others]);
+  const endpoints = [
+    endpointOf({ no: 1 }),
+    endpointOf({ no: 2, events: ['qr.deleted'] }),
+    endpointOf({ no: 3, workspaceNo: 2 }),
+    endpointOf({ no: 4, firstEvent: 10 }),
+  ];
+  const listenersOf = (workspaceNo: number, kind: EventKind, sequence: number) =>
+    endpoints.filter((one) => one.workspaceNo === workspaceNo && isFor(one, kind, sequence));
+  for (const deliveriesMax of [1, 4, 1_000]) {
+    const all = readAll((from) => reader.read(from, listenersOf, { deliveriesMax }));
+    for (const endpoint of endpoints) {
+      const its = all.filter(({ endpointNo }) => endpointNo === endpoint.no);
+      expect(its.map(fixed)).toEqual(expectSame(reader, endpoint, [2]).map(fixed));
+    }
+  }
+});
+
+it('leaves out what came before the endpoint, before it subscribed, and while it was disabled', () => {
+  const { reader, append } = openOutbox();
+  append(times(20, own));
+  const sequences = (more: Parameters<typeof endpointOf>[0]): number[] =>
+    expectSame(reader, endpointOf(more), [1, 3]).map(({ place }) => place!.place[0]);
+  const ends = (event: number) => ({ event, block: 0 });
+  expect(sequences({ firstEvent: 17 })).toEqual([18, 19, 20]);
+  expect(sequences({ since: { 'qr.created': ends(18) } })).toEqual([19, 20]);
+  expect(sequences({ pauses: [{ from: ends(2), to: ends(9) }, { from: ends(12) }] })).toEqual([
+    1, 2, 10, 11, 12,
+  ]);
+  expect(sequences({ events: ['qr.deleted'] })).toEqual([]);
+  expect(sequences({ workspaceNo: 2 })).toEqual([]);
+});
+
+it('knows nothing of ids of others', () => {
+  const { reader, append, outbox } = openOutbox();
+  append([own, others]);
+  const [mine, another] = outbox.after(0, 2).map(({ id }) => id);
+  expect(reader.find(endpointOf(), another!)).toBeUndefined();
+  expect(reader.find(endpointOf(), 'evt_00000000000000000000')).toBeUndefined();
+  expect(reader.find(endpointOf({ events: ['qr.deleted'] }), mine!)).toBeUndefined();
+  expect(reader.at(endpointOf(), [9, 0, 0, 'one'])).toBeUndefined();
+});
+
+it('goes on over stretches without a delivery, many readings long', () => {
+  const { reader, append } = openOutbox();
+  append([own, ...times(1_700, others), own, ...times(1_100, { ...own, kind: 'qr.deleted' }), own]);
+  const endpoint = endpointOf({ events: ['qr.created'] });
+  expect(expectSame(reader, endpoint, [1, 10])).toHaveLength(3);
+});
+
+it('passes over a damaged event, however it is read', async () => {
+  const { temporary, append, open } = openOutbox();
+  append(times(6, own));
+  await temporary.store.close();
+  const stored = new StoredBytes(join(temporary.folder, 'management.mdb'));
+  stored.flip('events', stored.keys('events')[2]!, 99);
+  await stored.close();
+  await temporary.reopen();
+  const { reader } = open();
+  const places = expectSame(reader, endpointOf(), [1, 2, 6]).map(({ place }) => place!.place[0]);
+  expect(places).toEqual([1, 2, 4, 5, 6]);
+  expect(reader.at(endpointOf(), [3, 0, 0, 'one'])).toBeUndefined();
+  expect(reader.readFor(endpointOf(), firstPosition, { deliveriesMax: 9 }).hasMore).toBe(false);
+});

@@ -1,0 +1,176 @@
+/** A feed: what is in memory stays within its bounds, starts in order, once, and what is stored of it leads back to it. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Backlog, Position } from '../../../src/store/delivery/delivery.ts';
+import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
+import { Feed, type RingBytes } from '../../../src/webhooks/outboxes/feed.ts';
+import { deliveryOf, numberOf } from '../delivery-fixture.ts';
+
+const at = (sequence: number): Position => [sequence, 0];
+const none: ReadonlySet<Delivery> = new Set();
+
+function openFeed(to = 0): { feed: Feed; bytes: RingBytes } {
+  const bytes: RingBytes = { all: 0 };
+  return { feed: new Feed('events', at(to), bytes), bytes };
+}
+
+function started(feed: Feed, count = 1): Delivery[] {
+  return Array.from({ length: count }, () => {
+    const { first } = feed;
+    feed.start();
+    return first!;
+  });
+}
+
+const numbersOf = (deliveries: Iterable<Delivery>): number[] =>
+  Array.from(deliveries, ({ id }) => numberOf(id));
+
+describe('the ring', () => {
+  it('is full with 8,192, or with 8 MB of bodies, and not when some have been started', () => {
+    const { feed } = openFeed();
+    for (let no = 1; no <= 8_191; no++) feed.add(deliveryOf(no));
+    expect(feed.isFull).toBe(false);
+    feed.add(deliveryOf(8_192));
+    expect([feed.isFull, feed.count, feed.unsent]).toEqual([true, 8_192, 8_192]);
+    started(feed, 1);
+    expect(feed.isFull).toBe(false);
+    const large = openFeed().feed;
+    for (let no = 1; no <= 128; no++) large.add(deliveryOf(no, 1, 65_536));
+    expect(large.isFull).toBe(true);
+    started(large, 1);
+    expect(large.isFull).toBe(false);
+  });
+
+  it('is counted with those of others, and leaves nothing behind', () => {
+    const bytes: RingBytes = { all: 0 };
+    const [one, other] = [new Feed('events', at(0), bytes), new Feed('scans', at(0), bytes)];
+    for (let no = 1; no <= 10; no++) one.add(deliveryOf(no, 1, 1_000));
+    const ofOne = bytes.all;
+    expect(ofOne).toBeGreaterThan(10_000);
+    other.add(deliveryOf(11, 1, 1_000));
+    started(one, 4);
+    one.free();
+    expect(bytes.all).toBe(ofOne / 10);
+    started(other);
+    expect(bytes.all).toBe(0);
+  });
+
+  it('has what was added or started, and nothing behind that', () => {
+    const { feed } = openFeed(3);
+    expect([feed.has(at(3)), feed.has(at(4))]).toEqual([true, false]);
+    feed.add(deliveryOf(5));
+    expect([feed.has(at(5)), feed.has(at(6))]).toEqual([true, false]);
+    started(feed);
+    expect([feed.has(at(5)), feed.has(at(6))]).toEqual([true, false]);
+  });
+});
+
+describe('one that lags', () => {
+  it('reads on from the end of its ring until it has all that was routed', () => {
+    const { feed } = openFeed();
+    for (const no of [1, 2, 5]) feed.add(deliveryOf(no));
+    feed.lag();
+    for (let no = 6; no <= 9; no++) feed.pass(1);
+    expect([feed.isLagging, feed.readTo, feed.unsent]).toEqual([true, at(5), 7]);
+    for (const no of [6, 7]) feed.add(deliveryOf(no));
+    feed.read(at(7), 2, at(9));
+    expect([feed.isLagging, feed.unsent]).toEqual([true, 7]);
+    for (const no of [8, 9]) feed.add(deliveryOf(no));
+    feed.read(at(9), 2, at(9));
+    expect([feed.isLagging, feed.unsent]).toEqual([false, 7]);
+    expect(numbersOf(started(feed, 7))).toEqual([1, 2, 5, 6, 7, 8, 9]);
+  });
+});
+
+describe('what is stored', () => {
+  it('is nothing once all is settled, and what is open before that', () => {
+    const { feed } = openFeed();
+    expect(feed.backlog(at(9), none)).toBeUndefined();
+    for (let no = 1; no <= 3; no++) feed.add(deliveryOf(no));
+    const [one, two] = started(feed, 2);
+    const place = (no: number) => [no, 0, 0, 'one'];
+    expect(feed.backlog(at(3), none)).toEqual({
+      to: at(2),
+      open: [place(1), place(2)],
+      waiting: 1,
+    });
+    expect(feed.backlog(at(3), new Set([one!]))).toMatchObject({ open: [place(2)], waiting: 1 });
+    feed.settle(one!);
+    feed.giveBack(two!);
+    expect(feed.backlog(at(3), none)).toEqual({ to: at(2), open: [place(2)], waiting: 1 });
+    const rest = started(feed, 2);
+    expect(feed.backlog(at(3), new Set(rest))).toBeUndefined();
+    // Not while more was started than is said to be routed.
+    expect(feed.backlog(at(2), new Set(rest))).toEqual({ to: at(3), open: [], waiting: 0 });
+  });
+});
+
+/** Whatever happens to a feed, and whenever its process ends: each one is settled once, and first starts are in order. */
+it('starts each again until it is settled, over any number of processes', () => {
+  const act = fc.record({
+    kind: fc.constantFrom('add', 'start', 'start', 'back', 'settle', 'crash'),
+    at: fc.nat(100),
+  });
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 150 }), (acts) => {
+      let { feed } = openFeed();
+      let routed = 0;
+      let stored: Backlog | undefined;
+      const settled = new Set<number>();
+      const firstStarts: number[] = [];
+      let open: Delivery[] = [];
+      /** Commits, with what is settled by it. */
+      const commit = (ended: readonly Delivery[]): void => {
+        stored = feed.backlog(at(routed), new Set(ended));
+        for (const one of ended) {
+          expect(settled.has(numberOf(one.id))).toBe(false);
+          settled.add(numberOf(one.id));
+          feed.settle(one);
+        }
+      };
+      const start = (): void => {
+        const { first } = feed;
+        if (first === undefined) return;
+        feed.start();
+        const no = numberOf(first.id);
+        if (no > (firstStarts.at(-1) ?? 0)) firstStarts.push(no);
+        open.push(first);
+      };
+      /** As the feeds do: what is behind the backlog is read from the outbox. */
+      const restart = (): void => {
+        const to = stored?.to[0] ?? routed;
+        feed = openFeed(to).feed;
+        open = [];
+        if (stored === undefined) return;
+        feed.restore(
+          stored,
+          stored.open.map(([no]) => deliveryOf(no)),
+        );
+        for (let no = to + 1; no <= routed; no++) feed.add(deliveryOf(no));
+        feed.read(at(Math.max(routed, to)), routed - to, at(routed));
+      };
+      for (const { kind, at: which } of acts) {
+        if (kind === 'add') {
+          routed += 1;
+          feed.add(deliveryOf(routed));
+          commit([]);
+        } else if (kind === 'start') start();
+        else if (kind === 'crash') restart();
+        else {
+          const [one] = open.splice(which % Math.max(1, open.length), 1);
+          if (one === undefined) continue;
+          if (kind === 'back') feed.giveBack(one);
+          else commit([one]);
+        }
+      }
+      while (feed.first !== undefined) start();
+      commit(open);
+      expect([...settled].toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: routed }, (_, index) => index + 1),
+      );
+      expect(firstStarts).toEqual(firstStarts.toSorted((a, b) => a - b));
+      expect([feed.count, feed.backlog(at(routed), none)]).toEqual([0, undefined]);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,222 @@
+/** Deliveries of the blocks of scans: the same, whichever way they are read, and no scan in none. */
+import fc from 'fast-check';
+import { expect, it, onTestFinished } from 'vitest';
+import type { EndpointRecord } from '../../../src/model/webhook.ts';
+import type { Position } from '../../../src/store/delivery/delivery.ts';
+import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
+import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
+import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
+import { EngineHarness } from '../../scans/engine-harness.ts';
+import { startMs, TestClock } from '../../support/fakes/test-clock.ts';
+import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
+
+const phone =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
+const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
+/** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
+const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
+
+function openOutbox() {
+  const engine = new EngineHarness({
+    journals: 1,
+    segmentBytesMax: 1_000_000,
+    actorsMax: 1_000,
+    rawRetentionDays: 30,
+    codeIdOf,
+  });
+  onTestFinished(async () => await engine.close());
+  engine.nowMs = startMs;
+  engine.startShards(1);
+  const clock = new TestClock();
+  const reader = new ScanOutbox({
+    scans: engine.store,
+    codeIdOf,
+    clock: new WheelClock(clock, clock, undefined),
+  });
+  /** A block with so many scans of each code, a bot's after every third, some milliseconds after the last one. */
+  const window = (scans: Readonly<Record<number, number>>, referer = ''): void => {
+    const inputs = Object.entries(scans).flatMap(([code, count]) =>
+      Array.from({ length: count }, (_, at) => {
+        const codeNo = Number(code);
+        const workspaceNo = codeNo < 10 ? 1 : 2;
+        const address = new Uint8Array(16);
+        const scan = { codeNo, workspaceNo, referer, address, isPrefetch: false };
+        const agents = at % 3 === 2 ? [phone, bot] : [phone];
+        return agents.map((agent) => ({ ...scan, agent }));
+      }).flat(),
+    );
+    engine.nowMs += 120;
+    engine.scan(0, engine.nowMs, inputs);
+    while (engine.cycle(0));
+    reader.refresh();
+  };
+  /** The scans of people that a workspace has. */
+  const scansOf = (workspaceNo: number): number =>
+    engine.facts.filter(
+      ({ agent, workspaceNo: of, codeNo }) => agent === phone && of === workspaceNo && codeNo !== 9,
+    ).length;
+  return { engine, clock, reader, window, scansOf };
+}
+
+const idsIn = (deliveries: ReturnType<typeof readAll>): string[] =>
+  deliveries.flatMap(({ eventIds }) => eventIds);
+
+it('makes the same deliveries of the same scans, whatever the blocks, the pages and the lists', () => {
+  const { reader, window, scansOf, clock } = openOutbox();
+  const count = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 90, max: 320 }));
+  const scans = fc.dictionary(fc.constantFrom('1', '2', '3', '9', '10'), count, { maxKeys: 4 });
+  const bounds = fc.record({
+    page: fc.integer({ min: 1, max: 150 }),
+    maxBatch: fc.constantFrom(1, 7, 30, 100),
+  });
+  fc.assert(
+    fc.property(scans, bounds, (codes, { page, maxBatch }) => {
+      window(codes);
+      const endpoint = endpointOf({ maxBatch });
+      const before = expectSame(reader, endpoint, [page, 40]);
+      expect(new Set(idsIn([...before])).size).toBe(scansOf(1));
+      clock.move(60_000);
+      const after = readAll((from) => reader.readFor(endpoint, from, { deliveriesMax: 9 }));
+      expect(after.map(fixed)).toEqual(before.map(fixed));
+    }),
+    { numRuns: 8 },
+  );
+});
+
+it('has each scan in one delivery after all, where maxBatch changes in the middle of a block', () => {
+  const { reader, window, scansOf } = openOutbox();
+  window({ 1: 250, 2: 4, 3: 130 });
+  window({ 1: 40 });
+  const sizes = [100, 30, 7, 1, 64];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...sizes), { minLength: 1, maxLength: 6 }), (batches) => {
+      // Each time it goes on behind one that was sent, as a process does after a start.
+      const sent: string[] = [];
+      let to: Position = firstPosition;
+      for (const maxBatch of batches) {
+        const endpoint = endpointOf({ maxBatch });
+        const { created } = reader.readFor(endpoint, to, { deliveriesMax: 1 });
+        const [first] = created;
+        if (first === undefined) break;
+        sent.push(...first.eventIds);
+        const [sequence, , last] = first.place!.place;
+        to = [sequence - 1, last + 1];
+      }
+      const rest = readFrom(reader, endpointOf({ maxBatch: 30 }), to);
+      const all = [...sent, ...rest];
+      expect(all).toHaveLength(scansOf(1));
+      expect(new Set(all).size).toBe(scansOf(1));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+function readFrom(reader: ScanOutbox, endpoint: EndpointRecord, from: Position): string[] {
+  const ids: string[] = [];
+  for (let position = from; ;) {
+    const stretch = reader.readFor(endpoint, position, { deliveriesMax: 3 });
+    ids.push(...idsIn([...stretch.created]));
+    if (!stretch.hasMore) return ids;
+    ({ position } = stretch);
+  }
+}
+
+it('tells how many deliveries a listener gets, also of a block that is read in parts', () => {
+  const { reader, window } = openOutbox();
+  window({ 1: 250, 2: 4, 3: 11, 10: 90 });
+  window({ 2: 10, 3: 130 });
+  for (const maxBatch of [1, 7, 30, 100]) {
+    const endpoint = endpointOf({ maxBatch });
+    let told = 0;
+    const listenersOf: ListenersOf = (workspaceNo, _kind, _sequence, deliveriesTo) => {
+      if (workspaceNo !== endpoint.workspaceNo) return [];
+      told += deliveriesTo(endpoint);
+      return [endpoint];
+    };
+    const created = readAll((from) => reader.read(from, listenersOf, { deliveriesMax: 20 }));
+    expect(told).toBe(created.length);
+  }
+});
+
+it('makes the same lists of a block, whatever maxBatch is for later ones', () => {
+  const { reader, window } = openOutbox();
+  window({ 1: 90 });
+  const before = expectSame(reader, endpointOf({ maxBatch: 40 }), [1]);
+  const upTo = reader.newest;
+  window({ 1: 90 });
+  const batches = [
+    { upTo, maxBatch: 40 },
+    { upTo, maxBatch: 7 },
+  ];
+  const after = [...expectSame(reader, endpointOf({ maxBatch: 30, batches }), [1])];
+  expect(after.slice(0, before.length).map(fixed)).toEqual([...before].map(fixed));
+  expect(after.slice(before.length).map(({ eventIds }) => eventIds.length)).toEqual([30, 30, 30]);
+});
+
+it('finds at its place what was sent before maxBatch changed, with the same bytes', () => {
+  const { reader, window } = openOutbox();
+  window({ 1: 250 });
+  const sent = expectSame(reader, endpointOf({ maxBatch: 40 }), [1]);
+  for (const delivery of sent) {
+    const found = reader.at(endpointOf({ maxBatch: 1 }), delivery.place!.place);
+    expect(fixed(found!)).toEqual(fixed(delivery));
+  }
+});
+
+it('reads nothing behind a position, also in the middle of a block', () => {
+  const { reader, window } = openOutbox();
+  for (let block = 0; block < 4; block++) window({ 1: 150, 2: 3 });
+  const endpoint = endpointOf();
+  const all = expectSame(reader, endpoint, [1]);
+  const bounds = { deliveriesMax: 1e6, upTo: [2, 50] as const };
+  const { created, position, hasMore } = reader.readFor(endpoint, [1, 0], bounds);
+  expect(created.every(({ place }) => place!.place[0] === 2)).toBe(true);
+  expect(created).toHaveLength(all.length / 4);
+  expect([position, hasMore]).toEqual([[2, 0], false]);
+  // What it has already is no step back.
+  expect(reader.readFor(endpoint, [2, 60], bounds)).toEqual({
+    created: [],
+    position: [2, 60],
+    hasMore: false,
+  });
+});
+
+it('leaves out the blocks before the endpoint, before it subscribed, and while it was disabled', () => {
+  const { reader, window } = openOutbox();
+  for (let block = 0; block < 9; block++) window({ 1: 2 });
+  const blocks = (more: Parameters<typeof endpointOf>[0]): number[] => [
+    ...new Set(expectSame(reader, endpointOf(more), [1, 3]).map(({ place }) => place!.place[0])),
+  ];
+  const ends = (block: number) => ({ event: 0, block });
+  expect(blocks({ firstBlock: 7 })).toEqual([8, 9]);
+  expect(blocks({ since: { 'qr.scanned': ends(6) } })).toEqual([7, 8, 9]);
+  expect(blocks({ pauses: [{ from: ends(2), to: ends(5) }, { from: ends(8) }] })).toEqual([
+    1, 2, 6, 7, 8,
+  ]);
+  expect(blocks({ events: ['qr.created'] })).toEqual([]);
+  expect(blocks({ workspaceNo: 2 })).toEqual([]);
+});
+
+it('goes on over more blocks than one reading has, and finds the newest of an earlier time', () => {
+  const { reader, window } = openOutbox();
+  window({ 1: 3 });
+  for (let block = 0; block < 150; block++) window({ 10: 1 });
+  window({ 1: 2 });
+  const made = expectSame(reader, endpointOf(), [1, 100]);
+  expect(made).toHaveLength(5);
+  expect(expectSame(reader, endpointOf({ workspaceNo: 2 }), [64])).toHaveLength(150);
+});
+
+it('knows nothing of scans of others, and of none that is gone', () => {
+  const { reader, window, engine } = openOutbox();
+  window({ 1: 3, 10: 3 });
+  const [mine] = expectSame(reader, endpointOf(), [1]);
+  const [another] = expectSame(reader, endpointOf({ workspaceNo: 2 }), [1]);
+  expect(reader.find(endpointOf(), another!.eventIds[0]!)).toBeUndefined();
+  expect(reader.at(endpointOf(), another!.place!.place)).toBeUndefined();
+  engine.store.environment.transactionSync(() => engine.store.blocks.remove(1));
+  reader.refresh();
+  expect(reader.at(endpointOf(), mine!.place!.place)).toBeUndefined();
+  expect(reader.find(endpointOf(), mine!.eventIds[0]!)).toBeUndefined();
+  expect(reader.readFor(endpointOf(), firstPosition, { deliveriesMax: 9 }).created).toEqual([]);
+});
