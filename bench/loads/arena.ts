@@ -40,7 +40,13 @@ export interface Service {
   readonly server: Server;
   readonly dataDir: string;
   readonly apiPort: number;
+  /** Where its `src/main.ts` is. */
+  readonly tree: string;
+  /** Ends the server and starts it again on the same folder. */
+  restart(): Promise<Service>;
 }
+
+type ServicePlace = Omit<Service, 'server' | 'restart'> & { readonly command: ServerCommand };
 
 /** Folders and processes of one run; `close` ends and removes them all. */
 export class Arena {
@@ -82,16 +88,30 @@ export class Arena {
     await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
     const args = ['--disable-warning=ExperimentalWarning', join(tree, 'src/main.ts'), 'serve'];
     const { processes } = setting;
-    const server = await this.start({
-      ...(processes === undefined
-        ? { file: process.execPath, args }
-        : { file: '/bin/sh', args: ['-c', joinGroup, processes, process.execPath, ...args] }),
-      environment,
-      port,
-      path: `/${shortCodeOf(1)}`,
-      target: targetOf(1),
+    return await this.#serve({
+      command: {
+        ...(processes === undefined
+          ? { file: process.execPath, args }
+          : { file: '/bin/sh', args: ['-c', joinGroup, processes, process.execPath, ...args] }),
+        environment,
+        port,
+        path: `/${shortCodeOf(1)}`,
+        target: targetOf(1),
+      },
+      dataDir,
+      apiPort,
+      tree,
     });
-    return { server, dataDir, apiPort };
+  }
+
+  async #serve(place: ServicePlace): Promise<Service> {
+    const { command, ...service } = place;
+    const server = await this.start(command);
+    const restart = async (): Promise<Service> => {
+      await server.stop();
+      return await this.#serve(place);
+    };
+    return { ...service, server, restart };
   }
 
   /** Started with its port and then `args`. */

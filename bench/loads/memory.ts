@@ -12,7 +12,7 @@ import { systemClock } from '../../src/system-clock.ts';
 import { formatTable, formatTarget, quantile } from '../report.ts';
 import type { Arena } from './arena.ts';
 import { memoryOf } from './cpu.ts';
-import { openScanStage, type Stage } from './deliver.ts';
+import { openScanStage, type Stage } from './deliver/stage.ts';
 import { type GroupFigures, MemoryGroup } from './memory-group.ts';
 import { pace } from './pacer.ts';
 import { createRequests, requestCount } from './requests.ts';

@@ -7,6 +7,8 @@ export interface Received {
   readonly requests: number;
   /** Of these, bodies that are a list. */
   readonly batches: number;
+  /** Of these, deliveries that had come before. */
+  readonly repeated: number;
   /** Monotonic times of the receiver's own. */
   readonly firstMs: number;
   readonly lastMs: number;

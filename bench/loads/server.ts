@@ -30,9 +30,11 @@ export class Server {
   /** From the start of the process to its first redirect. */
   readonly readyMs: number;
   readonly #process: ChildProcess;
+  readonly #said: () => string;
 
-  private constructor(process: ChildProcess, port: number, readyMs: number) {
+  private constructor(process: ChildProcess, said: () => string, port: number, readyMs: number) {
     this.#process = process;
+    this.#said = said;
     this.pid = process.pid!;
     this.port = port;
     this.readyMs = readyMs;
@@ -53,13 +55,23 @@ export class Server {
       if (child.exitCode !== null || child.signalCode !== null) break;
       const location = await redirectOf(command.port, command.path);
       if (location === command.target) {
-        return new Server(child, command.port, systemClock.monotonicMs() - startedMs);
+        const readyMs = systemClock.monotonicMs() - startedMs;
+        return new Server(child, () => said, command.port, readyMs);
       }
       if (location !== undefined) throw new Error(`Wrong redirect: ${location}`);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
     child.kill('SIGKILL');
     throw new Error(`Cannot start ${command.file} ${command.args.join(' ')}: ${said}`);
+  }
+
+  /** @throws Error with what the process said, when it has ended */
+  assertRuns(): void {
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode === null && signalCode === null) return;
+    throw new Error(
+      `Cannot measure: the server ended (${exitCode ?? signalCode}): ${this.#said()}`,
+    );
   }
 
   async stop(): Promise<void> {

@@ -14,9 +14,10 @@ import {
   resultCells,
   resultHeadings,
 } from './compare.ts';
-import { formatCrowd, measureCrowd } from './deliver-crowd.ts';
-import { reportDeliver } from './deliver-report.ts';
-import { formatSoak, measureSoak } from './deliver-soak.ts';
+import { formatBacklog, measureBacklog } from './deliver/backlog.ts';
+import { formatCrowd, measureCrowd } from './deliver/crowd.ts';
+import { reportDeliver } from './deliver/report.ts';
+import { formatSoak, measureSoak } from './deliver/soak.ts';
 import { imageCells, measureCachedImage } from './images.ts';
 import { createRequests, type LoadRequest, requestCount } from './requests.ts';
 import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
@@ -246,30 +247,57 @@ async function deliver(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
+/** The same on this revision and on the other one, where it is asked for, each in an arena of its own. */
+async function onRevisions(
+  { previous }: LoadOptions,
+  measure: (arena: Arena, setting: { readonly tree?: string }) => Promise<string>,
+): Promise<string> {
+  const texts: string[] = [];
+  for (const revision of previous === undefined ? [undefined] : [undefined, previous]) {
+    const arena = new Arena();
+    try {
+      const setting = revision === undefined ? {} : { tree: arena.checkOut(revision) };
+      const text = await measure(arena, setting);
+      texts.push(revision === undefined ? text : `${revision}:\n${text}`);
+    } finally {
+      await arena.close();
+    }
+  }
+  return texts.join('\n\n');
+}
+
 /** Endpoints of which a tenth hang: what the others feel, and what becomes of those. */
-async function deliverCrowd({ isQuick }: LoadOptions): Promise<LoadReport> {
-  const arena = new Arena();
-  const bounds = isQuick
+async function deliverCrowd(options: LoadOptions): Promise<LoadReport> {
+  const bounds = options.isQuick
     ? { endpoints: 20, rounds: 2, everyMs: 100, deadlineMs: 1_000, retryDelayMs: 200 }
     : { endpoints: 1_000, rounds: 5, everyMs: 1_000, deadlineMs: 15_000, retryDelayMs: 5_000 };
-  try {
-    const whole = { ...bounds, hangEvery: 10 };
-    return { text: formatCrowd(await measureCrowd(arena, whole), whole), rows: ['crowd'] };
-  } finally {
-    await arena.close();
-  }
+  const text = await onRevisions(options, async (arena, setting) => {
+    const whole = { ...bounds, hangEvery: 10, ...setting };
+    return formatCrowd(await measureCrowd(arena, whole), whole);
+  });
+  return { text, rows: ['crowd'] };
+}
+
+/** An endpoint that hangs with a million events: what others feel; with --full all are taken in the end. */
+async function deliverBacklog(options: LoadOptions): Promise<LoadReport> {
+  const { isQuick, isFull } = options;
+  const bounds = isQuick
+    ? { count: 10_000, rounds: 10, everyMs: 20, deadlineMs: 500, retryDelayMs: 2_000 }
+    : { count: 1_000_000, rounds: 100, everyMs: 50, deadlineMs: 15_000, retryDelayMs: 15_000 };
+  const text = await onRevisions(options, async (arena, setting) => {
+    const whole = { ...bounds, isTaken: isQuick || isFull, ...setting };
+    return formatBacklog(await measureBacklog(arena, whole), whole);
+  });
+  return { text, rows: ['backlog'] };
 }
 
 /** What grows while deliveries never pause; ten minutes with --full. */
-async function deliverSoak({ isQuick, isFull }: LoadOptions): Promise<LoadReport> {
-  const arena = new Arena();
-  const seconds = isQuick ? 1 : isFull ? 600 : 20;
-  try {
-    const soak = await measureSoak(arena, { rate: 2_000, seconds });
-    return { text: formatSoak(soak), rows: ['soak'] };
-  } finally {
-    await arena.close();
-  }
+async function deliverSoak(options: LoadOptions): Promise<LoadReport> {
+  const seconds = options.isQuick ? 1 : options.isFull ? 600 : 20;
+  const text = await onRevisions(options, async (arena, setting) =>
+    formatSoak(await measureSoak(arena, { rate: 2_000, seconds, ...setting })),
+  );
+  return { text, rows: ['soak'] };
 }
 
 /** The least memory, in the limit of a container: five minutes, or ten with --full. */
@@ -294,6 +322,7 @@ export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<Lo
   'cached-image': images,
   deliver,
   'deliver-crowd': deliverCrowd,
+  'deliver-backlog': deliverBacklog,
   'deliver-soak': deliverSoak,
   memory,
 };

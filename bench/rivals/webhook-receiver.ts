@@ -1,7 +1,7 @@
 /**
  * The receiver of the benches: a bare uWebSockets.js that answers every POST with 200, so that it, which shares
  * the cores, takes as little of them as possible. Of bodies with scans it keeps how long after their redirect
- * they arrived: both ends read the same machine's clock, in whole milliseconds.
+ * they arrived: both ends read the same machine's clock, in whole milliseconds. It counts deliveries that come again.
  *
  * Sends its port to its parent, and answers each message with what arrived since the last.
  */
@@ -11,9 +11,14 @@ import type { Received } from '../loads/peers.ts';
 
 const scanned = 'qr.scanned';
 const batchFirstByte = '['.charCodeAt(0);
+/** Deliveries that are known again: at least the last so many, at most twice as many. */
+const knownMin = 200_000;
 
 let requests = 0;
 let batches = 0;
+let repeated = 0;
+let known = new Set<string>();
+let knownBefore = new Set<string>();
 let firstMs = 0;
 let lastMs = 0;
 let latenciesMs: number[] = [];
@@ -21,6 +26,16 @@ let latenciesMs: number[] = [];
 interface Envelope {
   readonly event: string;
   readonly data: { readonly scannedAt?: string };
+}
+
+/** @param id empty for a POST of the bare loop */
+function know(id: string): void {
+  if (id === '') return;
+  if (known.has(id) || knownBefore.has(id)) repeated += 1;
+  known.add(id);
+  if (known.size < knownMin) return;
+  knownBefore = known;
+  known = new Set();
 }
 
 function note(body: Buffer, kind: string, atMs: number): void {
@@ -34,9 +49,10 @@ function note(body: Buffer, kind: string, atMs: number): void {
 }
 
 function take(): Received {
-  const received = { requests, batches, firstMs, lastMs, latenciesMs };
+  const received = { requests, batches, repeated, firstMs, lastMs, latenciesMs };
   requests = 0;
   batches = 0;
+  repeated = 0;
   latenciesMs = [];
   return received;
 }
@@ -46,6 +62,7 @@ uWS
   .post('/*', (response, request) => {
     const atMs = systemClock.now();
     const kind = request.getHeader('x-service-event');
+    know(request.getHeader('x-service-delivery'));
     const chunks: Buffer[] = [];
     if (requests === 0) firstMs = systemClock.monotonicMs();
     response.onAborted(() => undefined);

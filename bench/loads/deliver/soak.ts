@@ -11,18 +11,16 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { systemClock } from '../../src/system-clock.ts';
-import { formatTable, quantile } from '../report.ts';
-import type { Arena, Service } from './arena.ts';
-import { memoryOf, spentSince, threadNanoseconds } from './cpu.ts';
-import { openScanStage, type Stage } from './deliver.ts';
-import { pace } from './pacer.ts';
-import { createRequests } from './requests.ts';
-import { pathsOf } from './seed.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { formatTable, quantile } from '../../report.ts';
+import type { Arena, Service } from '../arena.ts';
+import { memoryOf, spentSince, threadNanoseconds } from '../cpu.ts';
+import { pace } from '../pacer.ts';
+import { createRequests } from '../requests.ts';
+import { pathsOf } from '../seed.ts';
+import { coldCodes, hotCodes, openScanStage, type Stage } from './stage.ts';
 
 const connections = 64;
-const hotCodes = 10;
-const codes = 1_000;
 /** Of ten scans nine are of ten busy codes, sent as lists; the tenth goes alone. */
 const hotRepeats = 900;
 /** One measurement each; the load is opened anew for it. */
@@ -55,11 +53,14 @@ export interface Soak {
 export interface SoakBounds {
   readonly rate: number;
   readonly seconds: number;
+  /** Another revision of the service. */
+  readonly tree?: string;
   readonly onSample?: (sample: SoakSample) => void;
 }
 
 export async function measureSoak(arena: Arena, bounds: SoakBounds): Promise<Soak> {
-  const stage = await openScanStage(arena);
+  const { tree } = bounds;
+  const stage = await openScanStage(arena, tree === undefined ? {} : { tree });
   try {
     return await soak(stage, bounds);
   } finally {
@@ -71,7 +72,7 @@ async function soak(
   { service, receiver }: Stage,
   { rate, seconds, onSample }: SoakBounds,
 ): Promise<Soak> {
-  const paths = pathsOf(hotCodes + codes);
+  const paths = pathsOf(hotCodes + coldCodes);
   const hot = Array.from({ length: hotRepeats }, () => paths.slice(0, hotCodes)).flat();
   const requests = createRequests('q.example', [...hot, ...paths.slice(hotCodes)], 8_192);
   const { port, pid } = service.server;
