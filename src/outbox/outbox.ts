@@ -81,10 +81,13 @@ export class Outbox {
    * none. Exact while the clock does not step back.
    */
   sequenceAt(timeMs: number): number {
+    return this.#firstReached(({ id }) => idTimeMs(id) >= timeMs);
+  }
+
+  #firstReached(isReached: (event: StoredEvent) => boolean): number {
     const { events } = this.#management;
     const [oldest] = events.keys({ limit: 1 });
-    const range = { from: oldest ?? 1, to: this.lastSequence + 1 };
-    return firstReached(events, range, ({ id }) => idTimeMs(id) >= timeMs);
+    return firstReached(events, { from: oldest ?? 1, to: this.lastSequence + 1 }, isReached);
   }
 
   /** Behind all events of this time; the first ones there may be later ones. */
@@ -101,10 +104,8 @@ export class Outbox {
 
   #sequenceOf(id: string): number | undefined {
     const { events } = this.#management;
-    const [oldest] = events.keys({ limit: 1 });
-    const ids = { from: oldest ?? 1, to: this.lastSequence + 1 };
     // Where one process made them all, they are in order.
-    const exact = firstReached(events, ids, (event) => event.id >= id);
+    const exact = this.#firstReached((event) => event.id >= id);
     if (this.get(exact)?.id === id) return exact;
     const range = { start: this.sequenceAt(idTimeMs(id) - foundWithinMs), limit: lookedAtMax };
     for (const { key, value } of events.range(range, passOver)) if (value.id === id) return key;

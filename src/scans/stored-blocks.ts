@@ -63,11 +63,7 @@ export function blockOfEvent(
   eventId: string,
 ): number | undefined {
   const timeMs = idTimeMs(eventId);
-  const [oldest] = store.blocks.keys({ limit: 1 });
-  if (oldest === undefined) return undefined;
-  const isReached = (bytes: Uint8Array): boolean => new ScanBlock(bytes).newestMs >= timeMs;
-  const range = { from: oldest, to: newestSequence(store) + 1 };
-  const start = firstReached(store.blocks, range, isReached);
+  const start = firstBlockOf(store, timeMs);
   let bytes = 0;
   for (const [sequence, block] of storedBlocks(store, { start, limit: lookedAtMax })) {
     if (block !== undefined && hasEvent(block, workspaceNo, timeMs, eventId)) return sequence;
@@ -79,12 +75,18 @@ export function blockOfEvent(
 
 /** The last block that may have scans of this time; those of other shards overlap with it. */
 export function lastBlockOf(store: ScanStore, timeMs: number): number {
-  const [oldest] = store.blocks.keys({ limit: 1 });
-  const newest = newestSequence(store);
-  if (oldest === undefined) return newest;
-  const isReached = (bytes: Uint8Array): boolean => new ScanBlock(bytes).newestMs >= timeMs;
-  const first = firstReached(store.blocks, { from: oldest, to: newest + 1 }, isReached);
-  return Math.min(newest, first + lookedAtMax);
+  return Math.min(newestSequence(store), firstBlockOf(store, timeMs) + lookedAtMax);
+}
+
+/** The first block with a scan of this time or later; behind the newest where none has one. */
+function firstBlockOf(store: ScanStore, timeMs: number): number {
+  const to = newestSequence(store) + 1;
+  const [from = to] = store.blocks.keys({ limit: 1 });
+  return firstReached(
+    store.blocks,
+    { from, to },
+    (bytes) => new ScanBlock(bytes).newestMs >= timeMs,
+  );
 }
 
 /** Ids are made only of the scans of the id's millisecond. */

@@ -243,7 +243,7 @@ function openSending(options: WebhooksOptions, sender: AttemptSender) {
     },
     retryDelaysMs: settings.retryDelaysMs,
   });
-  return { store, journal, feeds, readers, routers, endpoints, drain, dispatcher };
+  return { store, journal, feeds, routers, endpoints, drain, dispatcher };
 }
 
 function openPool({ ids, settings, log }: WebhooksOptions): PoolSender {

@@ -38,6 +38,7 @@ import type { StoreEnvironment, Table } from '../environment.ts';
 export const stateCodes = { pending: 1, dead: 3, canceled: 4 } as const;
 /** States that have rows. */
 export type RowState = keyof typeof stateCodes;
+export const rowStates: readonly RowState[] = ['pending', 'dead', 'canceled'];
 /** On disk; an endpoint that has any delivery has a record in it. */
 export const statsTable = 'ledgers';
 

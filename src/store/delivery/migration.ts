@@ -27,6 +27,7 @@ import type { EndpointStats, LogKey, PackedDelivered, PackedRow, Position } from
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { systemErrorCode } from '../../model/failure.ts';
 import {
+  isNumbered,
   lineOf,
   type PackedByNumber,
   type PackedResult,
@@ -241,9 +242,6 @@ function nameOf(result: PackedResult | PackedByNumber, names: Names): PackedResu
   const name = names.get(no);
   return name === undefined ? [] : [[...name, '', 0, ...rest]];
 }
-
-const isNumbered = (result: PackedResult | PackedByNumber): result is PackedByNumber =>
-  typeof result[0] === 'number';
 
 /** None where there is no file. */
 function linesOf(file: string): ReadonlyArray<ReadonlyArray<PackedResult | PackedByNumber>> {

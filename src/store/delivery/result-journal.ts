@@ -185,7 +185,7 @@ function isSound(line: string): boolean {
 }
 
 const parseLine = (line: string): JournaledResult[] =>
-  packedResults(line)?.filter(isPacked).map(unpack) ?? [];
+  (packedResults(line) ?? []).flatMap((one) => (isNumbered(one) ? [] : [unpack(one)]));
 
 /** Releases before version 3 of the store named deliveries by numbers; the store's migration names them. */
 export type PackedByNumber = readonly [
@@ -196,8 +196,8 @@ export type PackedByNumber = readonly [
   attempt: PackedAttempt,
 ];
 
-const isPacked = (one: PackedResult | PackedByNumber): one is PackedResult =>
-  typeof one[0] === 'string';
+export const isNumbered = (one: PackedResult | PackedByNumber): one is PackedByNumber =>
+  typeof one[0] === 'number';
 
 /** A whole line. */
 export function lineOf(results: readonly PackedResult[]): string {

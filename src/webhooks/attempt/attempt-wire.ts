@@ -40,7 +40,7 @@ export interface AttemptBatch {
   readonly bodies: readonly string[];
 }
 
-/** How attempts ended, but for when. */
+/** The first of the attempts that ended like this; `numbers` has when each did. */
 type Outcome = PackedAttempt;
 /** Instead of the index of an attempt: the endpoints that a task recalls have given back what they had. */
 export const recallIndex = -1;
@@ -67,21 +67,18 @@ export function packBatch(
   common: Pick<AttemptBatch, 'settings' | 'widthMax' | 'channel' | 'no' | 'recalled'>,
   tasks: readonly AttemptTask[],
 ): AttemptBatch {
-  const routes: Route[] = [];
-  const known = new Map<string, number>();
-  const routeOf: number[] = [];
-  for (const { endpointNo, url, kind, secrets } of tasks) {
-    const name = `${endpointNo} ${kind} ${url} ${secrets.join(' ')}`;
-    let route = known.get(name);
-    if (route === undefined) {
-      route = routes.push([endpointNo, url, kind, secrets]) - 1;
-      known.set(name, route);
-    }
-    routeOf.push(route);
-  }
+  const routes = new EachOnce<Route>();
+  const routeOf = tasks.map(({ endpointNo, url, kind, secrets }) =>
+    routes.indexOf(`${endpointNo} ${kind} ${url} ${secrets.join(' ')}`, [
+      endpointNo,
+      url,
+      kind,
+      secrets,
+    ]),
+  );
   return {
     ...common,
-    routes,
+    routes: routes.values,
     routeOf,
     deliveryIds: tasks.map(({ deliveryId }) => deliveryId),
     eventIds: tasks.map(({ eventId }) => eventId),
@@ -108,27 +105,35 @@ export function unpackTasks(batch: AttemptBatch): Attempt[] {
 }
 
 export function packResults(ends: readonly AttemptEnd[]): AttemptMessage {
-  const outcomes: Outcome[] = [];
-  const known = new Map<string, number>();
-  const numbers = new Float64Array(ends.length * numbersPerResult);
-  let at = 0;
-  for (const { task, index, attempt } of ends) {
-    if (attempt === undefined) {
-      numbers.set([task, index, 0, 0, notStarted], at);
-      at += numbersPerResult;
-      continue;
-    }
-    const [atMs, durationMs, ...outcome] = packAttempt(attempt);
+  const outcomes = new EachOnce<Outcome>();
+  const endOf = (attempt: AttemptRecord | undefined): readonly [number, number, number] => {
+    if (attempt === undefined) return [0, 0, notStarted];
+    const packed = packAttempt(attempt);
+    const [atMs, durationMs, ...outcome] = packed;
     const name = `${outcome.join(' ')} ${attempt.answer === undefined}`;
-    let no = known.get(name);
-    if (no === undefined) {
-      no = outcomes.push([0, 0, ...outcome]) - 1;
-      known.set(name, no);
-    }
-    numbers.set([task, index, atMs, durationMs, no], at);
-    at += numbersPerResult;
+    return [atMs, durationMs, outcomes.indexOf(name, packed)];
+  };
+  const numbers = new Float64Array(ends.length * numbersPerResult);
+  for (const [at, { task, index, attempt }] of ends.entries()) {
+    numbers.set([task, index, ...endOf(attempt)], at * numbersPerResult);
   }
-  return { outcomes, numbers };
+  return { outcomes: outcomes.values, numbers };
+}
+
+/** Values that many have in common, each in the list once. */
+class EachOnce<T> {
+  readonly values: T[] = [];
+  readonly #indexes = new Map<string, number>();
+
+  /** @param name tells values apart */
+  indexOf(name: string, value: T): number {
+    let index = this.#indexes.get(name);
+    if (index === undefined) {
+      index = this.values.push(value) - 1;
+      this.#indexes.set(name, index);
+    }
+    return index;
+  }
 }
 
 export function unpackResults({ outcomes, numbers }: AttemptMessage): AttemptEnd[] {

@@ -17,7 +17,7 @@ import { findRow, storedStats } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
-import { type RowState, stateCodes } from '../../store/delivery/delivery.ts';
+import { type RowState, rowStates, stateCodes } from '../../store/delivery/delivery.ts';
 import type { Feeds } from '../outboxes/feeds.ts';
 
 /** Samples in flight at once; one more is refused. */
@@ -26,7 +26,6 @@ const samplesMax = 64;
 const drainMsMax = 1_000;
 /** Behind every id. */
 const afterAll = '~';
-const rowStates: readonly RowState[] = ['pending', 'dead', 'canceled'];
 
 export interface EndpointFigures {
   /** Attempts since the last success. */

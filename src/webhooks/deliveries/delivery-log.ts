@@ -10,9 +10,8 @@
  */
 import { unpackAttempt } from '../../model/attempt-record.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
-import { toWheelMs } from '../../model/wheel-time.ts';
 import type { DeliveryTables, LogKey, PackedDelivered } from '../../store/delivery/delivery.ts';
-import type { Delivery } from './delivery.ts';
+import { type Delivery, noTime, pendingDelivery } from './delivery.ts';
 
 type LogTable = DeliveryTables['log'];
 type Page = readonly PackedDelivered[];
@@ -28,7 +27,6 @@ const pageBytesMax = 65_536;
 const prunedMax = 2_048;
 /** Behind every id. */
 const afterAll = '~';
-const noTime = toWheelMs(0);
 
 const idOf = ([id]: PackedDelivered): string => id;
 const bodyOf = ([, , , , , body]: PackedDelivered): string => body;
@@ -162,22 +160,12 @@ export function unpackDelivered(
   endpointNo: EndpointNo,
   workspaceNo: WorkspaceNo,
 ): Delivery {
+  const created = { endpointNo, workspaceNo, kind, eventIds, body };
   return {
-    id,
-    endpointNo,
-    workspaceNo,
-    kind,
-    eventIds,
+    ...pendingDelivery(id, created, noTime),
     state: 'delivered',
-    dueMs: noTime,
-    tries: 0,
     attemptsMade,
     attempts: attempts.map(unpackAttempt),
-    deadAtMs: 0,
-    deadReason: '',
-    expiresMs: noTime,
-    body,
-    place: undefined,
   };
 }
 

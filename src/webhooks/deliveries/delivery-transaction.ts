@@ -30,6 +30,7 @@ import {
   type DeliveryEvent,
   deliveryTransitions,
   type NewDelivery,
+  noTime,
   pendingDelivery,
 } from './delivery.ts';
 import { addToLog, countLog, pruneLog } from './delivery-log.ts';
@@ -38,7 +39,6 @@ import type { RetryWheel } from './retry-wheel.ts';
 /** Newest attempts stored with a delivery: three rounds of the schedule, each with up to 4 KB of answer. */
 const attemptsKept = 24;
 
-const noTime = toWheelMs(0);
 const emptyStats: EndpointStats = {
   counts: { pending: 0, delivered: 0, dead: 0, canceled: 0 },
   failuresInRow: 0,

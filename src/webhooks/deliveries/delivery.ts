@@ -54,7 +54,8 @@ export interface NewDelivery {
   readonly body: string;
 }
 
-const noTime = toWheelMs(0);
+/** Of what is not due, or does not expire. */
+export const noTime = toWheelMs(0);
 const none: readonly [] = [];
 
 /** A delivery as its outbox has it. Its id follows from endpoint and first event, so it is the same whenever it is read. */

@@ -98,7 +98,7 @@ export class RetryScheduler {
         moved = await feeds.takeOut(
           no,
           batchMax,
-          (tx, { id, ...one }) => tx.create(id, one, one.dueMs),
+          (tx, one) => tx.create(one.id, one, one.dueMs),
           isOld,
         );
       }

@@ -148,16 +148,14 @@ export class Dispatcher {
   async stop(msMax: number): Promise<void> {
     this.#isStopping = true;
     this.#scheduler.pause();
-    const { sender, log } = this.#options;
-    const endpoints = new Set(Array.from(this.#inFlight.values(), ({ endpointNo }) => endpointNo));
-    for (const endpointNo of endpoints) sender.recall?.(endpointNo);
+    this.#recallAll();
     const stepMs = 10;
     for (let waitedMs = 0; waitedMs < msMax && this.#inFlight.size > 0; waitedMs += stepMs) {
       await pause(stepMs);
     }
     if (this.#inFlight.size > 0) {
       const attempts = this.#inFlight.size;
-      log.warn({ attempts }, 'webhook attempts stopped, they are repeated');
+      this.#options.log.warn({ attempts }, 'webhook attempts stopped, they are repeated');
     }
     await this.#results.stop();
   }
@@ -309,18 +307,20 @@ export class Dispatcher {
         : { atMs: store.wheelClock.wallMs(wheelMs), durationMs: 0, failure: 'unknown' };
     this.#scheduler.ended(delivery, result.failure === undefined ? 'succeeded' : 'failed');
     meter.ended(delivery, result);
-    this.#results.add({
-      delivery,
-      attempt: result,
-      wheelMs,
-      random: result.failure === undefined ? 0 : random(),
-    });
+    const drawn = result.failure === undefined ? 0 : random();
+    this.#results.add({ delivery, attempt: result, wheelMs, random: drawn });
     if (result.status === statusGone) {
       this.#gone.add(delivery.endpointNo);
       this.#options.sender.recall?.(delivery.endpointNo);
     }
     if (this.#scheduler.inFlight === 0) this.#results.flush();
     this.#dispatch();
+  }
+
+  /** Threads give back what they have not started. */
+  #recallAll(): void {
+    const endpointNos = new Set(Array.from(this.#inFlight.values(), (one) => one.endpointNo));
+    for (const endpointNo of endpointNos) this.#options.sender.recall?.(endpointNo);
   }
 
   #resume(): void {
@@ -332,8 +332,7 @@ export class Dispatcher {
   #pause(error: unknown): void {
     if (this.fault === undefined) {
       this.#options.log.error({ err: error }, 'storing webhook results failed, webhooks paused');
-      const endpointNos = new Set([...this.#inFlight.values()].map((one) => one.endpointNo));
-      for (const no of endpointNos) this.#options.sender.recall?.(no);
+      this.#recallAll();
     }
     this.fault = error instanceof Failure ? error.message : 'a defect, see the log';
     this.#scheduler.pause();

@@ -13,7 +13,7 @@ import {
   outboxNames,
   type Place,
   type Position,
-  type RowState,
+  rowStates,
   stateCodes,
 } from '../../store/delivery/delivery.ts';
 import { findLogged, logEntries } from '../deliveries/delivery-log.ts';
@@ -32,7 +32,6 @@ const locatedMax = 16;
 /** Readings of an outbox, which bound the time of a start. */
 const readingsMax = 64;
 const readMax = 1_000;
-const rowStates: readonly RowState[] = ['pending', 'dead', 'canceled'];
 
 type StateKey = [endpointNo: EndpointNo, state: number, id: string];
 
@@ -173,7 +172,7 @@ export class Backlogs {
     return endpoints
       .all()
       .map((endpoint) => sentUpTo(store.tables, reader, endpoint))
-      .reduce((one, other) => (comparePositions(one, other) > 0 ? one : other), firstPosition);
+      .reduce(latest, firstPosition);
   }
 }
 

@@ -190,15 +190,15 @@ function scanDeliveries(
     if (end <= fromEntry) continue;
     // What is left of a block was counted with the part before.
     const isCounted = block.first(group) < fromEntry;
+    let known: readonly number[] | undefined;
+    const entriesOf = (): readonly number[] => (known ??= humanEntries(block, group));
     const listeners = listenersOf(block.workspaceNo(group), kind, block.sequence, (endpoint) =>
-      isCounted
-        ? 0
-        : countPosts(humanEntries(block, group).length, maxBatchOf(endpoint, block.sequence)),
+      isCounted ? 0 : countPosts(entriesOf().length, maxBatchOf(endpoint, block.sequence)),
     );
     if (listeners.length === 0) continue;
     const qrId = codeIdOf(block.codeNo(group));
     if (qrId === undefined) continue;
-    const entries = humanEntries(block, group);
+    const entries = entriesOf();
     for (let at = 0; at < entries.length; at += spanScans) {
       const span = entries.slice(at, at + spanScans);
       const last = span.at(-1) ?? 0;
