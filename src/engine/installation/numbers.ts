@@ -45,11 +45,14 @@ export function raiseNumbers({ management, scans, delivery }: NumberedStores, lo
   raise(management, log, { endpoint: newestNumber(delivery.stats) });
   const [block, blockEntries] = delivery.positions.get('scans', skip) ?? [0, 0];
   const endpoints = [...management.webhooks.endpoints.range({}, skip)];
-  const first = endpoints.flatMap(({ value: { firstBlock, since = {}, pauses = [] } }) => [
-    firstBlock,
-    ...Object.values(since).map(({ block }) => block),
-    ...pauses.flatMap(({ from, to = from }) => [from.block, to.block]),
-  ]);
+  const first = endpoints.flatMap(
+    ({ value: { firstBlock, since = {}, pauses = [], batches = [] } }) => [
+      firstBlock,
+      ...Object.values(since).map(({ block }) => block),
+      ...pauses.flatMap(({ from, to = from }) => [from.block, to.block]),
+      ...batches.map(({ upTo }) => upTo),
+    ],
+  );
   const seen = Math.max(block + Math.sign(blockEntries), ...first);
   const from = newestSequence(scans);
   if (seen <= from) return;

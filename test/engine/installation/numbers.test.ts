@@ -79,7 +79,7 @@ test('each goes on above what the others have seen, with a warning, once', () =>
   expect(logged()).toEqual([]);
 });
 
-test('blocks go on above those that an endpoint was enabled, disabled or subscribed at', () => {
+test('blocks go on above those that an endpoint was enabled, disabled, subscribed or given another list length at', () => {
   const endpoint: EndpointRecord = {
     no: 1,
     id: 'whk_00000000000000000000',
@@ -101,6 +101,7 @@ test('blocks go on above those that an endpoint was enabled, disabled or subscri
     [6, { since: { 'qr.scanned': { event: 1, block: 6 } } }],
     [7, { pauses: [{ from, to: { event: 1, block: 7 } }, { from }] }],
     [8, { pauses: [{ from }, { from: { event: 1, block: 8 } }] }],
+    [9, { batches: [{ upTo: 9, maxBatch: 10 }] }],
   ];
   for (const [seen, state] of states) {
     management.environment.transactionSync(() =>
