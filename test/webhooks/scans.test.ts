@@ -1,18 +1,12 @@
 /** From committed windows to `qr.scanned`: who gets what, in which bodies, and what it costs nobody. */
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Signal } from '../../src/model/signal.ts';
-import type { ScanInput } from '../scans/engine-harness.ts';
-import { EngineHarness } from '../scans/engine-harness.ts';
+import type { EngineHarness, ScanInput } from '../scans/engine-harness.ts';
 import { eventually } from './eventually.ts';
+import { bot, codeIdOf, openScanEngine, phone } from './outboxes/scan-engine.ts';
 import { startMs } from '../support/fakes/test-clock.ts';
 import { type Harness, openHarness } from './webhooks-harness.ts';
-
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
-/** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
-const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
 
 interface Scans {
   readonly harness: Harness;
@@ -25,16 +19,7 @@ interface Scans {
 }
 
 async function openScans(): Promise<Scans> {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 1_000,
-    rawRetentionDays: 30,
-    codeIdOf,
-  });
-  onTestFinished(async () => await engine.close());
-  engine.nowMs = startMs;
-  engine.startShards(1);
+  const engine = openScanEngine();
   const committed = new Signal();
   const { blocks } = engine.store;
   const range: typeof blocks.range = (given) => {
@@ -166,16 +151,7 @@ it('reads no block while nobody listens, and starts with what comes after the en
 });
 
 it('keeps blocks from being trimmed until their deliveries are created', () => {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 1_000,
-    rawRetentionDays: 1,
-    codeIdOf,
-  });
-  onTestFinished(async () => await engine.close());
-  engine.nowMs = startMs;
-  engine.startShards(1);
+  const engine = openScanEngine(1);
   const [shard] = engine.shards;
   shard?.delivered(0);
   const address = new Uint8Array(16);

@@ -26,6 +26,11 @@ import {
 
 /** The result of an attempt; `unknown` where its thread died, `unsent` where it was not started. */
 export type SentResult = AttemptRecord | 'unknown' | 'unsent';
+
+/** An attempt without a result counts as one that failed at `atMs`. */
+export const recordOf = (sent: SentResult, atMs: number): AttemptRecord =>
+  typeof sent === 'object' ? sent : { atMs, durationMs: 0, failure: 'unknown' };
+
 export type OnResult = (deliveryId: string, result: SentResult) => void;
 
 export interface AttemptSender {

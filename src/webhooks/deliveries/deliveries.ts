@@ -8,10 +8,16 @@ import type { EventKind } from '../../model/event.ts';
 import { Failure } from '../../model/failure.ts';
 import { type IdSource, parseId, sourceId } from '../../model/ids.ts';
 import type { AttemptRecord, DeliveryState, EndpointRecord } from '../../model/webhook.ts';
-import type { AttemptSender, SentResult } from '../attempt/attempt-sender.ts';
+import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import { DeadLetters, type DeliveryPage } from './dead-letters.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { type Delivery, type NewDelivery, pendingDelivery } from './delivery.ts';
+import {
+  afterAll,
+  type Delivery,
+  type NewDelivery,
+  newestFirst,
+  pendingDelivery,
+} from './delivery.ts';
 import { findLogged, logEntries, unpackDelivered } from './delivery-log.ts';
 import { findRow, storedStats } from './delivery-transaction.ts';
 import type { EndpointDrain } from '../endpoints/endpoint-drain.ts';
@@ -24,8 +30,6 @@ import type { Feeds } from '../outboxes/feeds.ts';
 const samplesMax = 64;
 /** The queue of a deleted endpoint is usually canceled within this; a full disk may take longer. */
 const drainMsMax = 1_000;
-/** Behind every id. */
-const afterAll = '~';
 
 export interface EndpointFigures {
   /** Attempts since the last success. */
@@ -91,7 +95,7 @@ export class Deliveries {
       const fresh = feeds.newest(endpoint, top ?? afterAll, limit + 1);
       found.push(...fresh.filter(({ id }) => !known.has(id)));
     }
-    const newest = found.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    const newest = found.toSorted(newestFirst);
     const data = newest.slice(0, limit);
     const last = data.at(-1);
     return newest.length > limit && last !== undefined ? { data, before: last.id } : { data };
@@ -224,10 +228,7 @@ export class Deliveries {
       const result = await new Promise<SentResult>((resolve) => {
         sender.send([task], (_, sent) => resolve(sent));
       });
-      const attempt: AttemptRecord =
-        typeof result === 'object'
-          ? result
-          : { atMs: startedMs, durationMs: 0, failure: 'unknown' };
+      const attempt = recordOf(result, startedMs);
       const event = attempt.failure === undefined ? 'succeeded' : 'dropped';
       const { id, state } = await store.transaction((tx) => tx.move(sample, event, { attempt }));
       return { id, state, attempt };

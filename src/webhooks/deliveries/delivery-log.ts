@@ -11,7 +11,7 @@
 import { unpackAttempt } from '../../model/attempt-record.ts';
 import type { EndpointNo, WorkspaceNo } from '../../model/numbers.ts';
 import type { DeliveryTables, LogKey, PackedDelivered } from '../../store/delivery/delivery.ts';
-import { type Delivery, noTime, pendingDelivery } from './delivery.ts';
+import { afterAll, type Delivery, noTime, pendingDelivery } from './delivery.ts';
 
 type LogTable = DeliveryTables['log'];
 type Page = readonly PackedDelivered[];
@@ -25,8 +25,6 @@ const mergedMax = 64;
 const pageBytesMax = 65_536;
 /** Pages that one transaction prunes of an endpoint: more than it adds. */
 const prunedMax = 2_048;
-/** Behind every id. */
-const afterAll = '~';
 
 const idOf = ([id]: PackedDelivered): string => id;
 const bodyOf = ([, , , , , body]: PackedDelivered): string => body;

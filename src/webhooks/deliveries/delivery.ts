@@ -54,6 +54,11 @@ export interface NewDelivery {
   readonly body: string;
 }
 
+/** Behind every id. */
+export const afterAll = '~';
+
+export const newestFirst = (one: Delivery, other: Delivery): number => (one.id < other.id ? 1 : -1);
+
 /** Of what is not due, or does not expire. */
 export const noTime = toWheelMs(0);
 const none: readonly [] = [];

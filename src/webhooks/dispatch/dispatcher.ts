@@ -15,11 +15,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Failure } from '../../model/failure.ts';
-import type { AttemptRecord, DisabledReason } from '../../model/webhook.ts';
+import type { DisabledReason } from '../../model/webhook.ts';
 import type { DueKey } from '../../store/delivery/delivery.ts';
 import type { ResultJournal } from '../../store/delivery/result-journal.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { AttemptSender, SentResult } from '../attempt/attempt-sender.ts';
+import { type AttemptSender, recordOf, type SentResult } from '../attempt/attempt-sender.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import {
   decide,
@@ -301,10 +301,7 @@ export class Dispatcher {
     this.#threadDeaths.delete(id);
     const { store, random, meter } = this.#options;
     const wheelMs = store.wheelClock.now();
-    const result: AttemptRecord =
-      typeof sent === 'object'
-        ? sent
-        : { atMs: store.wheelClock.wallMs(wheelMs), durationMs: 0, failure: 'unknown' };
+    const result = recordOf(sent, store.wheelClock.wallMs(wheelMs));
     this.#scheduler.ended(delivery, result.failure === undefined ? 'succeeded' : 'failed');
     meter.ended(delivery, result);
     const drawn = result.failure === undefined ? 0 : random();

@@ -17,7 +17,7 @@ import {
   outboxNames,
   type Position,
 } from '../../store/delivery/delivery.ts';
-import type { Delivery, OutboxPlace } from '../deliveries/delivery.ts';
+import { type Delivery, newestFirst, type OutboxPlace } from '../deliveries/delivery.ts';
 import type { DeliveryStore } from '../deliveries/delivery-store.ts';
 import type { DeliveryTransaction } from '../deliveries/delivery-transaction.ts';
 import type { Endpoints } from '../endpoints/endpoints.ts';
@@ -267,7 +267,7 @@ export class Feeds {
       const range = { after: feed.readTo, beforeId, limit };
       for (const delivery of reader.newestFor(endpoint, range)) found.set(delivery.id, delivery);
     }
-    return [...found.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+    return [...found.values()].toSorted(newestFirst).slice(0, limit);
   }
 
   /** A delivery that is not settled, by the id of its first event. */

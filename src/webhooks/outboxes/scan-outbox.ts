@@ -14,7 +14,7 @@ import type { ScanBlock } from '../../scans/block.ts';
 import { blockOfEvent, lastBlockOf, storedBlocks } from '../../scans/stored-blocks.ts';
 import type { Place, Position } from '../../store/delivery/delivery.ts';
 import { newestSequence, type ScanStore } from '../../store/scans/scans.ts';
-import { type Delivery, freshDelivery } from '../deliveries/delivery.ts';
+import { type Delivery, freshDelivery, newestFirst } from '../deliveries/delivery.ts';
 import type { WheelClock } from '../deliveries/retry-wheel.ts';
 import {
   type ListenersOf,
@@ -120,7 +120,7 @@ export class ScanOutbox implements OutboxReader {
       const fromEntry = sequence === after[0] + 1 ? after[1] : 0;
       const { created } = scanDeliveries(block, fromEntry, reading, Number.MAX_SAFE_INTEGER);
       const earlier = created.filter(({ id }) => id < beforeId);
-      found = [...found, ...earlier].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+      found = [...found, ...earlier].toSorted(newestFirst).slice(0, limit);
     }
     return found;
   }

@@ -1,32 +1,17 @@
 /** Deliveries of the blocks of scans: the same, whichever way they are read, and no scan in none. */
 import fc from 'fast-check';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import type { Position } from '../../../src/store/delivery/delivery.ts';
 import { WheelClock } from '../../../src/webhooks/deliveries/retry-wheel.ts';
 import { firstPosition, type ListenersOf } from '../../../src/webhooks/outboxes/outbox-reader.ts';
 import { ScanOutbox } from '../../../src/webhooks/outboxes/scan-outbox.ts';
-import { EngineHarness } from '../../scans/engine-harness.ts';
-import { startMs, TestClock } from '../../support/fakes/test-clock.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
 import { endpointOf, expectSame, fixed, readAll } from './reader-checks.ts';
-
-const phone =
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1';
-const bot = 'Googlebot/2.1 (+http://www.google.com/bot.html)';
-/** Codes 1 to 9 belong to workspace 1, others to 2; code 9 is gone for good. */
-const codeIdOf = (no: number): string | undefined => (no === 9 ? undefined : `qr_${no}`);
+import { bot, codeIdOf, openScanEngine, phone } from './scan-engine.ts';
 
 function openOutbox() {
-  const engine = new EngineHarness({
-    journals: 1,
-    segmentBytesMax: 1_000_000,
-    actorsMax: 1_000,
-    rawRetentionDays: 30,
-    codeIdOf,
-  });
-  onTestFinished(async () => await engine.close());
-  engine.nowMs = startMs;
-  engine.startShards(1);
+  const engine = openScanEngine();
   const clock = new TestClock();
   const reader = new ScanOutbox({
     scans: engine.store,
