@@ -16,7 +16,7 @@ export function walkSnapshot(path: string, options: WalkOptions = {}): DataFileS
   const environment = new StoreEnvironment(path, 'read');
   const release = environment.holdSnapshot();
   try {
-    return walkDataFile(path, options);
+    return walkDataFile(path, { ...options, choice: 'newest' });
   } finally {
     release();
     void environment.close();

@@ -9,6 +9,7 @@ import { copyEnvironment } from '../../src/engine/backup/copy-files.ts';
 import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import { readMetas, walkDataFile } from '../../src/store/data-file/walk.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
+import { asOfAnotherBoot } from '../store/data-file/other-boot.ts';
 import type { Account, AccountsOrder } from './accounts.worker.ts';
 import { memoryDisk } from './memory-disk.ts';
 
@@ -55,5 +56,31 @@ test('a copy beside a writer is one moment of it', async () => {
   const ended = once(writer, 'exit');
   writer.postMessage('stop');
   await ended;
+  rmSync(folder, { recursive: true });
+});
+
+/** As in a container that has a boot id of its own, or after a restart of the machine. */
+test.each([
+  { commits: 6, onDisk: 'newest' },
+  { commits: 7, onDisk: 'newest' },
+  { commits: 7, onDisk: 'before' },
+] as const)('a copy of another boot is whole: $commits, $onDisk', async ({ commits, onDisk }) => {
+  const folder = mkdtempSync(join(memoryDisk, 'quietzone-copies-'));
+  const [path, to] = [join(folder, 'data.mdb'), join(folder, 'copy.mdb')];
+  const environment = new StoreEnvironment(path, 'create');
+  const table = environment.table<number, string>('texts');
+  for (let no = 1; no <= commits; no++) {
+    // Short texts fit into pages that are free; the last one needs more, and makes the file longer.
+    const text = 'x'.repeat(no === commits ? 200_000 : 20_000);
+    environment.transactionSync(() => table.put(no % 2, text));
+    await environment.flush();
+  }
+  asOfAnotherBoot(path, onDisk);
+  await copyEnvironment(systemCopyDisk, path, to, () => undefined);
+  expect(walkDataFile(to).faults).toEqual([]);
+  const copied = new StoreEnvironment(to);
+  expect(copied.table<number, string>('texts').get(commits % 2)).toHaveLength(200_000);
+  await copied.close();
+  await environment.close();
   rmSync(folder, { recursive: true });
 });

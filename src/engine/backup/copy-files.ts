@@ -169,7 +169,7 @@ export async function copyEnvironment(
 function readStart(file: number): { start: Buffer; bytes: number } {
   for (let reads = 0; reads < startReadsMax; reads++) {
     const [start, again] = [readPages(file), readPages(file)];
-    const { meta } = pickMeta(start);
+    const { meta } = pickMeta(start, 'newest');
     if (meta === undefined) continue;
     const { pageBytes, lastPage, transaction } = meta;
     // A writer may be in the middle of a meta page: of the other one, for the next two commits.

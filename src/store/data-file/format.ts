@@ -118,10 +118,17 @@ export type Metas =
   | { readonly meta: undefined; readonly fault: { readonly page: number; readonly text: string } };
 
 /**
- * Checks both meta pages and picks the one that LMDB would open.
+ * `first` = the one that LMDB picks when it opens a file that no process has open, which after another boot may not
+ * be the newest; `newest` = of a file that is open, where LMDB asks for no boot. A boot is another one also between a
+ * service and a command where a container hides the machine's boot id, as systemd-nspawn and LXC do.
+ */
+export type MetaChoice = 'first' | 'newest';
+
+/**
+ * Checks both meta pages and picks the one that LMDB reads.
  * @param start the first bytes of the file: both meta pages, or what there is of them
  */
-export function pickMeta(start: Buffer, boot: bigint = bootOf()): Metas {
+export function pickMeta(start: Buffer, choice: MetaChoice, boot: bigint = bootOf()): Metas {
   const fault = (page: number, text: string): Metas => ({ meta: undefined, fault: { page, text } });
   if (start.length < metaBytes) return fault(0, `has ${start.length} bytes, expected a meta page`);
   const { pageBytes } = readMeta(start, 0);
@@ -151,7 +158,9 @@ export function pickMeta(start: Buffer, boot: bigint = bootOf()): Metas {
   if (gap > 1 && even.boot === boot && odd.boot === boot) {
     return fault(0, `has transaction ${even.transaction}, page 1 ${odd.transaction}`);
   }
-  const { transaction } = newer(newer(even, synced, boot), odd, boot);
+  // The order is that of mdb_env_pick_meta: in another one an even page, at rest, loses to the odd one before it.
+  const transaction =
+    choice === 'newest' ? newest : newer(newer(even, odd, boot), synced, boot).transaction;
   const meta = [even, odd].find((one) => one.transaction === transaction) ?? synced;
   if (meta.pageBytes !== pageBytes) return fault(0, 'has a copy with pages of another size');
   return { meta, fault: undefined };

@@ -15,6 +15,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import {
   type DataFileFault,
   type Meta,
+  type MetaChoice,
   type Metas,
   metaBytes,
   nodeFlags,
@@ -41,6 +42,8 @@ const lostPagesMax = 1_024;
 const state = { unknown: 0, used: 1, free: 2 } as const;
 
 export interface WalkOptions {
+  /** Absent = `first`. */
+  readonly choice?: MetaChoice;
   /** Whether a table's leaves are read, or its branch pages alone. Absent = of all tables. */
   readonly readsLeaves?: (table: string, leafPages: number) => boolean;
   /** Called every few megabytes. */
@@ -60,12 +63,12 @@ export interface DataFileSummary {
 }
 
 /** Reads the meta pages alone. @throws Error of the system */
-export function readMetas(path: string): Metas {
+export function readMetas(path: string, choice: MetaChoice = 'first'): Metas {
   const descriptor = openSync(path, 'r');
   try {
     const start = Buffer.alloc(startBytes);
     const bytes = readSync(descriptor, start, 0, startBytes, 0);
-    return pickMeta(start.subarray(0, bytes));
+    return pickMeta(start.subarray(0, bytes), choice);
   } finally {
     closeSync(descriptor);
   }
@@ -74,12 +77,12 @@ export function readMetas(path: string): Metas {
 /** @throws Error of the system */
 export function walkDataFile(path: string, options: WalkOptions = {}): DataFileSummary {
   for (let walks = 1; ; walks++) {
-    const { meta, fault } = readMetas(path);
+    const { meta, fault } = readMetas(path, options.choice);
     // A writer may have been in the middle of a meta page, too.
     if (meta === undefined && walks < walksMax) continue;
     if (meta === undefined) return unreadable(path, fault);
     const summary = new Walk(path, meta, options).run();
-    const isStable = readMetas(path).meta?.transaction === meta.transaction;
+    const isStable = readMetas(path, options.choice).meta?.transaction === meta.transaction;
     if (summary.faults.length === 0 || isStable || walks === walksMax) {
       return { ...summary, isStable };
     }
