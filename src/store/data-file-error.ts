@@ -1,4 +1,4 @@
-/** What LMDB itself finds wrong with a data file. */
+/** A data file that this program cannot use: what LMDB itself finds wrong with it, or data of a newer release. */
 
 /** The message names the file, for the operator. */
 export class DataFileError extends Error {

@@ -9,6 +9,7 @@
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
@@ -61,6 +62,7 @@ export class StoreEnvironment {
   readonly #upgrades = new Map<string, () => TableUpgrade>();
   readonly #mode: OpenMode;
   readonly #tables: AuditedTable[] = [];
+  #wasRefused = false;
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
   /** Fired when the system or LMDB refused a commit of this thread. */
@@ -216,6 +218,7 @@ export class StoreEnvironment {
   #refusal(error: unknown): unknown {
     if (!isRefusedWrite(error)) return fileError(this.path, error);
     this.#guard.trip();
+    this.#wasRefused = true;
     this.refused.fire();
     return fullDisk();
   }
@@ -266,7 +269,8 @@ export class StoreEnvironment {
   }
 
   async close(): Promise<void> {
-    await this.#root.close();
+    const closed = this.#root.close();
+    await (this.#wasRefused ? Promise.race([closed, pause(refusedCloseMsMax)]) : closed);
     this.#probe.close();
   }
 }
@@ -291,6 +295,12 @@ export async function keepNewest(path: string): Promise<void> {
     rmSync(`${path}-lock`, { force: true });
   }
 }
+
+/**
+ * After a refused commit. lmdb-js closes when every commit is flushed, and one that the disk refused never is: nothing
+ * would keep the process alive, which ended with 0 before it had said what is lost.
+ */
+const refusedCloseMsMax = 1_000;
 
 /** No table has it. */
 const emptyName = 'copied';

@@ -8,6 +8,7 @@
  *          checksums           1: every other record has one (checksum.ts)
  */
 import { Failure } from '../model/failure.ts';
+import { DataFileError } from './data-file-error.ts';
 import { type OpenMode, StoreEnvironment, type Table } from './environment.ts';
 
 /** Lifts the data by one version, inside a transaction. */
@@ -94,7 +95,7 @@ function migrate(
       return version;
     });
   if (found > version) {
-    throw new Error(
+    throw new DataFileError(
       `Cannot open ${environment.path}: its data has version ${found}, expected ${version} or older; ` +
         'start a newer Quietzone, or restore a backup made by this one',
     );

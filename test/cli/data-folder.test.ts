@@ -1,9 +1,20 @@
 /** Which commands make a data folder: a wrong path is told of, and nothing appears there. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommand } from '../support/process.ts';
+import { openEnvironment } from '../../src/store/open-environment.ts';
+import { scansVersion } from '../../src/store/scans/scans.ts';
+import { runCommand, spawnCommand } from '../support/process.ts';
 
 let parent: string;
 let links: string;
@@ -56,4 +67,31 @@ it('an import makes the first workspace and its owner, and shows the sign-in', a
   expect(readdirSync(join(parent, 'new'))).not.toContain('first-start.json');
   const listed = await runCommand(['workspaces', 'list', '--json'], environment);
   expect(JSON.parse(listed.stdout)).toHaveLength(1);
+});
+
+it('data of a newer release is refused in one line, and stays as it is', async () => {
+  const dataDir = join(parent, 'new');
+  await runCommand(['import', links], { QZ_DATA_DIR: dataDir });
+  const path = join(dataDir, 'scans.mdb');
+  const { version, migrations } = scansVersion;
+  const newer = {
+    ...scansVersion,
+    version: version + 1,
+    migrations: [...migrations, () => undefined],
+  };
+  await openEnvironment(path, newer, 'existing').environment.close();
+  const sums = (): string[] =>
+    readdirSync(dataDir)
+      .filter((name) => name.endsWith('.mdb'))
+      .map((name) => hash('sha256', readFileSync(join(dataDir, name)), 'hex'));
+  const before = sums();
+  const { code, stdout, stderr } = await spawnCommand(['serve'], { QZ_DATA_DIR: dataDir });
+  expect([code, stdout]).toEqual([1, '']);
+  // Beside lines of the log.
+  expect(stderr.split('\n').filter((line) => !line.startsWith('{'))).toEqual([
+    `Cannot open ${path}: its data has version ${version + 1}, expected ${version} or older; ` +
+      'start a newer Quietzone, or restore a backup made by this one',
+    '',
+  ]);
+  expect(sums()).toEqual(before);
 });
