@@ -72,6 +72,9 @@ export class WorkerDied extends Error {
   override readonly name = 'WorkerDied';
 }
 
+const diedOf = (cause: unknown): WorkerDied =>
+  new WorkerDied('Cannot finish the task: its thread ended', { cause });
+
 /** Opens the pool. Its first thread starts with the first task, or by `warm`. */
 export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Result> {
   const { threads, queueMax, tasksPerThread = 1 } = options;
@@ -100,16 +103,17 @@ export function createPool<Task, Result>(options: PoolOptions): Pool<Task, Resul
       });
     }
     inFlight += 1;
+    const threadsOfTask = pool.take();
     try {
       return unwrap(
-        await pool
-          .take()
-          .run(task)
-          .catch((error: unknown) => {
-            if (!(error instanceof Error) || !counted.has(error)) died(error);
-            if (error instanceof Error) counted.add(error);
-            throw new WorkerDied('Cannot finish the task: its thread ended', { cause: error });
-          }),
+        await threadsOfTask.run(task).catch((error: unknown) => {
+          const dropCause = pool.dropCauseOf(threadsOfTask);
+          if (dropCause !== undefined) throw diedOf(dropCause);
+          if (!(error instanceof Error) || !counted.has(error)) died(error);
+          if (error instanceof Error) counted.add(error);
+          pool.dropIfEmpty(threadsOfTask, error);
+          throw diedOf(error);
+        }),
       );
     } finally {
       inFlight -= 1;
@@ -140,6 +144,8 @@ class IdleEndingPool<Task, Result> {
   readonly #died: (cause: unknown) => void;
   #started: Piscina<Task, Outcome<Result>> | undefined;
   #ending: Promise<void> = Promise.resolve();
+  /** Of those whose waiting tasks were ended: why no thread started. */
+  readonly #dropCauses = new WeakMap<Piscina, unknown>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions, died: (cause: unknown) => void) {
@@ -151,6 +157,18 @@ class IdleEndingPool<Task, Result> {
     clearTimeout(this.#timer);
     this.#started ??= this.#start();
     return this.#started;
+  }
+
+  dropCauseOf(piscina: Piscina): unknown {
+    return this.#dropCauses.get(piscina);
+  }
+
+  /** After a thread that could not start Piscina starts no other: its waiting tasks end, the next task gets another. */
+  dropIfEmpty(piscina: Piscina, cause: unknown): void {
+    if (piscina.threads.length > 0 || piscina !== this.#started) return;
+    this.#started = undefined;
+    this.#dropCauses.set(piscina, cause);
+    void piscina.destroy();
   }
 
   endLater(): void {
@@ -172,6 +190,7 @@ class IdleEndingPool<Task, Result> {
     // Emitted for an idle thread that dies; without a listener it would end the process.
     piscina.on('error', (cause) => {
       if (piscina === this.#started) this.#died(cause);
+      this.dropIfEmpty(piscina, cause);
     });
     return piscina;
   }

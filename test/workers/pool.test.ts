@@ -1,5 +1,8 @@
 /** The pool with real threads that refuse, throw, die and are cut off. */
-import { getPriority } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { getPriority, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Failure } from '../../src/model/failure.ts';
 import { createPool, type Pool, type PoolOptions, WorkerDied } from '../../src/workers/pool.ts';
@@ -115,6 +118,27 @@ describe('a thread that dies', () => {
     expect(died.every(({ reason }) => reason instanceof WorkerDied)).toBe(true);
     expect(pool.stats()).toMatchObject({ running: 0, waiting: 0, deaths: died.length });
     expect(await pool.run(echo('end'))).toBe('end');
+  });
+});
+
+describe('threads that cannot start', () => {
+  it('leave no task waiting, and the next task gets one when they can', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quietzone-pool-'));
+    try {
+      const path = join(folder, 'late.mjs');
+      const pool = open({ file: pathToFileURL(path), queueMax: 10 });
+      const tasks = Array.from({ length: 6 }, () => pool.run(echo('lost')));
+      const ends = await Promise.allSettled(tasks);
+      for (const end of ends) {
+        expect(end).toMatchObject({ reason: { cause: { code: 'ERR_MODULE_NOT_FOUND' } } });
+      }
+      await expect(pool.run(echo('lost'))).rejects.toBeInstanceOf(WorkerDied);
+      expect(pool.stats()).toMatchObject({ running: 0, waiting: 0 });
+      writeFileSync(path, "export default ({ text }) => ({ kind: 'done', value: text });");
+      expect(await pool.run(echo('late'))).toBe('late');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
 
