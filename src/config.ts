@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { billingFault, tlsFault } from './config-faults.ts';
+import { shipped } from './shipped.ts';
 
 const port = z.number().int().min(1).max(65_535);
 const url = z
@@ -223,8 +224,6 @@ type Json = { [key: string]: unknown };
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const defaultFile = new URL('../config/default.json', import.meta.url);
-
 /**
  * Reads and validates the configuration.
  * @param file path of the operator's file; wins over `QZ_CONFIG`
@@ -234,9 +233,9 @@ export function loadConfig(
   file: string | undefined,
   environment: Environment = processEnvironment,
 ): Config {
-  const defaults = readJson(defaultFile, 'config/default.json');
+  const defaults = asJson(shipped.defaults(), 'config/default.json');
   const named = file ?? environment.QZ_CONFIG;
-  const own = named === undefined || named === '' ? {} : readJson(named, named);
+  const own = named === undefined || named === '' ? {} : readJson(named);
   const merged = merge(defaults, own);
   const sources = applyEnvironment(merged, environment);
   fillAddresses(merged);
@@ -291,23 +290,27 @@ function checkTogether(config: Config): Config {
   return config;
 }
 
-function readJson(file: string | URL, name: string): Json {
+function readJson(file: string): Json {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     throw new ConfigError(
-      `Cannot read configuration ${name}: ${error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'}, expected a JSON file`,
+      `Cannot read configuration ${file}: ${error instanceof Error && 'code' in error ? String(error.code) : 'unreadable'}, expected a JSON file`,
     );
   }
   try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
+    return asJson(JSON.parse(text), file);
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError(
-      `Cannot parse configuration ${name}: ${error instanceof Error ? error.message : 'not JSON'}`,
+      `Cannot parse configuration ${file}: ${error instanceof Error ? error.message : 'not JSON'}`,
     );
   }
+}
+
+function asJson(value: unknown, name: string): Json {
+  if (isObject(value)) return value;
   throw new ConfigError(`Cannot parse configuration ${name}: expected a JSON object`);
 }
 
@@ -328,7 +331,7 @@ export function environmentName(path: readonly string[]): string {
 /** Overlays `QZ_*` variables on `target` in place; returns which path came from which variable. */
 function applyEnvironment(target: Json, environment: Environment): Map<string, string> {
   const sources = new Map<string, string>();
-  const known = new Set(['QZ_CONFIG']);
+  const known = new Set(['QZ_CONFIG', 'QZ_RUNTIME_DIR']);
   const walk = (node: Json, trail: readonly string[]): void => {
     for (const [key, value] of Object.entries(node)) {
       const path = [...trail, key];

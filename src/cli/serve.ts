@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { shipped } from '../shipped.ts';
 import { openServiceLog } from '../telemetry/service-log.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
-import { version } from './version.ts';
-import { welcome } from './welcome.ts';
+import { startCommand, welcome } from './welcome.ts';
 
 /** A standard output whose reader stalls holds up nothing: what is shown later is shown. */
 const greetMsMax = 5_000;
@@ -32,13 +32,14 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     greet(context, config, app, log),
     pause(greetMsMax, undefined, { ref: false }),
   ]);
-  log.info({ version: version(), node: process.version }, 'ready');
+  log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
 }
 
 async function greet(context: Process, config: Config, app: App, log: Logger): Promise<void> {
   const { firstSecrets } = app;
   try {
-    await context.show(welcome(config, firstSecrets, networkInterfaces()));
+    const start = startCommand(shipped, process.argv0);
+    await context.show(welcome(config, firstSecrets, networkInterfaces(), start));
     if (firstSecrets !== undefined) app.secretsShown();
   } catch (error) {
     if (firstSecrets === undefined) return;
@@ -66,10 +67,11 @@ function stopOnSignals(opening: Promise<App>, log: Logger): void {
     if (isStopping) return;
     isStopping = true;
     log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
+    // Not unref'd: Node would exit with 0 where nothing is left but a promise that never settles.
     setTimeout(() => {
       log.fatal('the stop took too long: scans that are not counted are counted at the next start');
       process.exit(1);
-    }, stopMsMax).unref();
+    }, stopMsMax);
     opening
       .then((app) => app.close())
       .then(

@@ -2,12 +2,18 @@
 import type { Config } from '../config.ts';
 import { isLocalUrl, isLoopback } from '../model/address.ts';
 import type { FirstSecrets } from '../engine/installation/first-start.ts';
+import type { Shipped } from '../shipped.ts';
 import { type Interfaces, networkHosts } from './network-address.ts';
+
+/** What a person types to start the service. @param typed how this process was started */
+export const startCommand = ({ target }: Pick<Shipped, 'target'>, typed: string): string =>
+  target === '' ? 'npm start' : typed;
 
 export function welcome(
   config: Config,
   first: FirstSecrets | undefined,
   interfaces: Interfaces,
+  start: string,
 ): string {
   const api = config.api.publicUrl;
   const lines = [
@@ -18,13 +24,17 @@ export function welcome(
     `  API            ${api}/v1   (reference: ${api}/docs)`,
     `  Short links    ${config.shortUrlBase}/…`,
   ];
-  if (isLocalUrl(config.shortUrlBase)) lines.push(...otherAddress(config, interfaces));
+  if (isLocalUrl(config.shortUrlBase)) lines.push(...otherAddress(config, interfaces, start));
   if (first !== undefined) lines.push(...secrets(api, first));
   return [...lines, ''].join('\n');
 }
 
 /** What to do while codes lead to this machine's own name, which on a phone is the phone. */
-function otherAddress({ shortUrlBase, redirect }: Config, interfaces: Interfaces): string[] {
+function otherAddress(
+  { shortUrlBase, redirect }: Config,
+  interfaces: Interfaces,
+  start: string,
+): string[] {
   const [host = '192.168.x.y', ...others] = networkHosts(interfaces);
   const { protocol, port, pathname } = new URL(shortUrlBase);
   const path = pathname === '/' ? '' : pathname;
@@ -37,7 +47,7 @@ function otherAddress({ shortUrlBase, redirect }: Config, interfaces: Interfaces
     '  the address that they were printed with. Before you print, start with an address of this machine in',
     `  your network${others.length === 0 ? '' : ` (it also has ${others.join(', ')})`}, or with your own domain:`,
     '',
-    `  ${listen}QZ_SHORT_URL_BASE=${base} npm start`,
+    `  ${listen}QZ_SHORT_URL_BASE=${base} ${start}`,
     '',
     `  or write "shortUrlBase": "${base}" to the file that QZ_CONFIG names.`,
   ];

@@ -17,6 +17,7 @@ import {
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
+import { shipped } from '../shipped.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
@@ -135,7 +136,7 @@ export class RedirectThreads {
     const { clock, log, file } = this.#options;
     const state: RedirectState = {
       thread: new SupervisedThread({
-        file: file ?? new URL('../http/redirect.worker.ts', import.meta.url),
+        file: file ?? shipped.workerFile('redirect'),
         clock,
         setup: async () => {
           await this.#options.whenInPlace();

@@ -4,6 +4,7 @@
  */
 import type { Config } from '../config.ts';
 import type { Clock } from '../model/clock.ts';
+import { shipped } from '../shipped.ts';
 import { partitionCount, partitionOf } from '../model/code.ts';
 import { Signal } from '../model/signal.ts';
 import type { MarkRepair } from '../scans/mark-recovery.ts';
@@ -165,7 +166,7 @@ export class ShardThreads {
     const { clock, log } = this.#options;
     const state: ShardState = {
       thread: new SupervisedThread({
-        file: new URL('../scans/shard.worker.ts', import.meta.url),
+        file: shipped.workerFile('shard'),
         clock,
         setup: async () => {
           await this.#options.whenInPlace();

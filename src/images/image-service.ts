@@ -9,11 +9,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../model/clock.ts';
+import { shipped } from '../shipped.ts';
 import type { Management } from '../store/management/management.ts';
 import { createPool, type PoolStats } from '../workers/pool.ts';
 import { ScannabilityCheck } from './design/scannability-check.ts';
 import { DiskCache, type DiskCacheStats } from './disk-cache.ts';
-import type { ImageFormat, ImageRequest } from './draw/drawing.ts';
+import type { ImageFormat, ImageRequest } from './formats.ts';
 import { Logos } from './logo/logos.ts';
 import { LogoStore } from './logo/logo-store.ts';
 import { drawingVersion, isBitmap, styleKey, plainStyle } from './design/style.ts';
@@ -125,7 +126,7 @@ export interface Images {
 
 /** Opens the module with its pool. */
 export function openImages(options: ImagesOptions): Images {
-  const file = new URL('./render.worker.ts', import.meta.url);
+  const file = shipped.workerFile('render');
   const { threads, restMs } = options;
   const pool: ImagePool = createPool<ImageTask, ImageTaskResult>({
     file,

@@ -1,7 +1,7 @@
 /** What the terminal shows at a start whose codes no phone could open, and which of a machine's addresses it names. */
 import { expect, it } from 'vitest';
 import { type Interfaces, networkHosts } from '../../src/cli/network-address.ts';
-import { welcome } from '../../src/cli/welcome.ts';
+import { startCommand, welcome } from '../../src/cli/welcome.ts';
 import { loadConfig } from '../../src/config.ts';
 
 const four = (address: string, internal = false) =>
@@ -24,7 +24,12 @@ const machine: Interfaces = {
 };
 
 const said = (environment: Readonly<Record<string, string>>, interfaces = machine): string =>
-  welcome(loadConfig(undefined, environment), undefined, interfaces);
+  welcome(
+    loadConfig(undefined, environment),
+    undefined,
+    interfaces,
+    startCommand({ target: '' }, 'node'),
+  );
 
 it('names the addresses of a machine that others reach, private networks first', () => {
   expect(networkHosts(machine)).toEqual([
@@ -58,4 +63,10 @@ it('the command keeps scheme, port and path, and opens a port that listens to th
 
 it('an address that phones reach is printed as it is', () => {
   expect(said({ QZ_SHORT_URL_BASE: 'https://go.example.com' })).not.toContain('npm start');
+});
+
+it('in the one file the command is the file', () => {
+  const start = startCommand({ target: 'linux-x64' }, './quietzone');
+  const text = welcome(loadConfig(undefined, {}), undefined, machine, start);
+  expect(text).toContain('QZ_SHORT_URL_BASE=http://192.168.1.7:8081 ./quietzone\n');
 });

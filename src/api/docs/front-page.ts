@@ -1,6 +1,7 @@
 /** The page at `/` when the dashboard could not be built: where to go, and the first request. */
 import { escapeHtml } from '../../model/text.ts';
 import type { Reply } from '../../http/request.ts';
+import { shipped } from '../../shipped.ts';
 import { logo, pageReply } from './page.ts';
 
 /** @param publicUrl the API's public address, without /v1 */
@@ -17,7 +18,7 @@ The dashboard could not be built (the log says why). The API does everything tha
 <li><a href="/health/ready"><b>Health</b><span>Is it ready, and if not, why</span></a></li>
 </ul>
 <p>Create a first code with the API key that was printed at the first start
-(<code>npx quietzone keys create --name me</code> creates another):</p>
+(<code>${shipped.command} keys create --name me</code> creates another):</p>
 <pre><code>${escapeHtml(firstRequest(publicUrl))}</code></pre>
 <p class="soft">The answer has <code>shortUrl</code>, the address in the code, and
 <code>imageUrl</code>, the picture to print.</p>

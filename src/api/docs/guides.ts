@@ -4,9 +4,9 @@
  * of a delivery is signed by the code that signs deliveries.
  */
 import { escapeHtml } from '../../model/text.ts';
-import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
 import { eventKinds } from '../../model/event.ts';
+import { shipped } from '../../shipped.ts';
 import { signHeaders } from '../../webhooks/attempt/signature.ts';
 import { eventCauses, sampleEnvelope } from '../events/event-schemas.ts';
 import { type Document, renderMarkdown } from './markdown.ts';
@@ -21,6 +21,7 @@ const titles = {
   webhooks: 'Receiving webhooks',
   people: 'People, keys and billing',
   operations: 'Operations',
+  security: 'Security',
 };
 
 export interface GuideOptions {
@@ -51,7 +52,7 @@ ${document.html}
 
 /** The text of a guide with its fields filled in. @throws Error for a field that is not known */
 export function readGuide(name: string, known: Readonly<Record<string, string>>): string {
-  const source = readFileSync(new URL(`guides/${name}.md`, import.meta.url), 'utf8');
+  const source = shipped.text(`guides/${name}.md`);
   return source.replace(/\{\{(\w+)\}\}/g, (_, field: string) => {
     const value = known[field];
     if (value === undefined) throw new Error(`Cannot fill in {{${field}}} of guides/${name}.md`);
@@ -87,6 +88,7 @@ function fields({ publicUrl, retryDelaysMs }: GuideOptions): Readonly<Record<str
   });
   return {
     publicUrl,
+    command: shipped.command,
     secret: exampleSecret,
     request: exampleRequest(),
     delays: retryDelaysMs.map(durationText).join(', '),

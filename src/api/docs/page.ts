@@ -4,14 +4,14 @@
  * they leak nothing, and work without the script, which only adds search and copy buttons.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Reply } from '../../http/request.ts';
 import { escapeHtml } from '../../model/text.ts';
+import { shipped } from '../../shipped.ts';
 import { pageStyle } from './page-style.ts';
 
 const hashOf = (text: string): string =>
   `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-const script = readFileSync(new URL('page.js', import.meta.url), 'utf8');
+const script = shipped.text('page.js');
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f6b5c"/><path fill="#fff" d="M8 8h7v7H8zm2 2v3h3v-3zm7-2h7v7h-7zm2 2v3h3v-3zM8 17h7v7H8zm2 2v3h3v-3zm7-2h3v3h-3zm4 3h3v4h-7v-3h4z"/></svg>`;
 
 const policy = [

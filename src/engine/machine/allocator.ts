@@ -4,6 +4,8 @@
  * instead of 114 MB when ready, 133 instead of 323 after the same pictures, for some page faults more. It reads
  * its settings before the first line of a program runs: the service replaces itself, once, before it opens anything.
  */
+import { isSea } from 'node:sea';
+import { setFlagsFromString } from 'node:v8';
 import type { Environment } from '../../config.ts';
 import { isMemoryScarce, measureResources, type Resources } from './machine-plan.ts';
 
@@ -26,15 +28,23 @@ export function leanEnvironment(
   return isSet ? undefined : { ...environment, ...settings };
 }
 
-/** Does not return where this process becomes one with the settings: same id, arguments and streams. */
+/**
+ * Where memory is scarce. Does not return where this process becomes one with the settings: same id, arguments and
+ * streams. To be called before the program is loaded.
+ */
 export function restartLean(environment: Environment): void {
+  const resources = measureResources();
+  if (!isMemoryScarce(resources)) return;
+  setFlagsFromString(smallCode);
   // A parent's channel (`node --watch`) does not outlive this program.
   if (process.platform !== 'linux' || process.connected) return;
-  const lean = leanEnvironment(environment, measureResources());
+  const lean = leanEnvironment(environment, resources);
   if (lean === undefined) return;
-  const args = [process.execPath, ...process.execArgv, smallCode, ...process.argv.slice(1)];
+  const { execPath, execArgv, argv } = process;
+  // In the one file the program has no path, and Node's options stand in the file.
+  const args = isSea() ? argv.slice(2) : [...execArgv, ...argv.slice(1)];
   try {
-    process.execve?.(process.execPath, args, lean);
+    process.execve?.(execPath, [execPath, ...args], lean);
   } catch {
     // A sandbox may forbid it: it runs with more memory.
   }

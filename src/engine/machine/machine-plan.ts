@@ -2,7 +2,7 @@
  * What the machine or the container allows: threads by its cores, memory by its limit. The one place with such figures;
  * `npm run bench -- --only memory` measures them.
  *
- *     below 1 GiB   places are read from their files: 142 MB less, 5 to 10 µs of a core more for an address not seen
+ *     below 1 GiB   places are read from their files: 53 MB less, 5 to 10 µs of a core more for an address not seen
  *                   recently; caches are bounded by a share of the limit
  *     any limit     a core counts only where 128 MB come with it
  *

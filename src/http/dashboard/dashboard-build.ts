@@ -70,7 +70,7 @@ async function readIfThere(file: string): Promise<Uint8Array> {
 
 /** @throws Error of the bundler, or of the system where it cannot be started */
 export async function buildDashboard(): Promise<DashboardBundle> {
-  const { outputFiles, metafile } = await bundle();
+  const { outputFiles, metafile } = await bundleDashboard();
   const contents = outputFiles.map((file) => [assetPath(file), file.contents] as const);
   const html = Buffer.from(await page(metafile));
   const all = [...contents, [pagePath, html] as const];
@@ -79,7 +79,11 @@ export async function buildDashboard(): Promise<DashboardBundle> {
   );
 }
 
-async function bundle(): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
+/** Paths in `metafile` are relative to src/dashboard. */
+export async function bundleDashboard(): Promise<{
+  outputFiles: OutputFile[];
+  metafile: Metafile;
+}> {
   const { build, stop } = await import('esbuild');
   try {
     return await build({
@@ -89,6 +93,8 @@ async function bundle(): Promise<{ outputFiles: OutputFile[]; metafile: Metafile
       entryNames: '[name]-[hash]',
       chunkNames: '[name]-[hash]',
       bundle: true,
+      // Hashes in names are of paths too: those below this folder, wherever a link leads.
+      preserveSymlinks: true,
       splitting: true,
       format: 'esm',
       target: ['chrome111', 'firefox114', 'safari16.4'],

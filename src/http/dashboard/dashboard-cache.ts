@@ -11,6 +11,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
+import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { buildDashboard, type DashboardBundle, dashboardKey } from './dashboard-build.ts';
 
@@ -24,6 +25,8 @@ export async function openDashboard(
   build: () => Promise<DashboardBundle> = buildDashboard,
 ): Promise<DashboardBundle> {
   try {
+    const built = shipped.dashboard();
+    if (built !== undefined) return bundleOf(built);
     const name = prefix + (await dashboardKey());
     const found = await read(join(folder, name));
     if (found !== undefined) return found;
@@ -43,7 +46,11 @@ async function read(file: string): Promise<DashboardBundle | undefined> {
   const bytes = await readFile(file).catch(() => new Uint8Array());
   const content = bytes.subarray(hashBytes);
   if (!sha256(content).equals(bytes.subarray(0, hashBytes))) return undefined;
-  // What `keep` has written: the hash is of these bytes.
+  return bundleOf(content);
+}
+
+/** Of bytes that were checked by their hash: what `serialize` has made of a bundle. */
+function bundleOf(content: Uint8Array): DashboardBundle {
   const bundle: DashboardBundle = deserialize(content);
   return bundle;
 }

@@ -9,13 +9,12 @@
  * The decoder gets one try at each size, upright, dark on light, without the options that would find what
  * most phones do not. Its WebAssembly comes from the package's own file, never from the network.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type * as Reader from 'zxing-wasm/reader';
 import type { Style } from './style.ts';
 import { pictureOf } from '../draw/drawing.ts';
 import type { LogoImage, Picture } from '../draw/picture.ts';
 import { rasterise } from '../draw/raster.ts';
+import { shipped } from '../../shipped.ts';
 
 const views = [
   { pixelsPerModule: 3, blurSigma: 0.8 },
@@ -72,8 +71,7 @@ async function scan(
 
 async function loadReader(): Promise<typeof Reader> {
   loading ??= import('zxing-wasm/reader').then((reader) => {
-    const file = createRequire(import.meta.url).resolve('zxing-wasm/reader/zxing_reader.wasm');
-    const binary = Uint8Array.from(readFileSync(file));
+    const binary = Uint8Array.from(shipped.decoder());
     reader.prepareZXingModule({ overrides: { wasmBinary: binary.buffer } });
     return reader;
   });

@@ -15,6 +15,7 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import type { AttemptRecord, AttemptSettings, AttemptTask } from '../../model/webhook.ts';
 import type { EndpointNo } from '../../model/numbers.ts';
+import { shipped } from '../../shipped.ts';
 import { createPool, type Pool } from '../../workers/pool.ts';
 import {
   type AttemptBatch,
@@ -265,7 +266,7 @@ export class PoolSender implements AttemptSender {
 
 const newThread = ({ onDeath }: PoolSenderOptions): Thread => ({
   pool: createPool({
-    file: new URL('./attempt.worker.ts', import.meta.url),
+    file: shipped.workerFile('attempt'),
     threads: 1,
     queueMax: 0,
     tasksPerThread: tasksMax,
