@@ -3,17 +3,18 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { countryCode } from '../../src/scans/rollup.ts';
 import {
   closeGeoFiles,
   type GeoData,
   type GeoFiles,
-  nowhere,
   openGeo,
   openGeoFiles,
 } from '../../src/scans/visitor/geo.ts';
+import { nowhere } from '../../src/scans/visitor/place.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
+import { shipped } from '../../src/shipped.ts';
 import { parseAddress } from '../support/address.ts';
 import { writeMmdb } from './write-mmdb.ts';
 
@@ -93,6 +94,30 @@ describe('bundled databases', () => {
     });
     await worker.terminate();
     expect(answer).toEqual({ country: 'DE' });
+  });
+});
+
+describe.each(['memory', 'file'] as const)('a database inside another file, from %s', (kept) => {
+  it('is read as it is alone, and nothing of what stands around it', () => {
+    const alone = writeMmdb(4, [
+      ['8.0.0.0/8', { country_code: 'AT', city: 'Wien' }],
+      ['9.0.0.0/8', { country_code: 'CH', city: 'B'.repeat(5_000) }],
+    ]);
+    const path = join(folder, `parts-${kept}`);
+    const offset = 4_099;
+    // Metadata of another database follows: what is searched from the end must not find it.
+    const other = writeMmdb(4, [['8.0.0.0/8', { country_code: 'XX' }]]);
+    writeFileSync(path, Buffer.concat([Buffer.alloc(offset, 0x5a), alone, other]));
+    const geoFile = vi
+      .spyOn(shipped, 'geoFile')
+      .mockReturnValue({ path, offset, size: alone.length });
+    const part = open({ ...none, cityFileV4: 'bundled' }, kept);
+    geoFile.mockRestore();
+    expect(part.warnings).toEqual([]);
+    const inPart = openGeo(part);
+    expect(place('8.8.8.8', inPart).namedCity).toBe('Wien, AT');
+    expect(place('9.9.9.9', inPart).city).toHaveLength(128);
+    expect(place('11.1.1.1', inPart)).toBe(nowhere);
   });
 });
 

@@ -10,11 +10,11 @@ import { afterAll, describe, expect, it } from 'vitest';
 import {
   closeGeoFiles,
   type Geo,
-  type GeoData,
   type GeoFiles,
   openGeo,
   openGeoFiles,
 } from '../../src/scans/visitor/geo.ts';
+import { type GeoName, originalGeoFile } from '../../src/shipped.ts';
 import { parseAddress } from '../support/address.ts';
 import { type MmdbRecord, writeMmdb } from './write-mmdb.ts';
 
@@ -44,9 +44,9 @@ describe('bundled databases, 50,000 addresses', () => {
   afterAll(() => closeGeoFiles(data));
   const geo = openGeo(data);
   const inMemory = openGeo(openGeoFiles(bundled));
-  const bytes = (source: GeoData['country']) =>
-    typeof source === 'number' ? readFileSync(source) : Buffer.alloc(0);
-  const countries = new Reader<object>(bytes(data.country));
+  /** Of the packages, whose records say more than the slim files. */
+  const reader = (name: GeoName) => new Reader<object>(readFileSync(originalGeoFile(name)));
+  const countries = reader('countryFile');
   const next = numbers(11);
   const octets = (number: number): string =>
     [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join('.');
@@ -58,8 +58,8 @@ describe('bundled databases, 50,000 addresses', () => {
   };
 
   it.each([
-    ['IPv4', new Reader<object>(bytes(data.cityV4)), octets],
-    ['IPv6', new Reader<object>(bytes(data.cityV6)), groups],
+    ['IPv4', reader('cityFileV4'), octets],
+    ['IPv6', reader('cityFileV6'), groups],
   ])('%s: each place is of one record, and no city beside another country', (_, cities, format) => {
     let [named, disagreements] = [0, 0];
     const wrong: unknown[] = [];
@@ -135,6 +135,15 @@ describe("an operator's files", () => {
     const cities = openGeo(openGeoFiles({ countryFile: '', cityFileV4, cityFileV6: '' }));
     expect(at(cities, '81.2.69.142').namedCity).toBe('London, GB');
     expect(at(cities, '81.2.70.1').country).toBe('ZZ');
+  });
+
+  it('of IPv4 alone know no IPv6 address, not even one that begins as a known IPv4 address does', () => {
+    const only = openGeo(openGeoFiles({ countryFile: cityFileV6, cityFileV4: '', cityFileV6: '' }));
+    expect(at(only, '2a02::1').country).toBe('GB');
+    const write4 = write('first-bits.mmdb', writeMmdb(4, [['42.2.0.0/16', geoLite('US')]]));
+    const four = openGeo(openGeoFiles({ countryFile: write4, cityFileV4: '', cityFileV6: '' }));
+    expect(at(four, '42.2.0.1').country).toBe('US');
+    expect(at(four, '2a02::1').country).toBe('ZZ');
   });
 
   it.each([

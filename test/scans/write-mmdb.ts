@@ -1,6 +1,6 @@
 /**
- * Writes small mmdb files (MaxMind DB file format 2.0), as an operator may have them: a tree of 32-bit records over
- * IPv4 or IPv6 networks, and records of nested maps of texts.
+ * Writes small mmdb files (MaxMind DB file format 2.0), as an operator may have them: a tree of 24-, 28- or 32-bit
+ * records over IPv4 or IPv6 networks, and records of nested maps of texts.
  */
 import { parseAddress } from '../support/address.ts';
 
@@ -10,6 +10,7 @@ export type MmdbRecord = { readonly [name: string]: string | MmdbRecord };
 export function writeMmdb(
   ipVersion: 4 | 6,
   networks: ReadonlyArray<readonly [network: string, record: MmdbRecord]>,
+  recordBits: 24 | 28 | 32 = 32,
 ): Buffer {
   const nodes: Array<[left: number, right: number]> = [[-1, -1]];
   const leaves: Array<{ node: number; side: 0 | 1; offset: number }> = [];
@@ -31,12 +32,12 @@ export function writeMmdb(
     bytes += encoded.length;
   }
   for (const { node, side, offset } of leaves) nodes[node]![side] = nodes.length + 16 + offset;
-  const tree = Buffer.alloc(nodes.length * 8);
-  for (const [at, sides] of nodes.entries()) {
-    for (const side of [0, 1] as const) {
-      tree.writeUInt32BE(sides[side] === -1 ? nodes.length : sides[side], at * 8 + side * 4);
-    }
-  }
+  const tree = Buffer.concat(
+    nodes.map(([left, right]) => {
+      const sides = [left, right].map((side) => (side === -1 ? nodes.length : side));
+      return encodeNode(sides[0]!, sides[1]!, recordBits);
+    }),
+  );
   const metadata = map([
     ['binary_format_major_version', uint16(2)],
     ['binary_format_minor_version', uint16(0)],
@@ -46,10 +47,20 @@ export function writeMmdb(
     ['ip_version', uint16(ipVersion)],
     ['languages', Buffer.from([0, 4])],
     ['node_count', uint16(nodes.length)],
-    ['record_size', uint16(32)],
+    ['record_size', uint16(recordBits)],
   ]);
   const mark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
   return Buffer.concat([tree, Buffer.alloc(16), ...data, mark, metadata]);
+}
+
+/** Of 28 bits, the highest four of both share the byte in the middle. */
+function encodeNode(left: number, right: number, recordBits: 24 | 28 | 32): Buffer {
+  const hex = (value: number): string => value.toString(16).padStart(recordBits / 4, '0');
+  if (recordBits !== 28) return Buffer.from(hex(left) + hex(right), 'hex');
+  return Buffer.from(
+    hex(left).slice(1) + hex(left)[0] + hex(right)[0] + hex(right).slice(1),
+    'hex',
+  );
 }
 
 function encode(value: string | MmdbRecord): Buffer {

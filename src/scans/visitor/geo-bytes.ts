@@ -3,7 +3,7 @@
  *
  *     locate(at) -> index into `bytes`, with the 8 bytes that follow it, until the next `locate`
  *
- * In memory a look-up costs nothing else. In pages a database of 70 MB takes 2 MB: what is not kept is one `pread` away
+ * In memory a look-up costs nothing else. In pages a database takes 2 MB: what is not kept is one `pread` away
  * (1.5 µs from the page cache, which the system takes back under pressure; a disk read when it is cold), 3 to 4
  * of them for an address that was not seen recently. Page and slot go by number: a page has one slot.
  *
@@ -13,11 +13,11 @@ import { fstatSync, readSync } from 'node:fs';
 
 export interface GeoBytes {
   readonly bytes: Uint8Array;
-  /** Of the file. */
+  /** Of the database. */
   readonly size: number;
   /** Reads of the file so far: with none in between, nothing can have changed. */
   readonly reads: number;
-  /** Bytes outside the file are 0. @throws the system's error when the file cannot be read */
+  /** Bytes outside the database are 0. @throws the system's error when the file cannot be read */
   locate(at: number): number;
   /** Written over, longer or shorter since the last `restart`: what was read must not be used. */
   readonly hasChanged: boolean;
@@ -31,8 +31,8 @@ export class BytesInMemory implements GeoBytes {
   readonly reads = 0;
   readonly hasChanged = false;
 
-  constructor(data: SharedArrayBuffer) {
-    this.bytes = new Uint8Array(data);
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
   }
 
   get size(): number {
@@ -52,29 +52,39 @@ const slotBytes = pageBytes + 8;
 /** 2 MB, taken as pages are read; a power of two. */
 const slots = 512;
 
-/** The descriptor may be read by many threads; it belongs to who opened it. */
+/** A database in an open file, which may hold other things before and after it. */
+export interface OpenPart {
+  /** May be read by many threads; belongs to who opened it. */
+  readonly descriptor: number;
+  readonly offset: number;
+  /** In bytes; undefined = to the end of the file, however long it becomes. */
+  readonly size: number | undefined;
+}
+
 export class BytesInPages implements GeoBytes {
-  readonly #descriptor: number;
+  readonly #part: OpenPart;
   readonly #pages = new Int32Array(slots).fill(-1);
   readonly bytes = new Uint8Array(slots * slotBytes);
   #modifiedMs = 0;
+  #fileBytes = 0;
   size = 0;
   reads = 0;
 
-  constructor(descriptor: number) {
-    this.#descriptor = descriptor;
+  constructor(part: OpenPart) {
+    this.#part = part;
     this.restart();
   }
 
   get hasChanged(): boolean {
-    const { mtimeMs, size } = fstatSync(this.#descriptor);
-    return mtimeMs !== this.#modifiedMs || size !== this.size;
+    const { mtimeMs, size } = fstatSync(this.#part.descriptor);
+    return mtimeMs !== this.#modifiedMs || size !== this.#fileBytes;
   }
 
   restart(): void {
-    const { mtimeMs, size } = fstatSync(this.#descriptor);
+    const { mtimeMs, size } = fstatSync(this.#part.descriptor);
     this.#modifiedMs = mtimeMs;
-    this.size = size;
+    this.#fileBytes = size;
+    this.size = this.#part.size ?? size - this.#part.offset;
     this.#pages.fill(-1);
   }
 
@@ -89,10 +99,13 @@ export class BytesInPages implements GeoBytes {
     this.reads++;
     const from = slot * slotBytes;
     this.#pages[slot] = -1;
+    const { descriptor, offset } = this.#part;
+    const first = page * pageBytes;
+    const wanted = Math.max(0, Math.min(slotBytes, this.size - first));
     let count = 0;
-    while (count < slotBytes) {
-      const at = page * pageBytes + count;
-      const read = readSync(this.#descriptor, this.bytes, from + count, slotBytes - count, at);
+    while (count < wanted) {
+      const at = offset + first + count;
+      const read = readSync(descriptor, this.bytes, from + count, wanted - count, at);
       if (read === 0) break;
       count += read;
     }

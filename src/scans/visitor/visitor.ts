@@ -4,7 +4,8 @@
  * the fields until the next `read`. One instance belongs to one shard thread.
  */
 import type { BotReason, Browser, Device, Os, Platform, VisitorClass } from '../../model/scan.ts';
-import { nowhere, openGeo, type Geo, type GeoData, type Place } from './geo.ts';
+import { openGeo, type Geo, type GeoData } from './geo.ts';
+import { nowhere, type Place } from './place.ts';
 import { VisitorClasses } from './visitor-classes.ts';
 import { VisitorIds } from './visitor-id.ts';
 

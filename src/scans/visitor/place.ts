@@ -1,0 +1,56 @@
+/**
+ * The country and the city that a record of an mmdb file stands for. Records are read in the bundled shape
+ * (`country_code`, `city`) and in GeoLite2's (`country.iso_code`, `city.names.en`).
+ */
+import { unknownCity, unknownCountry } from '../../model/scan.ts';
+import { countryValue } from '../rollup.ts';
+
+export interface Place {
+  /** Two letters, upper case; `ZZ` = unknown. */
+  readonly country: string;
+  /** The same letters as rollups and blocks carry them. */
+  readonly countryNumber: number;
+  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
+  readonly city: string;
+  /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
+  readonly namedCity: string;
+}
+
+const placeOf = (country: string, city: string): Place =>
+  Object.freeze({
+    country,
+    countryNumber: countryValue(country),
+    city,
+    namedCity: city === unknownCity ? unknownCity : `${city}, ${country}`,
+  });
+
+export const nowhere: Place = placeOf(unknownCountry, unknownCity);
+
+/** No city's name is longer; bounds what an operator's file can put into records and rollups. */
+const cityCharactersMax = 128;
+
+const field = (record: unknown, name: string): unknown =>
+  typeof record === 'object' && record !== null ? Reflect.get(record, name) : undefined;
+
+/** Reads a record of either shape; anything else is nowhere, and so is a city without its country. */
+export function parsePlace(record: unknown): Place {
+  const code = field(record, 'country_code') ?? field(field(record, 'country'), 'iso_code');
+  if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return nowhere;
+  const cityField = field(record, 'city');
+  const name = typeof cityField === 'string' ? cityField : field(field(cityField, 'names'), 'en');
+  return placeOf(code, typeof name === 'string' ? cityOf(name) : unknownCity);
+}
+
+/**
+ * A city's name without its district, so that a city is counted as one: `Vienna (Floridsdorf)` is Vienna, and
+ * `Zurich (Zurich (Kreis 11) / Oerlikon)` is Zurich. Of the bundled networks 11 % are named so.
+ */
+function cityOf(name: string): string {
+  const [, city, remark = ''] = /^([^(]*[^( ]) ?\(([^()]*).*\)$/.exec(name) ?? [];
+  if (city === undefined) return name.slice(0, cityCharactersMax);
+  return (partOfName.test(remark) ? `${city} (${remark})` : city).slice(0, cityCharactersMax);
+}
+
+/** Rivers and regions that tell cities of one name apart: Frankfurt (Oder) is not Frankfurt am Main. */
+const partOfName =
+  /^(?:Aller|Allg[aä]u|Elbe|Lahn|Oder|Oberpfalz|Ruhr|Saale|Sieg|Spree|Taunus|Unterweser|Westfalen|W[uü]mme)$/;
