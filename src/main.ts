@@ -31,7 +31,8 @@ const args = process.argv.slice(2);
 const [command = 'serve'] = args;
 if (command === 'serve' || command.startsWith('-')) restartLean(processEnvironment);
 // Not above: what it imports takes most of a start.
-const { run } = await import('./cli/run.ts');
+const { run } =
+  command === 'health' ? await import('./cli/health.ts') : await import('./cli/run.ts');
 const exitCode = await run(args, {
   result: (text) => console.log(text),
   show,

@@ -95,6 +95,18 @@ it('law 2, one module for each engine', () => {
   expect(check({ 'src/codes/a.ts': importing('zod/v4') })).toMatch(/:1 zod\/v4 lives in /);
 });
 
+it('law 2, no thread loads the packages of another', () => {
+  const entry = { 'src/images/render.worker.ts': importing('./design/design.ts') };
+  const schema = (text: string) => check({ ...entry, 'src/images/design/design.ts': text });
+  expect(schema(importing('zod'))).toMatch(
+    /design.ts:1 src\/images\/render.worker.ts loads zod in /,
+  );
+  expect(schema(importing('node:http'))).toMatch(/:1 .* loads node:http .*getBuiltinModule/);
+  expect(schema(importing('qrcode'))).toBe('');
+  expect(schema(`export const a = () => import('sharp');\n`)).toBe('');
+  expect(schema(`import type { A } from 'zod';\nexport const b = (a: A) => a;\n`)).toBe('');
+});
+
 it('law 2, one file that takes the clock, the environment and the console from the machine', () => {
   for (const [text, home] of [
     ['process.env.HOME', 'src/config.ts'],

@@ -7,7 +7,8 @@ import jsqr from 'jsqr';
 import { PNG } from 'pngjs';
 import qrcode from 'qrcode';
 import { Bench } from 'tinybench';
-import { draw, type ImageFormat } from '../../src/images/draw/drawing.ts';
+import { draw } from '../../src/images/draw/drawing.ts';
+import type { ImageFormat } from '../../src/images/formats.ts';
 import { type Style, styleOf } from '../../src/images/design/style.ts';
 import { isScannable } from '../../src/images/design/scannable.ts';
 

@@ -9,7 +9,7 @@ import type { Codes } from '../codes/codes.ts';
 import type { Config } from '../config.ts';
 import type { Reply, Request } from '../http/request.ts';
 import type { ScannabilityCheck } from '../images/design/scannability-check.ts';
-import type { ImageRequest } from '../images/draw/drawing.ts';
+import type { ImageRequest } from '../images/formats.ts';
 import type { ImageCache } from '../images/image-cache.ts';
 import type { RenderedImage } from '../images/image-service.ts';
 import type { Logos } from '../images/logo/logos.ts';

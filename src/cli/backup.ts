@@ -1,8 +1,6 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
 import type { Command } from 'commander';
-import { backup } from '../engine/backup/backup.ts';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
-import { restore } from '../engine/backup/restore.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
 import {
@@ -12,7 +10,7 @@ import {
   configOption,
   yieldToService,
 } from './command.ts';
-import { PrintedProgress } from './copy-progress.ts';
+import type { PrintedProgress } from './copy-progress.ts';
 
 interface CopyOptions extends CommonOptions {
   readonly keepDamaged?: true;
@@ -32,6 +30,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     context.fail();
   };
   const copy = async (work: (progress: PrintedProgress) => Promise<void>): Promise<void> => {
+    const { PrintedProgress } = await import('./copy-progress.ts');
     const progress = new PrintedProgress(context, systemClock);
     try {
       await work(progress);
@@ -50,6 +49,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         yieldToService();
         const createdAt = isoTime(systemClock.now());
         const damaged = options.keepDamaged && 'keep';
+        const { backup } = await import('../engine/backup/backup.ts');
         const summary = await backup(folder, dir, { createdAt, progress, damaged });
         end('Backed up', summary, `to ${summary.path}`);
       }),
@@ -63,6 +63,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       copy(async (progress) => {
         const folder = openFolderToRestore(configOf(context, options).dataDir);
         const damaged = options.keepDamaged && 'keep';
+        const { restore } = await import('../engine/backup/restore.ts');
         const summary = await restore(folder, dir, { progress, damaged });
         end('Restored', summary, `into ${folder.path}`);
       }),

@@ -2,7 +2,7 @@
 import { constants, setPriority } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import type { Command } from 'commander';
-import { type Administration, openAdministration } from '../app.ts';
+import type { Administration } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../config.ts';
 import { openInstallation } from '../engine/installation/service-folder.ts';
 import { Failure } from '../model/failure.ts';
@@ -55,6 +55,7 @@ export async function administer(
   open: typeof openInstallation = openInstallation,
 ): Promise<void> {
   const config = configOf(context, options);
+  const { openAdministration } = await import('../app.ts');
   const administration = openAdministration(config, await open(config.dataDir));
   try {
     await work(administration, config);

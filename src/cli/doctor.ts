@@ -1,5 +1,6 @@
 /** `quietzone doctor`: whether the service can start here. Changes nothing. */
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import {
@@ -21,6 +22,7 @@ import { measureResources, memoryBytesMin, threadCounts } from '../engine/machin
 import { examineLimits, readLimits } from '../engine/machine/machine-limits.ts';
 import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
+import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
 import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
 
@@ -48,7 +50,13 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     const state = existsSync(managementFile) ? '' : ' and is empty: the first start fills it';
     return `data folder ${path} can be written${state}`;
   });
-  const findings = [good('configuration is valid'), machine(config), ...limits(config), folder];
+  const findings = [
+    good('configuration is valid'),
+    ...ownFiles(),
+    machine(config),
+    ...limits(config),
+    folder,
+  ];
   if (folder.ok) {
     findings.push(space(config.dataDir), modes(config.dataDir));
     let isRunning = false;
@@ -125,6 +133,17 @@ function folderText({ kind, parts: { mark } }: Inspection): string {
 function tlsFiles(listener: TlsFiles): string {
   assertTlsFiles(listener);
   return `TLS certificate ${listener.tlsCertFile} and its key are readable`;
+}
+
+/** The runtime folder of the one file, which has checked each file in it before this program started. */
+function ownFiles(): Finding[] {
+  const { runtimeFolder } = shipped;
+  if (runtimeFolder === undefined) return [];
+  const isTemporary = [tmpdir(), '/dev/shm'].some((path) => runtimeFolder.startsWith(`${path}/`));
+  const found = good(`the program's own files are whole, in ${runtimeFolder}`);
+  if (!isTemporary) return [found];
+  const text = `the program's own files lie in ${runtimeFolder}, which others may empty while it runs: name a folder that stays with QZ_RUNTIME_DIR, or \`quietzone unpack\` as root`;
+  return [found, { ok: true, isWarning: true, text }];
 }
 
 function machine(config: Config): Finding {

@@ -4,12 +4,7 @@ import type { Command } from 'commander';
 import { lockDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
 import { faultText } from '../engine/installation/folder-faults.ts';
 import { inspectFolder } from '../engine/installation/installation.ts';
-import {
-  isRepairable,
-  planRepair,
-  repair,
-  type RepairStep,
-} from '../engine/installation/repair.ts';
+import type { RepairStep } from '../engine/installation/repair.ts';
 import { systemClock } from '../system-clock.ts';
 import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
 
@@ -30,6 +25,7 @@ export function addRepairCommand(program: Command, context: CommandContext): voi
 
 /** With the service stopped: holds the folder's lock. */
 async function runRepair(context: CommandContext, options: RepairCommandOptions): Promise<void> {
+  const { isRepairable, planRepair, repair } = await import('../engine/installation/repair.ts');
   const folder = openExistingDataFolder(configOf(context, options).dataDir);
   const unlock = await lockDataFolder(folder, 'repair');
   try {

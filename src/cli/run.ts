@@ -1,5 +1,6 @@
 /**
- * The commands, their texts and exit codes.
+ * The commands, their texts and exit codes. Each loads what it runs with when it runs: the service starts without
+ * what copies and verifies, and `version` without the service.
  *
  *   0  done        1  failed (the reason on standard error)        2  bad configuration or usage
  */
@@ -10,6 +11,7 @@ import { DataFolderError } from '../engine/data-folder.ts';
 import { MachineLimitError } from '../engine/machine/machine-limits.ts';
 import { ListenError } from '../http/port.ts';
 import { Failure, isDamage, systemErrorCode } from '../model/failure.ts';
+import { shipped } from '../shipped.ts';
 import { DataFileError } from '../store/data-file-error.ts';
 import { addBackupCommands } from './backup.ts';
 import { addBillingCommands } from './billing.ts';
@@ -20,14 +22,15 @@ import {
   configOption,
   type Process,
 } from './command.ts';
-import { diagnose } from './doctor.ts';
+import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
 import { addRepairCommand } from './repair.ts';
-import { serve, type ServeOptions } from './serve.ts';
+import type { ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
 import { addVerifyCommand } from './verify.ts';
-import { version } from './version.ts';
+import { versionText } from './version.ts';
+import { addVersionCommands } from './version-commands.ts';
 import { addWorkspaceCommands } from './workspaces.ts';
 
 const exitFailed = 1;
@@ -86,7 +89,7 @@ function isForbiddenFile(error: unknown): error is Error & { readonly path: stri
 function commands(context: CommandContext): Command {
   const program = new Command('quietzone')
     .description('Dynamic QR codes on one machine: redirects, counts, webhooks.')
-    .version(version(), '-V, --version', 'print the version')
+    .version(versionText(shipped), '-V, --version', 'print the version')
     .exitOverride()
     .showHelpAfterError('(quietzone --help lists the commands)')
     .configureHelp({ sortSubcommands: false })
@@ -102,7 +105,10 @@ function commands(context: CommandContext): Command {
       'refuse a first start: for a data folder on a disk that may not be mounted',
     )
     .option(...configOption)
-    .action((options: ServeOptions) => serve(context, options));
+    .action(async (options: ServeOptions) => {
+      const { serve } = await import('./serve.ts');
+      await serve(context, options);
+    });
   addKeyCommands(program, context);
   addUserCommands(program, context);
   addWorkspaceCommands(program, context);
@@ -116,13 +122,12 @@ function commands(context: CommandContext): Command {
     .description('check configuration, data folder, ports, limits of the machine and geo data')
     .option(...configOption)
     .action(async (options: CommonOptions) => {
+      const { diagnose } = await import('./doctor.ts');
       const { text, ok } = await diagnose(configOf(context, options));
       context.result(text);
       if (!ok) context.fail();
     });
-  program
-    .command('version')
-    .description('print the version')
-    .action(() => context.result(version()));
+  addHealthCommand(program, context);
+  addVersionCommands(program, context);
   return program;
 }

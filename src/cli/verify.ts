@@ -1,8 +1,7 @@
 /** `quietzone verify`: its arguments and what it prints. */
 import type { Command } from 'commander';
 import { openExistingDataFolder } from '../engine/data-folder.ts';
-import { partFindings } from '../engine/verify/parts.ts';
-import { type Verification, verifyFolder } from '../engine/verify/verify.ts';
+import type { Verification } from '../engine/verify/verify.ts';
 import { systemClock } from '../system-clock.ts';
 import {
   type CommandContext,
@@ -11,7 +10,6 @@ import {
   configOption,
   yieldToService,
 } from './command.ts';
-import { PrintedProgress } from './copy-progress.ts';
 
 interface VerifyCommandOptions extends CommonOptions {
   readonly json?: boolean;
@@ -26,6 +24,9 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .action(async (options: VerifyCommandOptions) => {
       const folder = openExistingDataFolder(configOf(context, options).dataDir);
       yieldToService();
+      const { PrintedProgress } = await import('./copy-progress.ts');
+      const { verifyFolder } = await import('../engine/verify/verify.ts');
+      const { partFindings } = await import('../engine/verify/parts.ts');
       const progress = new PrintedProgress(context, systemClock);
       try {
         const read = await verifyFolder(folder, {

@@ -1,8 +1,10 @@
 /** A `Reply` on the wire, in one corked call. */
-import { STATUS_CODES } from 'node:http';
 import type * as uWS from 'uWebSockets.js';
 import type { Connection } from './framing.ts';
 import type { Reply } from './request.ts';
+
+/** `import` reads every export of `node:http`, which loads Node's HTTP client and HTTP/2: 13 MB and 35 ms in each thread. */
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** A reply with the headers that the server adds. */
 export interface Answer {

@@ -10,7 +10,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate';
 import { Failure } from '../model/failure.ts';
-import type { ImageRequest } from './draw/drawing.ts';
+import type { ImageRequest } from './formats.ts';
 
 /** Enough to keep a thread of the pool busy while a piece is sent, and never a queue of its own. */
 const aheadMax = 2;

@@ -3,7 +3,8 @@
  * thread; `pooledTasks` (pooled-tasks.ts) in the pool's threads.
  */
 import { draw, type DrawRequest } from './draw/drawing.ts';
-import { cleanLogo, type LogoMediaType } from './logo/logo.ts';
+import type { LogoMediaType } from './formats.ts';
+import { cleanLogo } from './logo/logo.ts';
 import type { LogoImage } from './draw/picture.ts';
 import { isScannable, type ScanRequest } from './design/scannable.ts';
 

@@ -8,7 +8,10 @@
  * A token has one spelling: base64url decoders ignore the two last bits of a signature's 43 characters,
  * so three more texts would pass as the same token, one character away from it.
  */
-import { errors, jwtVerify, SignJWT, type JWTPayload } from 'jose';
+import type { JWTPayload } from 'jose';
+import { JOSEError } from 'jose/errors';
+import { SignJWT } from 'jose/jwt/sign';
+import { jwtVerify } from 'jose/jwt/verify';
 import type { Clock } from '../model/clock.ts';
 import { Failure } from '../model/failure.ts';
 import type { ApiKeyRecord } from '../model/workspace.ts';
@@ -72,7 +75,7 @@ export class KeyTokens {
       });
       return payload;
     } catch (error) {
-      if (error instanceof errors.JOSEError || error instanceof Failure) throw unauthorized();
+      if (error instanceof JOSEError || error instanceof Failure) throw unauthorized();
       // What the token makes the library throw otherwise (bad base64, bad UTF-8) is the token's fault.
       if (error instanceof TypeError || error instanceof SyntaxError) throw unauthorized();
       throw error;

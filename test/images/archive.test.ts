@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { archiveImages, type ArchiveEntry } from '../../src/images/archive.ts';
 import { fileName } from '../../src/images/file-name.ts';
-import { draw, type ImageFormat } from '../../src/images/draw/drawing.ts';
+import { draw } from '../../src/images/draw/drawing.ts';
+import type { ImageFormat } from '../../src/images/formats.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { scanPng } from './read-image.ts';
 

@@ -1,6 +1,7 @@
 /** All laws of the house over a list of files. */
 import { checkArrows } from './arrows.ts';
 import { checkEngines, checkHotFiles } from './engines.ts';
+import { checkEntryPackages } from './entry-packages.ts';
 import { checkFolders, checkNames, checkShape } from './shape.ts';
 import { isScript, parseSource, type File, type Finding } from './source.ts';
 import { checkFlags } from './flags.ts';
@@ -27,6 +28,7 @@ export function checkTree(
   return [
     ...checkArrows(sources),
     ...checkEngines(sources),
+    ...checkEntryPackages(sources),
     ...checkHotFiles(sources, hot),
     ...checkNames(files),
     ...checkFolders(files),

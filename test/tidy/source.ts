@@ -23,6 +23,8 @@ export interface Import {
   /** Path in the tree of a relative import. */
   readonly target: string | undefined;
   readonly isTypeOnly: boolean;
+  /** `import(…)`: loaded when it is called. */
+  readonly isAwaited: boolean;
   readonly names: readonly string[];
   readonly line: number;
 }
@@ -52,12 +54,18 @@ export function parseSource(file: File): Source {
     return next === -1 ? starts.length : next;
   };
   const imports: Import[] = [];
-  const add = (from: string, at: number, more: { types: boolean[]; names: string[] }): void => {
+  interface More {
+    readonly types: readonly boolean[];
+    readonly names: readonly string[];
+    readonly isAwaited?: true;
+  }
+  const add = (from: string, at: number, more: More): void => {
     const isTypeOnly = more.types.length > 0 && more.types.every(Boolean);
     imports.push({
       from,
       target: resolve(path, from),
       isTypeOnly,
+      isAwaited: more.isAwaited === true,
       names: more.names,
       line: line(at),
     });
@@ -74,7 +82,9 @@ export function parseSource(file: File): Source {
   }
   for (const { moduleRequest, start } of module.dynamicImports) {
     const literal = /^(['"`])(.*)\1$/s.exec(text.slice(moduleRequest.start, moduleRequest.end));
-    if (literal?.[2] !== undefined) add(literal[2], start, { types: [], names: [] });
+    if (literal?.[2] !== undefined) {
+      add(literal[2], start, { types: [], names: [], isAwaited: true });
+    }
   }
   return {
     path,

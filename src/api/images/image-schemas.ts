@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { design, logoName } from '../../images/design/design.ts';
 import {
   imageFormats,
+  logoMediaTypes,
   millimetresMax,
   millimetresMin,
   sizeMax,
   sizeMin,
   sizeStandard,
-} from '../../images/draw/drawing.ts';
-import { logoMediaTypes } from '../../images/logo/logo.ts';
+} from '../../images/formats.ts';
 import { codeTypes } from '../../model/code.ts';
 import { count, createdAt, queryInteger } from '../fields.ts';
 

@@ -7,12 +7,7 @@
  */
 import type { Reply, Request } from '../../http/request.ts';
 import { imageContent } from '../../images/content.ts';
-import {
-  type ImageFormat,
-  imageFormats,
-  pointsOf,
-  sizeStandard,
-} from '../../images/draw/drawing.ts';
+import { type ImageFormat, imageFormats, pointsOf, sizeStandard } from '../../images/formats.ts';
 import { attachment } from '../../images/file-name.ts';
 import type { ImageAnswer } from '../../images/image-cache.ts';
 import type { RenderedImage } from '../../images/image-service.ts';

@@ -4,7 +4,7 @@
  */
 import { logoName } from '../../images/design/design.ts';
 import type { Logo, Logos } from '../../images/logo/logos.ts';
-import { type LogoMediaType, logoMediaTypes } from '../../images/logo/logo.ts';
+import { type LogoMediaType, logoMediaTypes } from '../../images/formats.ts';
 import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import { check, validationFailure } from '../faults.ts';

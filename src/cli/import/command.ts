@@ -6,8 +6,8 @@ import {
   openOrMakeInstallation,
 } from '../../engine/installation/service-folder.ts';
 import { systemClock } from '../../system-clock.ts';
-import { importFile, type ImportRequest } from './import-file.ts';
-import { importFormats } from './source.ts';
+import { importFormats } from './formats.ts';
+import type { ImportRequest } from './import-file.ts';
 import {
   administer,
   type CommandContext,
@@ -50,6 +50,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .action(async (file: string, options: ImportOptions) => {
       const { dryRun, ...rest } = options;
       const isDryRun = dryRun === true;
+      const { importFile } = await import('./import-file.ts');
       const work = async (administration: Administration): Promise<void> => {
         if (!isDryRun) await startFirst(administration, context);
         const request = { ...rest, file, isDryRun };

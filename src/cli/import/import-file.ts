@@ -16,14 +16,10 @@ import { isoTime } from '../../model/day.ts';
 import { Failure } from '../../model/failure.ts';
 import type { Actor } from '../../model/workspace.ts';
 import type { ImportRecord } from '../../store/management/bulk.ts';
+import type { ImportFormat } from './formats.ts';
 import { DryRun, slugTaken } from './dry-run.ts';
 import { type FailedRow, FailureReport, type ImportPrinter, ImportProgress } from './report.ts';
-import {
-  type ImportFormat,
-  type ImportRow,
-  type ImportSource,
-  openImportSource,
-} from './source.ts';
+import { type ImportRow, type ImportSource, openImportSource } from './source.ts';
 import { workspaceOf } from '../command.ts';
 
 /** Between two batches the store's lock is free for the service that runs beside. */

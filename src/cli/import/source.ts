@@ -22,9 +22,8 @@ import {
 } from '../../codes/bulk/vendor-exports.ts';
 import { listRows, ndjsonRows } from '../../codes/bulk/json-rows.ts';
 import { Failure, systemErrorCode } from '../../model/failure.ts';
+import type { ImportFormat } from './formats.ts';
 
-export const importFormats = ['auto', 'csv', 'ndjson', ...vendorFormats] as const;
-export type ImportFormat = (typeof importFormats)[number];
 type KnownFormat = Exclude<ImportFormat, 'auto'>;
 
 /** Text, and how it is laid out. */

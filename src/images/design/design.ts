@@ -11,6 +11,7 @@ import {
   gradientTypes,
 } from '../../model/design.ts';
 import type { Fault } from '../../model/failure.ts';
+import { logoBytesMax } from '../formats.ts';
 
 /** Beyond it an image is mostly margin: 20 modules on each side of the smallest symbol's 21. */
 const marginMax = 20;
@@ -18,8 +19,6 @@ const marginMax = 20;
 const logoScaleMax = 0.25;
 /** Below it a logo is a speck. */
 const logoScaleMin = 0.05;
-/** Of the file that is uploaded. */
-export const logoBytesMax = 262_144;
 /** base64 of it, with its media type in front. */
 const logoTextMax = Math.ceil(logoBytesMax / 3) * 4 + 64;
 

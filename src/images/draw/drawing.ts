@@ -9,6 +9,13 @@
  *                                     --> EPS
  */
 import { invalid } from '../../model/failure.ts';
+import {
+  type ImageFormat,
+  type ImageRequest,
+  pointsPerMillimetre,
+  printFormats,
+  sizeMax,
+} from '../formats.ts';
 import { writeEps } from './eps.ts';
 import { isBitmap, type Style, plainStyle } from '../design/style.ts';
 import { createMatrix, type Matrix } from './matrix.ts';
@@ -17,32 +24,6 @@ import { createPicture, type LogoImage, type Picture } from './picture.ts';
 import { writePng } from './png.ts';
 import { webpOfPng, writeRaster } from './raster.ts';
 import { wholeView, writeSvg } from './svg.ts';
-
-export const imageFormats = ['png', 'svg', 'pdf', 'eps', 'webp'] as const;
-export type ImageFormat = (typeof imageFormats)[number];
-
-/** Edge of an image: pixels, or points for PDF and EPS. The largest fits a poster at 300 dots an inch. */
-export const [sizeMin, sizeMax, sizeStandard] = [64, 4_096, 512];
-/** Edge of a print: a business card to half a metre. */
-export const [millimetresMin, millimetresMax] = [20, 500];
-/** Formats whose size is that on paper. */
-const printFormats: ReadonlySet<ImageFormat> = new Set(['pdf', 'eps']);
-const pointsPerMillimetre = 72 / 25.4;
-
-/** @returns undefined for formats that have no size on paper */
-export function pointsOf(millimetres: number, format: ImageFormat): number | undefined {
-  if (!printFormats.has(format)) return undefined;
-  return Math.round(millimetres * pointsPerMillimetre * 1_000) / 1_000;
-}
-
-export interface ImageRequest {
-  readonly content: string;
-  readonly format: ImageFormat;
-  /** Whole pixels; of PDF and EPS points, to a thousandth. */
-  readonly size: number;
-  /** Default `plainStyle`. */
-  readonly style?: Style | undefined;
-}
 
 /** A request with the logo of its style. */
 export interface DrawRequest extends ImageRequest {

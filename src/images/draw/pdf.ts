@@ -17,6 +17,8 @@ export async function writePdf(picture: Picture, size: number): Promise<Uint8Arr
   const document = new PdfDocument({
     size: [size, size],
     margin: 0,
+    // There is no text; the default font would be loaded.
+    font: '',
     info: { Title: 'QR code', Producer: 'Quietzone', Creator: 'Quietzone', CreationDate: noDate },
   });
   const written = buffer(document);

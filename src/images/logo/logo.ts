@@ -10,13 +10,10 @@
  * Runs in the pool's threads only.
  */
 import { Failure } from '../../model/failure.ts';
-import { logoBytesMax } from '../design/design.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import { loadSharp } from '../draw/raster.ts';
+import { logoBytesMax, type LogoMediaType } from '../formats.ts';
 import { svgCost, svgCostMax } from './svg-cost.ts';
-
-export const logoMediaTypes = ['image/png', 'image/jpeg', 'image/svg+xml'] as const;
-export type LogoMediaType = (typeof logoMediaTypes)[number];
 
 /** Of the stored PNG: a quarter of the largest image's edge, so that it is never enlarged. */
 const edgeMax = 1_024;

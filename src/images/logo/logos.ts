@@ -14,7 +14,7 @@ import { Failure } from '../../model/failure.ts';
 import { termCountKey } from '../../store/management/code-keys.ts';
 import type { StoredLogo } from '../../store/management/logos.ts';
 import type { Management } from '../../store/management/management.ts';
-import type { LogoMediaType } from './logo.ts';
+import type { LogoMediaType } from '../formats.ts';
 import type { LogoStore } from './logo-store.ts';
 import type { LogoImage } from '../draw/picture.ts';
 import type { ImageTasks } from '../tasks.ts';

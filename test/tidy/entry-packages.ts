@@ -1,0 +1,48 @@
+/**
+ * Law 2, at run time: the packages that each entry loads when it starts, through all that it imports. A thread has its
+ * own copy of each: zod is 13 MB and 50 ms of a core in every thread that one constant of a schema's file comes from.
+ */
+import type { Finding, Import, Source } from './source.ts';
+
+/** Entry -> what it may load at its start; what it imports when it needs it (`await import`) is not counted. */
+const loaded: Readonly<Record<string, readonly string[]>> = {
+  'src/scans/shard.worker.ts': ['bowser', 'isbot', 'lmdb', 'msgpackr'],
+  'src/http/redirect.worker.ts': ['hdr-histogram-js', 'ipaddr.js', 'isbot', 'uWebSockets.js'],
+  'src/images/render.worker.ts': ['qrcode'],
+  'src/webhooks/attempt/attempt.worker.ts': ['ipaddr.js', 'lru-cache', 'undici'],
+};
+
+/** `import` reads every export of it, which loads Node's HTTP client and HTTP/2: 13 MB. */
+const heavyModule = 'node:http';
+
+export function checkEntryPackages(sources: readonly Source[]): Finding[] {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  return Object.entries(loaded).flatMap(([path, packages]) => {
+    const entry = byPath.get(path);
+    return entry === undefined ? [] : excess(entry, packages, byPath);
+  });
+}
+
+function excess(
+  entry: Source,
+  packages: readonly string[],
+  byPath: ReadonlyMap<string, Source>,
+): Finding[] {
+  const findings: Finding[] = [];
+  // The loop also visits what is added to the set on the way.
+  const reached = new Set([entry]);
+  for (const source of reached) {
+    for (const { from, target, line } of source.imports.filter(isLoaded)) {
+      const next = target === undefined ? undefined : byPath.get(target);
+      if (next !== undefined) reached.add(next);
+      if (target !== undefined || packages.includes(from)) continue;
+      if (from.startsWith('node:') && from !== heavyModule) continue;
+      const instead = from === heavyModule ? 'process.getBuiltinModule' : 'a file without it';
+      const message = `${entry.path} loads ${from} in every thread; use ${instead}`;
+      findings.push({ path: source.path, line, message });
+    }
+  }
+  return findings;
+}
+
+const isLoaded = ({ isTypeOnly, isAwaited }: Import): boolean => !isTypeOnly && !isAwaited;
