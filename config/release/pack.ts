@@ -1,0 +1,81 @@
+/** All files of the runtime folder in a row, compressed, with an index by which they are checked. */
+import { hash } from 'node:crypto';
+import type { Pack, PackFile, PackPart } from '../../src/shipped.binary.ts';
+import type { GeoName, NativeFile } from '../../src/shipped.ts';
+import { zstd } from './compress.ts';
+import { nativeNames, type NativeSource, type Target } from './natives.ts';
+
+export interface PackOptions {
+  readonly version: string;
+  readonly commit: string;
+  readonly target: Target;
+  /** By name in the runtime folder. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  readonly natives: readonly NativeSource[];
+  readonly geo: Readonly<Record<GeoName, Uint8Array>>;
+  /** Of zstd, 1 to 22. */
+  readonly level: number;
+}
+
+const idDigits = 16;
+/** Checked at each start: a file that was cut off ends otherwise. */
+const endBytes = 65_536;
+const nativeMode = 0o500;
+const dataMode = 0o400;
+
+export const sha256 = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
+
+/** In the runtime folder, for its owner alone: native files are run, all others are read. */
+export const modeOf = (name: string): number =>
+  /\.(node|so[.\d]*)$/.test(name) ? nativeMode : dataMode;
+
+/** The index, and what follows the program in the one file. */
+export async function makePack(options: PackOptions): Promise<{ pack: Pack; appended: Buffer }> {
+  const { version, commit, target, geo, level } = options;
+  const entries = [...options.files].sort(([a], [b]) => (a < b ? -1 : 1));
+  const files: PackFile[] = entries.map(([name, bytes]) => ({
+    name,
+    size: bytes.length,
+    mode: modeOf(name),
+    sha256: sha256(bytes),
+  }));
+  const whole = Buffer.concat(entries.map(([, bytes]) => bytes));
+  const packed = await zstd(whole, level);
+  const { countryFile, cityFileV4, cityFileV6 } = geo;
+  const contents = [packed, countryFile, cityFileV4, cityFileV6] as const;
+  const appended = Buffer.concat(contents);
+  const end = appended.subarray(-endBytes);
+  let fromEnd = appended.length;
+  const part = (bytes: Uint8Array): PackPart => {
+    const found = { fromEnd, size: bytes.length, sha256: sha256(bytes) };
+    fromEnd -= bytes.length;
+    return found;
+  };
+  const pack: Pack = {
+    id: sha256(Buffer.from(JSON.stringify(files))).slice(0, idDigits),
+    version,
+    commit,
+    target,
+    size: whole.length,
+    probe: nativeNames.lmdb,
+    files,
+    parts: {
+      pack: part(packed),
+      countryFile: part(countryFile),
+      cityFileV4: part(cityFileV4),
+      cityFileV6: part(cityFileV6),
+      end: { fromEnd: end.length, size: end.length, sha256: sha256(end) },
+    },
+    natives: options.natives.map((native) => nativeFile(native, files)),
+  };
+  return { pack, appended };
+}
+
+function nativeFile(
+  { name, package: from, version }: NativeSource,
+  files: readonly PackFile[],
+): NativeFile {
+  const found = files.find((file) => file.name === name);
+  if (found === undefined) throw new Error(`Cannot find ${name} in the pack`);
+  return { name, package: from, version, sha256: found.sha256 };
+}

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { assertAddon, nativesOf, targets } from '../../config/release/natives.ts';
+
+const modules = join(import.meta.dirname, '../../node_modules');
+const target = targets.find((name) => name === `linux-${process.arch}`)!;
+
+it('every native file has a package and its version', () => {
+  const natives = nativesOf(target, modules, {});
+  expect(natives.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['native/uws.node', 'native/lmdb.node']),
+  );
+  for (const { package: from, version } of natives) expect(`${from} ${version}`).toMatch(/^\S+ \d/);
+  expect(natives[0]).toMatchObject({ folder: 'uWebSockets.js', package: 'uws-pack' });
+});
+
+it('a file given by hand says so, and keeps the licences of the package that it replaces', () => {
+  const natives = nativesOf(target, modules, { LMDB_NODE: 'lmdb.node' });
+  expect(natives.find(({ name }) => name === 'native/lmdb.node')).toEqual({
+    name: 'native/lmdb.node',
+    file: 'lmdb.node',
+    folder: `@lmdb/lmdb-${target}`,
+    package: 'given by LMDB_NODE',
+    version: '',
+  });
+});
+
+it('a package that is not installed is named', () => {
+  expect(() => nativesOf(target, '/nowhere', {})).toThrow(
+    /^Cannot find uWebSockets\.js\/dist\/bin\/uws_linux_\w+_127\.node, expected it for linux-/,
+  );
+});
+
+it('a file that is no addon for this Node is refused', () => {
+  expect(() => assertAddon('other', Buffer.from('an executable'))).toThrow(
+    "Cannot build other in, expected an addon for Node's module version 127",
+  );
+  for (const { file } of nativesOf(target, modules, {})) assertAddon(file, readFileSync(file));
+});
