@@ -86,13 +86,16 @@ export class Arena {
     const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
-    const args = ['--disable-warning=ExperimentalWarning', join(tree, 'src/main.ts'), 'serve'];
     const { processes } = setting;
+    const program = programOf(setting.tree);
     return await this.#serve({
       command: {
         ...(processes === undefined
-          ? { file: process.execPath, args }
-          : { file: '/bin/sh', args: ['-c', joinGroup, processes, process.execPath, ...args] }),
+          ? program
+          : {
+              file: '/bin/sh',
+              args: ['-c', joinGroup, processes, program.file, ...program.args],
+            }),
         environment,
         port,
         path: `/${shortCodeOf(1)}`,
@@ -151,6 +154,15 @@ export class Arena {
     for (const tree of this.#trees.splice(0)) git('worktree', 'remove', '--force', tree);
     for (const folder of this.#folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** @param tree of another revision, whose sources run; without it the one file does that QUIETZONE_COMMAND names */
+function programOf(tree: string | undefined): Pick<ServerCommand, 'file' | 'args'> {
+  const file = process.env['QUIETZONE_COMMAND'];
+  if (tree === undefined && file !== undefined) return { file, args: ['serve'] };
+  const main = join(tree ?? repository, 'src/main.ts');
+  const args = ['--disable-warning=ExperimentalWarning', main, 'serve'];
+  return { file: process.execPath, args };
 }
 
 function git(...args: readonly string[]): void {

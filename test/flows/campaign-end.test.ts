@@ -16,6 +16,7 @@ import {
   startProcess,
   withDataFolder,
 } from '../support/process.ts';
+import { preload } from '../support/program.ts';
 import { TestService } from '../support/test-service.ts';
 
 const target = 'https://example.com/menu';
@@ -24,11 +25,11 @@ const patience = { timeout: 60_000, interval: 200 };
 
 /** A process that can be killed, with its wall clock ahead by `aheadMs` in all its threads. */
 async function spawn(dataDir: string, ports: Ports, aheadMs: number) {
-  const ahead = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
   return await startProcess({
     dataDir,
     ports,
-    nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(ahead)}`],
+    nodeOptions: [preload('clock-ahead')],
+    environment: { CLOCK_AHEAD_MS: String(aheadMs) },
   });
 }
 

@@ -38,7 +38,14 @@ test('doctor finds the running service, version prints one line', async () => {
   expect(doctor.stdout).toContain('a service is running on this data folder');
   const version = await runCommand(['version'], {});
   expect(version).toMatchObject({ code: 0, stderr: '' });
-  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+ \(.+, Node\.js 22\.\d+\.\d+\)\n$/);
+});
+
+test('health, in a process of its own, has what the service answers', async () => {
+  const port = String(service.ports.api);
+  const health = await spawnCommand(['health'], { QZ_API_PORT: port });
+  expect(health).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(health.stdout)).toMatchObject({ status: 'ready', reasons: [] });
 });
 
 test('while no phone can open the codes, the start says so once, and doctor warns without failing', async () => {

@@ -2,7 +2,6 @@
  * `quietzone import` beside the real service, killed midway; and a bulk request whose service is killed. Nothing
  * doubled, nothing lost. What the command makes of a file is tested in test/cli/import.test.ts.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -21,9 +20,9 @@ import {
   type ServiceProcess,
   startProcess,
 } from '../support/process.ts';
+import { startProgram } from '../support/program.ts';
 import { soon } from '../support/soon.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const fast = { QZ_SCANS_SHARDS: '1', QZ_REDIRECT_THREADS: '1' };
 /** Some seconds of work: more than passes between the first rows and the kill. */
 const manyRows = 5_000;
@@ -74,9 +73,7 @@ async function killedImport(
     store.environment.refresh();
     return store.last('code') - before;
   };
-  const node = join(root, 'node_modules/.bin/node');
-  const env = { ...process.env, ...environment };
-  const child = spawn(node, ['src/main.ts', 'import', file], { cwd: root, env, stdio: 'ignore' });
+  const child = startProgram(['import', file], { environment, stdio: 'ignore' });
   const ended = once(child, 'exit');
   while (created() < codes && child.exitCode === null) await pause(2);
   child.kill('SIGKILL');

@@ -11,13 +11,14 @@ import {
   timeToLoad,
   withDataFolder,
 } from '../support/process.ts';
+import { preload } from '../support/program.ts';
 import { Load, trustLoopback } from './load.ts';
 
 const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
 /** It never comes back. */
 const backMsEver = 30_000;
 
-const threads = new URL('../support/end-threads.ts', import.meta.url).pathname;
+const threads = preload('end-threads');
 
 /** Each dies twice. */
 const deaths = [
@@ -37,7 +38,7 @@ it(
         dataDir,
         ports: await freePorts(),
         environment: { ...trustLoopback, QZ_REDIRECT_THREADS: '1', QZ_SCANS_SHARDS: '1' },
-        nodeArguments: ['--import', threads],
+        nodeOptions: [threads],
       });
       const client = new Client(service.apiUrl, service.apiKey);
       const load = await Load.start(service, 3, 400);

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { word } from '../support/client.ts';
 import { limitMs, type TimeLimit, timeToLoad, withDataFolder } from '../support/process.ts';
+import { preload } from '../support/program.ts';
 import { healthy, openReceiver, type Receiver } from '../support/fakes/receiver.ts';
 import { eventually } from '../webhooks/eventually.ts';
 import {
@@ -16,7 +17,7 @@ import {
   type RealService,
 } from '../webhooks/real-service.ts';
 
-const threads = new URL('../webhooks/attempt/end-pool-threads.ts', import.meta.url).pathname;
+const threads = preload('end-pool-threads');
 /** The thread throws, exits, runs out of memory. */
 const deaths = ['SIGUSR2', 'SIGURG', 'SIGWINCH'] as const;
 const backLimit: TimeLimit = { msMax: 1_000, loadings: 4 };
@@ -73,8 +74,8 @@ beforeAll(async () => {
     openReceiver(),
     openReceiver({ kind: 'hang' }),
   ]);
-  const nodeArguments = ['--import', threads, '--max-old-space-size=256'];
-  real = await openReal(dataDir, { environment, nodeArguments });
+  const nodeOptions = [threads, '--max-old-space-size=256'];
+  real = await openReal(dataDir, { environment, nodeOptions });
 });
 
 afterAll(async () => {

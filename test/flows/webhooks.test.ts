@@ -9,6 +9,7 @@ import { dayMs, formatDay, dayOf } from '../../src/model/day.ts';
 import { type EventEnvelope, eventKinds } from '../../src/model/event.ts';
 import { Client, type Json, word } from '../support/client.ts';
 import { runCommand, withDataFolder } from '../support/process.ts';
+import { preload } from '../support/program.ts';
 import { openReceiver, type ReceivedRequest, type Receiver } from '../support/fakes/receiver.ts';
 import { soon } from '../support/soon.ts';
 import { eventually } from '../webhooks/eventually.ts';
@@ -44,7 +45,6 @@ async function open(
   aheadMs = 0,
   key?: string,
 ): Promise<Walk> {
-  const ahead = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
   const real = await openReal(dataDir, {
     environment: {
       QZ_BOOTSTRAP_PLAN: 'free',
@@ -52,9 +52,10 @@ async function open(
       QZ_SCANS_WINDOW_MS: '200',
       // The second attempt comes soon, the third leaves time for the kill; a slow machine takes more of them.
       QZ_WEBHOOKS_RETRY_DELAYS_MS: `300${',4000'.repeat(20)}`,
+      CLOCK_AHEAD_MS: String(aheadMs),
       ...environment,
     },
-    nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(ahead)}`],
+    nodeOptions: [preload('clock-ahead')],
     ...(key === undefined ? {} : { key }),
   });
   const links = new Client(`http://127.0.0.1:${real.service.ports.redirect}`);

@@ -1,21 +1,18 @@
 /**
- * The real service as a child process, as an operator runs it: `node src/main.ts serve` on free ports
- * and a data folder of its own, watched through its exit code, its output and its sockets alone.
+ * The real service as a child process, as an operator runs it: `quietzone serve` on free ports and a data
+ * folder of its own, watched through its exit code, its output and its sockets alone.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addDashboard } from './dashboard.ts';
-import { cachedEnvironment } from './stripped-cache.ts';
+import { isFromSources, startProgram, withNodeOptions } from './program.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const node = join(root, 'node_modules/.bin/node');
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
 
@@ -24,14 +21,16 @@ export interface ProcessOptions {
   readonly ports: Ports;
   /** `QZ_…` variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of node, before the script. */
-  readonly nodeArguments?: readonly string[];
+  /** Such as `preload` of a module. */
+  readonly nodeOptions?: readonly string[];
   /** It may have so many descriptors. */
   readonly openFiles?: number;
   /** `ignore` is the null device; default: it is read. */
   readonly stdout?: 'pipe' | 'ignore';
   /** A descriptor; default: it is read. */
   readonly stderr?: number;
+  /** Starts it, and not `startService`. */
+  readonly start?: () => ChildProcess;
 }
 
 export interface Ports {
@@ -70,6 +69,17 @@ process.once('exit', () => {
   for (const service of running) service.signal('SIGKILL');
 });
 
+/** From its sources it finds the dashboard built; the one file brings it along. */
+function startService(options: ProcessOptions): ChildProcess {
+  addDashboard(options.dataDir);
+  const { openFiles, nodeOptions = [] } = options;
+  return startProgram(['serve'], {
+    environment: { ...withNodeOptions(...nodeOptions), ...settingsOf(options) },
+    stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
+    openFiles,
+  });
+}
+
 export class ServiceProcess {
   readonly ports: Ports;
   readonly dataDir: string;
@@ -82,16 +92,7 @@ export class ServiceProcess {
   constructor(options: ProcessOptions) {
     this.ports = options.ports;
     this.dataDir = options.dataDir;
-    addDashboard(options.dataDir);
-    const { openFiles, nodeArguments = [] } = options;
-    const limited =
-      openFiles === undefined ? [] : ['prlimit', `--nofile=${openFiles}:${openFiles}`];
-    const [program, ...args] = [...limited, node, ...nodeArguments, 'src/main.ts', 'serve'];
-    this.#child = spawn(program, args, {
-      cwd: root,
-      env: environmentWith(settingsOf(options)),
-      stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
-    });
+    this.#child = (options.start ?? (() => startService(options)))();
     this.#child.stdout?.on('data', (text) => void (this.stdout += text));
     this.#child.stderr?.on('data', (text) => void (this.stderr += text));
     running.add(this);
@@ -234,13 +235,14 @@ function openCommandThread(): Worker {
 }
 
 /**
- * Runs `quietzone <arguments>` in a thread of this process. Not in this thread: a command that waits for the
- * writer's lock would hold up the service that has it, when that runs here too.
+ * Runs `quietzone <arguments>`: the sources in a thread of this process, the one file as a process. Not in this
+ * thread: a command that waits for the writer's lock would hold up the service that has it, when that runs here too.
  */
 export async function runCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
+  if (!isFromSources) return await spawnCommand(args, environment);
   const thread = (commandThread ??= openCommandThread());
   const no = (commands += 1);
   const order: CommandOrder = { no, args, environment };
@@ -260,15 +262,15 @@ export async function spawnCommand(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  const child = spawn(node, ['src/main.ts', ...args], {
-    cwd: root,
-    env: environmentWith(environment),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  return await endOf(startProgram(args, { environment, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+/** What a process says until it ends. */
+export async function endOf(child: ChildProcess): Promise<CommandResult> {
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (text) => void (stdout += text));
-  child.stderr.on('data', (text) => void (stderr += text));
+  child.stdout?.on('data', (text) => void (stdout += text));
+  child.stderr?.on('data', (text) => void (stderr += text));
   const [code, signal] = await once(child, 'close');
   return { code, signal, stdout, stderr };
 }
@@ -279,8 +281,8 @@ export async function spawnCommand(
  */
 export async function timeToLoad(): Promise<number> {
   const startedMs = performance.now();
-  // From its sources, as an operator's service is.
-  await spawnCommand(['version'], { NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' });
+  // Without a cache, as an operator's service is. Not `version`: the one file answers that before it loads.
+  await spawnCommand(['help'], { NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' });
   return performance.now() - startedMs;
 }
 
@@ -362,11 +364,3 @@ export async function withDataFolder<T>(work: (dataDir: string) => Promise<T>): 
 
 export const pause = (ms: number): Promise<undefined> =>
   new Promise((resolve) => setTimeout(() => resolve(undefined), ms));
-
-/** The environment of this process without its own Quietzone settings. */
-export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
-  );
-  return { ...Object.fromEntries(inherited), ...cachedEnvironment, ...own };
-}

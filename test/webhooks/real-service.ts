@@ -11,7 +11,7 @@ export interface RealService {
 
 export interface RealOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  readonly nodeArguments?: readonly string[];
+  readonly nodeOptions?: readonly string[];
   /** Of a start before. */
   readonly key?: string;
 }
@@ -21,7 +21,7 @@ export async function openReal(dataDir: string, options: RealOptions = {}): Prom
     dataDir,
     ports: await freePorts(),
     environment: { QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8', ...options.environment },
-    nodeArguments: options.nodeArguments ?? [],
+    nodeOptions: options.nodeOptions ?? [],
   });
   const key = options.key ?? service.apiKey;
   return { service, key, api: new Client(`${service.apiUrl}/v1`, key) };

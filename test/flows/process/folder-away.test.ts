@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import { freePorts, startProcess, withDataFolder } from '../../support/process.ts';
+import { preload } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 import { TestService } from '../../support/test-service.ts';
 import { Load, trustLoopback } from '../load.ts';
 
-const threads = new URL('../../support/end-threads.ts', import.meta.url).pathname;
+const threads = preload('end-threads');
 /** Small segments: some must begin while the folder is away. */
 const environment = {
   ...trustLoopback,
@@ -32,7 +33,7 @@ it(
         dataDir,
         ports: await freePorts(),
         environment,
-        nodeArguments: ['--import', threads],
+        nodeOptions: [threads],
       });
       const client = new Client(service.apiUrl, service.apiKey);
       const reasons = async (): Promise<string> => {

@@ -1,7 +1,7 @@
-import { cachedEnvironment } from '../../support/stripped-cache.ts';
+import { preload, withNodeOptions } from '../../support/program.ts';
 
 /** What a process is started with so that it is killed when it gives a file or folder this name: see kill-at.ts. */
 export function killedAt(path: string): Record<string, string> {
-  const killer = new URL('./kill-at.ts', import.meta.url).href;
-  return { NODE_OPTIONS: `${cachedEnvironment.NODE_OPTIONS} --import=${killer}`, KILL_AT: path };
+  const killer = preload('kill-at');
+  return { ...withNodeOptions(killer), KILL_AT: path };
 }

@@ -6,9 +6,10 @@ import { expect, it } from 'vitest';
 import { Client } from '../../support/client.ts';
 import { openReader, openWriter, readAll } from '../../support/named-pipe.ts';
 import { entriesOf, freePorts, ServiceProcess, withDataFolder } from '../../support/process.ts';
+import { preload } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 
-const threads = new URL('../../support/end-threads.ts', import.meta.url).pathname;
+const threads = preload('end-threads');
 const filling = Buffer.from(`${'#'.repeat(1_023)}\n`);
 
 function fill(writer: number): void {
@@ -29,7 +30,7 @@ it('redirects, changes and the stop need no reader', () =>
     const service = new ServiceProcess({
       dataDir: join(parent, 'data'),
       ports: await freePorts(),
-      nodeArguments: ['--import', threads],
+      nodeOptions: [threads],
       environment: { QZ_SCANS_SHARDS: '1' },
       stderr: writer,
     });

@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { isListening } from '../../support/leaks.ts';
 import {
-  environmentWith,
   freePorts,
   ServiceProcess,
   settingsOf,
   startProcess,
   withDataFolder,
 } from '../../support/process.ts';
+import { environmentWith } from '../../support/program.ts';
 import { soon } from '../../support/soon.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));

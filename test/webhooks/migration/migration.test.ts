@@ -13,7 +13,7 @@ import { checksumsFromHere, openEnvironment } from '../../../src/store/open-envi
 import { openScanStore } from '../../../src/store/scans/scans.ts';
 import type { Delivery } from '../../../src/webhooks/deliveries/delivery.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
-import { environmentWith } from '../../support/process.ts';
+import { environmentWith } from '../../support/program.ts';
 import { flipBit } from '../../store/older-data.ts';
 import {
   answered,

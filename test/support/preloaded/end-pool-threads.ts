@@ -1,5 +1,5 @@
 /**
- * Preloaded into the service (`node --import`), and so into its threads, by tests that need a thread of a pool
+ * Preloaded into the service (`preload`), and so into its threads, by tests that need a thread of a pool
  * to die in the midst of its work: SIGUSR2 makes it throw, SIGURG exit, SIGWINCH run out of memory.
  */
 import process from 'node:process';

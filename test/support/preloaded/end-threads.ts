@@ -1,5 +1,5 @@
 /**
- * Preloaded into the service (`node --import`), and so into its threads, by tests that need a thread to
+ * Preloaded into the service (`preload`), and so into its threads, by tests that need a thread to
  * die: SIGUSR2 makes every redirect thread throw, SIGWINCH every shard, in the midst of whatever they do.
  */
 import process from 'node:process';

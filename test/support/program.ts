@@ -1,0 +1,65 @@
+/**
+ * What tests start as `quietzone`: the sources by the locked Node, or the one file that QUIETZONE_COMMAND names, as
+ * `npm run check:binary` does.
+ *
+ * The file takes no options of Node before its arguments, so these go by NODE_OPTIONS in both cases. Code that a test
+ * puts into the program is given by `preload`: unlike `--import`, the file runs it before its own, in every thread.
+ */
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cachedEnvironment } from './stripped-cache.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const named = process.env['QUIETZONE_COMMAND'];
+
+const sources = [join(root, 'node_modules/.bin/node'), join(root, 'src/main.ts')] as const;
+
+/** The executable, and what comes before `quietzone`'s own arguments. */
+const program: readonly [executable: string, ...args: string[]] =
+  named === undefined ? sources : [named];
+
+/** True for the sources, whose commands can run in a thread of this process too. */
+export const isFromSources = named === undefined;
+
+const ownEnvironment = isFromSources ? cachedEnvironment : { NODE_OPTIONS: '' };
+
+export interface ProgramStart {
+  /** `QZ_…` variables, and any others. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stdio: StdioOptions;
+  /** It may have so many descriptors. */
+  readonly openFiles?: number | undefined;
+}
+
+/** Starts `quietzone <args>`. */
+export function startProgram(args: readonly string[], start: ProgramStart): ChildProcess {
+  const { environment, stdio, openFiles } = start;
+  const limited: typeof program =
+    openFiles === undefined
+      ? program
+      : ['prlimit', `--nofile=${openFiles}:${openFiles}`, ...program];
+  const [executable, ...first] = limited;
+  const env = environmentWith(environment);
+  return spawn(executable, [...first, ...args], { cwd: root, env, stdio });
+}
+
+/** The environment of this process without its own Quietzone settings. */
+export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
+  );
+  return { ...Object.fromEntries(inherited), ...ownEnvironment, ...own };
+}
+
+/** The environment of a program that runs with these options of Node. */
+export function withNodeOptions(...options: readonly string[]): { readonly NODE_OPTIONS: string } {
+  return { NODE_OPTIONS: [ownEnvironment.NODE_OPTIONS, ...options].join(' ') };
+}
+
+type Preloaded = 'clock-ahead' | 'end-pool-threads' | 'end-threads' | 'kill-at' | 'kill-at-write';
+
+/** The option that makes the program run a module of `preloaded/` first. */
+export function preload(name: Preloaded): string {
+  return `--require="${fileURLToPath(new URL(`./preloaded/${name}.ts`, import.meta.url))}"`;
+}
