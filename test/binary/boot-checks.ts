@@ -1,0 +1,345 @@
+/**
+ * What the file does before its program runs: it lays out its own files, once, in the first folder that takes them,
+ * trusts no folder that others could have written, and finds damage.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { word } from '../support/client.ts';
+import { endOf } from '../support/process.ts';
+import { preload } from '../support/program.ts';
+import { MemoryGroup } from '../../bench/loads/memory-group.ts';
+import type { Check } from './checks.ts';
+import { openFolder, openRoot } from './place.ts';
+import { bytesOf, target, until, Walk } from './walk.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Nobody's, and without a home. */
+const stranger = 54_321;
+
+export class BootPlace {
+  readonly file: string;
+  readonly #parent = mkdtempSync(join(tmpdir(), 'quietzone-boot-'));
+  readonly #mounted: string[] = [];
+
+  constructor(file: string) {
+    this.file = file;
+    chmodSync(this.#parent, 0o755);
+  }
+
+  /** A new, empty folder. */
+  folder(): string {
+    return mkdtempSync(join(this.#parent, 'x'));
+  }
+
+  /** A new folder that no file may be run from. */
+  noexec(): string {
+    const folder = this.folder();
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'noexec,mode=700', 'tmpfs', folder]);
+    this.#mounted.push(folder);
+    return folder;
+  }
+
+  /** `quietzone <args>` with this environment alone. */
+  run(environment: Environment, args = ['help'], file = this.file): SpawnSyncReturns<string> {
+    return spawnSync(file, args, { env: environment, encoding: 'utf8' });
+  }
+
+  /** The folder that this file lays out in `root`. @throws unless `help` answers and there is one alone */
+  laidOut(root: string, environment: Environment): string {
+    const { status, stderr } = this.run(environment);
+    assert.deepEqual([status, stderr], [0, '']);
+    const names = readdirSync(root).filter((name) => /^[0-9a-f]{16}$/.test(name));
+    assert.equal(names.length, 1, names.join(', '));
+    return join(root, names[0] ?? '');
+  }
+
+  /** @throws unless `help` ends with 1 and says so, for the folder that QZ_RUNTIME_DIR names */
+  refuses(root: string, reason: RegExp): void {
+    const { status, stdout, stderr } = this.run({ QZ_RUNTIME_DIR: root });
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(stderr, /^Cannot start: .*\n/);
+    assert.match(stderr, reason);
+    assert.doesNotMatch(stderr, /^ +at /m);
+  }
+
+  close(): void {
+    for (const path of this.#mounted) execFileSync('umount', ['--lazy', path]);
+    rmSync(this.#parent, { recursive: true, force: true });
+  }
+}
+
+const rootAlone = (): string | undefined =>
+  process.getuid?.() === 0 ? undefined : 'it takes root on Linux';
+
+const mountAlone = (): string | undefined => {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-mount-'));
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder]);
+  if (status === 0) execFileSync('umount', [folder]);
+  rmSync(folder, { recursive: true });
+  return status === 0 ? undefined : 'this user may not mount';
+};
+
+const littleBytes = 256 * 2 ** 20;
+/** Joins a control group, then becomes the command. */
+const joinGroup = 'echo $$ > "$0" && exec "$@"';
+
+/** A service in little memory. @throws unless it runs with the allocator's settings, and works */
+async function serveInLittle(group: MemoryGroup, file: string): Promise<void> {
+  const place = openFolder(['/bin/sh', '-c', joinGroup, group.processes, file]);
+  const walk = await Walk.open('file', place);
+  try {
+    await walk.start([]);
+    walk.apiKey = walk.service.apiKey;
+    assert.match(readFileSync(`/proc/${walk.service.pid}/environ`, 'latin1'), /MALLOC_ARENA_MAX=/);
+    walk.code = await walk.post('/qr-codes', { target });
+    await bytesOf(`${walk.service.apiUrl}/i/${word(walk.code.id)}.png`);
+    assert.deepEqual(await walk.scan('8.8.8.8'), [302, target]);
+    await until('it is counted', async () => (await walk.scansCounted()) === 1);
+    assert.equal((await walk.service.terminate()).code, 0);
+    assert.equal(group.figures().killed, 0);
+  } finally {
+    await walk.close();
+  }
+}
+
+type BootCheck = Check<BootPlace>;
+
+const choosing: readonly BootCheck[] = [
+  {
+    name: 'QZ_RUNTIME_DIR',
+    proves: 'the folder that it names is used, alone, and closed to others',
+    form: 'whole',
+    run: (place) => {
+      const [chosen, cache] = [place.folder(), place.folder()];
+      const folder = place.laidOut(chosen, { QZ_RUNTIME_DIR: chosen, XDG_CACHE_HOME: cache });
+      assert.equal(statSync(folder).mode & 0o777, 0o700);
+      assert.deepEqual(readdirSync(cache), []);
+    },
+  },
+  {
+    name: 'noexec alone',
+    proves: 'where nothing may be run it ends with 1 and the reason',
+    form: 'whole',
+    leftOut: mountAlone,
+    run: (place) => {
+      const noexec = place.noexec();
+      place.refuses(noexec, new RegExp(`^ +${noexec}: .*(not permitted|failed to map)`, 'm'));
+    },
+  },
+  {
+    name: 'noexec and another',
+    proves: 'it goes on with the next folder',
+    form: 'whole',
+    leftOut: mountAlone,
+    run: (place) => {
+      const cache = place.folder();
+      const environment = { CACHE_DIRECTORY: place.noexec(), XDG_CACHE_HOME: cache };
+      const { status } = place.run(environment);
+      assert.equal(status, 0);
+      place.laidOut(join(cache, 'quietzone'), environment);
+    },
+  },
+  {
+    name: 'no home',
+    proves: 'a user without a home has its folder below the one for temporary files',
+    form: 'whole',
+    leftOut: rootAlone,
+    run: (place) => {
+      const temporary = place.folder();
+      chmodSync(temporary, 0o1777);
+      // The checkout may be closed to it.
+      const file = join(temporary, 'quietzone');
+      copyFileSync(place.file, file);
+      const options = { env: { TMPDIR: temporary }, uid: stranger, gid: stranger };
+      const { status, stderr } = spawnSync(file, ['help'], { ...options, encoding: 'utf8' });
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.deepEqual(readdirSync(temporary), ['quietzone', `quietzone-${stranger}`]);
+    },
+  },
+  {
+    name: 'read-only root',
+    proves: 'after `unpack`, any user serves where nothing but the data folder can be written',
+    form: 'whole',
+    leftOut: mountAlone,
+    run: async ({ file }) => {
+      const walk = await Walk.open('file', openRoot(file, 'read-only'));
+      try {
+        await walk.start([]);
+        walk.apiKey = walk.service.apiKey;
+        const { id } = await walk.post('/qr-codes', { target: 'https://example.com/' });
+        await bytesOf(`${walk.service.apiUrl}/i/${word(id)}.png`);
+        assert.equal((await walk.service.terminate()).code, 0);
+        assert.deepEqual(walk.service.complaints, []);
+      } finally {
+        await walk.close();
+      }
+    },
+  },
+  {
+    name: 'unpack',
+    proves: 'whatever the umask, every user may read what it lays out, and none write',
+    form: 'whole',
+    leftOut: rootAlone,
+    run: (place) => {
+      const root = join(place.folder(), 'runtime');
+      const script = 'umask 077; exec "$0" "$@"';
+      const { status } = spawnSync('/bin/sh', ['-c', script, place.file, 'unpack', root]);
+      assert.equal(status, 0);
+      for (const name of ['.', ...readdirSync(root, { recursive: true, encoding: 'utf8' })]) {
+        const mode = statSync(join(root, name)).mode;
+        assert.equal(mode & 0o066, 0o044, `${name} ${mode.toString(8)}`);
+      }
+    },
+  },
+];
+
+const faults: readonly BootCheck[] = [
+  {
+    name: 'damaged files',
+    proves: 'a native file cut short and a changed program are laid out anew',
+    form: 'whole',
+    run: (place) => {
+      const root = place.folder();
+      const folder = place.laidOut(root, { QZ_RUNTIME_DIR: root });
+      const paths = ['native/lmdb.node', 'main.mjs'].map((name) => join(folder, name));
+      const before = paths.map((path) => readFileSync(path));
+      for (const path of paths) chmodSync(path, 0o600);
+      truncateSync(paths[0] ?? '', 1_000);
+      appendFileSync(paths[1] ?? '', 'throw new Error("changed");');
+      place.laidOut(root, { QZ_RUNTIME_DIR: root });
+      assert.ok(paths.every((path, at) => readFileSync(path).equals(before[at] ?? Buffer.of())));
+      assert.deepEqual(readdirSync(root), [basename(folder)]);
+    },
+  },
+  {
+    name: 'four at once',
+    proves: 'four first starts at the same time all run, and make one folder',
+    form: 'whole',
+    run: async (place) => {
+      const root = place.folder();
+      const starts = Array.from({ length: 4 }, () =>
+        endOf(spawn(place.file, ['help'], { env: { QZ_RUNTIME_DIR: root } })),
+      );
+      const ends = await Promise.all(starts);
+      assert.deepEqual(
+        ends.map(({ code, stderr }) => [code, stderr]),
+        ends.map(() => [0, '']),
+      );
+      assert.equal(readdirSync(root).length, 1);
+    },
+  },
+  {
+    name: 'kill -9 in between',
+    proves: 'after a kill at any moment of the laying out the next start is a whole one',
+    form: 'whole',
+    run: (place) => {
+      const whole = place.folder();
+      const folder = place.laidOut(whole, { QZ_RUNTIME_DIR: whole });
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true });
+      const count = files.filter((entry) => entry.isFile()).length;
+      for (const write of [1, 2, Math.floor(count / 2), count, 'renamed'] as const) {
+        const root = place.folder();
+        const killer =
+          write === 'renamed'
+            ? { NODE_OPTIONS: preload('kill-at'), KILL_AT: join(root, basename(folder)) }
+            : { NODE_OPTIONS: preload('kill-at-write'), KILL_AT_WRITE: String(write) };
+        const killed = place.run({ QZ_RUNTIME_DIR: root, ...killer });
+        assert.equal(killed.signal, 'SIGKILL', `write ${write}`);
+        place.laidOut(root, { QZ_RUNTIME_DIR: root });
+      }
+    },
+  },
+  {
+    name: 'open to others',
+    proves: 'a folder that others may write is refused, with the reason',
+    form: 'whole',
+    run: (place) => {
+      const root = place.folder();
+      chmodSync(root, 0o777);
+      place.refuses(root, /other users can write/);
+    },
+  },
+  {
+    name: 'another user’s',
+    proves: 'a folder of another user is refused, with the reason',
+    form: 'whole',
+    leftOut: rootAlone,
+    run: (place) => {
+      const root = place.folder();
+      chownSync(root, stranger, stranger);
+      place.refuses(root, new RegExp(`belongs to user ${stranger}`));
+    },
+  },
+  {
+    name: 'symbolic link',
+    proves: 'a link to a folder is refused, the chosen one and the one inside, with the reason',
+    form: 'whole',
+    run: (place) => {
+      const root = place.folder();
+      const link = join(place.folder(), 'link');
+      symlinkSync(root, link);
+      place.refuses(link, /no folder/);
+      const folder = place.laidOut(root, { QZ_RUNTIME_DIR: root });
+      const other = place.folder();
+      symlinkSync(folder, join(other, basename(folder)));
+      place.refuses(other, /no folder/);
+    },
+  },
+  {
+    name: 'cut-off file',
+    proves: 'it says that it is damaged, also where its own files were laid out before',
+    form: 'whole',
+    run: (place) => {
+      const before = place.folder();
+      place.laidOut(before, { QZ_RUNTIME_DIR: before });
+      const copy = join(place.folder(), 'quietzone');
+      copyFileSync(place.file, copy);
+      truncateSync(copy, statSync(copy).size - 1_000_000);
+      for (const root of [place.folder(), before]) {
+        const { status, stdout, stderr } = place.run({ QZ_RUNTIME_DIR: root }, ['help'], copy);
+        assert.deepEqual([status, stdout], [1, '']);
+        assert.match(stderr, /is damaged/);
+      }
+    },
+  },
+];
+
+const memory: readonly BootCheck[] = [
+  {
+    name: 'little memory',
+    proves: 'in 256 MB it starts itself again with the allocator’s settings, and serves',
+    form: 'whole',
+    leftOut: () => {
+      const group = MemoryGroup.open(littleBytes);
+      void group?.close();
+      return group === undefined ? 'this user may not limit memory' : undefined;
+    },
+    run: async ({ file }) => {
+      const group = MemoryGroup.open(littleBytes);
+      assert.ok(group !== undefined);
+      try {
+        await serveInLittle(group, file);
+      } finally {
+        await group.close();
+      }
+    },
+  },
+];
+
+export const boot: readonly BootCheck[] = [...choosing, ...faults, ...memory];

@@ -1,0 +1,197 @@
+/** What commands do before the service has run, beside it, and after its end. */
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Agent, request } from 'undici';
+import { word } from '../support/client.ts';
+import type { Check } from './checks.ts';
+import { bytesOf, target, until, type Walk } from './walk.ts';
+
+const fixture = (name: string): string =>
+  fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+const ofFile = ({ kind }: Walk): string | undefined =>
+  kind === 'file' ? undefined : 'the sources have none';
+
+/** Before anything is started. */
+export const alone: ReadonlyArray<Check<Walk>> = [
+  {
+    name: 'version',
+    proves: 'it says its version, commit, target and Node.js',
+    form: 'short',
+    run: async (walk) => {
+      const build = walk.kind === 'file' ? '[0-9a-f]{12}, linux-(x64|arm64)' : 'from source';
+      const line = new RegExp(
+        `^\\d+\\.\\d+\\.\\d+ \\(${build}, Node\\.js \\d+\\.\\d+\\.\\d+\\)\\n$`,
+      );
+      assert.match(await walk.done(['version']), line);
+      assert.match(await walk.done(['--version']), line);
+    },
+  },
+  {
+    name: 'version --verbose',
+    proves: 'it names every native file with package, version and SHA-256',
+    form: 'whole',
+    leftOut: ofFile,
+    run: async (walk) => {
+      const [, ...lines] = (await walk.done(['version', '--verbose'])).trim().split('\n');
+      for (const line of lines)
+        assert.match(line, /^[0-9a-f]{64} {2}\S+ \(\S+ \d+\.\d+\.\d+\S*\)$/);
+      for (const name of ['uws', 'lmdb', 'sharp', 'libvips']) {
+        assert.ok(
+          lines.some((line) => line.includes(name)),
+          `${name} in ${lines.join('\n')}`,
+        );
+      }
+    },
+  },
+  {
+    name: 'licenses',
+    proves: 'it prints the licences of what is built in, and names the sources of the geo data',
+    form: 'whole',
+    leftOut: ofFile,
+    run: async (walk) => {
+      const text = await walk.done(['licenses']);
+      for (const name of ['DB-IP', 'uWebSockets.js', 'lmdb', 'libvips', 'Node.js', 'pdfkit']) {
+        assert.ok(text.includes(name), `${name} is not named`);
+      }
+    },
+  },
+  {
+    name: 'usage',
+    proves: 'an unknown command, a wrong argument and an unknown setting end with 2 and one reason',
+    form: 'whole',
+    run: async (walk) => {
+      const command = await walk.command(['sevre']);
+      assert.deepEqual([command.code, command.stdout], [2, '']);
+      assert.match(command.stderr, /unknown command 'sevre'/);
+      for (const args of [
+        ['version', 'x'],
+        ['version', '--verbos'],
+        ['unpack', 'a', 'b'],
+      ]) {
+        const { code, stdout } = await walk.command(args);
+        assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+      }
+      const setting = await walk.command(['serve'], { QZ_API_PROT: '1' });
+      assert.equal(setting.code, 2);
+      assert.match(setting.stderr, /unknown environment variable QZ_API_PROT/);
+    },
+  },
+];
+
+/** Beside the service, and over its kill and its end. */
+export const commands: ReadonlyArray<Check<Walk>> = [
+  {
+    name: 'keys',
+    proves: 'a key made beside the service is accepted at once, and listed',
+    form: 'whole',
+    run: async (walk) => {
+      const made = JSON.parse(await walk.done(['keys', 'create', '--name', 'till', '--json']));
+      const { key } = made;
+      assert.equal((await walk.api.call('GET', '/v1/qr-codes', { key })).status, 200);
+      const listed = JSON.parse(await walk.done(['keys', 'list', '--json']));
+      assert.deepEqual(
+        listed.some(({ name }: { name: string }) => name === 'till'),
+        true,
+      );
+    },
+  },
+  {
+    name: 'doctor',
+    proves: 'it finds the service, the geo data, and the folder of the program’s own files',
+    form: 'whole',
+    run: async (walk) => {
+      const { stdout } = await walk.command(['doctor']);
+      assert.match(stdout, /^ok {3}a service is running on this data folder$/m);
+      assert.match(stdout, /^ok {3}geo databases are readable$/m);
+      if (walk.kind === 'file') assert.match(stdout, /^ok {3}.*[0-9a-f]{16}/m);
+    },
+  },
+  {
+    name: 'import',
+    proves: 'links of another tool are made codes beside the service, and lead where they led',
+    form: 'whole',
+    run: async (walk) => {
+      copyFileSync(fixture('exports/bitly.csv'), join(walk.place.folder, 'bitly.csv'));
+      await walk.done(['import', join(walk.place.seenAs, 'bitly.csv')]);
+      const origin = new URL(word(walk.code.shortUrl)).origin;
+      await until('an imported link redirects', async () => {
+        const { statusCode, headers } = await request(`${origin}/spring`);
+        return statusCode === 302 && headers.location === 'https://example.com/menu?season=spring';
+      });
+    },
+  },
+  {
+    name: 'backup',
+    proves: 'it is taken beside the service',
+    form: 'short',
+    run: async (walk) => {
+      assert.match(
+        await walk.done(['backup', join(walk.place.seenAs, 'backup')]),
+        /^Backed up \d+/,
+      );
+    },
+  },
+  {
+    name: 'kill -9',
+    proves: 'the next start has the code, and counts the scan that was answered last',
+    form: 'short',
+    run: async (walk) => {
+      const before = await walk.scansCounted();
+      assert.deepEqual(await walk.scan('192.0.2.3'), [302, target]);
+      await walk.service.kill();
+      await walk.start(['serve']);
+      assert.deepEqual(await walk.scan('192.0.2.4'), [302, target]);
+      await until('both are counted', async () => (await walk.scansCounted()) === before + 2);
+      await bytesOf(`${walk.service.apiUrl}/i/${word(walk.code.id)}.png?size=601`);
+    },
+  },
+  {
+    name: 'stop',
+    proves: 'SIGTERM ends it with 0, and it logged nothing to complain about',
+    form: 'short',
+    run: async (walk) => {
+      const { code, signal } = await walk.service.terminate();
+      assert.deepEqual([code, signal], [0, null]);
+      assert.deepEqual(walk.service.complaints, []);
+    },
+  },
+  {
+    name: 'verify',
+    proves: 'all data is whole',
+    form: 'whole',
+    run: async (walk) => {
+      const { findings } = JSON.parse(await walk.done(['verify', '--json']));
+      assert.deepEqual(findings, []);
+    },
+  },
+  {
+    name: 'restore',
+    proves:
+      'the backup is put into another folder and serves from it, with the code and its scans, by TLS',
+    form: 'short',
+    run: async (walk) => {
+      const other = { QZ_DATA_DIR: 'other' };
+      const backup = join(walk.place.seenAs, 'backup');
+      assert.match(await walk.done(['restore', backup], other), /^Restored \d+/);
+      for (const name of ['certificate.pem', 'key.pem']) {
+        copyFileSync(fixture(`receiver-tls/${name}`), join(walk.place.folder, name));
+      }
+      await walk.start(['serve'], {
+        ...other,
+        QZ_REDIRECT_TLS_CERT_FILE: join(walk.place.seenAs, 'certificate.pem'),
+        QZ_REDIRECT_TLS_KEY_FILE: join(walk.place.seenAs, 'key.pem'),
+      });
+      assert.ok((await walk.scansCounted()) > 0);
+      const dispatcher = new Agent({
+        connect: { ca: readFileSync(fixture('receiver-tls/certificate.pem')) },
+      });
+      const url = word(walk.code.shortUrl).replace('http:', 'https:');
+      const { statusCode, headers } = await request(url, { dispatcher });
+      assert.deepEqual([statusCode, headers.location], [302, target]);
+      await dispatcher.destroy();
+      assert.equal((await walk.service.terminate()).code, 0);
+    },
+  },
+];
