@@ -1,7 +1,8 @@
-/** config/README.md has every setting with its default and its variable, and none besides; guides name real ones. */
+/** config/README.md has every setting with its default and its variable, and none besides; guides and compose.yaml name real ones. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { environmentName, loadConfig } from '../src/config.ts';
+import { shipped } from '../src/shipped.ts';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const defaults: unknown = JSON.parse(read('../config/default.json'));
@@ -53,6 +54,19 @@ test('a setting that README or a guide names exists', () => {
     .map(([, group, key = '']) => `${group}.${key.replace(/\*$/, '')}`)
     .filter((path) => !settings.some((setting) => setting.startsWith(path)));
   expect(unknown).toEqual([]);
+});
+
+test('compose.yaml runs the image of this version, and every setting in it is one', () => {
+  const compose = read('../config/compose.yaml');
+  expect(compose).toContain(`image: quietzone:${shipped.version}\n`);
+  expect(compose).toContain(`quietzone-${shipped.version}-oci.tar`);
+  const [, settings = ''] = /^    environment:\n([^]*?)^    volumes:/m.exec(compose) ?? [];
+  const named = [...settings.matchAll(/(QZ_\w+): (\S+)/g)].map(([, name = '', value]) => [
+    name,
+    value,
+  ]);
+  expect(named.length).toBeGreaterThan(2);
+  expect(() => loadConfig(undefined, Object.fromEntries(named))).not.toThrow();
 });
 
 /** `billing.prices.pro.*` stands for the settings of each interval. */

@@ -33,11 +33,12 @@ export function LocalNotice() {
       <div class="prose">
         <p>
           On a phone, that address is the phone itself. Before you print, the operator gives short
-          links an address in your network or on the web, and starts the service again:
+          links an address in your network or on the web with this setting, and starts the service
+          again:
         </p>
         <CopyLine
-          text={`QZ_SHORT_URL_BASE=${suggestion(base)} npm start`}
-          label="the command that sets the address"
+          text={`QZ_SHORT_URL_BASE=${suggestion(base)}`}
+          label="the setting of the address"
         />
         <p>
           The images here follow the new address. Codes that are already printed keep the one they
