@@ -5,6 +5,7 @@
  *         tar-stream. Paths and links that need more than a plain ustar header are refused: dpkg reads no other.
  *   ar    the outer file of a .deb: a line, then members of a 60-byte header and their bytes, padded to even.
  */
+import { basename } from 'node:path';
 import { extract, pack } from 'tar-stream';
 
 interface Owned {
@@ -32,10 +33,12 @@ export interface TarOptions {
   readonly prefix?: './';
 }
 
-/** Name and link target of a ustar header without its prefix field. */
-const pathBytesMax = 100;
+/** What a ustar header holds: the first folders in a field of their own, a name with the slash of a folder, a target. */
+const pathBytesMax = 150;
+const nameBytesMax = 99;
+const linkBytesMax = 100;
 
-/** @throws Error for a path given twice, one that leaves the archive, or one longer than 100 bytes */
+/** @throws Error for a path given twice, one that leaves the archive, or one longer than ustar holds */
 export async function writeTar(entries: readonly Entry[], options: TarOptions): Promise<Buffer> {
   const { time, prefix = '' } = options;
   const stream = pack();
@@ -54,7 +57,7 @@ export async function writeTar(entries: readonly Entry[], options: TarOptions): 
     if (entry.type === 'folder') {
       stream.entry({ ...header, type: 'directory' });
     } else if (entry.type === 'link') {
-      checkPath(entry.target);
+      checkLink(entry.target);
       stream.entry({ ...header, type: 'symlink', linkname: entry.target });
     } else {
       stream.entry({ ...header, type: 'file' }, Buffer.from(entry.content));
@@ -97,9 +100,18 @@ function complete(entries: readonly Entry[]): Entry[] {
   return [...byPath.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+function checkLink(target: string): void {
+  if (Buffer.byteLength(target) > linkBytesMax) {
+    throw new Error(`Cannot pack a link to ${target}: expected at most ${linkBytesMax} bytes`);
+  }
+}
+
 function checkPath(path: string): void {
   if (Buffer.byteLength(path) > pathBytesMax) {
     throw new Error(`Cannot pack ${path}: expected at most ${pathBytesMax} bytes of path`);
+  }
+  if (Buffer.byteLength(basename(path)) > nameBytesMax) {
+    throw new Error(`Cannot pack ${path}: expected at most ${nameBytesMax} bytes of name`);
   }
 }
 
