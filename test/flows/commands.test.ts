@@ -59,7 +59,9 @@ test('while no phone can open the codes, the start says so once, and doctor warn
   );
   const base = { QZ_SHORT_URL_BASE: 'https://go.example.com', QZ_API_HOST: '127.0.0.1' };
   const open = await runCommand(['doctor'], { ...environment, ...base });
-  expect(open.stdout).not.toContain('WARN');
+  const warnings = open.stdout.split('\n').filter((line) => line.startsWith('WARN'));
+  // The one file, tried from a checkout in a folder for temporary files, lays out its own files there.
+  expect(warnings.filter((line) => !line.includes("the program's own files lie in"))).toEqual([]);
   expect(local.code).toBe(open.code);
 });
 
