@@ -35,7 +35,7 @@ import { buildTime, imageLibraries, writeArtifacts } from './packages/artifacts.
 import { bundleBoot, bundleProgram, dashboardSources } from './bundle.ts';
 import { writeChecksums } from './packages/checksums.ts';
 import { zstdLevels } from './compress.ts';
-import { assertFloor, floors, type Glibc, readNeeds } from './elf.ts';
+import { assertRuns, type Glibc } from './elf.ts';
 import { makeExecutable } from './executable.ts';
 import { makeGeoFiles } from './geo-files.ts';
 import { licencesText, thirdParty, type ThirdPartyPackage } from './packages/licences.ts';
@@ -100,11 +100,7 @@ async function checkFloor(
   const glibc = hasOwnLmdb ? '2.28' : '2.34';
   for (const file of [node, ...natives.map((native) => native.file)]) {
     const bytes = await readFile(file);
-    const { machine } = readNeeds(file, bytes);
-    if (`linux-${machine}` !== target) {
-      throw new Error(`Cannot build for ${target}: ${file} is for linux-${machine}`);
-    }
-    assertFloor(file, bytes, floors[glibc]);
+    assertRuns(file, bytes, target, glibc);
     if (file !== node) assertAddon(file, bytes);
   }
   report(`every native file runs on glibc ${glibc}`);
@@ -118,10 +114,11 @@ interface Source {
   readonly natives: readonly NativeSource[];
 }
 
-/** Everything that lies in the runtime folder, by its path there, and the packages that it is made of. */
+/** Everything that lies in the runtime folder, by its path there, the packages that it is made of, and their licences. */
 async function gather(source: Source): Promise<{
   files: Map<string, Uint8Array>;
   packages: ThirdPartyPackage[];
+  licences: string;
 }> {
   const { target, version, modules, natives } = source;
   const hasMsgpackrNative = natives.some(({ name }) => name === nativeNames.msgpackr);
@@ -144,8 +141,9 @@ async function gather(source: Source): Promise<{
       ...geoNames.map(geoPackage),
     ],
   });
-  files.set('THIRD-PARTY.txt', Buffer.from(licencesText(version, packages)));
-  return { files, packages };
+  const licences = licencesText(version, packages);
+  files.set('THIRD-PARTY.txt', Buffer.from(licences));
+  return { files, packages, licences };
 }
 
 const withMode = ([name, content]: readonly [string, Uint8Array]) => ({
@@ -175,7 +173,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const glibc = await checkFloor(target, natives, node);
   const { version } = shipped;
   const commit = commitOf();
-  const { files, packages } = await gather({ target, version, modules, natives });
+  const { files, packages, licences } = await gather({ target, version, modules, natives });
   const [countryFile, cityFileV4, cityFileV6] = await Promise.all([
     readGeo('countryFile'),
     readGeo('cityFileV4'),
@@ -201,6 +199,7 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
     time,
     glibc,
     packages,
+    licences,
     libraries,
     level,
     runtime: { id: pack.id, files: [...files].map(withMode) },

@@ -14,6 +14,7 @@
  * Symbol tables: the loader and the linker of Node's addons use `.dynsym`, which is loaded. `.symtab`, `.strtab`
  * and `.debug_*` are not loaded; they serve debuggers and profilers. Every byte of a segment keeps its offset.
  */
+import type { Target } from './natives.ts';
 
 export type Machine = 'x64' | 'arm64';
 
@@ -126,6 +127,15 @@ export function assertFloor(file: string, bytes: Buffer, floor: Floor): void {
       `${version} of ${library} (expected at most ${systemPrefixes[system]}${floor[system]})`,
   );
   throw new Error(`Cannot ship ${file}: it requires ${list.join(', ')}`);
+}
+
+/** @throws Error for a file of another processor, or one that needs a newer glibc or libstdc++ */
+export function assertRuns(file: string, bytes: Buffer, target: Target, glibc: Glibc): void {
+  const { machine } = readNeeds(file, bytes);
+  if (`linux-${machine}` !== target) {
+    throw new Error(`Cannot ship ${file}: it is for linux-${machine}, expected ${target}`);
+  }
+  assertFloor(file, bytes, floors[glibc]);
 }
 
 interface Requirement {

@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import pLimit from 'p-limit';
 import { mirrorOf, readPackage, unpackPackage } from './debian-package.ts';
-import { assertFloor, floors, readNeeds, type Machine } from './elf.ts';
+import { assertRuns } from './elf.ts';
 import { type Target, targets } from './natives.ts';
 import { sha256 } from './pack.ts';
 
@@ -37,7 +37,6 @@ const zigIntegrity =
   'sha512-vSvmVIT07AXIGsxn5e/iLJnHjfF26q2v9X4Q27HAnHLKzlVNhNUdXbi+Odz4OZ0gHTQFz8/wJMy9p6vuvKMwRQ==';
 
 interface Platform {
-  readonly machine: Machine;
   /** As compilers and Debian's folders name it. */
   readonly triple: string;
   readonly debian: 'amd64' | 'arm64';
@@ -48,14 +47,12 @@ interface Platform {
 
 const platforms: Readonly<Record<Target, Platform>> = {
   'linux-x64': {
-    machine: 'x64',
     triple: 'x86_64-linux-gnu',
     debian: 'amd64',
     libstdcxx: '5c155c58935870bf3b4bfe769116841c0d286a74f59eccfd5645693ac23f06b1',
     headers: '20b1f56863dcc5f187d6cb53b2aa6149bd013be4ec67e10c2c31a22fda619a01',
   },
   'linux-arm64': {
-    machine: 'arm64',
     triple: 'aarch64-linux-gnu',
     debian: 'arm64',
     libstdcxx: '7869aa540cc46e9f3d4267d5bde2af0e5b429a820c1d6f1a4cfccfe788c31890',
@@ -181,10 +178,7 @@ const platform = platforms[target];
 const temporary = await mkdtemp(join(tmpdir(), 'quietzone-lmdb-'));
 try {
   const bytes = await build(platform, temporary);
-  assertFloor(file, bytes, floors[glibc]);
-  if (readNeeds(file, bytes).machine !== platform.machine) {
-    throw new Error(`Cannot ship ${file}: it is not for ${target}`);
-  }
+  assertRuns(file, bytes, target, glibc);
   await copyFile(join(temporary, 'lmdb.node'), resolve(file));
   process.stdout.write(`${sha256(bytes)}  ${file}\n`);
 } finally {

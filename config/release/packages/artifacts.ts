@@ -19,7 +19,7 @@ import type { Target } from '../natives.ts';
 import { debName, makeDeb } from './deb.ts';
 import { imageName, makeImage, type RuntimeFile } from './image.ts';
 import { librariesOf, readLibraries, type Architecture } from './libraries.ts';
-import { licencesText, type ThirdPartyPackage } from './licences.ts';
+import type { ThirdPartyPackage } from './licences.ts';
 import { sbomText } from './sbom.ts';
 
 export interface ArtifactInputs {
@@ -37,6 +37,8 @@ export interface ArtifactInputs {
   readonly runtime: { readonly id: string; readonly files: readonly RuntimeFile[] };
   readonly natives: readonly NativeFile[];
   readonly packages: readonly ThirdPartyPackage[];
+  /** The text of their licences. */
+  readonly licences: string;
   /** Of the image's shared libraries. */
   readonly libraries: readonly Entry[];
   /** Of zstd. */
@@ -63,7 +65,7 @@ export async function writeArtifacts(inputs: ArtifactInputs): Promise<string[]> 
     architecture,
     executable,
     licence: await readFile(join(root, 'LICENSE'), 'utf8'),
-    thirdParty: licencesText(version, inputs.packages),
+    thirdParty: inputs.licences,
   };
   const deb = {
     ...common,

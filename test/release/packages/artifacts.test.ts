@@ -9,6 +9,7 @@ import {
   writeArtifacts,
   type ArtifactInputs,
 } from '../../../config/release/packages/artifacts.ts';
+import { licencesText } from '../../../config/release/packages/licences.ts';
 
 const root = new URL('../../..', import.meta.url).pathname;
 
@@ -20,6 +21,8 @@ afterEach(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
+const packages = [{ name: 'a', version: '1.0.0', licence: 'MIT', texts: ['text of a'] }];
+
 const inputsOf = (folder: string): ArtifactInputs => ({
   root,
   folder,
@@ -30,7 +33,8 @@ const inputsOf = (folder: string): ArtifactInputs => ({
   glibc: '2.34',
   runtime: { id: '0123456789abcdef', files: [] },
   natives: [],
-  packages: [{ name: 'a', version: '1.0.0', licence: 'MIT', texts: ['text of a'] }],
+  packages,
+  licences: licencesText('1.2.3', packages),
   libraries: [],
   level: 3,
 });
