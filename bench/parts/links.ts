@@ -97,7 +97,7 @@ function check(reader: LinkReader, paths: readonly string[], codes: number): voi
     const handle = reader.find(path, 1);
     if (handle === 0) throw new Error(`Wrong answer: ${path} is not found`);
     const index = reader.codeNo(handle) - 1;
-    const location = Buffer.from(reader.location(handle)).toString('latin1');
+    const location = Buffer.from(reader.target(handle)).toString('latin1');
     if (`/${codeText(index)}` !== path || location !== targetText(index)) {
       throw new Error(`Wrong answer: ${path} leads to ${location}`);
     }
@@ -133,7 +133,7 @@ function addCases(bench: Bench, table: Table, codes: number, count: number): str
   add('hit, state, codeNo, location', hits, (path) => {
     const handle = reader.find(path, 1);
     if (reader.state(handle) === 'deleted') return 0;
-    return reader.codeNo(handle) + reader.location(handle).length;
+    return reader.codeNo(handle) + reader.target(handle).length;
   });
   return names;
 }

@@ -7,7 +7,7 @@
 import { openSync, writeSync } from 'node:fs';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { redirectHead } from '../../src/http/reply-batch.ts';
-import { createApp } from '../../src/http/uws-app.ts';
+import { createApp, headerNames } from '../../src/http/uws-app.ts';
 import { steps } from './steps.ts';
 
 const [port, target = '', last = '', journalFile = ''] = process.argv.slice(2);
@@ -19,16 +19,17 @@ const does = (step: (typeof steps)[number]): boolean =>
 const readsPath = does('path read');
 const readsAgent = does('user agent read');
 const readsReferer = does('referer read');
-const readsPrefetch = does('prefetch headers read');
+const readsOthers = does('prefetch and framing headers read');
 const readsAddress = does('peer address read');
 const hasAbortHandler = does('abort handler');
 const answersLater = does('answers at the end of the cycle');
 const encodes = does('record encoded');
 const writes = does('journal written');
 
-const shared = new Uint8Array(new SharedArrayBuffer(target.length));
-shared.set(Buffer.from(target));
-const location = does('location from shared memory') ? shared : target;
+const bytes = Uint8Array.from(Buffer.from(`${redirectHead}\r\nLocation: ${target}`));
+const isOnePiece = does('answer in one piece from memory');
+const { secPurpose, purpose, xMoz, connection, transferEncoding, contentLength } = headerNames;
+const others = [secPurpose, purpose, xMoz, connection, transferEncoding, contentLength];
 const journal = openSync(journalFile, 'a');
 const batch = Buffer.alloc(2 ** 21);
 const responses: Array<HttpResponse | undefined> = [];
@@ -42,8 +43,11 @@ let current = 0;
 let sum = 0;
 
 function answer(response: HttpResponse): void {
-  response.writeStatus(redirectHead);
-  response.writeHeader('Location', location);
+  if (isOnePiece) response.writeStatus(bytes);
+  else {
+    response.writeStatus(redirectHead);
+    response.writeHeader('Location', target);
+  }
   response.end();
 }
 
@@ -62,12 +66,9 @@ function sendBatch(): void {
 
 function get(response: HttpResponse, request: HttpRequest): void {
   if (readsPath) sum += request.getUrl().length;
-  const agent = readsAgent ? request.getHeader('user-agent') : '';
-  const referer = readsReferer ? request.getHeader('referer') : '';
-  if (readsPrefetch) {
-    const purpose = request.getHeader('sec-purpose') || request.getHeader('purpose');
-    sum += purpose.length + request.getHeader('x-moz').length;
-  }
+  const agent = readsAgent ? request.getHeader(headerNames.userAgent) : '';
+  const referer = readsReferer ? request.getHeader(headerNames.referer) : '';
+  if (readsOthers) for (const name of others) sum += request.getHeader(name).length;
   if (readsAddress) sum += new Uint8Array(response.getRemoteAddress())[3]!;
   if (hasAbortHandler) response.onAborted(aborts[count]!);
   if (encodes) {

@@ -5,7 +5,6 @@
  *   node lone-redirect.ts PORT FOLDER CODES [TRUSTED_PROXY]
  */
 import { mkdirSync } from 'node:fs';
-import { build } from 'hdr-histogram-js';
 import * as uWS from 'uWebSockets.js';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import { MissThrottle } from '../../src/http/miss-throttle.ts';
@@ -19,6 +18,7 @@ import { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { systemClock } from '../../src/system-clock.ts';
+import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { shortCodeOf, targetOf } from '../loads/seed.ts';
 
 const [port, folder = '', codes, trustedProxy] = process.argv.slice(2);
@@ -63,14 +63,11 @@ const redirect = new Redirect({
   botReasons: new BotReasons(),
   refusals: new Refusals(addresses, new MissThrottle(0, 0)),
   clock: systemClock,
-  latency: build({
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: 60_000_000,
-    numberOfSignificantValueDigits: 2,
-  }),
+  latency: createLatencyHistogram(),
 });
 const app = uWS.App();
 redirect.attach(app);
+app.filter((response, change) => addresses.connection(response, change));
 app.listen('127.0.0.1', Number(port), (socket) => {
   if (socket === false) process.exit(1);
 });

@@ -10,6 +10,7 @@
  */
 import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { headerNames } from './uws-app.ts';
 
 /**
  * `close`: we tell uWS to close, and it writes the header. `closing`: uWS closes by itself, because the request asks
@@ -27,7 +28,7 @@ export function connectionAsked(header: string): Connection {
 
 /** What becomes of the connection of a redirect: it also ends when the request announces a body. */
 export function connectionAfter(request: HttpRequest, closes: boolean): Connection {
-  const asked = connectionAsked(request.getHeader('connection'));
+  const asked = connectionAsked(request.getHeader(headerNames.connection));
   if (asked !== 'keep') return asked;
   return closes || !isBare(request) ? 'close' : 'keep';
 }
@@ -49,7 +50,8 @@ export function inNextCycle(work: () => void): void {
 }
 
 const isBare = (request: HttpRequest): boolean =>
-  request.getHeader('transfer-encoding') === '' && request.getHeader('content-length') === '';
+  request.getHeader(headerNames.transferEncoding) === '' &&
+  request.getHeader(headerNames.contentLength) === '';
 
 /**
  * @param send writes the whole answer, from what it has read of the request already; `cut` where the connection

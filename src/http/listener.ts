@@ -36,6 +36,8 @@ export interface ListenerOptions {
   readonly connectionsMax?: number;
   /** Called for each app before it listens, at most twice. */
   readonly attach: (app: uWS.TemplatedApp, half: Half) => void;
+  /** Called for every connection made (+1) and lost (-1). Not a filter of its own: each one costs a connection 1.4 µs. */
+  readonly onConnection?: (response: uWS.HttpResponse, change: number) => void;
 }
 
 /** The connections of one app. */
@@ -105,7 +107,6 @@ export class Listener {
   #createHalf(): Half {
     const half = new Half(createApp(this.#options.tls));
     this.#options.attach(half.app, half);
-    // The last filter: those before it count a connection before it is closed here.
     half.app.filter((response, change) => this.#count(half, response, change));
     return half;
   }
@@ -121,6 +122,7 @@ export class Listener {
   }
 
   #count(half: Half, response: uWS.HttpResponse, change: number): void {
+    this.#options.onConnection?.(response, change);
     half.open += change;
     if (change < 0 || half.open < this.#halfMax) return;
     this.#rotation ??= this.#isStopped ? undefined : setTimeout(this.#rotate, 0);

@@ -5,13 +5,6 @@ import type { Place } from '../scans/journal/place.ts';
 import type { ErrorPageKind } from './pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
-/** Of the histograms on both sides: microseconds, a latency above a minute counts as one. */
-export const latencyRange = {
-  lowestDiscernibleValue: 1,
-  highestTrackableValue: 60_000_000,
-  numberOfSignificantValueDigits: 2,
-} as const;
-
 export interface RedirectSetup {
   /** Also the number of its journal and its place among the link table's readers. */
   readonly thread: number;
@@ -59,8 +52,8 @@ export interface RedirectFigures {
   readonly droppedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
-  /** Latencies since the last message, compressed by hdr-histogram. */
-  readonly latency: string;
+  /** Counts of the latencies since the last message. */
+  readonly latency: Float64Array;
 }
 
 export type RedirectMessage =

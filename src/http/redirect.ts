@@ -10,7 +10,6 @@
  * `relaxed` answers first; `power` waits for the disk, on another thread, while further cycles go on.
  * Nothing here awaits, logs, or parses a schema; what is not a redirect is answered by `Refusals`.
  */
-import type { Histogram } from 'hdr-histogram-js';
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import type { Config } from '../config.ts';
 import type { LinkReader } from '../links/reader.ts';
@@ -20,11 +19,13 @@ import { BotReason } from '../model/scan.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import type { BotReasons } from '../scans/visitor/bot.ts';
+import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
+import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
-import { closingRedirectHead, redirectHead, ReplyBatch } from './reply-batch.ts';
+import { redirectTo, ReplyBatch } from './reply-batch.ts';
 
 export interface RedirectOptions {
   readonly links: LinkReader;
@@ -35,7 +36,7 @@ export interface RedirectOptions {
   readonly refusals: Refusals;
   readonly clock: Clock;
   /** Microseconds from the cycle's first request to its last answer, once per redirect. */
-  readonly latency: Histogram;
+  readonly latency: LatencyHistogram;
 }
 
 const unlimited = -1;
@@ -62,8 +63,7 @@ export class Redirect {
   }
 
   attach(app: TemplatedApp): void {
-    const { addresses, refusals } = this.#options;
-    app.filter((response, change) => addresses.connection(response, change));
+    const { refusals } = this.#options;
     app.get('/*', closingOnDefect(this.#get));
     app.head('/*', closingOnDefect(this.#head));
     app.any(
@@ -81,7 +81,7 @@ export class Redirect {
     const connection = this.#connectionAfter(request);
     if (link === 0) return refusals.unknown(response, request, this.#cycleTimeMs, connection);
     if (this.#isOver(link)) return this.#refuse(link, response, request, connection);
-    const agent = request.getHeader('user-agent');
+    const agent = request.getHeader(headerNames.userAgent);
     const flags = isPrefetch(request) ? flagPrefetch : 0;
     if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
       return refusals.gone(response, request, connection);
@@ -94,7 +94,7 @@ export class Redirect {
       flags,
       addresses.of(response, request),
       agent,
-      request.getHeader('referer'),
+      request.getHeader(headerNames.referer),
     );
     this.#replies.add(response, link, connection);
     if (this.#replies.isFull || this.#batch.isFull) this.#flush();
@@ -110,10 +110,9 @@ export class Redirect {
       return this.#refuse(link, response, request, connection);
     }
     // A copy: an answer that waits for the next cycle outlives the table's entry.
-    const location = links.location(link).slice();
+    const bytes = redirectTo(links, link, connection).slice();
     sendFramed(response, request, () => {
-      response.writeStatus(connection === 'closing' ? closingRedirectHead : redirectHead);
-      response.writeHeader('Location', location);
+      response.writeStatus(bytes);
       response.endWithoutBody(0, connection === 'close');
     });
   };
@@ -145,7 +144,7 @@ export class Redirect {
     const frame = this.#batch.finish(this.#cycleTimeMs);
     if (durability === 'power') {
       const startMs = this.#cycleStartMs;
-      replies.keepLocations();
+      replies.keepCopies();
       this.#replies = this.#spareReplies.pop() ?? new ReplyBatch(this.#options.links);
       journal.append(frame, scans);
       const answer = (): void => {
@@ -220,6 +219,8 @@ function closingOnDefect(handle: Handle): Handle {
 /** Whether a browser says that it loads ahead of a person's wish (Fetch standard, and older habits). */
 function isPrefetch(request: HttpRequest): boolean {
   const purpose =
-    request.getHeader('sec-purpose') || request.getHeader('purpose') || request.getHeader('x-moz');
+    request.getHeader(headerNames.secPurpose) ||
+    request.getHeader(headerNames.purpose) ||
+    request.getHeader(headerNames.xMoz);
   return purpose !== '' && /prefetch|prerender|preview/i.test(purpose);
 }

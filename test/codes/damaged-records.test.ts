@@ -90,7 +90,7 @@ async function open(dataDir: string): Promise<Opened> {
     if (handle === 0) return 'unknown';
     const state = reader.state(handle);
     if (state !== 'live') return state === 'deleted' ? 'gone' : 'refused';
-    return Buffer.from(reader.location(handle)).toString('latin1');
+    return Buffer.from(reader.target(handle)).toString('latin1');
   };
   return { app, follow };
 }

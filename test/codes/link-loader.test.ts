@@ -26,7 +26,7 @@ function openTable() {
       const state = reader.state(handle);
       if (state !== 'live') return state === 'deleted' ? 'gone' : state;
       if (!reader.takeScan(handle)) return 'over its limit';
-      return Buffer.from(reader.location(handle)).toString('latin1');
+      return Buffer.from(reader.target(handle)).toString('latin1');
     } finally {
       reader.leave();
     }

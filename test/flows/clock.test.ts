@@ -4,7 +4,6 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'hdr-histogram-js';
 import * as uWS from 'uWebSockets.js';
 import { expect, it } from 'vitest';
 import { ClientAddresses } from '../../src/http/client-address.ts';
@@ -25,14 +24,15 @@ import { Shard } from '../../src/scans/shard.ts';
 import { BotReasons } from '../../src/scans/visitor/bot.ts';
 import { openVisitor } from '../../src/scans/visitor/visitor.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
+import { createLatencyHistogram } from '../../src/telemetry/latency-histogram.ts';
 import { Client } from '../support/client.ts';
 import { withDataFolder } from '../support/process.ts';
+import { noGeo } from '../scans/visitor/geo-data.ts';
 
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 const steps = [0, hourMs, -hourMs, -hourMs, yearMs, -yearMs, -yearMs, yearMs, 3 * hourMs];
 const scansPerStep = 7;
-const noGeo = { country: undefined, cityV4: undefined, cityV6: undefined, warnings: [] };
 
 it('counts every scan once, on the day of the clock, whichever way it steps', () =>
   withDataFolder(async (dataDir) => {
@@ -126,7 +126,7 @@ function listen(
     botReasons: new BotReasons(),
     refusals: new Refusals(addresses, new MissThrottle(0, 0)),
     clock,
-    latency: build({ numberOfSignificantValueDigits: 2 }),
+    latency: createLatencyHistogram(),
   }).attach(app);
   let port = 0;
   app.listen('127.0.0.1', 0, (socket) => {

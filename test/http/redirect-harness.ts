@@ -134,7 +134,13 @@ function readScans(folder: string, tail: number): JournaledScan[] {
       while (cursor.next()) {
         cursor.copyAddress(address);
         const { codeNo, agent, referer, isPrefetch } = cursor;
-        into.push({ codeNo, agent, referer, isPrefetch, address: address.toString('hex') });
+        into.push({
+          codeNo,
+          agent: agent.toString(),
+          referer: referer.toString(),
+          isPrefetch,
+          address: address.toString('hex'),
+        });
       }
     });
   }

@@ -92,7 +92,7 @@ describe('memory', () => {
     const late = new LinkReader(memory, 1);
     writer.put(linkOf('WRAP'));
     late.enter();
-    const held = late.location(late.find('WRAP', 0));
+    const held = late.target(late.find('WRAP', 0));
     for (let n = 0; n < 20_000; n += 1) {
       reader.enter();
       writer.put(linkOf('WRAP', { target: `https://wrap.co/${n % 1_000}` }));
@@ -112,7 +112,7 @@ describe('memory', () => {
     const { memory, writer, reader } = openTable();
     reader.enter();
     writer.put(linkOf('HELD', { target: 'https://example.com/first' }));
-    const bytes = reader.location(reader.find('HELD', 0));
+    const bytes = reader.target(reader.find('HELD', 0));
     const change = (): void => {
       for (let n = 0; n < 70_000; n += 1)
         writer.put(linkOf('HELD', { target: `https://example.com/${n}` }));

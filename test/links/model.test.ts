@@ -102,7 +102,7 @@ class Model {
       case 'hold': {
         const handle = reader.find(keyOf(step.key), 0);
         if (handle === 0) break;
-        const bytes = reader.location(handle);
+        const bytes = reader.target(handle);
         if (reader.state(handle) === 'live') this.#held.push({ bytes, text: textOf(bytes) });
         break;
       }

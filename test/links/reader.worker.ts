@@ -72,7 +72,7 @@ function lookUp(key: number): Held | undefined {
     return undefined;
   }
   expect(version * 2 >= floor, `key ${key}: live ${version} after change ${floor} had returned`);
-  const bytes = reader.location(handle);
+  const bytes = reader.target(handle);
   const text = Buffer.from(bytes).toString('latin1');
   const tagged = parseTarget(text);
   expect(tagged.key === key && tagged.version === version, `key ${key}/${version}: ${text}`);
@@ -90,7 +90,7 @@ function cycle(lookUps: number): void {
     if (one !== undefined) held.push(one);
   }
   for (const { handle, text, version } of held) {
-    const now = Buffer.from(reader.location(handle)).toString('latin1');
+    const now = Buffer.from(reader.target(handle)).toString('latin1');
     expect(now === text, `reused before leave: ${text}`);
     expect(reader.workspaceNo(handle) === version, `header reused before leave: ${text}`);
     expect(reader.find('/NEVER-PUT', 1) === 0, 'found a code that was never put');

@@ -43,7 +43,7 @@ export function read(reader: LinkReader, key: string) {
     ...shared,
     scansLeft,
     state,
-    target: textOf(reader.location(handle)),
+    target: textOf(reader.target(handle)),
     expiresAtMs: reader.expiresAtMs(handle),
   };
 }
