@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { billingFault, tlsFault } from './config-faults.ts';
+import { type Environment, processEnvironment } from './environment.ts';
 import { shipped } from './shipped.ts';
 
 const port = z.number().int().min(1).max(65_535);
@@ -185,23 +186,6 @@ export type Config = z.infer<typeof schema>;
 /** Faults in the configuration, each with its source, ready to print. The process exits with 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-}
-
-export interface Environment {
-  readonly [name: string]: string | undefined;
-}
-
-/** The process's environment: read here and nowhere else. */
-export const processEnvironment: Environment = process.env;
-/** As the process began: a start in it may have set another. */
-export const inheritedFontSettings = process.env.FONTCONFIG_FILE;
-
-/** For libraries that read nothing else. @param variables undefined = removed */
-export function setProcessVariables(variables: Readonly<Record<string, string | undefined>>): void {
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
 }
 
 /** Settings of earlier versions: the fault of a start that still sets one says so. */

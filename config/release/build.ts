@@ -9,7 +9,7 @@
  *
  *   bundle.ts           the program and its threads as JavaScript
  *   natives.ts          native files, from the packages that modules.ts finds; elf.ts reads the glibc that they need
- *   geo-files.ts, geo/  the geo data, reduced; `npm ci` does that too, check-geo.ts compares it with the original
+ *   geo-files.ts        the geo data as tables; `npm ci` does that too, check-geo.ts compares it with the original
  *   pack.ts             all files of the runtime folder as one, with their SHA-256
  *   executable.ts       Node, the code that runs first, and the data behind it
  *   packages/           what is made of the executable; archive.ts has tar and ar, compress.ts zstd and gzip
@@ -29,7 +29,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { serialize } from 'node:v8';
-import { type GeoName, geoNames, geoPackage, shipped } from '../../src/shipped.ts';
+import { geoPackages, shipped } from '../../src/shipped.ts';
 import { buildDashboard } from '../../src/http/dashboard/dashboard-build.ts';
 import { buildTime, imageLibraries, writeArtifacts } from './packages/artifacts.ts';
 import { bundleBoot, bundleProgram, dashboardSources } from './bundle.ts';
@@ -37,7 +37,7 @@ import { writeChecksums } from './packages/checksums.ts';
 import { zstdLevels } from './compress.ts';
 import { assertRuns, type Glibc } from './elf.ts';
 import { makeExecutable } from './executable.ts';
-import { makeGeoFiles } from './geo-files.ts';
+import { geoTablePath, makeGeoFiles } from './geo-files.ts';
 import { licencesText, thirdParty, type ThirdPartyPackage } from './packages/licences.ts';
 import { modulesOf } from './modules.ts';
 import {
@@ -85,9 +85,6 @@ async function textNames(): Promise<string[]> {
   const guides = await readdir(join(root, 'src/api/docs/guides'));
   return ['page.js', ...guides.map((name) => `guides/${name}`)];
 }
-
-const readGeo = async (name: GeoName): Promise<Uint8Array> =>
-  await readFile(shipped.geoFile(name).path);
 
 /** The oldest glibc that every native file runs on. @throws Error for a file that needs a newer one than it should */
 async function checkFloor(
@@ -138,7 +135,7 @@ async function gather(source: Source): Promise<{
       ...natives.map(({ folder }) => folder),
       `node-${target}`,
       'zxing-wasm',
-      ...geoNames.map(geoPackage),
+      ...geoPackages,
     ],
   });
   const licences = licencesText(version, packages);
@@ -174,12 +171,10 @@ async function buildTarget(target: Target, folder: string): Promise<string[]> {
   const { version } = shipped;
   const commit = commitOf();
   const { files, packages, licences } = await gather({ target, version, modules, natives });
-  const [countryFile, cityFileV4, cityFileV6] = await Promise.all([
-    readGeo('countryFile'),
-    readGeo('cityFileV4'),
-    readGeo('cityFileV6'),
-  ]);
-  const geo = { countryFile, cityFileV4, cityFileV6 };
+  const geo = {
+    places: await readFile(geoTablePath('places')),
+    countries: await readFile(geoTablePath('countries')),
+  };
   const identity = { version, commit: commit.slice(0, commitDigits), target };
   const { pack, appended } = await makePack({ ...identity, files, natives, geo, level });
   report(`${pack.files.length} files packed, ${megabytes(pack.size)}`);

@@ -1,5 +1,5 @@
 /**
- * The program as plain JavaScript: five entries that share their chunks, all in one flat folder.
+ * The program as plain JavaScript: six entries that share their chunks, all in one flat folder.
  *
  *   main, one for each thread entry, chunks that they share, and the thread entry of Piscina
  *
@@ -58,6 +58,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'redirect.worker': 'src/http/redirect.worker.ts',
       'render.worker': 'src/images/render.worker.ts',
       'attempt.worker': 'src/webhooks/attempt/attempt.worker.ts',
+      'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
     },
     outExtension: { '.js': '.mjs' },
     entryNames: '[name]',

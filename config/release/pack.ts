@@ -1,7 +1,7 @@
 /** All files of the runtime folder in a row, compressed, with an index by which they are checked. */
 import { hash } from 'node:crypto';
-import type { Pack, PackFile, PackPart } from '../../src/shipped.binary.ts';
-import type { GeoName, NativeFile } from '../../src/shipped.ts';
+import type { GeoTableName, Pack, PackFile, PackPart } from '../../src/shipped.binary.ts';
+import type { NativeFile } from '../../src/shipped.ts';
 import { zstd } from './compress.ts';
 import { nativeNames, type NativeSource, type Target } from './natives.ts';
 
@@ -12,7 +12,7 @@ export interface PackOptions {
   /** By name in the runtime folder. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly natives: readonly NativeSource[];
-  readonly geo: Readonly<Record<GeoName, Uint8Array>>;
+  readonly geo: Readonly<Record<GeoTableName, Uint8Array>>;
   /** Of zstd, 1 to 22. */
   readonly level: number;
 }
@@ -41,8 +41,7 @@ export async function makePack(options: PackOptions): Promise<{ pack: Pack; appe
   }));
   const whole = Buffer.concat(entries.map(([, bytes]) => bytes));
   const packed = await zstd(whole, level);
-  const { countryFile, cityFileV4, cityFileV6 } = geo;
-  const contents = [packed, countryFile, cityFileV4, cityFileV6] as const;
+  const contents = [packed, geo.places, geo.countries];
   const appended = Buffer.concat(contents);
   const end = appended.subarray(-endBytes);
   let fromEnd = appended.length;
@@ -61,9 +60,8 @@ export async function makePack(options: PackOptions): Promise<{ pack: Pack; appe
     files,
     parts: {
       pack: part(packed),
-      countryFile: part(countryFile),
-      cityFileV4: part(cityFileV4),
-      cityFileV6: part(cityFileV6),
+      places: part(geo.places),
+      countries: part(geo.countries),
       end: { fromEnd: end.length, size: end.length, sha256: sha256(end) },
     },
     natives: options.natives.map((native) => nativeFile(native, files)),

@@ -24,7 +24,7 @@ import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
-import { closeGeoFiles, openGeoFiles } from '../scans/visitor/geo.ts';
+import { checkGeo } from '../engine/geo-data.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
@@ -71,9 +71,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     if (listener.tlsCertFile === '') continue;
     findings.push(await examine(async () => tlsFiles(listener)));
   }
-  const places = openGeoFiles(config.geo, 'file');
-  closeGeoFiles(places);
-  const { warnings } = places;
+  const warnings = checkGeo(config.geo);
   findings.push(
     ...(warnings.length === 0
       ? [good('geo databases are readable')]

@@ -1,5 +1,5 @@
 /**
- * The slim geo files of a checkout: made by `npm ci`, once, whole or not at all, and never those of other packages.
+ * The geo tables of a checkout: made by `npm ci`, once, whole or not at all, and never those of other packages.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { writeMmdb } from '../scans/write-mmdb.ts';
+import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 let checkout = '';
@@ -63,18 +63,21 @@ async function node(...args: readonly string[]): Promise<Ended> {
 }
 
 const make = async (): Promise<Ended> => await node('config/release/geo-files.ts');
-/** The folder of the file that the service would read. */
+/** The folder of the table that a service would read; `none` without one, or where it is damaged. */
 async function readFrom(): Promise<string> {
-  const text = `import { shipped } from './src/shipped.ts';
-    process.stdout.write(shipped.geoFile('cityFileV4').path.split('/').at(-2));`;
+  const text = `import { checkTable } from './src/scans/visitor/geo/table-units.ts';
+    import { shipped } from './src/shipped.ts';
+    const path = shipped.geoTable()?.path ?? '/none/';
+    try { checkTable(shipped.geoTable()); process.stdout.write(path.split('/').at(-2)); }
+    catch { process.stdout.write('none'); }`;
   return (await node('--input-type=module', '-e', text)).output;
 }
 
 it('are made once, with a line for each', async () => {
-  expect(await readFrom()).toBe('dbip-city-mmdb');
+  expect(await readFrom()).toBe('none');
   const first = await make();
   expect(first).toMatchObject({ code: 0, errors: '' });
-  expect(first.output).toMatch(/^(geo \w+: [\d.]+ to [\d.]+ MB in [\d.]+ s\n){3}$/);
+  expect(first.output).toMatch(/^(geo \w+: [\d.]+ MB in [\d.]+ s\n){2}$/);
   const [folder, ...others] = readdirSync(cacheFolder());
   expect([await readFrom(), others]).toEqual([folder, []]);
   expect(await make()).toEqual({ code: 0, output: '', errors: '' });
@@ -94,20 +97,20 @@ it('are not used for another package or by another parser, and go when those hav
   await make();
   const [old] = readdirSync(cacheFolder());
   install('geo-whois-asn-country-mmdb', '1.0.1', {});
-  expect(await readFrom()).toBe('dbip-city-mmdb');
+  expect(await readFrom()).toBe('none');
   await make();
   const [second, ...others] = readdirSync(cacheFolder());
   expect([await readFrom(), others]).toEqual([second, []]);
   expect(second).not.toBe(old);
-  appendFileSync(inCheckout('src/scans/visitor/place.ts'), '// Another one.\n');
-  expect(await readFrom()).toBe('dbip-city-mmdb');
+  appendFileSync(inCheckout('src/scans/visitor/geo/place.ts'), '// Another one.\n');
+  expect(await readFrom()).toBe('none');
 });
 
 it('are not used when they are cut, and are made again', async () => {
   await make();
   const folder = await readFrom();
-  truncateSync(join(cacheFolder(), folder, 'cityFileV4.mmdb'), 100);
-  expect(await readFrom()).toBe('dbip-city-mmdb');
+  truncateSync(join(cacheFolder(), folder, 'places.geo'), 100);
+  expect(await readFrom()).toBe('none');
   expect(await make()).toMatchObject({ code: 0, errors: '' });
   expect(await readFrom()).toBe(folder);
 });
@@ -116,9 +119,9 @@ it('that cannot be made cost a line, not the installation', async () => {
   writeFileSync(inCheckout('node_modules/.cache'), 'a file where a folder would be');
   const { code, output, errors } = await make();
   expect([code, output]).toEqual([0, '']);
-  expect(errors).toMatch(/^Cannot make the slim geo files: .*; the packages' own are used\n$/);
+  expect(errors).toMatch(/^Cannot make the geo tables: .*; the first start makes them\n$/);
   rmSync(inCheckout('node_modules'), { recursive: true });
   expect((await make()).errors).toMatch(
-    /^Cannot make the slim geo files: Cannot find module .*used\n$/,
+    /^Cannot make the geo tables: Cannot find module .*first start makes them\n$/,
   );
 });

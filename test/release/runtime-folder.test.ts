@@ -39,7 +39,7 @@ const pack: Pack = {
     mode: name.endsWith('.node') ? 0o500 : 0o400,
     sha256: hash('sha256', text, 'hex'),
   })),
-  parts: { pack: part, countryFile: part, cityFileV4: part, cityFileV6: part, end: part },
+  parts: { pack: part, places: part, countries: part, end: part },
   natives: [],
 };
 

@@ -2,29 +2,33 @@
  * The country and the city that a record of an mmdb file stands for. Records are read in the bundled shape
  * (`country_code`, `city`) and in GeoLite2's (`country.iso_code`, `city.names.en`).
  */
-import { unknownCity, unknownCountry } from '../../model/scan.ts';
-import { countryValue } from '../rollup.ts';
+import { unknownCity, unknownCountry } from '../../../model/scan.ts';
+import { countryCode, countryValue } from '../../rollup.ts';
 
-export interface Place {
-  /** Two letters, upper case; `ZZ` = unknown. */
-  readonly country: string;
-  /** The same letters as rollups and blocks carry them. */
+/** A place that many scans share: kept small, 80 bytes with its name. */
+export class Place {
+  /** The two letters of `country` as rollups and blocks carry them. */
   readonly countryNumber: number;
-  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
-  readonly city: string;
   /** City and country as rollups and blocks name it, "Chicago, US"; empty = unknown city. */
   readonly namedCity: string;
+
+  constructor(country: string, city: string) {
+    this.countryNumber = countryValue(country);
+    this.namedCity = city === unknownCity ? unknownCity : `${city}, ${country}`;
+  }
+
+  /** Two letters, upper case; `ZZ` = unknown. */
+  get country(): string {
+    return countryCode(this.countryNumber);
+  }
+
+  /** As the database writes it but for the district, ≤ 128 characters; empty = unknown. */
+  get city(): string {
+    return this.namedCity.slice(0, -', ZZ'.length);
+  }
 }
 
-const placeOf = (country: string, city: string): Place =>
-  Object.freeze({
-    country,
-    countryNumber: countryValue(country),
-    city,
-    namedCity: city === unknownCity ? unknownCity : `${city}, ${country}`,
-  });
-
-export const nowhere: Place = placeOf(unknownCountry, unknownCity);
+export const nowhere = new Place(unknownCountry, unknownCity);
 
 /** No city's name is longer; bounds what an operator's file can put into records and rollups. */
 const cityCharactersMax = 128;
@@ -38,7 +42,7 @@ export function parsePlace(record: unknown): Place {
   if (typeof code !== 'string' || !/^[A-Z]{2}$/.test(code)) return nowhere;
   const cityField = field(record, 'city');
   const name = typeof cityField === 'string' ? cityField : field(field(cityField, 'names'), 'en');
-  return placeOf(code, typeof name === 'string' ? cityOf(name) : unknownCity);
+  return new Place(code, typeof name === 'string' ? cityOf(name) : unknownCity);
 }
 
 /**

@@ -5,10 +5,15 @@
  *                    type 0 = the next byte + 7                                    then the payload
  *     pointer        type 1: two bits of width, the rest and the next bytes an offset from `base`
  *
- * Numbers that no place needs (floats, negative integers, bytes) are passed over as undefined.
+ * Of a map only the fields that a place or a tree needs are decoded. Numbers of other types (floats, negative integers,
+ * bytes) are passed over as undefined.
  */
-import type { GeoBytes } from './geo-bytes.ts';
+import type { FilePages } from './file-pages.ts';
 
+/** Read by place.ts and mmdb.ts, at any depth. */
+const fields = new Set(
+  'country_code country iso_code city names en node_count record_size ip_version'.split(' '),
+);
 /** Deeper is a loop of pointers, or a file made to harm. */
 const depthMax = 16;
 /** Decoded values of a record: GeoLite2's largest have about 200. */
@@ -31,26 +36,24 @@ const booleanType = 14;
  * @param at of the record's control byte
  * @throws Error when it is damaged or beyond every bound
  */
-export function decodeRecord(file: GeoBytes, base: number, at: number): unknown {
+export function decodeRecord(file: FilePages, base: number, at: number): unknown {
   return new RecordDecoder(file, base, at).value(0);
 }
 
 class RecordDecoder {
-  readonly #file: GeoBytes;
+  readonly #file: FilePages;
   readonly #base: number;
   #at: number;
   #values = 0;
 
-  constructor(file: GeoBytes, base: number, at: number) {
+  constructor(file: FilePages, base: number, at: number) {
     this.#file = file;
     this.#base = base;
     this.#at = at;
   }
 
   value(depth: number): unknown {
-    if (depth > depthMax || ++this.#values > valuesMax || this.#at >= this.#file.size) {
-      throw new Error('Cannot decode a record: damaged');
-    }
+    this.#count(depth);
     const control = this.#uint(1);
     const type = control >>> 5 === 0 ? 7 + this.#uint(1) : control >>> 5;
     if (type === types.pointer) return this.#pointed(control, depth);
@@ -75,6 +78,12 @@ class RecordDecoder {
     }
   }
 
+  #count(depth: number): void {
+    if (depth > depthMax || ++this.#values > valuesMax || this.#at >= this.#file.size) {
+      throw new Error('Cannot decode a record: damaged');
+    }
+  }
+
   #pointed(control: number, depth: number): unknown {
     const width = (control >>> 3) & 3;
     const high = control & 7;
@@ -90,19 +99,36 @@ class RecordDecoder {
   }
 
   #map(size: number, depth: number): unknown {
-    const entries: Array<[string, unknown]> = [];
+    const map: Record<string, unknown> = Object.create(null);
     for (let index = 0; index < size; index++) {
       const key = this.value(depth + 1);
-      entries.push([String(key), this.value(depth + 1)]);
+      if (typeof key === 'string' && fields.has(key)) map[key] = this.value(depth + 1);
+      else this.#skip(depth + 1);
     }
-    return Object.fromEntries(entries);
+    return map;
+  }
+
+  /** Passes over a value. */
+  #skip(depth: number): void {
+    this.#count(depth);
+    const control = this.#uint(1);
+    const type = control >>> 5 === 0 ? 7 + this.#uint(1) : control >>> 5;
+    if (type === types.pointer) {
+      this.#at += ((control >>> 3) & 3) + 1;
+      return;
+    }
+    const size = this.#size(control & 31);
+    if (type === booleanType) return;
+    const values = type === types.map ? size * 2 : type === arrayType ? size : 0;
+    for (let index = 0; index < values; index++) this.#skip(depth + 1);
+    if (type !== types.map && type !== arrayType) this.#at += size;
   }
 
   #text(size: number): string {
     if (size > textBytesMax) throw new Error(`Cannot decode a text of ${size} bytes`);
-    const text = Buffer.allocUnsafe(size);
-    for (let index = 0; index < size; index++) text[index] = this.#byte();
-    return text.toString('utf8');
+    const text = this.#file.text(this.#at, size);
+    this.#at += size;
+    return text;
   }
 
   #size(size: number): number {

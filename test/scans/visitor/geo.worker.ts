@@ -1,6 +1,6 @@
 /** A thread that opens the geo data it is handed, and looks up one address. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openGeo, type GeoData } from '../../src/scans/visitor/geo.ts';
+import { Geo, type GeoData } from '../../../src/scans/visitor/geo/geo.ts';
 
 interface Setup {
   readonly data: GeoData;
@@ -8,5 +8,5 @@ interface Setup {
 }
 
 const { data, address }: Setup = workerData;
-const { country } = openGeo(data).lookup(address, 0);
+const { country } = new Geo(data).lookup(address, 0);
 parentPort!.postMessage({ country });

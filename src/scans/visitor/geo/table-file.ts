@@ -1,0 +1,203 @@
+/**
+ * A table of places that is made of an operator's files, once, and kept by their hash:
+ *
+ *     files ─ SHA-256 ─ <folder>/<key>.geo ─ there and whole ──────────────────────────────────────▶ used
+ *                              └ no ─ makeTable ─ <key>.<random>.new ─ flush, rename, the old deleted ─▶ used
+ *                                                      └ cannot be written: made in memory
+ *
+ * What is no mmdb file, or cannot be read, is left out and named. Where that shows only while the table is made, the table
+ * stays in memory, and the next start makes it again. The key covers the release, so that no other's table is read.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type FilePart, type GeoName, shipped } from '../../../shipped.ts';
+import { Mmdb } from './mmdb.ts';
+import { type GeoSource, SourceError } from './networks.ts';
+import { magic, version } from './table-layout.ts';
+import { makeTable, type TableSources } from './table-maker.ts';
+import { draftEnding, FileOutput, MemoryOutput } from './table-output.ts';
+import { TableSource } from './table-source.ts';
+import { checkTable } from './table-units.ts';
+
+/** Paths of mmdb files: `bundled` = the databases shipped with Quietzone, empty = none. */
+export type GeoFiles = Readonly<Record<GeoName, string>>;
+
+export const geoNames = ['countryFile', 'cityFileV4', 'cityFileV6'] as const;
+
+/** The files, by their settings, with the paths that the operator knows. */
+export type GeoParts = Partial<Readonly<Record<GeoName, FilePart & { readonly named: string }>>>;
+
+export interface KeptTable {
+  /** A file; its bytes where it could not be written; undefined where no file can be used. */
+  readonly table: string | SharedArrayBuffer | undefined;
+  readonly warnings: readonly string[];
+}
+
+const hashedBytes = 1 << 20;
+const keyDigits = 32;
+/** A draft that is older was left by a process that died. */
+const draftMsMax = 3_600_000;
+
+/** Where the files are; of those that cannot be found, warnings. */
+export function partsOf(files: GeoFiles): { parts: GeoParts; warnings: string[] } {
+  const warnings: string[] = [];
+  const parts: Partial<Record<GeoName, FilePart & { named: string }>> = {};
+  for (const name of geoNames) {
+    const path = files[name];
+    if (path === '') continue;
+    try {
+      const part =
+        path === 'bundled' ? shipped.geoFile(name) : { path, offset: 0, size: undefined };
+      parts[name] = { ...part, named: path };
+    } catch (error) {
+      warnings.push(unusable(name, path, error));
+    }
+  }
+  return { parts, warnings };
+}
+
+/** Opens each file, and makes nothing. @returns a sentence for each that cannot be used */
+export function checkFiles(files: GeoFiles): string[] {
+  const { parts, warnings } = partsOf(files);
+  for (const name of geoNames) {
+    const part = parts[name];
+    if (part === undefined) continue;
+    try {
+      openSource(name, part).close();
+    } catch (error) {
+      warnings.push(unusable(name, part.named, error));
+    }
+  }
+  return warnings;
+}
+
+const unusable = (name: GeoName, path: string, error: unknown): string =>
+  `Cannot use geo.${name} ${path}: ${reasonOf(error)}; places it would name are unknown`;
+
+export const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
+
+/** Makes it where it is not there. Never throws: what fails becomes a warning. */
+export function keepTable(parts: GeoParts, folder: string): KeptTable {
+  const warnings: string[] = [];
+  const sources = new Map<GeoName, GeoSource>();
+  const key = createHash('sha256').update(`${shipped.version} ${version}\n`);
+  for (const name of geoNames) {
+    const part = parts[name];
+    if (part === undefined) continue;
+    try {
+      sources.set(name, openSource(name, part));
+      key.update(`${name} ${hashOf(part)}\n`);
+    } catch (error) {
+      warnings.push(unusable(name, part.named, error));
+    }
+  }
+  try {
+    if (sources.size === 0) return { table: undefined, warnings };
+    const path = join(folder, `${key.digest('hex').slice(0, keyDigits)}.geo`);
+    return { table: makeOf(sources, parts, path, warnings), warnings };
+  } finally {
+    for (const source of sources.values()) source.close();
+  }
+}
+
+function openSource(name: GeoName, part: FilePart): GeoSource {
+  if (!isTable(part)) return Mmdb.open(part);
+  return TableSource.open(part, name === 'countryFile' ? 'countries' : 'cities');
+}
+
+function makeOf(
+  sources: Map<GeoName, GeoSource>,
+  parts: GeoParts,
+  path: string,
+  warnings: string[],
+): KeptTable['table'] {
+  if (isWhole(path)) return path;
+  let isKept = true;
+  while (sources.size > 0) {
+    const output = isKept ? new FileOutput(path, 0o600) : new MemoryOutput();
+    try {
+      makeTable(byName(sources), output);
+      const table = output.end();
+      if (isKept) deleteOthers(path);
+      return table;
+    } catch (error) {
+      const [name] = [...sources].find(([, source]) => isOf(error, source)) ?? [];
+      if (output instanceof FileOutput && output.hasFailed) {
+        warnings.push(`Cannot keep the table of places: ${reasonOf(error)}; each start makes it`);
+      } else if (name === undefined) {
+        warnings.push(`Cannot make the table of places: ${reasonOf(error)}; places are unknown`);
+        return undefined;
+      } else {
+        warnings.push(unusable(name, parts[name]!.named, error));
+        sources.get(name)!.close();
+        sources.delete(name);
+      }
+      // Under its key a later start would look for a table of all files.
+      isKept = false;
+    } finally {
+      output.discard();
+    }
+  }
+  return undefined;
+}
+
+const isOf = (error: unknown, source: GeoSource): boolean =>
+  error instanceof SourceError && error.source === source;
+
+const byName = (sources: ReadonlyMap<GeoName, GeoSource>): TableSources => ({
+  country: sources.get('countryFile'),
+  cityV4: sources.get('cityFileV4'),
+  cityV6: sources.get('cityFileV6'),
+});
+
+function isWhole(path: string): boolean {
+  try {
+    checkTable({ path, offset: 0, size: undefined });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Tables of other files, and what a process that died has left. */
+function deleteOthers(path: string): void {
+  const folder = dirname(path);
+  const made = statSync(path).mtimeMs;
+  for (const name of readdirSync(folder)) {
+    const other = join(folder, name);
+    const isBeingMade = name.endsWith(draftEnding) && made - statSync(other).mtimeMs < draftMsMax;
+    if (other !== path && !isBeingMade) rmSync(other, { recursive: true, force: true });
+  }
+}
+
+function hashOf(part: FilePart): string {
+  const hash = createHash('sha256');
+  const bytes = new Uint8Array(hashedBytes);
+  const file = openSync(part.path, 'r');
+  try {
+    let rest = part.size ?? Infinity;
+    for (let at = part.offset; rest > 0;) {
+      const count = readSync(file, bytes, 0, Math.min(bytes.length, rest), at);
+      if (count === 0) break;
+      hash.update(bytes.subarray(0, count));
+      at += count;
+      rest -= count;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest('hex');
+}
+
+/** Whether a table, rather than an mmdb file. */
+function isTable({ path, offset }: FilePart): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const first = new Uint32Array(1);
+    return readSync(file, first, 0, 4, offset) === 4 && first[0] === magic[0];
+  } finally {
+    closeSync(file);
+  }
+}

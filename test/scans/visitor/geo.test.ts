@@ -1,0 +1,112 @@
+import { Worker } from 'node:worker_threads';
+import { afterAll, describe, expect, it } from 'vitest';
+import { countryCode } from '../../../src/scans/rollup.ts';
+import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
+import { nowhere } from '../../../src/scans/visitor/geo/place.ts';
+import { closeTable } from '../../../src/scans/visitor/geo/table-units.ts';
+import { openVisitor } from '../../../src/scans/visitor/visitor.ts';
+import { parseAddress } from '../../support/address.ts';
+import { noGeo, openBundledGeo } from './geo-data.ts';
+import { recordText } from './record-text.ts';
+
+const data = openBundledGeo();
+afterAll(() => closeTable(data.table!));
+const geo = new Geo(data);
+const place = (address: string, from = geo) => from.lookup(parseAddress(address), 0);
+
+describe('bundled databases', () => {
+  it.each([
+    ['8.8.8.8', 'US'],
+    ['1.1.1.1', 'AU'],
+    ['194.25.0.60', 'DE'],
+    ['133.11.0.1', 'JP'],
+    ['212.58.244.20', 'GB'],
+    ['2600:1700::1', 'US'],
+    ['2003::1', 'DE'],
+  ])('know %s as %s', (address, country) => {
+    expect(place(address).country).toBe(country);
+    expect(countryCode(place(address).countryNumber)).toBe(country);
+  });
+
+  it.each([
+    ['8.8.8.8', /Mountain View/],
+    ['133.11.0.1', /Chiyoda/],
+    ['2003::1', /Bonn/],
+  ])('know the city of %s', (address, city) => expect(place(address).city).toMatch(city));
+
+  it.each([
+    '0.0.0.0',
+    '10.0.0.1',
+    '100.64.0.1',
+    '127.0.0.1',
+    '169.254.1.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.178.20',
+    '224.0.0.1',
+    '255.255.255.255',
+    '::',
+    '::1',
+    'fc00::1',
+    'fe80::1',
+    'ff02::1',
+  ])('know nothing of %s', (address) => expect(place(address)).toBe(nowhere));
+
+  it('answer from any offset, and again the same', () => {
+    const bytes = Buffer.concat([Buffer.from('abcde'), parseAddress('8.8.8.8')]);
+    expect(geo.lookup(bytes, 5)).toBe(place('8.8.8.8'));
+  });
+
+  it('are read by a thread through the memory and the descriptor of another', async () => {
+    const worker = new Worker(new URL('geo.worker.ts', import.meta.url), {
+      workerData: { data, address: parseAddress('2003::1') },
+    });
+    const answer = await new Promise<unknown>((done, fail) => {
+      worker.once('message', done);
+      worker.once('error', fail);
+    });
+    await worker.terminate();
+    expect(answer).toEqual({ country: 'DE' });
+  });
+});
+
+it('no table means ZZ', () => {
+  expect(place('8.8.8.8', new Geo(noGeo))).toBe(nowhere);
+  expect(nowhere).toMatchObject({ country: 'ZZ', city: '', namedCity: '' });
+});
+
+describe('Visitor', () => {
+  const key = Buffer.alloc(16, 7);
+  const iphone =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1';
+
+  it('puts class, place and hash of a scan together', () => {
+    const visitor = openVisitor({ key, geo: data });
+    visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
+    const { device, platform, os, browser, bot, city, high, low } = visitor;
+    expect({ device, platform, os, browser, bot, city }).toEqual({
+      device: 1,
+      platform: 1,
+      os: 1,
+      browser: 2,
+      bot: 0,
+      city: 'Mountain View, US',
+    });
+    expect(countryCode(visitor.country)).toBe('US');
+    visitor.read(parseAddress('8.8.4.4'), recordText(iphone));
+    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
+    visitor.read(parseAddress('8.8.8.8'), recordText(`${iphone} `));
+    expect([visitor.high, visitor.low]).not.toEqual([high, low]);
+    visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
+    expect([visitor.high, visitor.low]).toEqual([high, low]);
+  });
+
+  it('is another one under another key', () => {
+    const hashes = [key, Buffer.alloc(16, 8)].map((each) => {
+      const visitor = openVisitor({ key: each, geo: noGeo });
+      visitor.read(parseAddress('8.8.8.8'), recordText(iphone));
+      return `${visitor.high} ${visitor.low}`;
+    });
+    expect(hashes[0]).not.toBe(hashes[1]);
+  });
+});
