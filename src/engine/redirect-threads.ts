@@ -3,12 +3,10 @@
  * A thread that dies starts again where its journal ends; the figures of its predecessors are kept.
  */
 import { randomBytes } from 'node:crypto';
-import { build, decodeFromCompressedBase64 } from 'hdr-histogram-js';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
 import {
-  latencyRange,
   type RedirectCommand,
   type RedirectFigures,
   type RedirectMessage,
@@ -18,6 +16,7 @@ import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
+import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
@@ -66,7 +65,7 @@ export class RedirectThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
   /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
-  readonly latency = build({ bitBucketSize: 64, ...latencyRange });
+  readonly latency = createLatencyHistogram();
   #port = 0;
   #onListening: ((reason: string | undefined) => void) | undefined;
 
@@ -207,7 +206,7 @@ export class RedirectThreads {
       }
     }
     state.figures = figures;
-    if (latency !== '') this.latency.add(decodeFromCompressedBase64(latency));
+    addCounts(this.latency, latency);
   }
 
   #listenProblem(): string | undefined {

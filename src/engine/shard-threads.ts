@@ -33,7 +33,8 @@ import type { CodeNo } from '../model/numbers.ts';
 const stopMsMax = countingMsMax + flushMsMax + 1_000;
 /** Uncounted scans older than this make the service not ready: the numbers no longer keep up. */
 const lagMsMax = 30_000;
-/** Shards send figures every second; one that sends none for so long may not be counting. */
+const rhythm = { figuresMs: 1_000, checkMs: 4_000 };
+/** Shards send figures every second, every four while they sleep; one that sends none for so long may not be counting. */
 const silentMsMax = 10_000;
 
 /** Counted since the start of the service, by a shard and its predecessors. */
@@ -66,7 +67,8 @@ export interface ShardThreadsOptions {
   readonly journals: Journals;
   /** Resolves when the data folder is where it was: a thread that starts opens its files there. */
   readonly whenInPlace: () => Promise<void>;
-  readonly visitor: VisitorSetup;
+  /** No shard starts before it is there. */
+  readonly visitor: Promise<VisitorSetup>;
 }
 
 export class ShardThreads {
@@ -76,6 +78,8 @@ export class ShardThreads {
   readonly committed = new Signal();
   /** Fired when a shard has sent its figures. */
   readonly measured = new Signal();
+  /** Fired when a shard has said that the store refused a commit. */
+  readonly refused = new Signal();
   /** What is not counted yet, by shard. */
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
@@ -123,8 +127,8 @@ export class ShardThreads {
     for (let shard = 0; shard < this.#options.threads; shard++) {
       this.states.push(this.#create(shard));
     }
-    await Promise.all(this.states.map(({ thread }) => thread.start()));
-    return caughtUp;
+    const started = Promise.all(this.states.map(({ thread }) => thread.start()));
+    return await Promise.race([started.then(() => caughtUp), caughtUp]);
   }
 
   async stop(): Promise<void> {
@@ -170,7 +174,7 @@ export class ShardThreads {
         clock,
         setup: async () => {
           await this.#options.whenInPlace();
-          return this.#setup(shard);
+          return this.#setup(shard, await this.#options.visitor);
         },
         onMessage: (message) => this.#onMessage(state, message),
         onDeath: (reason, restarts) => {
@@ -193,13 +197,14 @@ export class ShardThreads {
     return state;
   }
 
-  #setup(shard: number): ShardSetup {
-    const { settings, threads, storePlace, journals, visitor } = this.#options;
+  #setup(shard: number, visitor: VisitorSetup): ShardSetup {
+    const { settings, threads, storePlace, journals } = this.#options;
     const consumed = this.#consumed[shard]!.memory;
     return {
       ...settings,
       shard,
       shards: threads,
+      rhythm,
       store: storePlace,
       consumed,
       journalRoot: journals.root,
@@ -226,6 +231,7 @@ export class ShardThreads {
       state.damage = message.damage;
       this.measured.fire();
       state.fault = message.fault;
+      if (message.fault !== undefined) this.refused.fire();
       state.journalFault = message.journalFault;
       state.lastFiguresMs = this.#options.clock.monotonicMs();
     } else {

@@ -2,7 +2,7 @@
  * The engine's threads, in the order in which they start and stop.
  *
  *   start   marks of counting checked -> journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
- *   run     figures every second; journal segments below every shard's position are deleted
+ *   run     figures while there is something new; journal segments below every shard's position are deleted
  *   stop    redirect threads drain -> shards count what is left -> what waits is told
  */
 import type { Config } from '../config.ts';
@@ -29,7 +29,7 @@ export interface EngineThreadsOptions {
   readonly links: LinkTableMemory;
   /** Of each redirect thread; absent = as many as come. */
   readonly connectionsMax?: number;
-  readonly visitor: VisitorSetup;
+  readonly visitor: Promise<VisitorSetup>;
 }
 
 const watchMs = 1_000;

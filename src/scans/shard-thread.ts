@@ -12,6 +12,13 @@ export const countingMsMax = 2_500;
 /** Then it waits so long for the disk, which may be full. */
 export const flushMsMax = 500;
 
+export interface ShardRhythm {
+  /** Figures are sent this often while there are scans, and once this long after the last. */
+  readonly figuresMs: number;
+  /** A shard with nothing to do wakes this often by itself, looks for what it may have missed, and sends its figures. */
+  readonly checkMs: number;
+}
+
 export interface ShardSetup {
   readonly shard: number;
   readonly shards: number;
@@ -21,6 +28,7 @@ export interface ShardSetup {
   readonly consumed: SharedArrayBuffer;
   readonly visitor: VisitorSetup;
   readonly windowMs: number;
+  readonly rhythm: ShardRhythm;
   readonly windowBytesMax: number;
   readonly actorsMax: number;
   readonly rawRetentionDays: number;

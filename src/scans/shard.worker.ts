@@ -1,5 +1,11 @@
 /**
  * Thread entry of a shard: runs its cycles and sends its figures to the control thread.
+ *
+ *   cycle every window --- nothing to do ---> asleep --- a scan is journaled ---> half a window --> cycle
+ *                                               |------ a command, or `checkMs` -----------------> cycle
+ *
+ * The first scan after a pause waits half a window: as long as scans wait on average, and the others of a group that
+ * has begun to scan come along.
  * A cycle that fails is retried after `retryMs`. A damaged record stops its code alone (frozen.ts); damaged marks are
  * found again.
  */
@@ -23,21 +29,22 @@ import { openVisitor } from './visitor/visitor.ts';
 
 /** Between two tries of a commit that the disk refused. */
 const retryMs = 500;
-const figuresMs = 1_000;
 /** Damaged records sent to the control thread. */
 const damageSentMax = 100;
 
 const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
 const { setup, send } = channel;
+const { figuresMs, checkMs } = setup.rhythm;
 
 // A store would be made where none is.
 assertInPlace(setup.store);
 const store = openScanStore(setup.store.path);
 repair();
+const tails = new JournalPositions(setup.tails);
 const shard = new Shard({
   ...setup,
   store,
-  tails: new JournalPositions(setup.tails),
+  tails,
   consumed: new JournalPositions(setup.consumed),
   visitor: openVisitor(setup.visitor),
   clock: systemClock,
@@ -47,11 +54,18 @@ let stopAtMs = Infinity;
 let isCaughtUp = false;
 let isReadingConsumed = false;
 let timer: NodeJS.Timeout | undefined;
+let isAsleep = false;
+/** Nothing has happened since the last figures. */
+let isUnchanged = false;
+let sentMs = -Infinity;
 let fault: string | undefined;
 let announcedScans = 0;
 
 function cycle(): void {
+  clearTimeout(timer);
+  isAsleep = false;
   let waitMs = setup.windowMs;
+  let isIdle = false;
   try {
     const startedMs = systemClock.monotonicMs();
     const hasMore = shard.cycle();
@@ -66,13 +80,36 @@ function cycle(): void {
       send({ kind: 'caught-up', seen: shard.highestSeen });
     }
     if (!hasMore && stopAtMs !== Infinity) return void stop();
+    isIdle = shard.isIdle;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
+    if (fault !== error.message) sentMs = -Infinity;
     fault = error.message;
     waitMs = isDamage(error) && repair() ? 0 : retryMs;
   }
-  if (systemClock.monotonicMs() >= stopAtMs) return void stop();
+  const nowMs = systemClock.monotonicMs();
+  if (nowMs >= stopAtMs) return void stop();
+  if (nowMs - sentMs >= figuresMs) sendFigures(nowMs);
+  if (isIdle) return sleep();
+  isUnchanged = false;
   timer = setTimeout(cycle, waitMs);
+}
+
+/** The last figures of what happened are sent by the first look. */
+function sleep(): void {
+  isAsleep = true;
+  if (!tails.sleep(() => shard.hasUnread, wake)) return wake();
+  timer = setTimeout(cycle, isUnchanged ? checkMs : figuresMs);
+  isUnchanged = true;
+}
+
+/** A scan was journaled. */
+function wake(): void {
+  if (!isAsleep) return;
+  isAsleep = false;
+  isUnchanged = false;
+  clearTimeout(timer);
+  timer = setTimeout(cycle, setup.windowMs / 2);
 }
 
 /** @returns whether a mark was damaged */
@@ -98,7 +135,8 @@ async function closeStore(): Promise<void> {
   await store.environment.close();
 }
 
-function sendFigures(): void {
+function sendFigures(nowMs: number): void {
+  sentMs = nowMs;
   const { journalFault } = shard;
   const { damage: found } = store.environment;
   found.review();
@@ -126,11 +164,11 @@ channel.onCommand((command) => {
   }
   if (command.kind === 'expire') {
     shard.expiry.add(command.codes);
+    isUnchanged = false;
+    if (isAsleep) cycle();
     return;
   }
   stopAtMs = systemClock.monotonicMs() + countingMsMax;
-  clearTimeout(timer);
   cycle();
 });
-setInterval(sendFigures, figuresMs).unref();
 cycle();

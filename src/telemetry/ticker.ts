@@ -6,7 +6,8 @@
 import type { Logger } from './log.ts';
 
 export interface TickerOptions {
-  readonly everyMs: number;
+  /** A function is asked after each run, and at each `start`. */
+  readonly everyMs: number | (() => number);
   readonly run: () => Promise<unknown> | void;
   readonly log: Logger;
   /** The log line of the first failure in a row, for example "billing failed, retrying". */
@@ -26,11 +27,13 @@ export class Ticker {
     this.#options = options;
   }
 
-  /** The first run begins after `everyMs`. */
+  /** The first run begins after `everyMs`; called again, the next one does. */
   start(): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.runNow(), this.#options.everyMs);
+    const { everyMs } = this.#options;
+    const waitMs = typeof everyMs === 'number' ? everyMs : everyMs();
+    this.#timer = setTimeout(() => void this.runNow(), waitMs);
     this.#timer.unref();
   }
 

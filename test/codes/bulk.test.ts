@@ -1,5 +1,5 @@
 /** Codes by the thousand: batches that stand on their own, requests that go on where they stopped, files. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
 import type { CodeDraft, CreateOutcome } from '../../src/codes/code-creation.ts';
 import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
@@ -222,6 +222,32 @@ describe('the changes of another process', () => {
     await refresher.refresh();
     expect([...fixture.links.deleted]).toEqual(['ONE']);
     expect(numbered(fixture)).toEqual([]);
+  });
+
+  it('are looked for once a second, and four times as often once there are some', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const fixture = await openCodes();
+    const other = beside(fixture);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const checks = vi.spyOn(refresher, 'refresh');
+    const checksIn = async (ms: number): Promise<number> => {
+      checks.mockClear();
+      for (let passed = 0; passed < ms; passed += 50) {
+        await vi.advanceTimersByTimeAsync(50);
+        await Promise.all(checks.mock.results.map(({ value }) => value));
+      }
+      return checks.mock.calls.length;
+    };
+    refresher.start();
+    expect(await checksIn(4_000)).toBeLessThanOrEqual(5);
+    await other.createMany(actor, [{ target: targetOf(1), slug: 'one' }]);
+    await checksIn(1_000);
+    expect([...fixture.links.live.keys()]).toEqual(['ONE']);
+    expect(await checksIn(4_000)).toBeGreaterThan(12);
+    await checksIn(10_000);
+    expect(await checksIn(4_000)).toBeLessThanOrEqual(5);
+    await refresher.close();
   });
 
   it('are followed by the thousand, and those from before the start are only removed', async () => {

@@ -4,8 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { watchLostStores } from '../../src/engine/watch/lost-stores.ts';
+import { Signal } from '../../src/model/signal.ts';
 import { StoreEnvironment } from '../../src/store/environment.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 
 const worker = fileURLToPath(new URL('lost-store.worker.ts', import.meta.url));
 
@@ -25,4 +28,25 @@ it('a meta page that cannot be written ends the process in words, and loses noth
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+it('a commit that another thread was refused is looked at before that thread tries again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-lost-'));
+  const environment = new StoreEnvironment(join(folder, 'texts.mdb'), 'create');
+  const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+  const isLost = vi.spyOn(environment, 'isLost', 'get').mockReturnValue(false);
+  const refused = new Signal();
+  const log = createLog('silent', process.stderr);
+  const end = watchLostStores([environment], log, refused);
+  onTestFinished(async () => {
+    end();
+    vi.restoreAllMocks();
+    await environment.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  refused.fire();
+  expect(kill).not.toHaveBeenCalled();
+  isLost.mockReturnValue(true);
+  refused.fire();
+  expect(kill).toHaveBeenCalledWith(process.pid, 'SIGKILL');
 });

@@ -3,9 +3,10 @@
  *
  *   quietzone import …   LinkLoader.write, in the transaction of its change     link_changes: 1, 2, 3 …
  *                                                                                    │
- *   the running service  every 250 ms: is the last number beyond the one seen? ──────┘
+ *   the running service  now and then: is the last number beyond the one seen? ────┘
  *                        then publishes the newest link of each code, and deletes the numbers it has seen
  *
+ * It checks once a second, and every 250 ms from the first change until 10 s after the last.
  * The process that holds the link table publishes its own changes and numbers none, so the ordinary path pays
  * nothing; a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins
  * at the number that stood before that reading, and publishing a change twice changes nothing. A damaged change may be
@@ -17,8 +18,12 @@ import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
 import type { LinkLoader } from './link-loader.ts';
 
-/** A change of another process is seen this much later at most. */
-const everyMs = 250;
+/** The first change of another process is seen this much later at most. */
+const idleMs = 1_000;
+/** And those that follow it. */
+const busyMs = 250;
+/** Checks after the last change before it rests: 10 s. */
+const busyChecks = 40;
 /** Changes published without a pause: at 8 us each, 4 ms. */
 const sliceMax = 500;
 
@@ -28,6 +33,7 @@ export class LinkRefresher {
   readonly #ticker: Ticker;
   #seen: number;
   #isPruned = false;
+  #checksLeft = 0;
   #isClosed = false;
 
   /** To be made before the link table is filled: later changes are seen. */
@@ -36,7 +42,7 @@ export class LinkRefresher {
     this.#links = links;
     this.#seen = store.last('link');
     this.#ticker = new Ticker({
-      everyMs,
+      everyMs: () => (this.#checksLeft > 0 ? busyMs : idleMs),
       run: () => this.refresh(),
       log,
       failed: 'reading links that another process changed failed, retrying',
@@ -58,6 +64,7 @@ export class LinkRefresher {
     const { environment, bulk } = this.#store;
     environment.refresh();
     const last = this.#store.last('link');
+    this.#checksLeft = this.#seen < last ? busyChecks : Math.max(0, this.#checksLeft - 1);
     while (this.#seen < last && !this.#isClosed) {
       const range = { start: this.#seen + 1, limit: sliceMax };
       const damaged: number[] = [];

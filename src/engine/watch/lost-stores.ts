@@ -6,15 +6,20 @@
  * was committed is whole, and answered scans are in their journals, so a new process goes on where this one ends.
  */
 import type { StoreEnvironment } from '../../store/environment.ts';
+import type { Signal } from '../../model/signal.ts';
 import type { Logger } from '../../telemetry/log.ts';
 
-/** A refused commit of this thread is looked at at once; other threads share the file, and its state. */
-const everyMs = 250;
+/** Other threads share the file and its state, and may wait for LMDB before they can say that a commit was refused. */
+const everyMs = 5_000;
 
-/** @returns ends the watch */
+/**
+ * A refused commit is looked at at once, before it is tried again.
+ * @param refused fired when other threads say that they may have had one @returns ends the watch
+ */
 export function watchLostStores(
   environments: readonly StoreEnvironment[],
   log: Logger,
+  refused?: Signal,
 ): () => void {
   const endIfLost = (environment: StoreEnvironment): void => {
     if (!environment.isLost) return;
@@ -29,7 +34,9 @@ export function watchLostStores(
   const listening = environments.map((environment) =>
     environment.refused.listen(() => endIfLost(environment)),
   );
-  const timer = setInterval(() => environments.forEach(endIfLost), everyMs);
+  const check = (): void => environments.forEach(endIfLost);
+  if (refused !== undefined) listening.push(refused.listen(check));
+  const timer = setInterval(check, everyMs);
   timer.unref();
   return () => {
     clearInterval(timer);

@@ -28,7 +28,11 @@ const progressRecords = 1_000_000;
 export interface StoredDataOptions {
   readonly environments: readonly StoreEnvironment[];
   /** What the shards came upon, and when to look. */
-  readonly shards: { readonly damage: readonly DamagedPlace[]; readonly measured: Signal };
+  readonly shards: {
+    readonly damage: readonly DamagedPlace[];
+    readonly measured: Signal;
+    readonly refused: Signal;
+  };
   readonly log: Logger;
 }
 
@@ -89,7 +93,7 @@ export class StoredData {
       this.#listening.push(damage.noticed.listen(() => this.#note([damage.newest])));
       this.#note(damage.places);
     }
-    this.#listening.push(watchLostStores(environments, this.#options.log));
+    this.#listening.push(watchLostStores(environments, this.#options.log, shards.refused));
     this.#listening.push(shards.measured.listen(() => this.#note(shards.damage)));
     metrics.total(
       'quietzone_damaged_records_total',

@@ -6,7 +6,8 @@
  *   - stores how far the outboxes were read, and the wheel clock's mark
  *   - deletes deliveries that have expired
  *
- * A tick that finds nothing to do costs one read.
+ * While no endpoint has work, it sleeps until the next bucket is due, a second at most; a commit wakes it, because only
+ * a commit adds to the wheel.
  */
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
@@ -22,6 +23,8 @@ import type { Feeds } from '../outboxes/feeds.ts';
 const tickMs = 100;
 /** Wheel entries of one transaction. */
 const expireMax = 2_000;
+/** Without work: `everySecond` is still called every second. */
+const idleMsMax = 1_000;
 /** An endpoint is unscheduled after so many ticks without work: a second. */
 const idleTicks = 10;
 /** 10 s. */
@@ -49,15 +52,25 @@ export class RetryScheduler {
   readonly #options: RetrySchedulerOptions;
   readonly #ticker: Ticker;
   #count = 0;
+  #tickedMs: number;
+  #isIdle = false;
+  readonly #endListening: () => void;
 
   constructor(options: RetrySchedulerOptions) {
     this.#options = options;
+    this.#tickedMs = options.clock.monotonicMs();
     this.#ticker = new Ticker({
-      everyMs: tickMs,
-      run: () => this.tick(),
+      everyMs: () => (this.#isIdle ? this.#untilDueMs() : tickMs),
+      run: () => this.#run(),
       log: options.log,
       failed: 'the retry wheel failed, retrying',
       resumed: 'the retry wheel resumed',
+    });
+    this.#endListening = options.store.tables.environment.committed.listen(() => {
+      // Only once: commits that follow each other faster than ticks must not put the tick off.
+      if (!this.#isIdle) return;
+      this.#isIdle = false;
+      this.#ticker.start();
     });
   }
 
@@ -67,24 +80,43 @@ export class RetryScheduler {
 
   /** Resolves when no tick runs, and none will. */
   async close(): Promise<void> {
+    this.#endListening();
     await this.#ticker.close();
   }
 
-  /** One tick; a test with its own clock calls it instead of `start`. */
-  async tick(): Promise<void> {
+  async #run(): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const ticks = Math.max(1, Math.round((nowMs - this.#tickedMs) / tickMs));
+    this.#tickedMs = nowMs;
+    this.#isIdle = false;
+    await this.tick(ticks);
+    this.#isIdle = this.#options.dispatcher.isIdle;
+  }
+
+  /** Until the next bucket is wholly past. */
+  #untilDueMs(): number {
+    const { wheel, wheelClock } = this.#options.store;
+    return Math.min(idleMsMax, wheel.untilDueMs(wheelClock.now()));
+  }
+
+  /** One tick; a test with its own clock calls it instead of `start`. @param ticks that have passed */
+  async tick(ticks = 1): Promise<void> {
     const { store, dispatcher, feeds, everySecond } = this.#options;
-    const count = this.#count++;
-    if (count % idleTicks === 0) everySecond();
+    const first = this.#count;
+    this.#count += ticks;
+    const isDue = (at: number, every: number): boolean =>
+      (every + at - (first % every)) % every < ticks;
+    if (isDue(0, idleTicks)) everySecond();
     store.tables.environment.refresh();
     await this.#expireBuckets();
     const idle = dispatcher.idle(idleTicks);
     if (idle.length > 0) await this.#unschedule(idle);
-    if (count % saveTicks === saveTicks - 1) {
+    if (isDue(saveTicks - 1, saveTicks)) {
       await this.#moveOldBacklogs();
       await feeds.save();
     }
-    if (count % saveTicks === 0 && store.isMarkOld) await store.transaction(() => undefined);
-    if (count % saveTicks === deleteTick) await this.#deleteExpired();
+    if (isDue(0, saveTicks) && store.isMarkOld) await store.transaction(() => undefined);
+    if (isDue(deleteTick, saveTicks)) await this.#deleteExpired();
   }
 
   async #moveOldBacklogs(): Promise<void> {

@@ -115,6 +115,14 @@ export class RetryWheel {
     return 0;
   }
 
+  /** How long until an unread entry is wholly past; Infinity without one. */
+  untilDueMs(nowMs: WheelMs): number {
+    for (const [bucket] of this.#tables.wheel.keys({ start: [...this.#next], limit: 1 })) {
+      return Math.max(0, (bucket + 1) * bucketMs - nowMs);
+    }
+    return Infinity;
+  }
+
   /**
    * Expires the buckets that are wholly past, at most `limit` entries.
    * @returns the endpoints to activate

@@ -123,6 +123,10 @@ export class Dispatcher {
     return !this.#isDispatching && this.#results.isQuiet;
   }
 
+  get isIdle(): boolean {
+    return this.#scheduler.isEmpty;
+  }
+
   /** The endpoints' queues may hold something due. */
   wake(endpointNos: Iterable<EndpointNo>): void {
     for (const endpointNo of endpointNos) this.#scheduler.wakeRows(endpointNo);

@@ -108,6 +108,11 @@ export class FairScheduler<D extends Sendable> {
     return this.#inFlight;
   }
 
+  /** No endpoint had work in its last checks by `idle`. */
+  get isEmpty(): boolean {
+    return this.#queues.size === 0;
+  }
+
   /** Nothing starts while it is paused: results cannot be stored, or the service stops. */
   pause(): void {
     this.#isPaused = true;

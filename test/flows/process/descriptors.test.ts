@@ -96,7 +96,7 @@ it(
           JSON.parse((await insist(`${apiUrl}/v1/qr-codes/${id}`, { headers })).text).scans;
         await expect.poll(counted, soon).toBeGreaterThanOrEqual(scans);
         expect((await insist(`${apiUrl}/health/ready`)).status).toBe(200);
-        // The figures of redirect threads come once a second.
+        // The figures of redirect threads come when they have changed, once a second at most.
         const metrics = async (): Promise<string> => (await insist(`${apiUrl}/metrics`)).text;
         for (const listener of ['redirect', 'api']) {
           const shed = new RegExp(`quietzone_connections_shed_total{listener="${listener}"} [1-9]`);
