@@ -159,6 +159,7 @@ function countScans(store: ScanStore, { codeCount, active, days }: Size): Row {
     }
     const startedMs = systemClock.monotonicMs();
     sums.follow();
+    sums.count();
     spentMs += systemClock.monotonicMs() - startedMs;
     store.environment.transactionSync(() => {
       for (const one of actors.values()) one.save();

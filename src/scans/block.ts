@@ -37,11 +37,13 @@ export class ScanBlock {
   readonly #bytes: Buffer;
   readonly groups: number;
   readonly #entriesAt: number;
-  readonly #strings: (string | undefined)[] = [''];
+  readonly #strings: (string | undefined)[];
   #stringOffsets: Uint32Array | undefined;
   readonly #hosts = new Map<number, string>();
 
-  constructor(bytes: Uint8Array) {
+  /** @param strings its strings where they are at hand, the empty one first */
+  constructor(bytes: Uint8Array, strings: string[] = ['']) {
+    this.#strings = strings;
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (bytes.length < blockHeaderBytes || this.#view.getUint8(0) !== blockVersion) {
@@ -159,7 +161,8 @@ export class ScanBlock {
     rollup.count(Dimension.os, view.getUint8(at + 37));
     rollup.count(Dimension.browser, view.getUint8(at + 38));
     rollup.count(Dimension.country, view.getUint16(at + 26, true));
-    rollup.count(Dimension.hour, Math.floor(view.getFloat64(at, true) / hourMs) % 24);
+    const timeMs = view.getFloat64(at, true);
+    rollup.count(Dimension.hour, Math.floor(timeMs / hourMs) - dayOf(timeMs) * 24);
     rollup.countName(Dimension.city, this.#string(view.getUint32(at + 28, true)));
     rollup.countName(Dimension.referer, this.#host(view.getUint32(at + 32, true)));
     sketch.add(view.getUint32(at + 16, true), view.getUint32(at + 20, true));

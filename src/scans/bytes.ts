@@ -1,8 +1,21 @@
 /**
  * Writing and reading small binary values: variable-length integers (LEB128, up to 2^53), texts, bytes.
- * The writer reuses one buffer; `take` copies out exactly what was written.
+ * The writer reuses one buffer: what `take` gives is to be stored before the next value begins.
  */
 import { dataDamaged } from '../model/failure.ts';
+
+/**
+ * Writes a short text at `at`: a call into native code costs ten times as much.
+ * @returns whether it is ASCII: else what was written is of no use
+ */
+export function writeAscii(bytes: Uint8Array, at: number, text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charCodeAt(index);
+    if (character >= 0x80) return false;
+    bytes[at + index] = character;
+  }
+  return true;
+}
 
 export class ByteWriter {
   #bytes = Buffer.allocUnsafeSlow(4_096);
@@ -31,11 +44,23 @@ export class ByteWriter {
   }
 
   text(value: string): void {
+    if (this.#shortText(value)) return;
     const length = Buffer.byteLength(value);
     this.integer(length);
     this.#reserve(length);
     this.#bytes.write(value, this.#end, 'utf8');
     this.#end += length;
+  }
+
+  /** Most are: a name in ASCII, whose length is one byte. */
+  #shortText(value: string): boolean {
+    const { length } = value;
+    if (length >= 0x80) return false;
+    this.#reserve(1 + length);
+    if (!writeAscii(this.#bytes, this.#end + 1, value)) return false;
+    this.#bytes[this.#end] = length;
+    this.#end += 1 + length;
+    return true;
   }
 
   bytes(value: Uint8Array): void {
@@ -45,10 +70,9 @@ export class ByteWriter {
     this.#end += value.length;
   }
 
-  take(): Buffer {
-    const copy = Buffer.from(this.#bytes.subarray(0, this.#end));
-    this.#end = 0;
-    return copy;
+  /** What was written: a view, valid until `begin`. */
+  take(): Uint8Array {
+    return this.#bytes.subarray(0, this.#end);
   }
 
   #reserve(more: number): void {

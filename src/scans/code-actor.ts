@@ -2,9 +2,8 @@
  * The actor of one code: the only place where its numbers change.
  *
  * It lives on the shard that owns its partition, is loaded from its summary on its first scan, takes its
- * scans from committed blocks, and is put to rest when it has been idle and is saved. Between two
- * checkpoints it holds the difference in memory; a crash costs nothing, for the blocks since the last
- * checkpoint are applied again.
+ * scans from committed blocks before it is saved, and is put to rest when it has been idle and is saved.
+ * A crash costs nothing, for the blocks since the last checkpoint are applied again.
  *
  *   absent --load--> clean --take--> dirty --save--> clean --rest--> absent
  *      any of them --damaged record--> freezing --save--> frozen --rest--> absent
@@ -56,9 +55,14 @@ export class CodeActor {
     return this.#newestBlock;
   }
 
+  /** A block with scans of this code was committed: they are to be taken before the next save. */
+  follow(sequence: number): void {
+    this.#newestBlock = sequence;
+  }
+
   /** Counts all scans that a committed block has for this code. */
   take(block: ScanBlock, group: number): void {
-    this.#newestBlock = block.sequence;
+    this.#newestBlock = Math.max(this.#newestBlock, block.sequence);
     if (this.isFrozen) return;
     this.#state = 'dirty';
     this.#orFreeze(() => this.#count(block, group));

@@ -42,6 +42,11 @@ export class CodeExpiry {
     return this.#waiting.size === 0;
   }
 
+  /** What is counted of a code that waits would bring its numbers back. */
+  isWaiting(codeNo: CodeNo): boolean {
+    return this.#waiting.has(codeNo);
+  }
+
   add(codes: readonly ExpiredCode[]): void {
     for (const { codeNo, workspaceNo } of codes) {
       if (this.#waiting.size < waitingMax) this.#waiting.set(codeNo, workspaceNo);

@@ -153,9 +153,22 @@ export function isFramePayloadSound(bytes: Buffer, at: number): boolean {
   return to <= bytes.length && bytes.readUInt32LE(at + 20) === crc32(bytes.subarray(from, to));
 }
 
+/** A text in a record's bytes, Latin-1: `view` shows the bytes, from their first one. */
+export class RecordText {
+  bytes: Buffer = Buffer.alloc(0);
+  view: DataView = new DataView(new ArrayBuffer(0));
+  from = 0;
+  length = 0;
+
+  /** The text, or so many characters of its start. */
+  toString(length = this.length): string {
+    return length === 0 ? '' : this.bytes.latin1Slice(this.from, this.from + length);
+  }
+}
+
 /**
  * A cursor over the records of one sound frame. `next` moves; the fields are those of the record under
- * the cursor. Texts and addresses are made only when asked for: a shard skips what is not its own.
+ * the cursor. Texts and addresses are found only when asked for: a shard skips what is not its own.
  */
 export class RecordCursor {
   #bytes: Buffer = Buffer.alloc(0);
@@ -163,6 +176,8 @@ export class RecordCursor {
   #at = 0;
   #next = 0;
   #end = 0;
+  readonly #agent = new RecordText();
+  readonly #referer = new RecordText();
   /** Wall clock of the cycle that answered these scans. */
   timeMs = 0;
   /** Records passed over since the cursor was made: their frame is sound, they are not. */
@@ -172,6 +187,10 @@ export class RecordCursor {
     if (bytes !== this.#bytes) {
       this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       this.#bytes = bytes;
+      for (const text of [this.#agent, this.#referer]) {
+        text.bytes = bytes;
+        text.view = this.#view;
+      }
     }
     this.timeMs = this.#view.getFloat64(frameAt + 8, true);
     this.#next = frameAt + frameHeaderBytes;
@@ -229,15 +248,19 @@ export class RecordCursor {
     target[11] = 255;
     for (let i = 0; i < 4; i++) target[12 + i] = view.getUint8(from + i);
   }
-  get agent(): string {
-    const from = this.#textStart();
-    return this.#bytes.latin1Slice(from, from + this.#view.getUint16(this.#at + 12, true));
+  /** Valid until the cursor moves. */
+  get agent(): RecordText {
+    const text = this.#agent;
+    text.from = this.#textStart();
+    text.length = this.#view.getUint16(this.#at + 12, true);
+    return text;
   }
-  get referer(): string {
-    const length = this.#view.getUint16(this.#at + 14, true);
-    if (length === 0) return '';
-    const from = this.#textStart() + this.#view.getUint16(this.#at + 12, true);
-    return this.#bytes.latin1Slice(from, from + length);
+  /** Valid until the cursor moves. */
+  get referer(): RecordText {
+    const text = this.#referer;
+    text.from = this.#textStart() + this.#view.getUint16(this.#at + 12, true);
+    text.length = this.#view.getUint16(this.#at + 14, true);
+    return text;
   }
   #textStart(): number {
     const isIpv6 = (this.#view.getUint8(this.#at + 3) & flagIpv6) !== 0;

@@ -2,8 +2,8 @@
  * A shard: reads every journal, keeps what is its own, and turns scans into numbers.
  *
  *   window      journals --> records --> visitor --> window --> block + watermarks, ONE transaction
- *   apply       block --> actors (memory)
- *   checkpoint  every few seconds: changed actors --> summaries, days, months + checkpoint, ONE transaction
+ *   checkpoint  every few seconds: blocks --> actors, code by code --> summaries, days, months + checkpoint,
+ *               ONE transaction
  *
  * The watermark commits with the block, the checkpoint with the numbers: whatever crashes in between,
  * every journaled scan is counted exactly once. The read side adds the blocks since the checkpoint to
@@ -21,7 +21,8 @@ import {
 } from '../store/scans/scans.ts';
 import { ScanBlock } from './block.ts';
 import { expireBlocks } from './block-retention.ts';
-import { CodeActor, FrozeWhileSaving } from './code-actor.ts';
+import { type CodeActor, FrozeWhileSaving } from './code-actor.ts';
+import { CodeActors } from './code-actors.ts';
 import { CodeExpiry } from './code-expiry.ts';
 import { type JournalConsumer, JournalConsumers } from './journal/consumers.ts';
 import type { Place } from './journal/place.ts';
@@ -29,21 +30,18 @@ import type { JournalPositions } from './journal/positions.ts';
 import { RecordCursor } from './record.ts';
 import { eachSinceCheckpoint } from './stored-blocks.ts';
 import { namesPerDayMax, Summaries } from './summaries.ts';
+import { Referers } from './visitor/referers.ts';
 import type { Visitor } from './visitor/visitor.ts';
 import { setBlockSequence, Window, type Scan } from './window.ts';
 import { WorkspaceSums } from './workspace-sums.ts';
-import type { CodeNo } from '../model/numbers.ts';
 
 /**
- * Blocks between checkpoints, 4 s at the default window: the read side walks them and recovery applies
+ * Blocks between checkpoints, 8 s at the default window: the read side walks them and recovery counts
  * them again, but a checkpoint costs a page of the store for each code that changed.
  */
-const checkpointWindows = 32;
+const checkpointWindows = 64;
 /** Blocks that may expire at one checkpoint, by blocks written between two: retention keeps up, and never delays a window. */
 const expireFactor = 2;
-/** Share of `actorsMax` that stays when the bound is passed: freeing the rest serves many windows. */
-const actorsKeptShare = 0.75;
-
 export interface ShardOptions {
   readonly shard: number;
   readonly shards: number;
@@ -79,15 +77,19 @@ export class Shard {
   readonly #options: ShardOptions;
   readonly #summaries: Summaries;
   readonly #consumers: JournalConsumers;
-  readonly #actors = new Map<number, CodeActor>();
+  readonly #actors: CodeActors;
   readonly #window = new Window();
+  /** Actors of the window's codes, ascending. */
+  #windowActors: CodeActor[] = [];
+  readonly #referers = new Referers();
   readonly #cursor = new RecordCursor();
   readonly #address = new Uint8Array(16);
   readonly #partitions: number[] = [];
   readonly #workspaces: WorkspaceSums;
   readonly expiry: CodeExpiry;
   readonly highestSeen = { code: 0, workspace: 0 };
-  #waitingBlock: Buffer | undefined;
+  /** To be committed. */
+  #waiting: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
   #committedScans = 0;
@@ -95,6 +97,8 @@ export class Shard {
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
   #idleCycles = 0;
+  /** The last cycle found nothing in the journals, and so has closed their files: a deleted one leaves the disk. */
+  #foundNothing = false;
   /** Blocks that a start could not read. */
   readonly #lostBlocks: number;
   readonly #figures = { scans: 0, bots: 0, windowMs: 0, commitMs: 0, checkpointMs: 0 };
@@ -121,6 +125,7 @@ export class Shard {
     this.#deliveredBlock = options.deliveredBlock;
     this.#summaries = new Summaries(options.store, namesPerDayMax);
     this.expiry = new CodeExpiry(options.store, this.#summaries);
+    this.#actors = new CodeActors(this.#summaries, this.expiry);
     for (let partition = options.shard; partition < partitionCount; partition += options.shards) {
       this.#partitions.push(partition);
     }
@@ -131,7 +136,7 @@ export class Shard {
       watermarksOf: (journal) => this.#watermarks(journal),
     });
     const recovered = eachSinceCheckpoint(options.store, this.#partitions, (block, group) => {
-      this.#actor(block.codeNo(group)).take(block, group);
+      this.#actors.take(block.codeNo(group), block, group);
       this.#sinceCheckpoint++;
     });
     this.#checkpoint = recovered.from;
@@ -148,18 +153,43 @@ export class Shard {
     const startedMs = clock.monotonicMs();
     store.environment.refresh();
     this.#consumers.follow();
-    if (this.#waitingBlock === undefined) this.#readJournals();
-    const block = this.#waitingBlock;
-    if (block !== undefined) {
-      this.#commit(block);
+    if (this.#waiting === undefined) this.#readJournals();
+    const isWindow = this.#waiting !== undefined;
+    this.#foundNothing = !isWindow;
+    if (this.#waiting !== undefined) {
+      this.#commit(this.#waiting);
       this.#sinceCheckpoint++;
       this.#figures.windowMs = clock.monotonicMs() - startedMs;
     }
     this.#workspaces.follow();
     const hasWork = this.#sinceCheckpoint > 0 || !this.expiry.isIdle;
-    if (block === undefined && (hasWork || this.#isLeftBehind())) this.checkpoint();
+    if (!isWindow && (hasWork || this.#isLeftBehind())) this.checkpoint();
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
     return this.#consumers.hasMore;
+  }
+
+  /**
+   * A cycle would do nothing until a scan is journaled or a command comes: the last one found nothing, all of this
+   * shard is saved, no code is being expired, the blocks of all shards are in the workspaces' sums, readers do not have
+   * to go back far for this shard's checkpoint, and every journal can be read. A scan of whichever partition wakes all
+   * shards. What another shard commits after that (its disk was full) is in no sum yet; readers add it from its block,
+   * and the next look takes it up.
+   */
+  get isIdle(): boolean {
+    return (
+      this.#foundNothing &&
+      !this.#consumers.hasMore &&
+      this.#sinceCheckpoint === 0 &&
+      this.expiry.isIdle &&
+      this.journalFault === undefined &&
+      this.#workspaces.isCaughtUp &&
+      newestSequence(this.#options.store) - this.#checkpoint < checkpointWindows
+    );
+  }
+
+  /** Whether scans were journaled since the last cycle began. */
+  get hasUnread(): boolean {
+    return this.#consumers.hasUnread;
   }
 
   /** Why a journal cannot be read, while one cannot: what is in it waits. */
@@ -177,26 +207,28 @@ export class Shard {
     this.#deliveredBlock = block;
   }
 
-  /** Saves the actors that changed; the blocks up to here are no longer needed for counting. */
+  /** Counts and saves what changed; the blocks up to here are no longer needed for counting. */
   checkpoint(): void {
     const startedMs = this.#options.clock.monotonicMs();
-    this.expiry.freeFrom(this.#actors);
-    const dirty = [...this.#actors.values()].filter((actor) => actor.isDirty);
-    // An actor that froze meanwhile has only its mark to save when all is saved again.
-    while (!this.#trySave(dirty));
-    for (const actor of dirty) actor.settle();
+    this.#actors.count();
+    this.#actors.freeExpired();
+    this.#workspaces.count();
+    while (!this.#trySave());
+    this.#actors.settle();
     this.expiry.settle();
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
-    this.#freeIdleActors();
+    // The actors of a window that waits for its commit are in use.
+    if (this.#waiting === undefined) this.#actors.freeIdle(this.#options.actorsMax);
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
   }
 
-  #trySave(dirty: readonly CodeActor[]): boolean {
+  /** @returns whether nothing froze meanwhile: else it is undone, and all is to be saved again */
+  #trySave(): boolean {
     const { store } = this.#options;
     try {
       store.environment.transactionSync(() => {
-        for (const actor of dirty) actor.save();
+        this.#actors.save();
         this.expiry.step();
         this.#workspaces.save();
         this.#checkpoint = newestSequence(store);
@@ -265,10 +297,13 @@ export class Shard {
     );
     if (!hasMoved) return;
     this.#windowNumber++;
-    this.#waitingBlock = this.#window.close(
-      this.#options.shard,
-      (codeNo) => this.#actor(codeNo).newestBlock,
-    );
+    this.#windowActors = [];
+    const bytes = this.#window.close(this.#options.shard, (codeNo) => {
+      const actor = this.#actors.get(codeNo);
+      this.#windowActors.push(actor);
+      return actor.newestBlock;
+    });
+    this.#waiting = { bytes, block: new ScanBlock(bytes, this.#window.strings()) };
   }
 
   #readFrame(consumer: JournalConsumer, bytes: Buffer, frameAt: number, base: number): void {
@@ -287,7 +322,7 @@ export class Shard {
       scan.codeNo = cursor.codeNo;
       scan.workspaceNo = cursor.workspaceNo;
       scan.position = position;
-      scan.referer = cursor.referer;
+      scan.referer = this.#referers.get(cursor.referer);
       scan.visitorHigh = visitor.high;
       scan.visitorLow = visitor.low;
       scan.country = visitor.country;
@@ -304,8 +339,8 @@ export class Shard {
     }
   }
 
-  /** Commits block and watermarks together, then hands the scans to their actors. */
-  #commit(bytes: Buffer): void {
+  /** Commits block and watermarks together; the block then waits to be counted. */
+  #commit({ bytes, block }: { readonly bytes: Buffer; readonly block: ScanBlock }): void {
     const startedMs = this.#options.clock.monotonicMs();
     const { store } = this.#options;
     const isEmpty = this.#window.scans === 0;
@@ -324,29 +359,14 @@ export class Shard {
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
     // Before anything else can fail: a block is committed once.
-    this.#waitingBlock = undefined;
+    this.#waiting = undefined;
     this.#consumers.committed();
     this.#committedScans += this.#window.scans;
     this.#window.clear();
-    if (!isEmpty) this.#apply(new ScanBlock(bytes));
-  }
-
-  #apply(block: ScanBlock): void {
+    if (isEmpty) return;
     block.raise(this.highestSeen);
-    for (let group = 0; group < block.groups; group++) {
-      const actor = this.#actor(block.codeNo(group));
-      actor.take(block, group);
-      actor.lastWindow = this.#windowNumber;
-    }
-  }
-
-  #actor(codeNo: CodeNo): CodeActor {
-    let actor = this.#actors.get(codeNo);
-    if (actor === undefined) {
-      actor = new CodeActor(codeNo, this.#summaries);
-      this.#actors.set(codeNo, actor);
-    }
-    return actor;
+    this.#actors.add(block, this.#windowActors, this.#windowNumber);
+    this.#workspaces.take(block);
   }
 
   #expireBlocks(): void {
@@ -355,16 +375,5 @@ export class Shard {
     const doneTo = Math.min(this.#deliveredBlock, ...counted);
     const limit = expireFactor * checkpointWindows * shards;
     expireBlocks(store, { nowMs: clock.now(), rawRetentionDays, doneTo, limit });
-  }
-
-  /** Actors beyond the bound leave memory, those idle longest first; dirty ones stay until saved. */
-  #freeIdleActors(): void {
-    const { actorsMax } = this.#options;
-    if (this.#actors.size <= actorsMax) return;
-    const ages = [...this.#actors.values()].map((actor) => actor.lastWindow).sort((a, b) => a - b);
-    const threshold = ages[this.#actors.size - Math.floor(actorsMax * actorsKeptShare)]!;
-    for (const [codeNo, actor] of this.#actors) {
-      if (!actor.isDirty && actor.lastWindow < threshold) this.#actors.delete(codeNo);
-    }
   }
 }

@@ -1,11 +1,13 @@
 /**
  * The window: what a shard reads from the journals in one go, gathered per code.
  *
- * `add` writes the scan's entry into one flat buffer in arrival order and hooks it onto its code's chain;
- * `close` lays the chains out as a block, codes ascending. No object per scan; memory is bounded by the
- * bytes a window may read (see `scans.windowBytesMax`), for an entry is smaller than its journal record.
+ * `add` writes the scan's entry into one flat buffer in arrival order; `close` lays the entries out as a block,
+ * codes ascending. No object per scan or code; memory is bounded by the bytes a window may read (see
+ * `scans.windowBytesMax`), for an entry is smaller than its journal record.
  */
 import { blockHeaderBytes, blockVersion, entryBytes, groupBytes } from './block.ts';
+import { writeAscii } from './bytes.ts';
+import { NumberOrder } from './number-order.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** A scan as a shard counts it: the journal's record with its visitor classified. */
@@ -30,26 +32,26 @@ export interface Scan {
 }
 
 const stringBytesMax = 65_535;
+/** Longer ones are written sooner by native code. */
+const shortTextMax = 64;
 /** Entries are copied by words: headers, groups and entries are all multiples of one. */
 const wordBytes = 4;
 const entryWords = entryBytes / wordBytes;
 
-interface Group {
-  readonly codeNo: CodeNo;
-  readonly workspaceNo: WorkspaceNo;
-  first: number;
-  last: number;
-  count: number;
-}
+/** Scans a window holds before it first grows. */
+const firstLength = 4_096;
 
 export class Window {
-  #entries = Buffer.allocUnsafeSlow(4_096 * entryBytes);
+  #entries = Buffer.allocUnsafeSlow(firstLength * entryBytes);
   #view = new DataView(this.#entries.buffer);
   #words = new Int32Array(this.#entries.buffer);
-  #next = new Int32Array(4_096);
+  /** Code and workspace of each entry. */
+  #codes = new Uint32Array(firstLength);
+  #workspaces = new Uint32Array(firstLength);
+  readonly #order = new NumberOrder();
   #count = 0;
   #newestMs = 0;
-  readonly #groups = new Map<number, Group>();
+  /** The number of each text, from 1. */
   readonly #strings = new Map<string, number>();
   #stringBytes = 0;
 
@@ -59,7 +61,7 @@ export class Window {
 
   add(scan: Scan): void {
     const entry = this.#count;
-    if (entry === this.#next.length) this.#grow();
+    if (entry === this.#codes.length) this.#grow();
     const view = this.#view;
     const at = entry * entryBytes;
     view.setFloat64(at, scan.timeMs, true);
@@ -74,16 +76,8 @@ export class Window {
     view.setUint8(at + 37, scan.os);
     view.setUint8(at + 38, scan.browser);
     view.setUint8(at + 39, scan.bot);
-    this.#next[entry] = -1;
-    const group = this.#groups.get(scan.codeNo);
-    if (group === undefined) {
-      const { codeNo, workspaceNo } = scan;
-      this.#groups.set(codeNo, { codeNo, workspaceNo, first: entry, last: entry, count: 1 });
-    } else {
-      this.#next[group.last] = entry;
-      group.last = entry;
-      group.count++;
-    }
+    this.#codes[entry] = scan.codeNo;
+    this.#workspaces[entry] = scan.workspaceNo;
     if (scan.timeMs > this.#newestMs) this.#newestMs = scan.timeMs;
     this.#count++;
   }
@@ -93,58 +87,74 @@ export class Window {
    * transaction that allots it. @param previousOf sequence of a code's last block, 0 when it has none
    */
   close(shard: number, previousOf: (codeNo: CodeNo) => number): Buffer {
-    const groups = [...this.#groups.values()].sort((a, b) => a.codeNo - b.codeNo);
-    const entriesAt = blockHeaderBytes + groups.length * groupBytes;
+    const order = this.#order.of(this.#codes, this.#count);
+    const groups = this.#groupsIn(order);
+    const entriesAt = blockHeaderBytes + groups * groupBytes;
     const stringsAt = entriesAt + this.#count * entryBytes;
     const block = Buffer.allocUnsafeSlow(stringsAt + this.#stringBytes);
     block.fill(0, 0, blockHeaderBytes);
     block[0] = blockVersion;
     block[1] = shard;
-    block.writeUInt32LE(groups.length, 4);
+    block.writeUInt32LE(groups, 4);
     block.writeDoubleLE(this.#newestMs, 16);
     block.writeUInt32LE(stringsAt, 24);
     block.writeUInt32LE(this.#strings.size, 28);
-    this.#layGroups(block, groups, entriesAt, previousOf);
+    this.#layGroups(block, order, previousOf);
+    this.#layEntries(block, order, entriesAt);
     let at = stringsAt;
     for (const text of this.#strings.keys()) {
-      const length = block.write(text, at + 2, 'utf8');
+      const isShort = text.length <= shortTextMax && writeAscii(block, at + 2, text);
+      const length = isShort ? text.length : block.write(text, at + 2, 'utf8');
       block.writeUInt16LE(length, at);
       at += 2 + length;
     }
     return block;
   }
 
+  /** The strings of the block as they were added, the empty one first. */
+  strings(): string[] {
+    return ['', ...this.#strings.keys()];
+  }
+
   clear(): void {
     this.#count = 0;
     this.#newestMs = 0;
-    this.#groups.clear();
     this.#strings.clear();
     this.#stringBytes = 0;
   }
 
-  #layGroups(
-    block: Buffer,
-    groups: readonly Group[],
-    entriesAt: number,
-    previousOf: (codeNo: CodeNo) => number,
-  ): void {
+  #groupsIn(order: Uint32Array): number {
+    const codes = this.#codes;
+    let groups = 0;
+    for (let at = 0; at < this.#count; at++) {
+      if (at === 0 || codes[order[at]!] !== codes[order[at - 1]!]) groups++;
+    }
+    return groups;
+  }
+
+  #layGroups(block: Buffer, order: Uint32Array, previousOf: (codeNo: CodeNo) => number): void {
     const view = new DataView(block.buffer, block.byteOffset, block.length);
-    const words = new Int32Array(block.buffer, 0, Math.floor(block.length / wordBytes));
-    let laid = 0;
+    const codes = this.#codes;
     let at = blockHeaderBytes;
-    for (const group of groups) {
-      view.setUint32(at, group.codeNo, true);
-      view.setUint32(at + 4, group.workspaceNo, true);
-      view.setUint32(at + 8, laid, true);
-      view.setUint32(at + 12, group.count, true);
-      view.setFloat64(at + 16, previousOf(group.codeNo), true);
+    for (let first = 0, end = 0; first < this.#count; first = end) {
+      const codeNo = codes[order[first]!]!;
+      while (end < this.#count && codes[order[end]!] === codeNo) end++;
+      view.setUint32(at, codeNo, true);
+      view.setUint32(at + 4, this.#workspaces[order[first]!]!, true);
+      view.setUint32(at + 8, first, true);
+      view.setUint32(at + 12, end - first, true);
+      view.setFloat64(at + 16, previousOf(codeNo), true);
       at += groupBytes;
-      for (let entry = group.first; entry !== -1; entry = this.#next[entry]!) {
-        let to = entriesAt / wordBytes + laid * entryWords;
-        const from = entry * entryWords;
-        for (let word = 0; word < entryWords; word++) words[to++] = this.#words[from + word]!;
-        laid++;
-      }
+    }
+  }
+
+  #layEntries(block: Buffer, order: Uint32Array, entriesAt: number): void {
+    const from = this.#words;
+    const to = new Int32Array(block.buffer, 0, Math.floor(block.length / wordBytes));
+    let at = entriesAt / wordBytes;
+    for (let laid = 0; laid < this.#count; laid++) {
+      const entry = order[laid]! * entryWords;
+      for (let word = 0; word < entryWords; word++) to[at++] = from[entry + word]!;
     }
   }
 
@@ -164,10 +174,15 @@ export class Window {
     this.#entries = entries;
     this.#view = new DataView(entries.buffer);
     this.#words = new Int32Array(entries.buffer);
-    const next = new Int32Array(this.#next.length * 2);
-    next.set(this.#next);
-    this.#next = next;
+    this.#codes = grown(this.#codes);
+    this.#workspaces = grown(this.#workspaces);
   }
+}
+
+function grown(numbers: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(numbers.length * 2);
+  larger.set(numbers);
+  return larger;
 }
 
 export function setBlockSequence(block: Buffer, sequence: number): void {

@@ -23,6 +23,7 @@ import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
+import { WaitingBlocks } from './waiting-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Cities and referer hosts of a workspace and day: ten codes' worth. A summary of 40 KB at most. */
@@ -34,6 +35,8 @@ const actorsMax = 10_000;
 
 interface Sum {
   readonly workspaceNo: WorkspaceNo;
+  /** Sequence up to which its scans had been saved when this shard began. */
+  readonly from: number;
   readonly actor: CodeActor;
   readonly counts: CountsByDay;
 }
@@ -52,6 +55,7 @@ export class WorkspaceSums {
   readonly #sums = new Map<number, Sum>();
   /** By partition: sequence up to which it had been saved when this shard began. */
   readonly #saved: Float64Array;
+  readonly #waiting = new WaitingBlocks();
   /** Sequence up to which blocks are in memory or saved. */
   #applied: number;
   /** Blocks that could not be read: their scans are in no sum. */
@@ -65,6 +69,18 @@ export class WorkspaceSums {
     this.#applied = Math.min(...partitions.map((partition) => this.#saved[partition]!));
   }
 
+  /** Takes up a block that this shard has just committed, if it is the next one. */
+  take(block: ScanBlock): void {
+    if (block.sequence !== this.#applied + 1) return;
+    this.#add(block);
+    this.#applied = block.sequence;
+  }
+
+  /** No block waits. */
+  get isCaughtUp(): boolean {
+    return newestSequence(this.#options.store) <= this.#applied;
+  }
+
   /** Takes up the next blocks, whichever shard wrote them. */
   follow(): void {
     const { store } = this.#options;
@@ -74,11 +90,32 @@ export class WorkspaceSums {
     const range = { start: this.#applied + 1, limit: blocksPerCycle };
     for (const [key, block] of storedBlocks(store, range)) {
       if (block === undefined) this.lostBlocks++;
-      else this.#take(block, key);
+      else this.#add(block);
       this.#applied = key;
       looked++;
     }
     if (looked === 0) this.#applied = newest;
+  }
+
+  /** Counts what waits; before a save. */
+  count(): void {
+    let sum: Sum | undefined;
+    this.#waiting.each(
+      (block, group) => block.workspaceNo(group),
+      (workspaceNo, block, group) => {
+        if (sum?.workspaceNo !== workspaceNo) sum = this.#sumOf(workspaceNo);
+        if (sum !== undefined && block.sequence > sum.from) sum.actor.take(block, group);
+      },
+    );
+    this.#waiting.each(
+      (block, group) => block.codeNo(group),
+      (codeNo, block, group) => {
+        const own = this.#sums.get(block.workspaceNo(group));
+        if (own !== undefined && block.sequence > own.from)
+          countInto(own.counts, codeNo, block, group);
+      },
+    );
+    this.#waiting.clear();
   }
 
   /** Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed. */
@@ -102,34 +139,28 @@ export class WorkspaceSums {
     if (this.#sums.size > actorsMax) this.#sums.clear();
   }
 
-  #take(block: ScanBlock, sequence: number): void {
-    for (let group = 0; group < block.groups; group++) {
-      const sum = this.#sumOf(block.workspaceNo(group), sequence);
-      if (sum === undefined) continue;
-      sum.actor.take(block, group);
-      countInto(sum.counts, block, group);
-    }
+  #add(block: ScanBlock): void {
+    this.#waiting.add(block);
+    if (this.#waiting.isFull) this.count();
   }
 
-  /** Undefined when it is another shard's, or has these scans already. */
-  #sumOf(workspaceNo: WorkspaceNo, sequence: number): Sum | undefined {
+  /** Undefined when it is another shard's. */
+  #sumOf(workspaceNo: WorkspaceNo): Sum | undefined {
+    const known = this.#sums.get(workspaceNo);
+    if (known !== undefined) return known;
     const { shard, shards } = this.#options;
     const counter = workspaceCounter(workspaceNo);
     const partition = partitionOf(counter);
-    if (partition % shards !== shard || sequence <= this.#saved[partition]!) return undefined;
-    let sum = this.#sums.get(workspaceNo);
-    if (sum === undefined) {
-      const actor = new CodeActor(counter, this.#summaries);
-      sum = { workspaceNo, actor, counts: new Map() };
-      this.#sums.set(workspaceNo, sum);
-    }
+    if (partition % shards !== shard) return undefined;
+    const actor = new CodeActor(counter, this.#summaries);
+    const sum = { workspaceNo, from: this.#saved[partition]!, actor, counts: new Map() };
+    this.#sums.set(workspaceNo, sum);
     return sum;
   }
 }
 
 /** Scans of one code in one window are of one day, but for midnight: they are added in one go. */
-function countInto(counts: CountsByDay, block: ScanBlock, group: number): void {
-  const codeNo = block.codeNo(group);
+function countInto(counts: CountsByDay, codeNo: CodeNo, block: ScanBlock, group: number): void {
   const end = block.first(group) + block.count(group);
   let day = -1;
   let scans = 0;

@@ -35,6 +35,7 @@ import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
 import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
+import { noGeo } from './visitor/geo-data.ts';
 
 export interface ScanInput {
   readonly codeNo: number;
@@ -55,8 +56,6 @@ export interface ScanFact extends ScanInput {
 }
 
 export type FailPoint = 'before' | 'after';
-
-const noGeo = { country: undefined, cityV4: undefined, cityV6: undefined, warnings: [] };
 
 export interface HarnessOptions {
   readonly journals: number;

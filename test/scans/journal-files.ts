@@ -47,6 +47,7 @@ export interface TemporaryJournal {
     segmentMsMax?: number;
     backlogBytesMax?: number;
     disk?: JournalDisk;
+    onWork?: () => void;
   }): JournalWriter;
   remove(): void;
 }
@@ -63,6 +64,7 @@ export function temporaryJournal(): TemporaryJournal {
       segmentMsMax = 1e9,
       backlogBytesMax = 1e6,
       disk = systemDisk,
+      onWork = () => undefined,
     } = {}) =>
       new JournalWriter({
         folder,
@@ -73,6 +75,7 @@ export function temporaryJournal(): TemporaryJournal {
         backlogBytesMax,
         tails,
         disk,
+        onWork,
       }),
     remove: () => rmSync(folder, { recursive: true }),
   };

@@ -252,6 +252,43 @@ it('counts once what a failed checkpoint had added', async () => {
   }
 });
 
+it('keeps the chain of raw scans where a checkpoint comes while a window waits for its commit', async () => {
+  const engine = new EngineHarness({
+    journals: 1,
+    segmentBytesMax: 10_000,
+    actorsMax: 2,
+    rawRetentionDays: 40_000,
+    codeIdOf: qrIdOf,
+  });
+  engine.nowMs = baseDay * dayMs;
+  const address = Uint8Array.of(192, 0, 2, 1);
+  const scan = (second: number, codes: readonly number[]): void => {
+    const inputs = codes.map((codeNo) => {
+      return { codeNo, workspaceNo: 2, agent: '', referer: '', address, isPrefetch: false };
+    });
+    engine.scan(0, baseDay * dayMs + second * 1_000, inputs);
+  };
+  try {
+    engine.startShards(1);
+    scan(1, [1, 2]);
+    engine.cycle(0);
+    scan(2, [3]);
+    engine.cycle(0);
+    scan(3, [1]);
+    engine.failAfter = 0;
+    engine.cycle(0);
+    expect(engine.failures).toBe(1);
+    engine.failAfter = Number.MAX_SAFE_INTEGER;
+    engine.checkpoint(0);
+    engine.cycle(0);
+    scan(4, [1]);
+    engine.settle();
+    checkRaw(engine, engine.facts, 100);
+  } finally {
+    await engine.close();
+  }
+});
+
 it('ends the chain of raw scans where retention has deleted it, and says that events are gone', async () => {
   const engine = new EngineHarness({
     journals: 1,

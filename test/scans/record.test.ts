@@ -52,7 +52,9 @@ function readFrame(frame: Buffer, at: number) {
   while (cursor.next()) {
     const address = Buffer.alloc(16, 9);
     cursor.copyAddress(address);
-    const { partition, codeNo, workspaceNo, isPrefetch, agent, referer } = cursor;
+    const { partition, codeNo, workspaceNo, isPrefetch } = cursor;
+    const agent = cursor.agent.toString();
+    const referer = cursor.referer.toString();
     found.push({ partition, codeNo, workspaceNo, isPrefetch, address, agent, referer });
   }
   return { timeMs: cursor.timeMs, found };
@@ -166,7 +168,7 @@ describe('a record whose lengths contradict each other', () => {
     const cursor = new RecordCursor();
     cursor.open(frame, 0);
     const agents = [];
-    while (cursor.next()) agents.push(cursor.agent);
+    while (cursor.next()) agents.push(cursor.agent.toString());
     return [agents, cursor.malformed];
   }
 

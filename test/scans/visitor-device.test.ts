@@ -14,6 +14,7 @@ import { classifyRoughly, classifyUserAgent } from '../../src/scans/visitor/devi
 import { Recent } from '../../src/scans/visitor/recent.ts';
 import { userAgentCharactersMax } from '../../src/scans/visitor/user-agent.ts';
 import { VisitorClasses } from '../../src/scans/visitor/visitor-classes.ts';
+import { recordText } from './visitor/record-text.ts';
 import { leastMilliseconds } from '../support/least-milliseconds.ts';
 
 type Row = readonly [what: string, userAgent: string, expected: string];
@@ -102,8 +103,8 @@ describe('VisitorClasses', () => {
       hashed++;
       return hash(text);
     });
-    const agent = classes.get(chrome);
-    expect(classes.get(chrome.slice(0, 9) + chrome.slice(9))).toBe(agent);
+    const agent = classes.get(recordText(chrome));
+    expect(classes.get(recordText(chrome.slice(0, 9) + chrome.slice(9)))).toBe(agent);
     expect(agent.visitorClass).toEqual(classifyUserAgent(chrome));
     expect([agent.hashHi, agent.hashLo]).toEqual([chrome.length, 7]);
     expect(hashed).toBe(1);
@@ -111,28 +112,30 @@ describe('VisitorClasses', () => {
 
   it('never keeps more than its bound, and keeps what is used', () => {
     const classes = new VisitorClasses(hash, 64);
-    const kept = classes.get(chrome);
+    const kept = classes.get(recordText(chrome));
     for (let index = 0; index < 1_000; index++) {
-      classes.get(`${chrome} ${index}`);
-      expect(classes.get(chrome)).toBe(kept);
+      classes.get(recordText(`${chrome} ${index}`));
+      expect(classes.get(recordText(chrome))).toBe(kept);
       expect(classes.size).toBeLessThanOrEqual(64);
     }
   });
 
   it('reads a flood of new agents roughly beyond its budget, and recovers', () => {
     const classes = new VisitorClasses(hash);
-    for (let index = 0; index < 4_000; index++) classes.get(`${chrome} ${index}`);
+    for (let index = 0; index < 4_000; index++) classes.get(recordText(`${chrome} ${index}`));
     expect(classes.size).toBe(1_024);
-    const rough = classes.get(`${chrome} 3999`);
+    const rough = classes.get(recordText(`${chrome} 3999`));
     expect(rough.visitorClass.platform).toBe(classifyUserAgent(chrome).platform);
-    for (let index = 0; index < 96; index++) classes.get(chrome);
-    expect(classes.get(`${chrome} 3999`).visitorClass).toEqual(classifyUserAgent(chrome));
+    for (let index = 0; index < 96; index++) classes.get(recordText(chrome));
+    expect(classes.get(recordText(`${chrome} 3999`)).visitorClass).toEqual(
+      classifyUserAgent(chrome),
+    );
   });
 
   it('keeps long agents by their first 512 characters', () => {
     const classes = new VisitorClasses(hash);
     const start = chrome.padEnd(userAgentCharactersMax, '.');
-    expect(classes.get(`${start}one`)).toBe(classes.get(`${start}two`));
+    expect(classes.get(recordText(`${start}one`))).toBe(classes.get(recordText(`${start}two`)));
     expect(classes.size).toBe(1);
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dayMs } from '../../src/model/day.ts';
 import { Sketch } from '../../src/model/sketch/sketch.ts';
 import { refererHost, ScanBlock } from '../../src/scans/block.ts';
+import { NumberOrder } from '../../src/scans/number-order.ts';
 import { countryCode, countryValue, Dimension, Rollup } from '../../src/scans/rollup.ts';
 import { type Scan, setBlockSequence, Window } from '../../src/scans/window.ts';
 
@@ -107,6 +108,35 @@ describe('Window and ScanBlock', () => {
     const bytes = new Window().close(0, () => 0);
     bytes[0] = 2;
     expect(() => new ScanBlock(bytes)).toThrow('version 2, expected 1');
+  });
+});
+
+describe('NumberOrder', () => {
+  it('is ascending, and of equal numbers as they came', () => {
+    const order = new NumberOrder();
+    const number = fc.oneof(
+      fc.integer({ min: 0, max: 9 }),
+      fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    );
+    const property = fc.property(
+      fc.array(number, { maxLength: 200 }),
+      fc.nat(20),
+      (made, unused) => {
+        const numbers = Uint32Array.from([...made, ...Array.from({ length: unused }, () => 5)]);
+        const expected = made
+          .map((value, index) => ({ value, index }))
+          .sort((a, b) => a.value - b.value || a.index - b.index)
+          .map(({ index }) => index);
+        expect([...order.of(numbers, made.length).subarray(0, made.length)]).toEqual(expected);
+      },
+    );
+    fc.assert(property, { numRuns: 300 });
+  });
+
+  it('grows', () => {
+    const numbers = Uint32Array.from({ length: 20_000 }, (_, index) => (20_000 - index) * 200_000);
+    const order = new NumberOrder().of(numbers, 20_000);
+    expect([...order.subarray(0, 3), order[19_999]]).toEqual([19_999, 19_998, 19_997, 0]);
   });
 });
 

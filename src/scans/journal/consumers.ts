@@ -61,12 +61,23 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
     }
   }
 
+  /** Whether anything was written since the cycle began. */
+  get hasUnread(): boolean {
+    const { tails } = this.#options;
+    for (let journal = 0; journal < tails.end; journal++) {
+      if (tails.position(journal) > (this.#consumers.get(journal)?.seen ?? 0)) return true;
+    }
+    return false;
+  }
+
   /** @returns whether there was anything */
   read(visit: (consumer: JournalConsumer, ...frame: Parameters<FrameVisitor>) => void): boolean {
     let hasMoved = false;
     for (const consumer of this.#consumers.values()) {
       const from = consumer.position;
-      consumer.position = readFrom(consumer, (...frame) => visit(consumer, ...frame));
+      consumer.position = readFrom(consumer, (bytes, frameAt, base) =>
+        visit(consumer, bytes, frameAt, base),
+      );
       hasMoved ||= consumer.position !== from;
     }
     return hasMoved;

@@ -57,6 +57,8 @@ export interface JournalWriterOptions {
   readonly backlogBytesMax: number;
   readonly tails: JournalPositions;
   readonly disk?: JournalDisk;
+  /** Called by the first scan after `rest`: there is something to sync. */
+  readonly onWork?: () => void;
 }
 
 interface WaitingFrame {
@@ -86,6 +88,7 @@ export class JournalWriter {
   #syncedPosition: number;
   #syncing: Promise<void> | undefined;
   #waiters: SyncWaiter[] = [];
+  #isIdle = true;
   /** Scans that wait in memory because the disk refuses them. */
   waitingScans = 0;
   /** Scans given up: the disk refused and the backlog was full. */
@@ -108,6 +111,7 @@ export class JournalWriter {
 
   /** Writes a sealed frame, or keeps a copy of it while the disk refuses. */
   append(frame: Uint8Array, scans: number): void {
+    if (this.#isIdle) this.#endIdle();
     if (this.#waiting.length === 0 && this.#write(frame)) return;
     if (this.#waitingBytes + frame.length > this.#options.backlogBytesMax) {
       this.droppedScans += scans;
@@ -135,6 +139,23 @@ export class JournalWriter {
     if (this.#descriptor === -1 || this.#segmentBytes() === 0) return;
     this.#recordsSinceMs ??= nowMs;
     if (nowMs - this.#recordsSinceMs >= this.#options.segmentMsMax) this.endSegment();
+  }
+
+  /**
+   * After `rotate` and `sync`: how long there is nothing to do for a timer, unless `onWork` is called before.
+   * @returns 0 while anything waits for the disk, Infinity when no segment with records is open
+   */
+  idleMs(nowMs: number): number {
+    const isOnDisk = this.#waiting.length === 0 && this.#syncedPosition >= this.#position;
+    if (!isOnDisk || this.#syncing !== undefined || this.#rolled.length > 0) return 0;
+    this.#isIdle = true;
+    if (this.#segmentBytes() === 0 || this.#descriptor === -1) return Infinity;
+    return Math.max(0, (this.#recordsSinceMs ?? nowMs) + this.#options.segmentMsMax - nowMs);
+  }
+
+  #endIdle(): void {
+    this.#isIdle = false;
+    this.#options.onWork?.();
   }
 
   /** The next segment begins, empty: what is written can be deleted once it is counted. */

@@ -23,13 +23,13 @@ import type { ScanBlock } from '../block.ts';
 import { storedBlocks } from '../stored-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../../model/numbers.ts';
 
-/** A shard that does not come to a checkpoint must not fill memory: 512 windows are a minute. */
-const keptMax = 512;
+/** A shard that does not come to a checkpoint must not fill memory: 1,024 windows are two minutes. */
+const keptMax = 1_024;
 /** About 50 MB of map. */
 const codesMax = 1_000_000;
 
 /** Checkpoints come every few seconds (shard.ts). */
-const checkpointSeconds = 5;
+const checkpointSeconds = 10;
 
 type Visit = (block: ScanBlock, entry: number) => void;
 

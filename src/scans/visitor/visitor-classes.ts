@@ -1,13 +1,14 @@
 /**
  * Classes of the user agents seen recently, and their keyed hashes, so that a scan costs one look-up.
  *
- * Bounds against invented agents: memory by `Recent`; work by a budget: of any 4,096
+ * Bounds against invented agents: memory by `RecentBytes`; work by a budget: of any 4,096
  * look-ups at most 1,024 are read in full, the others roughly and not kept.
  */
 import type { VisitorClass } from '../../model/scan.ts';
+import type { RecordText } from '../record.ts';
 import { classifyRoughly, classifyUserAgent } from './device.ts';
-import { Recent } from './recent.ts';
-import { cutUserAgent } from './user-agent.ts';
+import { RecentBytes } from './recent-bytes.ts';
+import { userAgentCharactersMax } from './user-agent.ts';
 
 /** A user agent's class and the keyed hash of its text. */
 export interface Agent {
@@ -16,7 +17,7 @@ export interface Agent {
   readonly hashLo: number;
 }
 
-/** 16,384 agents of 512 characters are 11 MB; the 1,000 commonest make up nearly all visitors. */
+/** 16,384 agents of 512 characters are 9 MB; the 1,000 commonest make up nearly all visitors. */
 const defaultAgentsMax = 16_384;
 /** Look-ups over which full readings are counted. */
 const budgetLookups = 4_096;
@@ -25,7 +26,7 @@ const budgetReadings = 1_024;
 
 export class VisitorClasses {
   readonly #hash: (userAgent: string) => readonly [hi: number, lo: number];
-  readonly #agents: Recent<string, Agent>;
+  readonly #agents: RecentBytes<Agent>;
   #lookups = 0;
   #readings = 0;
 
@@ -35,7 +36,7 @@ export class VisitorClasses {
     agentsMax: number = defaultAgentsMax,
   ) {
     this.#hash = hash;
-    this.#agents = new Recent(agentsMax);
+    this.#agents = new RecentBytes(agentsMax, userAgentCharactersMax);
   }
 
   /** Agents kept now; at most the bound given. */
@@ -43,15 +44,17 @@ export class VisitorClasses {
     return this.#agents.size;
   }
 
-  get(userAgent: string): Agent {
+  get(userAgent: RecordText): Agent {
     if (++this.#lookups === budgetLookups) {
       this.#lookups = 0;
       this.#readings = 0;
     }
-    const text = cutUserAgent(userAgent);
-    return this.#agents.find(text) ?? this.#read(text);
+    const length = Math.min(userAgent.length, userAgentCharactersMax);
+    const known = this.#agents.find(userAgent.view, userAgent.from, length);
+    return known ?? this.#read(userAgent.toString(length));
   }
 
+  /** Of the agent that was looked for last. */
   #read(userAgent: string): Agent {
     const [hashHi, hashLo] = this.#hash(userAgent);
     if (this.#readings === budgetReadings) {
@@ -59,7 +62,7 @@ export class VisitorClasses {
     }
     this.#readings++;
     const agent: Agent = { visitorClass: classifyUserAgent(userAgent), hashHi, hashLo };
-    this.#agents.keep(userAgent, agent);
+    this.#agents.keep(agent);
     return agent;
   }
 }

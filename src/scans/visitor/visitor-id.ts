@@ -13,9 +13,11 @@ import { SipHash } from './sip-hash.ts';
 
 /** Whether the 16 bytes at `at` are an IPv4 address, ::ffff:a.b.c.d. */
 export function isMappedIpv4(bytes: Uint8Array, at: number): boolean {
-  for (let index = 0; index < 10; index++) if (bytes[at + index] !== 0) return false;
-  return bytes[at + 10] === 0xff && bytes[at + 11] === 0xff;
+  return word(bytes, at + 8) === mappedWord && word(bytes, at) === 0 && word(bytes, at + 4) === 0;
 }
+
+/** 00 00 ff ff, read from the low end. */
+const mappedWord = 0xffff << 16;
 
 const word = (bytes: Uint8Array, at: number): number =>
   bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);

@@ -4,8 +4,9 @@
  * the fields until the next `read`. One instance belongs to one shard thread.
  */
 import type { BotReason, Browser, Device, Os, Platform, VisitorClass } from '../../model/scan.ts';
-import { openGeo, type Geo, type GeoData } from './geo.ts';
-import { nowhere, type Place } from './place.ts';
+import { RecordText } from '../record.ts';
+import { Geo, type GeoData } from './geo/geo.ts';
+import { nowhere, type Place } from './geo/place.ts';
 import { VisitorClasses } from './visitor-classes.ts';
 import { VisitorIds } from './visitor-id.ts';
 
@@ -17,7 +18,7 @@ export interface VisitorSetup {
 }
 
 export function openVisitor(setup: VisitorSetup): Visitor {
-  return new Visitor(setup.key, openGeo(setup.geo));
+  return new Visitor(setup.key, new Geo(setup.geo));
 }
 
 export class Visitor {
@@ -32,11 +33,11 @@ export class Visitor {
     this.#geo = geo;
     this.#ids = ids;
     this.#classes = new VisitorClasses((userAgent) => ids.hashAgent(userAgent));
-    this.#class = this.#classes.get('').visitorClass;
+    this.#class = this.#classes.get(new RecordText()).visitorClass;
   }
 
   /** @param address 16 bytes, IPv4 as ::ffff:a.b.c.d */
-  read(address: Uint8Array, userAgent: string): void {
+  read(address: Uint8Array, userAgent: RecordText): void {
     const agent = this.#classes.get(userAgent);
     this.#class = agent.visitorClass;
     this.#place = this.#geo.lookup(address, 0);

@@ -1,0 +1,104 @@
+/**
+ * The actors of a shard's codes, and the committed blocks that they have not taken yet.
+ *
+ *   block --add--> waits --count--> actors, code by code --save--> summaries, days, months
+ */
+import type { ScanBlock } from './block.ts';
+import { CodeActor } from './code-actor.ts';
+import type { CodeExpiry } from './code-expiry.ts';
+import type { Summaries } from './summaries.ts';
+import { WaitingBlocks } from './waiting-blocks.ts';
+import type { CodeNo } from '../model/numbers.ts';
+
+/** Share of `actorsMax` that stays when the bound is passed: freeing the rest serves many windows. */
+const actorsKeptShare = 0.75;
+
+export class CodeActors {
+  readonly #summaries: Summaries;
+  readonly #expiry: CodeExpiry;
+  readonly #actors = new Map<number, CodeActor>();
+  readonly #waiting = new WaitingBlocks();
+  /** Actors that were counted since the last save, mostly in the order of the store's keys. */
+  readonly #changed = new Set<CodeActor>();
+
+  constructor(summaries: Summaries, expiry: CodeExpiry) {
+    this.#summaries = summaries;
+    this.#expiry = expiry;
+  }
+
+  get size(): number {
+    return this.#actors.size;
+  }
+
+  get(codeNo: CodeNo): CodeActor {
+    let actor = this.#actors.get(codeNo);
+    if (actor === undefined) {
+      actor = new CodeActor(codeNo, this.#summaries);
+      this.#actors.set(codeNo, actor);
+    }
+    return actor;
+  }
+
+  /** A block was committed: it is to be counted. @param actors of its codes */
+  add(block: ScanBlock, actors: readonly CodeActor[], windowNumber: number): void {
+    const { sequence } = block;
+    for (const actor of actors) {
+      actor.follow(sequence);
+      actor.lastWindow = windowNumber;
+    }
+    this.#waiting.add(block);
+    if (this.#waiting.isFull) this.count();
+  }
+
+  /** Counts what waits. */
+  count(): void {
+    let actor: CodeActor | undefined;
+    this.#waiting.each(
+      (block, group) => block.codeNo(group),
+      (codeNo, block, group) => {
+        if (actor?.codeNo === codeNo) actor.take(block, group);
+        else actor = this.take(codeNo, block, group);
+      },
+    );
+    this.#waiting.clear();
+  }
+
+  /** Codes that expire leave memory: saved, they would bring the numbers back. Before a save. */
+  freeExpired(): void {
+    this.#expiry.freeFrom(this.#actors);
+    for (const actor of this.#changed) {
+      if (this.#expiry.isWaiting(actor.codeNo)) this.#changed.delete(actor);
+    }
+  }
+
+  /** Counts a code's scans of one block. */
+  take(codeNo: CodeNo, block: ScanBlock, group: number): CodeActor {
+    const actor = this.get(codeNo);
+    actor.take(block, group);
+    if (actor.isDirty) this.#changed.add(actor);
+    return actor;
+  }
+
+  /**
+   * Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed.
+   * @throws FrozeWhileSaving when it is to be undone and tried again: an actor that froze then has only its mark to save
+   */
+  save(): void {
+    for (const actor of this.#changed) actor.save();
+  }
+
+  settle(): void {
+    for (const actor of this.#changed) actor.settle();
+    this.#changed.clear();
+  }
+
+  /** Actors beyond the bound leave memory, those idle longest first; what is not saved stays. */
+  freeIdle(actorsMax: number): void {
+    if (this.#actors.size <= actorsMax) return;
+    const ages = [...this.#actors.values()].map((actor) => actor.lastWindow).sort((a, b) => a - b);
+    const threshold = ages[this.#actors.size - Math.floor(actorsMax * actorsKeptShare)]!;
+    for (const [codeNo, actor] of this.#actors) {
+      if (!actor.isDirty && actor.lastWindow < threshold) this.#actors.delete(codeNo);
+    }
+  }
+}
