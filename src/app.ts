@@ -17,7 +17,8 @@ import { CodeRetention } from './codes/code-retention.ts';
 import type { CodeDraft } from './codes/code-creation.ts';
 import type { Codes } from './codes/codes.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
-import { type Config, inheritedFontSettings, setProcessVariables } from './config.ts';
+import type { Config } from './config.ts';
+import { inheritedFontSettings, setProcessVariables } from './environment.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { type DataFolder, openDataFolder, readSecret } from './engine/data-folder.ts';
 import { startWarnings } from './engine/config-warnings.ts';
@@ -26,15 +27,11 @@ import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
-import {
-  fitToMemory,
-  isMemoryScarce,
-  measureResources,
-  threadCounts,
-} from './engine/machine/machine-plan.ts';
+import { fitToMemory, threadCounts } from './engine/machine/machine-plan.ts';
 import { raise } from './engine/installation/numbers.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { watchShedConnections } from './engine/shed-connections.ts';
+import { GeoOpening } from './engine/geo-data.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { watchStoredData } from './engine/watch/stored-data.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
@@ -68,7 +65,7 @@ import {
   thisMachine,
 } from './modules.ts';
 import { openScanQueries, type ScanQueries } from './scans/query/queries.ts';
-import { closeGeoFiles, openGeoFiles } from './scans/visitor/geo.ts';
+import type { VisitorSetup } from './scans/visitor/visitor.ts';
 import { openScanStore, type ScanStore } from './store/scans/scans.ts';
 import { checkHealth } from './telemetry/health.ts';
 import { createLog, type Logger } from './telemetry/log.ts';
@@ -213,8 +210,8 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
   });
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
-  const visitor = openVisitor(config, log, folder);
-  closers.push(() => closeGeoFiles(visitor.geo));
+  const geo = new GeoOpening(config.geo, folder.cacheRoot);
+  closers.push(() => geo.close());
   const threads = new EngineThreads({
     config,
     clock,
@@ -223,15 +220,17 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
     store: scans,
     links: memory,
     connectionsMax: base.shares.redirectThread,
-    visitor,
+    visitor: visitorSetup(geo, log, folder),
   });
   closers.push(() => threads.stop());
   threads.shards.onSeen = (seen) => raise(management, log, seen);
+  // Redirects do not wait for a table of places that is made, unless there is something to catch up with.
+  const catchUpMs = geo.isReady || threads.shards.lag.uncountedBytes > 0 ? catchUpMsMax : 0;
   // All threads boot while this one fills the link table.
-  const catchingUp = threads.shards.start(catchUpMsMax);
+  const catchingUp = threads.shards.start(catchUpMs);
   const openRedirects = await threads.redirects.boot();
   codes.links.load();
-  if (!(await catchingUp)) {
+  if (!(await catchingUp) && catchUpMs > 0) {
     log.warn('shards are still counting what the journals hold; limits of codes may be exceeded');
   }
   codes.links.loadLimited();
@@ -245,10 +244,12 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
 }
 
 /** What tells scanners apart, and where they are. */
-function openVisitor(config: Config, log: Logger, folder: DataFolder) {
-  const geo = openGeoFiles(config.geo, isMemoryScarce(measureResources()) ? 'file' : 'memory');
-  for (const warning of geo.warnings) log.warn(warning);
-  return { key: readSecret(folder, visitorKeyFile, visitorKeyBytes), geo };
+function visitorSetup(opening: GeoOpening, log: Logger, folder: DataFolder): Promise<VisitorSetup> {
+  const key = readSecret(folder, visitorKeyFile, visitorKeyBytes);
+  return opening.data.then((geo) => {
+    for (const warning of geo.warnings) log.warn(warning);
+    return { key, geo };
+  });
 }
 
 /** Everything above the engine, up to the API. @returns the API's port */

@@ -1,7 +1,7 @@
 /** The process entry: hands the process to the command that its arguments name. */
 import { fstatSync, statSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { processEnvironment } from './config.ts';
+import { processEnvironment } from './environment.ts';
 import { restartLean } from './engine/machine/allocator.ts';
 
 // All that is written from here on, by every thread, is for its owner alone: stores, journals, keys, backups.
@@ -30,7 +30,7 @@ function show(text: string): Promise<void> {
 const args = process.argv.slice(2);
 const [command = 'serve'] = args;
 if (command === 'serve' || command.startsWith('-')) restartLean(processEnvironment);
-// Not above: what it imports takes most of a start.
+// Not above: what it imports takes most of a start, and memory that the settings save.
 const { run } =
   command === 'health' ? await import('./cli/health.ts') : await import('./cli/run.ts');
 const exitCode = await run(args, {

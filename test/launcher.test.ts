@@ -38,7 +38,7 @@ describe.each(['as the same process', 'as a child'])('quietzone, %s', (way) => {
     const launcher = new URL('../config/quietzone.mjs', import.meta.url);
     copyFileSync(launcher, join(home, 'config', 'quietzone.mjs'));
     writeFileSync(join(home, 'package.json'), '{"type":"module"}');
-    writeFileSync(join(home, 'src', 'main.ts'), service);
+    writeFileSync(join(home, 'src', 'start.mjs'), service);
     writeFileSync(join(binaries, '..', 'package.json'), '{}');
     const binary = join(binaries, 'node');
     if (way === 'as a child') {

@@ -8,8 +8,8 @@
  * A file that is not among them (a computed import) is loaded as ever. Line numbers stay: types become blanks.
  */
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { setEnvironmentData } from 'node:worker_threads';
+import { strip } from './source-cache.mjs';
 
 /** Where a file's source lies, UTF-8. */
 export interface StrippedSource {
@@ -66,15 +66,4 @@ function add(entry: URL): void {
     start = end;
   }
   setEnvironmentData(environmentKey, sources);
-}
-
-/** Node warns that the function is experimental; the stripping of types itself is not. */
-export function strip(source: string): string {
-  const emitWarning: unknown = Reflect.get(process, 'emitWarning');
-  Reflect.set(process, 'emitWarning', () => undefined);
-  try {
-    return stripTypeScriptTypes(source);
-  } finally {
-    Reflect.set(process, 'emitWarning', emitWarning);
-  }
 }

@@ -22,7 +22,7 @@ import { basename, join } from 'node:path';
 import { word } from '../support/client.ts';
 import { endOf } from '../support/process.ts';
 import { preload } from '../support/program.ts';
-import { MemoryGroup } from '../../bench/loads/memory-group.ts';
+import { MemoryGroup } from '../../bench/loads/memory/memory-group.ts';
 import type { Check } from './checks.ts';
 import { openFolder, openRoot } from './place.ts';
 import { bytesOf, target, until, Walk } from './walk.ts';

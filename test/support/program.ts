@@ -13,7 +13,7 @@ import { cachedEnvironment } from './stripped-cache.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const named = process.env['QUIETZONE_COMMAND'];
 
-const sources = [join(root, 'node_modules/.bin/node'), join(root, 'src/main.ts')] as const;
+const sources = [join(root, 'node_modules/.bin/node'), join(root, 'src/start.mjs')] as const;
 
 /** The executable, and what comes before `quietzone`'s own arguments. */
 const program: readonly [executable: string, ...args: string[]] =

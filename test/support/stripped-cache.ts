@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { strip } from '../../src/workers/thread-sources.ts';
+import { strip } from '../../src/workers/source-cache.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = join(root, 'node_modules/.cache/quietzone-tests');

@@ -17,7 +17,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   'shipped.binary.ts': ['shipped.ts'],
   telemetry: [],
   'config-faults.ts': [],
-  'config.ts': ['config-faults.ts'],
+  'environment.ts': [],
+  'config.ts': ['config-faults.ts', 'environment.ts'],
   'system-clock.ts': [],
   store: [],
   workers: [],
@@ -54,7 +55,16 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'system-clock.ts',
     'mail/letters.ts',
   ],
-  engine: ['store', 'workers', 'links', 'scans', 'http', 'config.ts', 'workspaces/signing-keys.ts'],
+  engine: [
+    'store',
+    'workers',
+    'links',
+    'scans',
+    'http',
+    'environment.ts',
+    'config.ts',
+    'workspaces/signing-keys.ts',
+  ],
   'modules.ts': ['*'],
   'app.ts': ['*'],
   cli: [
@@ -65,10 +75,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'workspaces',
     'http',
     'scans',
+    'environment.ts',
     'config.ts',
     'system-clock.ts',
   ],
   'main.ts': ['*'],
+  'start.mjs': ['main.ts', 'workers'],
 };
 
 /** The top: only the process entry runs commands, and nothing runs the entry. */
@@ -76,7 +88,8 @@ const importers: Readonly<Record<string, readonly string[]>> = {
   cli: ['main.ts'],
   'modules.ts': ['app.ts'],
   'app.ts': ['cli', 'main.ts'],
-  'main.ts': [],
+  'main.ts': ['start.mjs'],
+  'start.mjs': [],
 };
 
 /** `src/scans/journal/writer.ts` -> `scans`, `src/app.ts` -> `app.ts`. */

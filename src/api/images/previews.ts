@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Codes } from '../../codes/codes.ts';
 import { isFaults, validateTarget } from '../../codes/targets.ts';
-import { archiveImages, type ArchiveEntry } from '../../images/archive.ts';
+import type { ArchiveEntry } from '../../images/archive.ts';
 import { fileName } from '../../images/file-name.ts';
 import { type ImageSource, imageContent } from '../../images/content.ts';
 import { styleOf } from '../../images/design/style.ts';
@@ -105,6 +105,7 @@ function archiveMany({ codes, images, shortUrlBase }: PreviewsOptions): Route {
           const name = fileName(code.name, unique, format);
           return { name, request, changedAtMs: code.updatedAtMs };
         });
+      const { archiveImages } = await import('../../images/archive.ts');
       const pieces = archiveImages(entries, (request) => images.render(request));
       return {
         status: 200,

@@ -6,7 +6,7 @@
  * nothing. A row that cannot be read is a Failure in its place and stops no other.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { type CsvRow, readCsv } from './csv-rows.ts';
+import type { CsvRow } from './csv-rows.ts';
 import { type JsonRow, listRows, ndjsonRows } from './json-rows.ts';
 import { Failure, faultPathLengthMax } from '../../model/failure.ts';
 import { shownText } from '../../model/text.ts';
@@ -72,6 +72,8 @@ function valueOf(bytes: Uint8Array): unknown {
 }
 
 async function* csvRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<BulkRow> {
+  // Loads its parser: few services ever read a table.
+  const { readCsv } = await import('./csv-rows.ts');
   const { columns, rows } = await readCsv(pieces);
   checkColumns(columns);
   for await (const { cells, line } of rows) {

@@ -2,8 +2,7 @@
  * What the machine or the container allows: threads by its cores, memory by its limit. The one place with such figures;
  * `npm run bench -- --only memory` measures them.
  *
- *     below 1 GiB   places are read from their files: 53 MB less, 5 to 10 µs of a core more for an address not seen
- *                   recently; caches are bounded by a share of the limit
+ *     below 1 GiB   caches are bounded by a share of the limit
  *     any limit     a core counts only where 128 MB come with it
  *
  * V8 sizes the heap of every thread by the same limit by itself.
@@ -14,7 +13,7 @@ import type { Config } from '../../config.ts';
 const mebibyte = 2 ** 20;
 /** The least that the service is measured with: 500 scans/s, a webhook endpoint, dashboard and images in use. */
 export const memoryBytesMin = 256 * mebibyte;
-/** The databases of places, the caches at their bounds and the threads of eight cores fit into this. */
+/** The table of places, the caches at their bounds and the threads of eight cores fit into this. */
 const ampleBytes = 1_024 * mebibyte;
 /** A thread takes about 25 MB when it works; of the four kinds at least one runs. */
 const bytesPerCore = 128 * mebibyte;

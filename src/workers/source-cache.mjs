@@ -1,0 +1,61 @@
+/**
+ * Sources without their types, kept from one start to the next: stripping all of them takes half a second of a core, and
+ * the WebAssembly module that does it 15 MB for as long as the process lives.
+ *
+ *   node_modules/.cache/quietzone-sources/<SHA-256 of Node's version and the source>    the source, types become blanks
+ *
+ * What a file is named after cannot become stale, so nothing is ever compared or renewed. All may be deleted at any time;
+ * a folder that cannot be written costs the time of each start. Plain JavaScript: nothing strips this.
+ */
+import { hash, randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+
+const standardFolder = new URL('../../node_modules/.cache/quietzone-sources/', import.meta.url);
+/** Some ten versions of all sources; beyond it, all are made again. */
+const filesMax = 5_000;
+
+/** Of an ES module in TypeScript; line numbers and columns stay. @throws SyntaxError */
+export function strip(source, folder = standardFolder) {
+  const file = new URL(hash('sha256', process.version + source), folder);
+  const kept = read(file);
+  // A file that a loss of power has cut short is made again: blanks are as long as the types they replace.
+  if (kept.length === source.length) return kept;
+  const stripped = stripQuietly(source);
+  keep(file, folder, stripped);
+  return stripped;
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function keep(file, folder, stripped) {
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (readdirSync(folder).length >= filesMax) {
+      rmSync(folder, { recursive: true });
+      mkdirSync(folder);
+    }
+    const draft = new URL(randomUUID(), folder);
+    writeFileSync(draft, stripped);
+    renameSync(draft, file);
+  } catch {
+    // Read-only, or of another user.
+  }
+}
+
+/** Node warns that the function is experimental; the stripping of types itself is not. */
+function stripQuietly(source) {
+  const emitWarning = Reflect.get(process, 'emitWarning');
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(source);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
