@@ -15,7 +15,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 /** Lowest and highest. */
 export function spread(values: readonly number[]): string {
-  return `${Math.min(...values).toFixed(2)}-${Math.max(...values).toFixed(2)}`;
+  return `${Math.min(...values).toFixed(2)} to ${Math.max(...values).toFixed(2)}`;
 }
 
 /** First column to the left, numbers to the right. */
@@ -50,4 +50,17 @@ export function formatTarget({ what, measured, unit = '', atMost, atLeast }: Tar
     (atMost === undefined || measured <= atMost) && (atLeast === undefined || measured >= atLeast);
   const bound = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
   return `  ${isMet ? 'ok    ' : 'MISSED'}  ${what}: ${measured.toFixed(2)}${unit}, target ${bound}${unit}`;
+}
+
+/** Of the line through the points by least squares; 0 where they all have one x. */
+export function slopeOf(points: ReadonlyArray<readonly [x: number, y: number]>): number {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  let above = 0;
+  let below = 0;
+  for (const [x, y] of points) {
+    above += (x - meanX) * (y - meanY);
+    below += (x - meanX) ** 2;
+  }
+  return below === 0 ? 0 : above / below;
 }

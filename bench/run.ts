@@ -6,9 +6,14 @@
  *   --full                        with 10 million codes where that is asked for
  *   --rounds N  --seconds S       samples of each contestant and their length (default 7 of 2 s)
  *   --previous REV                another revision among the contestants, in a temporary work tree
+ *
+ * Redirects are drawn too, for README: .github/bench-light.svg and -dark.svg, but for --quick.
  */
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type LoadOptions, loads } from './loads/suite.ts';
+import { drawChart, themes } from './chart.ts';
+import type { LoadOptions } from './loads/options.ts';
+import { loads } from './loads/suite.ts';
 import { formatPart, partNames, runPart } from './parts.ts';
 
 const { values } = parseArgs({
@@ -44,5 +49,11 @@ for (const name of parts) {
 }
 for (const [name, load] of chosen) {
   console.log(`\n== ${name}`);
-  console.log((await load(options)).text);
+  const { text, chart } = await load(options);
+  console.log(text);
+  if (chart === undefined || options.isQuick) continue;
+  for (const [name, theme] of Object.entries(themes)) {
+    const file = new URL(`../.github/bench-${name}.svg`, import.meta.url);
+    writeFileSync(file, drawChart(chart, theme));
+  }
 }

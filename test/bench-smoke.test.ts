@@ -37,6 +37,25 @@ describe('loads', () => {
     expect(text).toContain('process');
   });
 
+  it('idle: every kind of thread has its figures', { timeout: loadMsMax }, async () => {
+    const { rows, text } = await loads['idle']!(tiny);
+    expect(rows).toEqual(['ours']);
+    for (const kind of ['main', 'redirect', 'shards']) expect(text).toMatch(`${kind} `);
+  });
+
+  it('fresh: a scan for each connection, plain and TLS', { timeout: loadMsMax }, async () => {
+    const { rows, text } = await loads['fresh']!(tiny);
+    expect(rows.filter((name) => name === 'bare uWS' || name === 'ours, socket')).toHaveLength(4);
+    expect(text).toContain('plain, closed by the server');
+    expect(text).toContain('tls, closed by the phone');
+  });
+
+  it('soak: one code and many', { timeout: loadMsMax }, async () => {
+    const { rows, text } = await loads['soak']!(tiny);
+    expect(rows).toEqual(['one code', '200 codes']);
+    expect(text).toContain('a million');
+  });
+
   it('memory: the service within its limit, in use', { timeout: loadMsMax }, async () => {
     const { text } = await loads['memory']!(tiny);
     expect(text).toContain('100 scans, 100 received by webhook, 5 images drawn');

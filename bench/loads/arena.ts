@@ -3,11 +3,12 @@
  * constant redirect with the same headers. Ends every process and removes every folder at the end.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Configuration from '../../src/config.ts';
+import type { TlsFiles } from '../../src/http/tls-files.ts';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
 import type * as Seeding from './seed.ts';
 import { type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
@@ -100,6 +101,7 @@ export class Arena {
         port,
         path: `/${shortCodeOf(1)}`,
         target: targetOf(1),
+        scheme: 'QZ_REDIRECT_TLS_CERT_FILE' in environment ? 'https:' : undefined,
       },
       dataDir,
       apiPort,
@@ -117,8 +119,12 @@ export class Arena {
     return { ...service, server, restart };
   }
 
-  /** Started with its port and then `args`. */
-  async rival(name: keyof typeof rivals, args: readonly string[], path = '/'): Promise<Server> {
+  /** Started with its port and then `args`, of which the last are certificate and key where it speaks TLS. */
+  async rival(
+    name: keyof typeof rivals,
+    args: readonly string[],
+    { path = '/', scheme }: Partial<Pick<ServerCommand, 'path' | 'scheme'>> = {},
+  ): Promise<Server> {
     const port = await freePort();
     const file = fileURLToPath(rivals[name]);
     return this.start({
@@ -127,17 +133,19 @@ export class Arena {
       port,
       path,
       target: targetOf(1),
+      scheme,
     });
   }
 
   /** Undefined where nginx is not installed. */
-  async nginx(): Promise<Server | undefined> {
+  async nginx(tls?: TlsFiles): Promise<Server | undefined> {
     const file = findNginx();
     if (file === undefined) return undefined;
     const port = await freePort();
     const target = targetOf(1);
-    const args = configureNginx(this.folder(), port, target);
-    return this.start({ file, args, port, path: '/', target });
+    const args = configureNginx(this.folder(), { port, target, tls });
+    const scheme = tls === undefined ? undefined : 'https:';
+    return this.start({ file, args, port, path: '/', target, scheme });
   }
 
   /** Another revision in a work tree of its own, with this one's packages. */
@@ -160,9 +168,17 @@ export class Arena {
 function programOf(tree: string | undefined): Pick<ServerCommand, 'file' | 'args'> {
   const file = process.env['QUIETZONE_COMMAND'];
   if (tree === undefined && file !== undefined) return { file, args: ['serve'] };
-  const main = join(tree ?? repository, 'src/main.ts');
-  const args = ['--disable-warning=ExperimentalWarning', main, 'serve'];
-  return { file: process.execPath, args };
+  return { file: process.execPath, args: startArguments(tree ?? repository) };
+}
+
+/** What `npm start` of these sources gives to Node. */
+function startArguments(tree: string): string[] {
+  const { scripts }: { readonly scripts: { readonly start: string } } = JSON.parse(
+    readFileSync(join(tree, 'package.json'), 'utf8'),
+  );
+  const words = scripts.start.split(' ');
+  const own = words.slice(words.indexOf('node') + 1);
+  return own.map((word) => (word.includes('/') ? join(tree, word) : word));
 }
 
 function git(...args: readonly string[]): void {

@@ -16,7 +16,7 @@ async function runAutocannon(spec: LoadSpec): Promise<LoadResult> {
   let answered = 0;
   let wrong = 0;
   const result = await autocannon({
-    url: `http://127.0.0.1:${spec.port}`,
+    url: `${spec.scheme ?? 'http:'}//127.0.0.1:${spec.port}`,
     connections: spec.connections,
     duration: spec.seconds,
     ...(spec.rate === undefined ? {} : { overallRate: spec.rate }),

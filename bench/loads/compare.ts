@@ -5,8 +5,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { median, spread } from '../report.ts';
-import { busiestThread, memoryOf, spentSince, threadNanoseconds } from './cpu.ts';
-import type { Generator, LoadResult } from './load.ts';
+import { busiestThread, spentSince, threadNanoseconds, threadsOf } from './cpu.ts';
+import type { Generator, LoadResult, LoadSpec } from './load.ts';
 import type { LoadRequest } from './requests.ts';
 import type { Server } from './server.ts';
 
@@ -23,14 +23,13 @@ export interface Contestant {
 export interface Sample {
   readonly load: LoadResult;
   readonly allMicroseconds: number;
-  readonly redirectMicroseconds: number;
+  /** Of the threads of each kind. */
+  readonly microseconds: ReadonlyMap<string, number>;
 }
 
 export interface Result {
   readonly name: string;
   readonly samples: readonly Sample[];
-  readonly residentBytes: number;
-  readonly fileBytes: number;
 }
 
 export interface Schedule {
@@ -50,27 +49,33 @@ export async function compare(
   const samples = new Map<Contestant, Sample[]>(contestants.map((contestant) => [contestant, []]));
   for (const contestant of contestants) {
     threads.set(contestant, await findRedirectThread(contestant, schedule));
+    await schedule.generator.run({ ...loadOf(contestant, schedule), seconds: warmUpSeconds });
   }
   for (let round = 0; round < schedule.rounds; round++) {
     for (const [contestant, done] of samples) {
       done.push(await takeSample(contestant, schedule, threads.get(contestant)!));
     }
   }
-  return contestants.map((contestant) => {
-    const { residentBytes, fileBytes } = memoryOf(contestant.server.pid);
-    return { name: contestant.name, samples: samples.get(contestant)!, residentBytes, fileBytes };
-  });
+  return [...samples].map(([{ name }, done]) => ({ name, samples: done }));
 }
 
 /** HEAD is answered with the redirect and is no scan: the thread that works is the one that redirects. */
-async function findRedirectThread(contestant: Contestant, schedule: Schedule): Promise<number> {
-  const { server, requests } = contestant;
-  const before = threadNanoseconds(server.pid);
-  const spec = { port: server.port, requests, connections: schedule.connections };
-  await schedule.generator.run({ ...spec, method: 'HEAD', seconds: warmUpSeconds });
-  const thread = busiestThread(spentSince(server.pid, before));
-  await schedule.generator.run({ ...spec, method: 'GET', seconds: warmUpSeconds });
-  return thread;
+export async function findRedirectThread(
+  contestant: Contestant,
+  schedule: Pick<Schedule, 'generator' | 'connections'>,
+): Promise<number> {
+  const { pid } = contestant.server;
+  const before = threadNanoseconds(pid);
+  const burst = { ...loadOf(contestant, schedule), seconds: warmUpSeconds };
+  await schedule.generator.run({ ...burst, method: 'HEAD' });
+  return busiestThread(spentSince(pid, before));
+}
+
+function loadOf(
+  { server, requests }: Contestant,
+  { connections }: Pick<Schedule, 'connections'>,
+): Omit<LoadSpec, 'seconds'> {
+  return { port: server.port, method: 'GET', requests, connections };
 }
 
 async function takeSample(
@@ -78,33 +83,34 @@ async function takeSample(
   schedule: Schedule,
   thread: number,
 ): Promise<Sample> {
-  const { name, server, requests } = contestant;
-  const { connections, seconds, rate } = schedule;
+  const { name, server } = contestant;
+  const { seconds, rate } = schedule;
   await wait(settleMs);
   const before = threadNanoseconds(server.pid);
   const load = await schedule.generator.run({
-    port: server.port,
-    method: 'GET',
-    requests,
-    connections,
+    ...loadOf(contestant, schedule),
     seconds,
     ...(rate === undefined ? {} : { rate }),
   });
   if (load.failed > 0) throw new Error(`${name}: ${load.failed} answers were no redirect`);
   if (load.requests === 0) throw new Error(`${name}: no answers`);
   await wait(settleMs);
-  const spent = spentSince(server.pid, before);
-  return {
-    load,
-    allMicroseconds: spent.allNanoseconds / 1e3 / load.requests,
-    redirectMicroseconds: (spent.byThread.get(thread) ?? 0) / 1e3 / load.requests,
-  };
+  const microseconds = new Map<string, number>();
+  let allMicroseconds = 0;
+  for (const [tid, { kind, nanoseconds }] of threadsOf(server.pid, thread)) {
+    const spent = (nanoseconds - (before.get(tid) ?? 0)) / 1e3 / load.requests;
+    microseconds.set(kind, (microseconds.get(kind) ?? 0) + spent);
+    allMicroseconds += spent;
+  }
+  return { load, allMicroseconds, microseconds };
 }
 
 export type Figure = (sample: Sample) => number;
 export const rateOf: Figure = ({ load }) => load.requests / load.seconds;
-export const allOf: Figure = ({ allMicroseconds }) => allMicroseconds;
-export const redirectOf: Figure = ({ redirectMicroseconds }) => redirectMicroseconds;
+const allOf: Figure = ({ allMicroseconds }) => allMicroseconds;
+export const redirectOf: Figure = ({ microseconds }) => microseconds.get('redirect') ?? 0;
+export const shardsOf: Figure = ({ microseconds }) => microseconds.get('shards') ?? 0;
+export const othersOf: Figure = (sample) => allOf(sample) - redirectOf(sample);
 const p50Of: Figure = ({ load }) => load.p50Ms;
 const p99Of: Figure = ({ load }) => load.p99Ms;
 
@@ -114,60 +120,62 @@ export function medianOf(result: Result, figure: Figure): number {
 
 /** The median over the rounds of `result` to `base` in the same round. */
 export function ratioOf(result: Result, base: Result, figure: Figure): number {
-  return median(ratios(result, base, figure));
+  return median(
+    result.samples.map((sample, round) => figure(sample) / figure(base.samples[round]!)),
+  );
 }
 
-function ratioSpread(result: Result, base: Result, figure: Figure): string {
-  return spread(ratios(result, base, figure));
+/** The median over the rounds of `result` less `base` in the same round. */
+export function differenceOf(result: Result, base: Result, figure: Figure): number {
+  return median(differences(result, base, figure));
 }
 
-function ratios(result: Result, base: Result, figure: Figure): number[] {
-  return result.samples.map((sample, round) => figure(sample) / figure(base.samples[round]!));
+function differences(result: Result, base: Result, figure: Figure): number[] {
+  return result.samples.map((sample, round) => figure(sample) - figure(base.samples[round]!));
 }
 
-/**
- * Least to least: what the two need when the machine is quiet. On a shared machine it moves less from run
- * to run than the median does.
- */
-function leastRatio(result: Result, base: Result, figure: Figure): number {
-  const least = ({ samples }: Result): number => Math.min(...samples.map(figure));
-  return least(result) / least(base);
+/** The CPU of a request by kind of thread, most first. */
+export function formatThreads({ name, samples }: Result): string {
+  const kinds = new Set(samples.flatMap(({ microseconds }) => [...microseconds.keys()]));
+  const shares = [...kinds]
+    .map((kind) => ({ kind, cost: median(samples.map((one) => one.microseconds.get(kind) ?? 0)) }))
+    .toSorted((a, b) => b.cost - a.cost)
+    .map(({ kind, cost }) => `${kind} ${cost.toFixed(2)}`);
+  return `${name}, µs by thread: ${shares.join(', ')}`;
 }
 
 /** The table's row. */
 export function resultCells(result: Result, base: Result): string[] {
-  const ratio = (figure: Figure): string => ratioOf(result, base, figure).toFixed(2);
+  const costs = [redirectOf, allOf].flatMap((figure) => {
+    const measured = medianOf(result, figure).toFixed(2);
+    if (result === base) return [measured, '', '', ''];
+    const above = differenceOf(result, base, figure).toFixed(2);
+    const range = `(${spread(differences(result, base, figure))})`;
+    return [measured, above, range, ratioOf(result, base, figure).toFixed(2)];
+  });
+  const shards = medianOf(result, shardsOf);
   return [
     result.name,
     medianOf(result, rateOf).toFixed(0),
-    ratio(rateOf),
-    medianOf(result, redirectOf).toFixed(2),
-    ratio(redirectOf),
-    ratioSpread(result, base, redirectOf),
-    leastRatio(result, base, redirectOf).toFixed(2),
-    medianOf(result, allOf).toFixed(2),
-    ratio(allOf),
-    leastRatio(result, base, allOf).toFixed(2),
+    ...costs,
+    shards === 0 ? '' : shards.toFixed(2),
     medianOf(result, p50Of).toFixed(2),
     medianOf(result, p99Of).toFixed(2),
-    ((result.residentBytes - result.fileBytes) / 1e6).toFixed(0),
-    (result.fileBytes / 1e6).toFixed(0),
   ];
 }
 
 export const resultHeadings = [
   'contestant',
   'req/s',
-  'x',
   'redirect µs',
-  'x',
+  'above',
   '(range)',
-  'least x',
-  'all µs',
   'x',
-  'least x',
+  'all µs',
+  'above',
+  '(range)',
+  'x',
+  'shards µs',
   'p50 ms',
   'p99 ms',
-  'MB',
-  '+ files',
 ];

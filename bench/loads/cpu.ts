@@ -13,16 +13,30 @@ function processesOf(pid: number): number[] {
   return [pid, ...children.split(' ').flatMap((child) => processesOf(Number(child)))];
 }
 
-/** Nanoseconds on a CPU since the start, by thread id. Threads that ended are not in it. */
-export function threadNanoseconds(pid: number): Map<number, number> {
-  const times = new Map<number, number>();
+interface Task {
+  readonly tid: number;
+  /** What Linux says of it. */
+  readonly folder: string;
+  /** On a CPU since its start. */
+  readonly nanoseconds: number;
+}
+
+/** The threads of the process and its children. Those that ended are not among them. */
+function tasksOf(pid: number): Task[] {
+  const tasks: Task[] = [];
   for (const process of processesOf(pid)) {
     for (const tid of readdirSync(`/proc/${process}/task`)) {
-      const time = oneThread(`/proc/${process}/task/${tid}`);
-      if (time !== undefined) times.set(Number(tid), time);
+      const folder = `/proc/${process}/task/${tid}`;
+      const nanoseconds = oneThread(folder);
+      if (nanoseconds !== undefined) tasks.push({ tid: Number(tid), folder, nanoseconds });
     }
   }
-  return times;
+  return tasks;
+}
+
+/** Nanoseconds on a CPU since the start, by thread id. */
+export function threadNanoseconds(pid: number): Map<number, number> {
+  return new Map(tasksOf(pid).map(({ tid, nanoseconds }) => [tid, nanoseconds]));
 }
 
 function oneThread(folder: string): number | undefined {
@@ -60,23 +74,77 @@ export function busiestThread(spent: CpuSpent): number {
   return first[0];
 }
 
+export interface Thread {
+  readonly kind: string;
+  readonly nanoseconds: number;
+  /** How often it has gone to sleep since it started, each time to be woken again. */
+  readonly sleeps: number;
+}
+
+/**
+ * By thread id, by what they are: Node names few, so the others are known by what they wait for, an event loop in epoll,
+ * V8's own in a futex. `redirect` is the id of the thread that redirects. Those that end meanwhile
+ * are left out.
+ */
+export function threadsOf(pid: number, redirect: number): Map<number, Thread> {
+  const threads = new Map<number, Thread>();
+  for (const { tid, folder, nanoseconds } of tasksOf(pid)) {
+    try {
+      const status = readFileSync(`${folder}/status`, 'utf8');
+      const sleeps = Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+      const kind = tid === redirect ? 'redirect' : kindOf(pid, tid, folder);
+      threads.set(tid, { kind, nanoseconds, sleeps });
+    } catch {
+      // It has ended.
+    }
+  }
+  return threads;
+}
+
+function kindOf(pid: number, tid: number, folder: string): string {
+  if (tid === pid) return 'main';
+  const own = readFileSync(`${folder}/comm`, 'utf8').trim();
+  if (own !== readFileSync(`/proc/${pid}/comm`, 'utf8').trim()) return own;
+  // Pool threads too, where any has started.
+  return waitsInEpoll(folder) ? 'shards' : 'V8';
+}
+
+const triesMax = 1_000;
+
+/** Whether a thread waits in epoll when it waits: one that runs is asked again, a millisecond later. */
+function waitsInEpoll(folder: string): boolean {
+  const pause = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  for (let tries = 0; tries < triesMax; tries++) {
+    const place = readFileSync(`${folder}/wchan`, 'utf8');
+    if (place.includes('epoll')) return true;
+    if (place.includes('futex')) return false;
+    Atomics.wait(pause, 0, 0, 1);
+  }
+  return false;
+}
+
 export interface Memory {
   readonly residentBytes: number;
+  /** Of these, private and copied pages: heaps, stacks, buffers. */
+  readonly anonymousBytes: number;
   /** Of these, pages of files (LMDB, programs): the system takes them back when it needs them. */
   readonly fileBytes: number;
+  /** Of these, shared pages without a file. */
+  readonly sharedBytes: number;
 }
 
 export function memoryOf(pid: number): Memory {
-  const all = processesOf(pid).map(memoryOfOne);
+  const all = processesOf(pid).map((process) => readFileSync(`/proc/${process}/status`, 'utf8'));
+  const sum = (name: string): number =>
+    all.reduce((bytes, status) => bytes + fieldOf(status, name), 0);
   return {
-    residentBytes: all.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
-    fileBytes: all.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
+    residentBytes: sum('VmRSS'),
+    anonymousBytes: sum('RssAnon'),
+    fileBytes: sum('RssFile'),
+    sharedBytes: sum('RssShmem'),
   };
 }
 
-function memoryOfOne(pid: number): Memory {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const field = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1_024;
-  return { residentBytes: field('VmRSS'), fileBytes: field('RssFile') };
+function fieldOf(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1_024;
 }

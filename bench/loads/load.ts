@@ -3,6 +3,8 @@ import type { LoadRequest } from './requests.ts';
 
 export interface LoadSpec {
   readonly port: number;
+  /** Absent: `http:`. No certificate is refused. */
+  readonly scheme?: 'https:' | undefined;
   readonly method: 'GET' | 'HEAD';
   readonly requests: readonly LoadRequest[];
   readonly connections: number;

@@ -1,5 +1,7 @@
 /** A server under load: a child process of its own, so that its CPU time and memory are its alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { type IncomingMessage, request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { createServer } from 'node:net';
 import { systemClock } from '../../src/system-clock.ts';
 
@@ -22,6 +24,8 @@ export interface ServerCommand {
   /** Asked until it is answered with 302. */
   readonly path: string;
   readonly target: string;
+  /** Absent: `http:`. */
+  readonly scheme?: 'https:' | undefined;
 }
 
 export class Server {
@@ -53,7 +57,7 @@ export class Server {
     });
     while (systemClock.monotonicMs() - startedMs < readyMsMax) {
       if (child.exitCode !== null || child.signalCode !== null) break;
-      const location = await redirectOf(command.port, command.path);
+      const location = await redirectOf(command);
       if (location === command.target) {
         const readyMs = systemClock.monotonicMs() - startedMs;
         return new Server(child, () => said, command.port, readyMs);
@@ -85,17 +89,19 @@ export class Server {
   }
 }
 
-/** Where a path leads; undefined while nobody answers. */
-async function redirectOf(port: number, path: string): Promise<string | undefined> {
-  try {
-    const url = `http://127.0.0.1:${port}${path}`;
-    const response = await fetch(url, { redirect: 'manual', method: 'HEAD' });
-    return response.status === 302
-      ? (response.headers.get('location') ?? '')
-      : `status ${response.status}`;
-  } catch {
-    return undefined;
-  }
+/** Where the path leads; undefined while nobody answers. */
+function redirectOf({ scheme, port, path }: ServerCommand): Promise<string | undefined> {
+  const place = { host: '127.0.0.1', port, path, method: 'HEAD' };
+  return new Promise((resolve) => {
+    const onAnswer = ({ statusCode, headers }: IncomingMessage): void =>
+      resolve(statusCode === 302 ? (headers.location ?? '') : `status ${statusCode}`);
+    const sent =
+      scheme === undefined
+        ? request(place, onAnswer)
+        : requestTls({ ...place, rejectUnauthorized: false }, onAnswer);
+    sent.once('error', () => resolve(undefined));
+    sent.end();
+  });
 }
 
 /** A port that is free now. */

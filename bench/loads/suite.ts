@@ -1,147 +1,33 @@
 /** The loads by name: what each compares, its table, and its figures beside the targets. */
 import { formatTable, formatTarget, median, quantile } from '../report.ts';
 import { Arena } from './arena.ts';
-import { autocannonGenerator } from './autocannon.ts';
-import {
-  allOf,
-  compare,
-  type Contestant,
-  medianOf,
-  rateOf,
-  ratioOf,
-  redirectOf,
-  type Result,
-  resultCells,
-  resultHeadings,
-} from './compare.ts';
+import { compare, type Contestant } from './compare.ts';
 import { formatBacklog, measureBacklog } from './deliver/backlog.ts';
 import { formatCrowd, measureCrowd } from './deliver/crowd.ts';
 import { reportDeliver } from './deliver/report.ts';
 import { formatSoak, measureSoak } from './deliver/soak.ts';
+import { fresh } from './fresh.ts';
+import { idle } from './idle.ts';
 import { imageCells, measureCachedImage } from './images.ts';
-import { createRequests, type LoadRequest, requestCount } from './requests.ts';
-import { pathsOf, shortCodeOf, targetOf } from './seed.ts';
-import { formatMemory, measureMemory } from './memory.ts';
+import { formatMemory, measureMemory } from './memory/memory.ts';
+import {
+  codesQuick,
+  codesUniform,
+  fieldOf,
+  type LoadOptions,
+  type LoadReport,
+  report,
+  scheduleOf,
+} from './options.ts';
+import { redirects } from './redirects.ts';
+import { shortCodeOf, targetOf } from './seed.ts';
+import { soak } from './memory/soak.ts';
 import { measureStart } from './start.ts';
 import { measureVisibleDelay } from './visible.ts';
 import { findWrk } from './wrk.ts';
 import { steps } from '../rivals/steps.ts';
 
-export interface LoadOptions {
-  readonly isQuick: boolean;
-  readonly isFull: boolean;
-  readonly rounds: number;
-  readonly seconds: number;
-  readonly previous: string | undefined;
-}
-
-export interface LoadReport {
-  readonly text: string;
-  /** Contestants or measurements, by name: for the test that keeps the bench alive. */
-  readonly rows: readonly string[];
-}
-
-const host = 'q.example';
 const loopback = '127.0.0.0/8';
-/** As wrk's documentation does, a few dozen connections a thread: batches form in every event-loop cycle. */
-const connections = 64;
-const connectionsQuick = 8;
-const codesUniform = 10_000;
-const codesQuick = 200;
-
-interface Field {
-  readonly codes: number;
-  readonly uniform: readonly LoadRequest[];
-  readonly hot: readonly LoadRequest[];
-}
-
-function fieldOf(options: LoadOptions): Field {
-  const codes = options.isQuick ? codesQuick : codesUniform;
-  const count = options.isQuick ? codesQuick : requestCount;
-  return {
-    codes,
-    uniform: createRequests(host, pathsOf(codes), count),
-    hot: createRequests(host, [`/${shortCodeOf(7)}`], count),
-  };
-}
-
-const scheduleOf = (options: LoadOptions) => ({
-  generator: findWrk() ?? autocannonGenerator,
-  rounds: options.rounds,
-  seconds: options.seconds,
-  connections: options.isQuick ? connectionsQuick : connections,
-});
-
-function report(title: string, results: readonly Result[], targets: readonly string[]): LoadReport {
-  const base = results[0]!;
-  const table = formatTable(
-    resultHeadings,
-    results.map((result) => resultCells(result, base)),
-  );
-  const rows = results.map(({ name }) => name);
-  return { text: [title, '', table, '', ...targets].join('\n'), rows };
-}
-
-async function rivals(arena: Arena, requests: readonly LoadRequest[]): Promise<Contestant[]> {
-  const nodeHttp = await arena.rival('node-http', [targetOf(1)]);
-  const nginx = await arena.nginx();
-  return [
-    { name: 'node:http', server: nodeHttp, requests },
-    ...(nginx === undefined ? [] : [{ name: 'nginx, access log', server: nginx, requests }]),
-  ];
-}
-
-/** The whole service in its two ordinary places against its rivals, then all at one fixed rate. */
-async function redirects(options: LoadOptions): Promise<LoadReport> {
-  const arena = new Arena();
-  try {
-    const { codes, uniform, hot } = fieldOf(options);
-    const { server: direct } = await arena.service({ codes });
-    const environment = {
-      QZ_TRUSTED_PROXIES: loopback,
-      QZ_TRUSTED_PROXY_HEADER: 'x-forwarded-for',
-    };
-    const { server: proxied } = await arena.service({ codes, environment });
-    const contestants: Contestant[] = [
-      { name: 'bare uWS', server: await arena.rival('uws', [targetOf(1)]), requests: uniform },
-      { name: 'ours, socket', server: direct, requests: uniform },
-      { name: 'ours, behind a proxy', server: proxied, requests: uniform },
-      { name: 'ours, one hot code', server: direct, requests: hot },
-      ...(await rivals(arena, uniform)),
-    ];
-    if (options.previous !== undefined) {
-      const tree = arena.checkOut(options.previous);
-      const { server } = await arena.service({ codes, tree });
-      contestants.push({ name: `${options.previous}, socket`, server, requests: uniform });
-    }
-    const schedule = scheduleOf(options);
-    const results = await compare(contestants, schedule);
-    const name = schedule.generator.name;
-    const fast = report(`As fast as ${name} asks:`, results, redirectTargets(results));
-    if (options.isQuick) return fast;
-    const rate = Math.floor(Math.min(...results.map((result) => medianOf(result, rateOf))) / 2);
-    const steady = await compare(contestants, {
-      ...schedule,
-      generator: autocannonGenerator,
-      rate,
-    });
-    const title = `At ${rate} requests/s each, by autocannon:`;
-    return { ...fast, text: `${fast.text}\n\n${report(title, steady, []).text}` };
-  } finally {
-    await arena.close();
-  }
-}
-
-function redirectTargets(results: readonly Result[]): string[] {
-  const [bare, direct, proxied, hot] = results as [Result, Result, Result, Result];
-  return [
-    { what: 'redirect thread, socket', measured: ratioOf(direct, bare, redirectOf), atMost: 1.35 },
-    { what: 'redirect thread, proxy', measured: ratioOf(proxied, bare, redirectOf), atMost: 1.2 },
-    { what: 'all threads, socket', measured: ratioOf(direct, bare, allOf), atMost: 1.8 },
-    { what: 'all threads, proxy', measured: ratioOf(proxied, bare, allOf), atMost: 1.8 },
-    { what: 'hot code to uniform, rate', measured: ratioOf(hot, direct, rateOf), atLeast: 0.95 },
-  ].map((target) => formatTarget(target));
-}
 
 /** The three durabilities. */
 async function durability(options: LoadOptions): Promise<LoadReport> {
@@ -168,7 +54,7 @@ async function ladder(options: LoadOptions): Promise<LoadReport> {
     const contestants: Contestant[] = [];
     type Script = 'ladder' | 'lone-redirect';
     const add = async (name: string, script: Script, args: readonly string[], path = '/') => {
-      contestants.push({ name, server: await arena.rival(script, args, path), requests });
+      contestants.push({ name, server: await arena.rival(script, args, { path }), requests });
     };
     const folder = arena.folder();
     for (const step of options.isQuick ? steps.slice(-1) : steps) {
@@ -315,10 +201,13 @@ async function memory({ isQuick, isFull }: LoadOptions): Promise<LoadReport> {
 
 export const loads: Readonly<Record<string, (options: LoadOptions) => Promise<LoadReport>>> = {
   redirects,
+  fresh,
+  idle,
   durability,
   ladder,
   visible,
   start,
+  soak,
   'cached-image': images,
   deliver,
   'deliver-crowd': deliverCrowd,

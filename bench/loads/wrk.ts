@@ -48,7 +48,7 @@ async function runWrk(spec: LoadSpec): Promise<LoadResult> {
     const scriptFile = join(folder, 'requests.lua');
     writeFileSync(requestFile, spec.requests.map((r) => requestBytes(spec.method, r)).join(''));
     writeFileSync(scriptFile, script(requestFile));
-    const url = `http://127.0.0.1:${spec.port}/`;
+    const url = `${spec.scheme ?? 'http:'}//127.0.0.1:${spec.port}/`;
     const bounds = ['-c', String(spec.connections), '-d', `${spec.seconds}s`];
     return parseResult(await outputOf(program, ['-t', '1', ...bounds, '-s', scriptFile, url]));
   } finally {

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TlsFiles } from '../../src/http/tls-files.ts';
 
 const log = '$remote_addr [$time_iso8601] "$request" $status "$http_referer" "$http_user_agent"';
 
@@ -12,8 +13,21 @@ export function findNginx(): string | undefined {
   );
 }
 
+export interface NginxSetting {
+  readonly port: number;
+  readonly target: string;
+  /** Absent: without TLS. */
+  readonly tls?: TlsFiles | undefined;
+}
+
 /** Writes the configuration into `folder`; returns nginx's arguments. */
-export function configureNginx(folder: string, port: number, target: string): string[] {
+export function configureNginx(folder: string, { port, target, tls }: NginxSetting): string[] {
+  const listening =
+    tls === undefined
+      ? `listen 127.0.0.1:${port};`
+      : `listen 127.0.0.1:${port} ssl;
+    ssl_certificate ${tls.tlsCertFile};
+    ssl_certificate_key ${tls.tlsKeyFile};`;
   const file = join(folder, 'nginx.conf');
   writeFileSync(
     file,
@@ -32,7 +46,7 @@ http {
   scgi_temp_path ${folder}/scgi;
   keepalive_requests 1000000000;
   server {
-    listen 127.0.0.1:${port};
+    ${listening}
     add_header Cache-Control "private, no-store" always;
     add_header X-Content-Type-Options nosniff always;
     add_header X-Robots-Tag noindex always;

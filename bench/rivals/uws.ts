@@ -1,9 +1,13 @@
-/** The floor: a bare uWebSockets.js that answers everything with one constant redirect. */
+/**
+ * The floor: a bare uWebSockets.js that answers everything with one constant redirect.
+ *
+ *   node uws.ts PORT TARGET [CERTIFICATE KEY]
+ */
 import { redirectHead } from '../../src/http/reply-batch.ts';
 import { createApp } from '../../src/http/uws-app.ts';
 
-const [port, target = ''] = process.argv.slice(2);
-const app = createApp();
+const [port, target = '', tlsCertFile = '', tlsKeyFile = ''] = process.argv.slice(2);
+const app = createApp({ tlsCertFile, tlsKeyFile });
 app.any('/*', (response) => {
   response.writeStatus(redirectHead);
   response.writeHeader('Location', target);

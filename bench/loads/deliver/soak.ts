@@ -12,7 +12,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../../src/system-clock.ts';
-import { formatTable, quantile } from '../../report.ts';
+import { formatTable, quantile, slopeOf } from '../../report.ts';
 import type { Arena, Service } from '../arena.ts';
 import { memoryOf, spentSince, threadNanoseconds } from '../cpu.ts';
 import { pace } from '../pacer.ts';
@@ -135,15 +135,7 @@ function bytesOf(path: string): number {
 /** Bytes, or things, a minute by least squares over the samples' second half. */
 function slope(samples: readonly SoakSample[], of: (sample: SoakSample) => number): number {
   const half = samples.slice(Math.floor(samples.length / 2));
-  const meanX = half.reduce((sum, { atSeconds }) => sum + atSeconds, 0) / half.length;
-  const meanY = half.reduce((sum, sample) => sum + of(sample), 0) / half.length;
-  let above = 0;
-  let below = 0;
-  for (const sample of half) {
-    above += (sample.atSeconds - meanX) * (of(sample) - meanY);
-    below += (sample.atSeconds - meanX) ** 2;
-  }
-  return below === 0 ? 0 : (above / below) * 60;
+  return slopeOf(half.map((sample) => [sample.atSeconds / 60, of(sample)]));
 }
 
 /** First, middle and last value of all that may grow, and its slope. */

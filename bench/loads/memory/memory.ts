@@ -7,16 +7,16 @@
  * Above the limit the system kills; pages of files are taken back before that.
  */
 import { spawnSync } from 'node:child_process';
-import { memoryBytesMin } from '../../src/engine/machine/machine-plan.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { formatTable, formatTarget, quantile } from '../report.ts';
-import type { Arena } from './arena.ts';
-import { memoryOf } from './cpu.ts';
-import { openScanStage, type Stage } from './deliver/stage.ts';
+import { memoryBytesMin } from '../../../src/engine/machine/machine-plan.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { formatTable, formatTarget, quantile } from '../../report.ts';
+import type { Arena } from '../arena.ts';
+import { memoryOf } from '../cpu.ts';
+import { openScanStage, type Stage } from '../deliver/stage.ts';
 import { type GroupFigures, MemoryGroup } from './memory-group.ts';
-import { pace } from './pacer.ts';
-import { createRequests, requestCount } from './requests.ts';
-import { pathsOf } from './seed.ts';
+import { pace } from '../pacer.ts';
+import { createRequests, requestCount } from '../requests.ts';
+import { pathsOf } from '../seed.ts';
 
 const connections = 64;
 const password = 'as long as it is not guessed';
@@ -29,7 +29,7 @@ const sliceSeconds = 5;
 const pollMs = 50;
 const lateMsMax = 20_000;
 const mebibyte = 2 ** 20;
-const main = new URL('../../src/main.ts', import.meta.url).pathname;
+const main = new URL('../../../src/start.mjs', import.meta.url).pathname;
 const styles = [
   undefined,
   { gradient: { from: '#102040', to: '#801020', type: 'radial' }, dotStyle: 'dots' },
