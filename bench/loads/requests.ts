@@ -5,6 +5,7 @@
  * tapped, not scanned), and the `X-Forwarded-For` of a proxy in front, another client address each time:
  * who trusts no proxy ignores it, and parses it all the same.
  */
+import { createRandom } from '../random.ts';
 
 export interface LoadRequest {
   readonly path: string;
@@ -70,17 +71,6 @@ const phoneAgents: readonly string[] = Array.from({ length: 200 }, (_, index) =>
 
 const languages = ['en-US,en;q=0.9', 'de-DE,de;q=0.9,en;q=0.8', 'fr-FR,fr;q=0.9', 'ja-JP,ja;q=0.9'];
 const referers = ['https://www.instagram.com/', 'https://www.google.com/', 'https://t.co/'];
-
-/** xorshift32: the same requests in every run. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
-}
 
 /** @param paths what is asked for, drawn evenly */
 export function createRequests(

@@ -9,6 +9,7 @@ import { Bench } from 'tinybench';
 import { createLinkTableMemory, type Link, type LinkTableMemory } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
+import { createRandom } from '../random.ts';
 
 export const question = 'What does a link look-up cost at 10 k and at 10 M codes?';
 
@@ -34,17 +35,6 @@ function codeText(index: number): string {
 
 function targetText(index: number): string {
   return `https://shop.example/campaigns/spring/${index}?utm_source=qr`;
-}
-
-/** xorshift32: a fixed order, so that two runs measure the same walk. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
 }
 
 function linkAt(index: number): Link {

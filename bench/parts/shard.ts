@@ -22,6 +22,7 @@ import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { createRequests, requestCount } from '../loads/requests.ts';
 import type { PartRow } from '../parts.ts';
+import { createRandom } from '../random.ts';
 
 export const question = 'What does a scan cost the shard, from the journal to the store?';
 
@@ -37,17 +38,6 @@ interface Journal {
   readonly root: string;
   /** Where each window ends. */
   readonly ends: readonly number[];
-}
-
-/** xorshift32: the same scans in every run. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return state >>> 0;
-  };
 }
 
 async function writeJournal(root: string, windows: number): Promise<Journal> {
