@@ -6,7 +6,7 @@
  * (a bare line feed after a size, no line end after the data) may hide a second request that the proxy never
  * saw. uWS cuts a connection that brings another request while an answer is pending, and goes on after one that
  * is answered at once, `Connection: close` or not (measured, 20.0.8). So these wait for the next cycle of the
- * event loop and close. The answer to a scan always waits so; only the other answers come by here.
+ * event loop and close. The answer to a scan waits for its journal anyhow (redirect.ts).
  */
 import { MessageChannel } from 'node:worker_threads';
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -42,7 +42,7 @@ port1.unref();
 
 /**
  * Does what closes a connection in the next cycle of the event loop, among the events of sockets. Not in an immediate:
- * uSockets frees closed sockets just before the immediates, and never those that they close, 480 bytes for each connection
+ * uSockets frees closed sockets just before the immediates, and never a socket that an immediate closes, 480 bytes each
  * (measured, 20.0.8): half a gigabyte for a million scans by way of a proxy that keeps no connection alive.
  */
 export function inNextCycle(work: () => void): void {

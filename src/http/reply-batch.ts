@@ -11,7 +11,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { targetBytesMax } from '../links/layout.ts';
 import type { LinkReader } from '../links/reader.ts';
-import { type Connection, inNextCycle } from './framing.ts';
+import type { Connection } from './framing.ts';
 
 /** Status line and constant headers of a redirect. */
 export const redirectHead = [
@@ -78,10 +78,12 @@ export class ReplyBatch {
   readonly #abortHandlers: (() => void)[] = [];
   #count = 0;
   #current = 0;
+  #closes = false;
   readonly #send = (): void => {
     const response = this.#responses[this.#current]!;
     response.writeStatus(this.#bytes(this.#current));
-    response.end();
+    if (this.#connections[this.#current] === 'close') response.end(undefined, true);
+    else response.end();
   };
 
   constructor(links: LinkReader) {
@@ -94,6 +96,10 @@ export class ReplyBatch {
   get isFull(): boolean {
     return this.#count === repliesMax;
   }
+  /** One of the answers ends its connection: not to be sent in an immediate (`inNextCycle`). */
+  get closes(): boolean {
+    return this.#closes;
+  }
 
   /** @param entry of the link table, valid until the event-loop cycle ends */
   add(response: HttpResponse, entry: number, connection: Connection): void {
@@ -101,6 +107,7 @@ export class ReplyBatch {
     this.#responses[place] = response;
     this.#entries[place] = entry;
     this.#connections[place] = connection;
+    if (connection !== 'keep') this.#closes = true;
     this.#aborted[place] = 0;
     response.onAborted((this.#abortHandlers[place] ??= this.#abortHandler(place)));
   }
@@ -112,37 +119,17 @@ export class ReplyBatch {
     this.#copies = copies;
   }
 
-  /** Sends all answers and empties the batch. */
-  answer(closes: boolean): void {
+  /** Sends all answers and empties the batch. @param closesAll whether every connection ends with its answer */
+  answer(closesAll: boolean): void {
     for (let place = 0; place < this.#count; place++) {
       if (this.#aborted[place] === 1) continue;
-      if (closes || this.#connections[place] !== 'keep') {
-        this.#answerLast(place);
-        continue;
-      }
+      if (closesAll && this.#connections[place] === 'keep') this.#connections[place] = 'close';
       this.#current = place;
       this.#responses[place]!.cork(this.#send);
     }
     this.#count = 0;
+    this.#closes = false;
     this.#copies = undefined;
-  }
-
-  /** The last answer of its connection waits for the next cycle, longer than this batch. */
-  #answerLast(place: number): void {
-    const response = this.#responses[place]!;
-    const closesItself = this.#connections[place] === 'closing';
-    const bytes = this.#bytes(place).slice();
-    let isAborted = false;
-    response.onAborted(() => {
-      isAborted = true;
-    });
-    inNextCycle(() => {
-      if (isAborted) return;
-      response.cork(() => {
-        response.writeStatus(bytes);
-        response.end(undefined, !closesItself);
-      });
-    });
   }
 
   #abortHandler(place: number): () => void {
