@@ -7,6 +7,7 @@
  * Drain: stop listening, answer what still comes with `Connection: close`, stop when no client is left or
  * after the command's `msMax`; then the journal is on the disk before the thread ends.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { LinkReader } from '../links/reader.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
 import { diskAt, JournalWriter } from '../scans/journal/writer.ts';
@@ -18,10 +19,11 @@ import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
-import {
-  type RedirectMessage,
-  type RedirectCommand,
-  type RedirectSetup,
+import type {
+  RedirectCommand,
+  RedirectFigures,
+  RedirectMessage,
+  RedirectSetup,
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
@@ -104,7 +106,7 @@ const closeApps = (): void => {
 // them open, and the kernel would go on giving connections to a listener that no thread serves.
 process.on('exit', closeApps);
 
-let sentFigures = '';
+let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
 let listening = 0;
 Atomics.wait(setup.gate, 0, 0);
 for (const [at, listener] of listeners.entries()) {
@@ -142,9 +144,8 @@ const figuresTimer = setInterval(sendFigures, figuresMs);
 function sendFigures(): void {
   const message = figures();
   const { latency: spent, ...counted } = message.figures;
-  const text = JSON.stringify(counted);
-  if (spent.length === 0 && text === sentFigures) return;
-  sentFigures = text;
+  if (spent.length === 0 && isDeepStrictEqual(counted, sentCounts)) return;
+  sentCounts = counted;
   send(message);
 }
 
