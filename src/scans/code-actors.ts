@@ -1,13 +1,13 @@
 /**
  * The actors of a shard's codes, and the committed blocks that they have not taken yet.
  *
- *   block --add--> waits --count--> actors, code by code --save--> summaries, days, months
+ *   block --add--> uncounted --count--> actors, code by code --save--> summaries, days, months
  */
 import type { ScanBlock } from './block.ts';
 import { CodeActor } from './code-actor.ts';
 import type { CodeExpiry } from './code-expiry.ts';
 import type { Summaries } from './summaries.ts';
-import { WaitingBlocks } from './waiting-blocks.ts';
+import { UncountedBlocks } from './uncounted-blocks.ts';
 import type { CodeNo } from '../model/numbers.ts';
 
 /** Share of `actorsMax` that stays when the bound is passed: freeing the rest serves many windows. */
@@ -17,7 +17,7 @@ export class CodeActors {
   readonly #summaries: Summaries;
   readonly #expiry: CodeExpiry;
   readonly #actors = new Map<number, CodeActor>();
-  readonly #waiting = new WaitingBlocks();
+  readonly #uncounted = new UncountedBlocks();
   /** Actors that were counted since the last save, mostly in the order of the store's keys. */
   readonly #changed = new Set<CodeActor>();
 
@@ -39,35 +39,37 @@ export class CodeActors {
     return actor;
   }
 
-  /** A block was committed: it is to be counted. @param actors of its codes */
+  /** A block was committed. @param actors of its codes */
   add(block: ScanBlock, actors: readonly CodeActor[], windowNumber: number): void {
     const { sequence } = block;
     for (const actor of actors) {
       actor.follow(sequence);
       actor.lastWindow = windowNumber;
     }
-    this.#waiting.add(block);
-    if (this.#waiting.isFull) this.count();
+    this.#uncounted.add(block);
+    if (this.#uncounted.isFull) this.count();
   }
 
-  /** Counts what waits. */
+  /** Counts the blocks that were added. */
   count(): void {
     let actor: CodeActor | undefined;
-    this.#waiting.each(
+    this.#uncounted.each(
       (block, group) => block.codeNo(group),
       (codeNo, block, group) => {
         if (actor?.codeNo === codeNo) actor.take(block, group);
         else actor = this.take(codeNo, block, group);
       },
     );
-    this.#waiting.clear();
+    this.#uncounted.clear();
   }
 
   /** Codes that expire leave memory: saved, they would bring the numbers back. Before a save. */
   freeExpired(): void {
-    this.#expiry.freeFrom(this.#actors);
-    for (const actor of this.#changed) {
-      if (this.#expiry.isWaiting(actor.codeNo)) this.#changed.delete(actor);
+    for (const codeNo of this.#expiry.codeNos) {
+      const actor = this.#actors.get(codeNo);
+      if (actor === undefined) continue;
+      this.#actors.delete(codeNo);
+      this.#changed.delete(actor);
     }
   }
 

@@ -42,20 +42,15 @@ export class CodeExpiry {
     return this.#waiting.size === 0;
   }
 
-  /** What is counted of a code that waits would bring its numbers back. */
-  isWaiting(codeNo: CodeNo): boolean {
-    return this.#waiting.has(codeNo);
+  /** Of the codes that wait. */
+  get codeNos(): Iterable<CodeNo> {
+    return this.#waiting.keys();
   }
 
   add(codes: readonly ExpiredCode[]): void {
     for (const { codeNo, workspaceNo } of codes) {
       if (this.#waiting.size < waitingMax) this.#waiting.set(codeNo, workspaceNo);
     }
-  }
-
-  /** Their actors leave memory: saved, they would bring the numbers back. */
-  freeFrom(actors: Map<number, unknown>): void {
-    for (const codeNo of this.#waiting.keys()) actors.delete(codeNo);
   }
 
   /** One step, inside a transaction; `settle` follows once that has committed. */

@@ -42,6 +42,7 @@ import { WorkspaceSums } from './workspace-sums.ts';
 const checkpointWindows = 64;
 /** Blocks that may expire at one checkpoint, by blocks written between two: retention keeps up, and never delays a window. */
 const expireFactor = 2;
+
 export interface ShardOptions {
   readonly shard: number;
   readonly shards: number;
@@ -88,15 +89,13 @@ export class Shard {
   readonly #workspaces: WorkspaceSums;
   readonly expiry: CodeExpiry;
   readonly highestSeen = { code: 0, workspace: 0 };
-  /** To be committed. */
-  #waiting: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
+  #uncommitted: { readonly bytes: Buffer; readonly block: ScanBlock } | undefined;
   #windowNumber = 0;
   #sinceCheckpoint = 0;
   #committedScans = 0;
   #deliveredBlock: number;
   /** Sequence up to which this shard's blocks are saved; others' blocks do not concern it. */
   #checkpoint = 0;
-  #idleCycles = 0;
   /** The last cycle found nothing in the journals, and so has closed their files: a deleted one leaves the disk. */
   #foundNothing = false;
   /** Blocks that a start could not read. */
@@ -153,17 +152,16 @@ export class Shard {
     const startedMs = clock.monotonicMs();
     store.environment.refresh();
     this.#consumers.follow();
-    if (this.#waiting === undefined) this.#readJournals();
-    const isWindow = this.#waiting !== undefined;
-    this.#foundNothing = !isWindow;
-    if (this.#waiting !== undefined) {
-      this.#commit(this.#waiting);
+    if (this.#uncommitted === undefined) this.#readJournals();
+    this.#foundNothing = this.#uncommitted === undefined;
+    if (this.#uncommitted !== undefined) {
+      this.#commit(this.#uncommitted);
       this.#sinceCheckpoint++;
       this.#figures.windowMs = clock.monotonicMs() - startedMs;
     }
     this.#workspaces.follow();
     const hasWork = this.#sinceCheckpoint > 0 || !this.expiry.isIdle;
-    if (!isWindow && (hasWork || this.#isLeftBehind())) this.checkpoint();
+    if (this.#foundNothing && (hasWork || this.#isLeftBehind)) this.checkpoint();
     if (this.#sinceCheckpoint >= checkpointWindows) this.checkpoint();
     return this.#consumers.hasMore;
   }
@@ -183,7 +181,7 @@ export class Shard {
       this.expiry.isIdle &&
       this.journalFault === undefined &&
       this.#workspaces.isCaughtUp &&
-      newestSequence(this.#options.store) - this.#checkpoint < checkpointWindows
+      !this.#isLeftBehind
     );
   }
 
@@ -219,7 +217,7 @@ export class Shard {
     this.#workspaces.settle();
     this.#sinceCheckpoint = 0;
     // The actors of a window that waits for its commit are in use.
-    if (this.#waiting === undefined) this.#actors.freeIdle(this.#options.actorsMax);
+    if (this.#uncommitted === undefined) this.#actors.freeIdle(this.#options.actorsMax);
     this.#figures.checkpointMs = this.#options.clock.monotonicMs() - startedMs;
   }
 
@@ -227,13 +225,14 @@ export class Shard {
   #trySave(): boolean {
     const { store } = this.#options;
     try {
-      store.environment.transactionSync(() => {
+      this.#checkpoint = store.environment.transactionSync(() => {
         this.#actors.save();
         this.expiry.step();
         this.#workspaces.save();
-        this.#checkpoint = newestSequence(store);
-        putCheckpoints(store, this.#partitions, this.#checkpoint);
+        const newest = newestSequence(store);
+        putCheckpoints(store, this.#partitions, newest);
         if (this.#options.shard === 0) this.#expireBlocks();
+        return newest;
       });
       return true;
     } catch (error) {
@@ -275,9 +274,7 @@ export class Shard {
   }
 
   /** Without scans of its own a shard still moves its checkpoint: readers go back to the oldest one. */
-  #isLeftBehind(): boolean {
-    this.#idleCycles = (this.#idleCycles + 1) % checkpointWindows;
-    if (this.#idleCycles !== 0) return false;
+  get #isLeftBehind(): boolean {
     return newestSequence(this.#options.store) - this.#checkpoint >= checkpointWindows;
   }
 
@@ -303,7 +300,7 @@ export class Shard {
       this.#windowActors.push(actor);
       return actor.newestBlock;
     });
-    this.#waiting = { bytes, block: new ScanBlock(bytes, this.#window.strings()) };
+    this.#uncommitted = { bytes, block: new ScanBlock(bytes, this.#window.strings()) };
   }
 
   #readFrame(consumer: JournalConsumer, bytes: Buffer, frameAt: number, base: number): void {
@@ -359,7 +356,7 @@ export class Shard {
     });
     this.#figures.commitMs = this.#options.clock.monotonicMs() - startedMs;
     // Before anything else can fail: a block is committed once.
-    this.#waiting = undefined;
+    this.#uncommitted = undefined;
     this.#consumers.committed();
     this.#committedScans += this.#window.scans;
     this.#window.clear();

@@ -23,7 +23,7 @@ import { CodeActor } from './code-actor.ts';
 import { addCounts, type CountsByDay } from './code-counts.ts';
 import { storedBlocks } from './stored-blocks.ts';
 import { Summaries } from './summaries.ts';
-import { WaitingBlocks } from './waiting-blocks.ts';
+import { UncountedBlocks } from './uncounted-blocks.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
 /** Cities and referer hosts of a workspace and day: ten codes' worth. A summary of 40 KB at most. */
@@ -55,7 +55,7 @@ export class WorkspaceSums {
   readonly #sums = new Map<number, Sum>();
   /** By partition: sequence up to which it had been saved when this shard began. */
   readonly #saved: Float64Array;
-  readonly #waiting = new WaitingBlocks();
+  readonly #uncounted = new UncountedBlocks();
   /** Sequence up to which blocks are in memory or saved. */
   #applied: number;
   /** Blocks that could not be read: their scans are in no sum. */
@@ -97,17 +97,17 @@ export class WorkspaceSums {
     if (looked === 0) this.#applied = newest;
   }
 
-  /** Counts what waits; before a save. */
+  /** Counts the blocks that were added; before a save. */
   count(): void {
     let sum: Sum | undefined;
-    this.#waiting.each(
+    this.#uncounted.each(
       (block, group) => block.workspaceNo(group),
       (workspaceNo, block, group) => {
         if (sum?.workspaceNo !== workspaceNo) sum = this.#sumOf(workspaceNo);
         if (sum !== undefined && block.sequence > sum.from) sum.actor.take(block, group);
       },
     );
-    this.#waiting.each(
+    this.#uncounted.each(
       (block, group) => block.codeNo(group),
       (codeNo, block, group) => {
         const own = this.#sums.get(block.workspaceNo(group));
@@ -115,7 +115,7 @@ export class WorkspaceSums {
           countInto(own.counts, codeNo, block, group);
       },
     );
-    this.#waiting.clear();
+    this.#uncounted.clear();
   }
 
   /** Writes what changed, inside the checkpoint's transaction; `settle` follows once it has committed. */
@@ -140,8 +140,8 @@ export class WorkspaceSums {
   }
 
   #add(block: ScanBlock): void {
-    this.#waiting.add(block);
-    if (this.#waiting.isFull) this.count();
+    this.#uncounted.add(block);
+    if (this.#uncounted.isFull) this.count();
   }
 
   /** Undefined when it is another shard's. */

@@ -1,5 +1,6 @@
 /** Single faults of a shard that the model test meets only now and then. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { partitionOf } from '../../src/model/code.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { EngineHarness, type ScanInput } from './engine-harness.ts';
 
@@ -39,6 +40,23 @@ it('does not call consumed what it could not commit', async () => {
   engine.startShards(1);
   engine.settle();
   expect(engine.queries.analytics.lifetimeScans(5)).toBe(4);
+});
+
+it('tries a checkpoint again that was not committed, where only other shards have blocks', () => {
+  engine.startShards(2);
+  for (let i = 0; i < 70; i++) engine.scan(0, engine.nowMs + i, [input]);
+  const owner = partitionOf(input.codeNo) % 2;
+  const other = engine.shards[1 - owner]!;
+  while (!other.isIdle) engine.cycle(1 - owner);
+  while (engine.cycle(owner));
+  for (let cycle = 0; cycle < 3; cycle++) {
+    engine.failAfter = 0;
+    engine.failPoint = 'after';
+    engine.cycle(1 - owner);
+    expect([engine.failures, other.isIdle]).toEqual([cycle + 1, false]);
+  }
+  engine.settle();
+  expect(other.isIdle).toBe(true);
 });
 
 it('keeps every number when the clock was wrong by a century, and counts on', async () => {

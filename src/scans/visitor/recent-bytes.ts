@@ -3,7 +3,7 @@
  *
  *   bytes ── words (32 bits, the last padded) ── hash ── entries of that hash ── the one with the same words
  *
- * Bounded as `Recent` is: two generations of half the entries each; when the younger is full it becomes the older
+ * Bounded: two generations of half the entries each; when the younger is full it becomes the older
  * one, which is freed whole, and an entry of the older one that is asked for again is kept anew.
  * The texts are of strangers, so the hash is universal: a sum of 16-bit halves, each times a secret random number
  * of its place. Whatever two texts are, their hashes meet with a chance of 1 in 65,536 (Carter and Wegman 1979).

@@ -1,5 +1,5 @@
 /**
- * Committed blocks that wait in memory to be counted, many together: the numbers of 10,000 codes fit no cache, and
+ * Committed blocks that are not counted yet, to be counted many together: the numbers of 10,000 codes fit no cache, and
  * to bring a code's into it for each of its scans was most of the price of a scan.
  */
 import type { ScanBlock } from './block.ts';
@@ -10,7 +10,7 @@ const blocksMax = 24;
 /** Large windows, while catching up, are counted sooner. */
 const bytesMax = 33_554_432;
 
-export class WaitingBlocks {
+export class UncountedBlocks {
   #blocks: ScanBlock[] = [];
   #bytes = 0;
   readonly #order = new NumberOrder();
