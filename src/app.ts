@@ -189,6 +189,7 @@ interface Engine {
   readonly codes: Codes;
   readonly images: Images;
   readonly threads: EngineThreads;
+  readonly geo: GeoOpening;
 }
 
 /** All that counts and redirects: running when this resolves. @param pages settles before anything listens */
@@ -210,7 +211,7 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
   });
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
-  const geo = new GeoOpening(config.geo, folder.cacheRoot);
+  const geo = new GeoOpening(config.geo, folder.cacheRoot, base);
   closers.push(() => geo.close());
   const threads = new EngineThreads({
     config,
@@ -220,11 +221,11 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
     store: scans,
     links: memory,
     connectionsMax: base.shares.redirectThread,
-    visitor: visitorSetup(geo, log, folder),
+    visitor: visitorSetup(geo, folder),
   });
   closers.push(() => threads.stop());
   threads.shards.onSeen = (seen) => raise(management, log, seen);
-  // Redirects do not wait for a table of places that is made, unless there is something to catch up with.
+  // Redirects do not wait for a table of places that is being made, unless there is something to catch up with.
   const catchUpMs = geo.isReady || threads.shards.lag.uncountedBytes > 0 ? catchUpMsMax : 0;
   // All threads boot while this one fills the link table.
   const catchingUp = threads.shards.start(catchUpMs);
@@ -240,16 +241,13 @@ async function openEngine(base: Base, pages: Promise<unknown>, closers: Closers)
   await openRedirects();
   const images = openImages(imageOptions(base));
   closers.push(() => images.close());
-  return { scans, queries, links, codes, images, threads };
+  return { scans, queries, links, codes, images, threads, geo };
 }
 
 /** What tells scanners apart, and where they are. */
-function visitorSetup(opening: GeoOpening, log: Logger, folder: DataFolder): Promise<VisitorSetup> {
+function visitorSetup({ table }: GeoOpening, folder: DataFolder): Promise<VisitorSetup> {
   const key = readSecret(folder, visitorKeyFile, visitorKeyBytes);
-  return opening.data.then((geo) => {
-    for (const warning of geo.warnings) log.warn(warning);
-    return { key, geo };
-  });
+  return table.then((geo) => ({ key, geo }));
 }
 
 /** Everything above the engine, up to the API. @returns the API's port */
@@ -261,7 +259,7 @@ async function openManagement(
   closers: Closers,
 ): Promise<number> {
   const { config, log, management } = base;
-  const { codes, queries, images, threads } = engine;
+  const { codes, queries, images, threads, geo } = engine;
   const metrics = createMetrics(log);
   const webhooks = startWebhooks(base, workspaces, engine, metrics);
   closers.push(() => webhooks.close());
@@ -284,7 +282,7 @@ async function openManagement(
     closers.push(() => server.close());
   }
   const stopping = new Signal();
-  const checks = engineChecks({ threads, management, webhooks, links: codes.links, stored });
+  const checks = engineChecks({ threads, management, geo, webhooks, links: codes.links, stored });
   const server = await openApiServer(base, {
     codes,
     campaigns,

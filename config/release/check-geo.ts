@@ -11,6 +11,7 @@ import { Reader } from 'maxmind';
 import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { Mmdb } from '../../src/scans/visitor/geo/mmdb.ts';
 import {
+  compareAddresses,
   families,
   type Family,
   type GeoSource,
@@ -19,7 +20,7 @@ import {
 import { parsePlace, Place } from '../../src/scans/visitor/geo/place.ts';
 import { TableSource } from '../../src/scans/visitor/geo/table-source.ts';
 import { openTable } from '../../src/scans/visitor/geo/table-units.ts';
-import { type FilePart, type GeoName, originalGeoFile } from '../../src/shipped.ts';
+import { type GeoName, originalGeoFile } from '../../src/shipped.ts';
 import { geoTablePath } from './geo-files.ts';
 
 export interface Comparison {
@@ -42,14 +43,8 @@ export interface Compared {
 const nothing = (): Comparison => ({ compared: 0, withCity: 0, differences: 0 });
 
 /** Compares the places of every network. */
-export function compareNetworks({
-  cities,
-  countries,
-  table,
-  family,
-  ...rest
-}: Compared): Comparison {
-  const { onAddress = () => undefined } = rest;
+export function compareNetworks(files: Compared): Comparison {
+  const { cities, countries, table, family, onAddress = () => undefined } = files;
   const found = nothing();
   const numbers = new Map<string, number>([['ZZ ', 0]]);
   const withCity = new Set<number>();
@@ -80,25 +75,18 @@ export function compareNetworks({
     if (place !== made.place) found.differences++;
     onAddress(first);
     let last = city.last;
-    if (order(country.last, last) < 0) last = country.last;
-    if (order(made.last, last) < 0) last = made.last;
+    if (compareAddresses(country.last, last) < 0) last = country.last;
+    if (compareAddresses(made.last, last) < 0) last = made.last;
     onAddress(last);
     first.set(last);
     for (let word = 3; word >= 0; word--) {
       first[word] = first[word]! + 1;
       if (first[word] !== 0) break;
     }
-    const ended = walks.filter((walk) => order(walk.last, last) === 0);
+    const ended = walks.filter((walk) => compareAddresses(walk.last, last) === 0);
     isMore = ended.every((walk) => walk.next());
   }
   return found;
-}
-
-function order(one: Uint32Array, other: Uint32Array): number {
-  for (let word = 0; word < 4; word++) {
-    if (one[word] !== other[word]) return one[word]! - other[word]!;
-  }
-  return 0;
 }
 
 /** @returns compares the look-ups of an address in the bundled table and in the packages' files */
@@ -107,7 +95,7 @@ function compareLookups(): {
   readonly result: Comparison;
 } {
   const result = nothing();
-  const geo = new Geo({ table: openTable(partOf(geoTablePath('places'))), warnings: [] });
+  const geo = new Geo(openTable({ path: geoTablePath('places') }));
   const open = (name: GeoName) => new Reader<object>(readFileSync(originalGeoFile(name)));
   const countries = open('countryFile');
   const cities = { 4: open('cityFileV4'), 6: open('cityFileV6') };
@@ -130,8 +118,6 @@ function compareLookups(): {
   };
   return { compare, result };
 }
-
-const partOf = (path: string): FilePart => ({ path, offset: 0, size: undefined });
 
 const ipv4Of = (word: number): string =>
   [24, 16, 8, 0].map((shift) => (word >>> shift) & 0xff).join('.');
@@ -158,9 +144,9 @@ if (import.meta.filename === process.argv[1]) {
   const onAddress = (address: Uint32Array): void => {
     if (randomInt(networks * 2) < wanted) compare(address);
   };
-  const original = (name: GeoName): Mmdb => Mmdb.open(partOf(originalGeoFile(name)));
+  const original = (name: GeoName): Mmdb => Mmdb.open({ path: originalGeoFile(name) });
   const countries = original('countryFile');
-  const table = TableSource.open(partOf(geoTablePath('places')), 'countries');
+  const table = TableSource.open({ path: geoTablePath('places') }, 'countries');
   const ipv4 = original('cityFileV4');
   const ipv6 = original('cityFileV6');
   print(
@@ -172,7 +158,7 @@ if (import.meta.filename === process.argv[1]) {
     compareNetworks({ cities: ipv6, countries, table, family: 6, onAddress }),
   );
   print('look-ups', result);
-  const alone = TableSource.open(partOf(geoTablePath('countries')), 'countries');
+  const alone = TableSource.open({ path: geoTablePath('countries') }, 'countries');
   for (const family of [4, 6] as const) {
     const compared = compareNetworks({ cities: undefined, countries, table: alone, family });
     print(`countries alone, IPv${family}, networks`, compared);

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import {
   DataFolderError,
+  dataFolderAt,
   DataFolderLockedError,
   lockDataFolder,
   openDataFolder,
@@ -24,7 +25,7 @@ import { assertPortFree } from '../http/port.ts';
 import { assertTlsFiles, type TlsFiles } from '../http/tls-files.ts';
 import { shipped } from '../shipped.ts';
 import { freeBytes } from '../store/space-guard.ts';
-import { checkGeo } from '../engine/geo-data.ts';
+import { checkGeo, isGeoReady } from '../engine/geo-data.ts';
 
 /** Below this LMDB and the journals are soon out of disk space. */
 const freeBytesMin = 1_073_741_824;
@@ -71,12 +72,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     if (listener.tlsCertFile === '') continue;
     findings.push(await examine(async () => tlsFiles(listener)));
   }
-  const warnings = checkGeo(config.geo);
-  findings.push(
-    ...(warnings.length === 0
-      ? [good('geo databases are readable')]
-      : warnings.map((text) => ({ ok: false, text }))),
-  );
+  findings.push(...geo(config));
   findings.push(...configWarnings(config).map((text) => ({ ok: true, isWarning: true, text })));
   const text = findings.map((finding) => `${markOf(finding)} ${finding.text}`).join('\n');
   return { text, ok: findings.every(({ ok }) => ok) };
@@ -183,6 +179,16 @@ function modes(dataDir: string): Finding {
     ok: false,
     text: `open to other users in the data folder: ${names}${rest}; expected 600 and 700: \`quietzone serve\` narrows what its user owns`,
   };
+}
+
+function geo(config: Config): Finding[] {
+  const warnings = checkGeo(config.geo);
+  if (warnings.length > 0) return warnings.map((text) => ({ ok: false, text }));
+  const readable = 'geo databases are readable';
+  if (isGeoReady(config.geo, dataFolderAt(config.dataDir).cacheRoot)) return [good(readable)];
+  return [
+    good(`${readable}; new or changed: a start makes their table first, and counts scans then`),
+  ];
 }
 
 async function ports({ api, redirect }: Config): Promise<Finding[]> {

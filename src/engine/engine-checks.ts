@@ -1,17 +1,19 @@
 /** The health checks of the running service: of the threads, the stores, the link table and webhooks. */
 import type { Management } from '../store/management/management.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
+import type { GeoOpening } from './geo-data.ts';
 import type { StoredData } from './watch/stored-data.ts';
 import type { EngineThreads } from './threads.ts';
 
 export function engineChecks(options: {
   readonly threads: EngineThreads;
   readonly management: Management;
+  readonly geo: GeoOpening;
   readonly links: { readonly pendingCount: number; readonly damagedCount: number };
   readonly webhooks: { readonly problem: string | undefined };
   readonly stored: StoredData;
 }): HealthCheck[] {
-  const { threads, management, links, webhooks, stored } = options;
+  const { threads, management, geo, links, webhooks, stored } = options;
   const full = 'the store cannot be written: no changes are taken, redirects go on';
   const damaged = 'short links are refused: nothing sound says where they lead, restore a backup';
   const excess = 'changed links do not fit into the link table, delete codes';
@@ -24,6 +26,7 @@ export function engineChecks(options: {
     threads.folder.healthCheck,
     ...threads.redirects.checks,
     ...threads.shards.checks,
+    geo.check,
     { name: 'management', problem: () => (management.environment.isFull ? full : undefined) },
     {
       name: 'links',

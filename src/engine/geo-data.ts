@@ -1,30 +1,34 @@
 /**
- * The geo data of a service: the bundled table is opened at once. Of an operator's files a table is made where there is
- * none yet, by a thread of its own, while redirects run already; scans wait in the journals until it is there.
+ * The geo data of a service: the bundled table, and the one that was made of an operator's files before, are opened at once.
+ * Where files are new, or have changed, a thread of its own hashes them, and makes the table that is not there yet, while
+ * redirects run already; scans wait in the journals until it is there.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { GeoData } from '../scans/visitor/geo/geo.ts';
+import type { Clock } from '../model/clock.ts';
 import type { TableSetup } from '../scans/visitor/geo/table.worker.ts';
 import {
   checkFiles,
+  findFiles,
   type GeoFiles,
   geoNames,
-  type KeptTable,
+  type MadeTable,
   reasonOf,
-  partsOf,
 } from '../scans/visitor/geo/table-file.ts';
 import {
   checkTable,
   closeTable,
   openTable,
-  type TableData,
+  type OpenTable,
   tableInMemory,
 } from '../scans/visitor/geo/table-units.ts';
 import { shipped } from '../shipped.ts';
+import type { HealthCheck } from '../telemetry/health.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { threadStart } from '../workers/thread-sources.ts';
+import { findKnownTable, rememberTable, stateOfFiles } from './known-table.ts';
 
 /** A table of the bundled files takes 9 s of a core. After this time counting begins, with unknown places. */
 const makingMsMax = 180_000;
@@ -32,60 +36,118 @@ const makingMsMax = 180_000;
 /** Takes 40 MB less so than with V8's own, and no more time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
+export interface GeoOptions {
+  readonly clock: Clock;
+  /** Names each file that cannot be used. */
+  readonly log: Logger;
+}
+
 export class GeoOpening {
-  /** Never rejects: files that cannot be used become warnings. */
-  readonly data: Promise<GeoData>;
-  /** False while a table is made, or is found. */
-  readonly isReady: boolean;
+  /** Never rejects. Undefined: every place is unknown. */
+  readonly table: Promise<OpenTable | undefined>;
+  #isReady: boolean;
+  readonly #options: GeoOptions;
   readonly #stop = new AbortController();
 
   /** @param cacheFolder of the data folder */
-  constructor(files: GeoFiles, cacheFolder: string) {
-    const isNone = geoNames.every((name) => files[name] === '');
-    const bundled = isBundled(files) ? openBundled() : undefined;
-    this.isReady = isNone || bundled !== undefined;
-    // What is made of the packages is of use to every service of this checkout.
-    const folder = (isBundled(files) ? shipped.geoCache : undefined) ?? join(cacheFolder, 'geo');
-    this.data = this.isReady
-      ? Promise.resolve({ table: bundled, warnings: [] })
-      : this.#open({ ...partsOf(files), folder });
+  constructor(files: GeoFiles, cacheFolder: string, options: GeoOptions) {
+    this.#options = options;
+    const folder = tableFolder(files, cacheFolder);
+    const table = openReady(files, folder);
+    this.#isReady = table !== undefined || isNone(files);
+    this.table = this.#isReady ? Promise.resolve(table) : this.#open(files, folder);
+  }
+
+  /** False while a table is looked for, or made. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  get check(): HealthCheck {
+    const problem = 'the table of places is being made, scans are counted when it is there';
+    return {
+      name: 'places',
+      problem: () => (this.isReady ? undefined : problem),
+      isWarning: true,
+    };
   }
 
   /** When no thread looks anything up any more. */
   async close(): Promise<void> {
     this.#stop.abort();
-    const { table } = await this.data;
+    const table = await this.table;
     if (table !== undefined) closeTable(table);
   }
 
-  async #open({ warnings, ...setup }: TableSetup & Pick<GeoData, 'warnings'>): Promise<GeoData> {
-    const made = await this.#make(setup);
-    return tableOf({ ...made, warnings: [...warnings, ...made.warnings] });
+  async #open(files: GeoFiles, folder: string): Promise<OpenTable | undefined> {
+    const { clock, log } = this.#options;
+    const startedMs = clock.monotonicMs();
+    log.info('geo files are new or changed: scans are counted when the table of places is there');
+    const { found, warnings } = findFiles(files);
+    for (const warning of warnings) log.warn(warning);
+    const readMs = clock.now();
+    const state = stateOfFiles(found);
+    const { table, path } = await this.#make({ files: found, folder });
+    if (path !== undefined && state !== undefined) rememberTable(path, state, readMs, folder);
+    const tookMs = Math.round(clock.monotonicMs() - startedMs);
+    if (table !== undefined) log.info({ tookMs }, 'the table of places is there');
+    this.#isReady = true;
+    return table;
   }
 
-  async #make(setup: TableSetup): Promise<KeptTable> {
+  /** The table, and its path where it is kept, and made of all these files. */
+  async #make(setup: TableSetup): Promise<{ table?: OpenTable; path?: string }> {
+    const { log } = this.#options;
     const start = threadStart(shipped.workerFile('geo'));
     const worker = new Worker(start.file, { workerData: setup, argv: start.argv, resourceLimits });
     const { signal } = this.#stop;
-    const failed = (reason: string): KeptTable => ({
-      table: undefined,
-      warnings: [`Cannot make the table of places: ${reason}; places are unknown`],
-    });
     try {
-      return await Promise.race([
-        once(worker, 'message', { signal }).then(([made]: KeptTable[]) => made!),
-        pause(makingMsMax, failed(`it took over ${makingMsMax / 1_000} s`), { signal, ref: false }),
+      const made = await Promise.race([
+        once(worker, 'message', { signal }).then(([message]: MadeTable[]) => message!),
+        pause(makingMsMax, undefined, { signal, ref: false }),
       ]);
+      if (made === undefined) throw new Error(`it took over ${makingMsMax / 1_000} s`);
+      const { table, warnings } = made;
+      for (const warning of warnings) log.warn(warning);
+      if (table === undefined) return {};
+      if (typeof table !== 'string') return { table: tableInMemory(table) };
+      const open = openTable({ path: table });
+      return warnings.length > 0 ? { table: open } : { table: open, path: table };
     } catch (error) {
-      return signal.aborted ? { table: undefined, warnings: [] } : failed(reasonOf(error));
+      const reason = reasonOf(error);
+      if (!signal.aborted) {
+        log.warn(`Cannot make the table of places: ${reason}; places are unknown`);
+      }
+      return {};
     } finally {
       await worker.terminate();
     }
   }
 }
 
+/** What is made of the packages is of use to every service of this checkout. */
+const tableFolder = (files: GeoFiles, cacheFolder: string): string =>
+  (isBundled(files) ? shipped.geoCache : undefined) ?? join(cacheFolder, 'geo');
+
+/** Opens what is there already; undefined where a table has to be looked for, or made. */
+const openReady = (files: GeoFiles, folder: string): OpenTable | undefined =>
+  (isBundled(files) ? openBundled() : undefined) ?? openKnown(files, folder);
+
+/** Of files that are as they were when their table was made. */
+function openKnown(files: GeoFiles, folder: string): OpenTable | undefined {
+  const { found, warnings } = findFiles(files);
+  const state = warnings.length === 0 ? stateOfFiles(found) : undefined;
+  const table = state && findKnownTable(state, folder);
+  if (table === undefined) return undefined;
+  try {
+    return openTable({ path: table });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Undefined where it was not made, or is damaged: then one is made of the packages' files. */
-function openBundled(): TableData | undefined {
+function openBundled(): OpenTable | undefined {
   const part = shipped.geoTable();
   try {
     return part && openTable(part);
@@ -94,14 +156,11 @@ function openBundled(): TableData | undefined {
   }
 }
 
-function tableOf({ table, warnings }: KeptTable): GeoData {
-  if (typeof table !== 'string') return { table: table && tableInMemory(table), warnings };
-  try {
-    return { table: openTable({ path: table, offset: 0, size: undefined }), warnings };
-  } catch (error) {
-    const warning = `Cannot use the table of places ${table}: ${reasonOf(error)}`;
-    return { table: undefined, warnings: [...warnings, `${warning}; places are unknown`] };
-  }
+/** Whether a start counts at once: it need not hash files or make a table. */
+export function isGeoReady(files: GeoFiles, cacheFolder: string): boolean {
+  const table = openReady(files, tableFolder(files, cacheFolder));
+  if (table !== undefined) closeTable(table);
+  return table !== undefined || isNone(files);
 }
 
 /** Reads the table or the files that a service would use, and makes nothing. @returns a sentence for each that cannot be used */
@@ -117,3 +176,4 @@ export function checkGeo(files: GeoFiles): string[] {
 }
 
 const isBundled = (files: GeoFiles): boolean => geoNames.every((name) => files[name] === 'bundled');
+const isNone = (files: GeoFiles): boolean => geoNames.every((name) => files[name] === '');

@@ -48,7 +48,7 @@ export interface ShardState {
   damage: readonly DamagedPlace[];
   fault: string | undefined;
   journalFault: string | undefined;
-  /** When it last sent figures, or was first started. */
+  /** When it last sent figures; before its first, since when it could have. */
   lastFiguresMs: number;
   isCaughtUp: boolean;
   /** Of its predecessors that died. */
@@ -84,6 +84,8 @@ export class ShardThreads {
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
   #deliveredBlock = 0;
+  /** When `visitor` was there: no shard starts, or sends figures, before. */
+  #visitorMs = Infinity;
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
   /** Called with the codes of which `expire` has removed everything. */
@@ -127,12 +129,18 @@ export class ShardThreads {
     for (let shard = 0; shard < this.#options.threads; shard++) {
       this.states.push(this.#create(shard));
     }
+    void this.#options.visitor.then(() => this.#onVisitor());
     const started = Promise.all(this.states.map(({ thread }) => thread.start()));
     return await Promise.race([started.then(() => caughtUp), caughtUp]);
   }
 
   async stop(): Promise<void> {
     await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'stop' }, stopMsMax)));
+  }
+
+  #onVisitor(): void {
+    this.#visitorMs = this.#options.clock.monotonicMs();
+    for (const state of this.states) state.lastFiguresMs = this.#visitorMs;
   }
 
   /** Deliveries are made of the blocks up to here: shards may expire them. */
@@ -281,7 +289,7 @@ export class ShardThreads {
   #countingProblem(): string | undefined {
     const nowMs = this.#options.clock.monotonicMs();
     const silentMs = Math.max(0, ...this.states.map(({ lastFiguresMs }) => nowMs - lastFiguresMs));
-    if (silentMs > silentMsMax) {
+    if (nowMs >= this.#visitorMs && silentMs > silentMsMax) {
       return `a shard has sent no figures for ${Math.round(silentMs / 1_000)} s`;
     }
     const fault = this.states.find((state) => state.journalFault !== undefined)?.journalFault;
@@ -290,7 +298,9 @@ export class ShardThreads {
 
   #lagProblem(): string | undefined {
     const nowMs = this.#options.clock.monotonicMs();
-    const lagMs = Math.max(0, ...this.states.map((_, shard) => this.lag.of(shard, nowMs).ms));
+    const behindMs = Math.max(0, ...this.states.map((_, shard) => this.lag.of(shard, nowMs).ms));
+    // Before, nothing could be counted: a balancer would take redirects away that work.
+    const lagMs = Math.min(behindMs, nowMs - this.#visitorMs);
     return lagMs <= lagMsMax ? undefined : `counting is ${Math.round(lagMs / 1_000)} s behind`;
   }
 }

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -18,22 +19,33 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeGeoFiles } from '../../config/release/geo-files.ts';
 import { checkGeo, GeoOpening } from '../../src/engine/geo-data.ts';
-import { Geo, type GeoData } from '../../src/scans/visitor/geo/geo.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import { Geo } from '../../src/scans/visitor/geo/geo.ts';
 import { Mmdb } from '../../src/scans/visitor/geo/mmdb.ts';
-import type { GeoFiles } from '../../src/scans/visitor/geo/table-file.ts';
+import { type GeoFiles, keepTable } from '../../src/scans/visitor/geo/table-file.ts';
 import { makeTable } from '../../src/scans/visitor/geo/table-maker.ts';
 import { FileOutput } from '../../src/scans/visitor/geo/table-output.ts';
-import { closeTable } from '../../src/scans/visitor/geo/table-units.ts';
+import { closeTable, openTable } from '../../src/scans/visitor/geo/table-units.ts';
 import { shipped } from '../../src/shipped.ts';
+import { createLog } from '../../src/telemetry/log.ts';
 import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
 import { parseAddress } from '../support/address.ts';
 
 const none: GeoFiles = { countryFile: '', cityFileV4: '', cityFileV6: '' };
 const bundled: GeoFiles = { countryFile: 'bundled', cityFileV4: 'bundled', cityFileV6: 'bundled' };
 
+let nowMs = 0;
+const clock: Clock = { now: () => nowMs, monotonicMs: () => performance.now() };
+let warnings: string[] = [];
+const log = createLog('warn', { write: (line) => void warnings.push(JSON.parse(line).msg) });
+const options = { clock, log };
+
 let folder = '';
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-geo-data-'));
+  // What a test writes is old enough to be remembered.
+  nowMs = Date.now() + 60_000;
+  warnings = [];
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -50,51 +62,127 @@ const cities = (city: string): Buffer =>
   writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT', city }]]);
 const countries = (): string =>
   write('countries.mmdb', writeMmdb(4, [['9.0.0.0/8', { country_code: 'US' }]]));
-const openFile = (path: string): Mmdb => Mmdb.open({ path, offset: 0, size: undefined });
-const kept = (): string[] => readdirSync(inFolder('cache/geo')).sort();
+const openFile = (path: string): Mmdb => Mmdb.open({ path });
+const kept = (): string[] =>
+  readdirSync(inFolder('cache/geo')).filter((name) => name.endsWith('.geo'));
 
 interface Opened {
   readonly places: string[];
   readonly warnings: readonly string[];
   readonly isInFile: boolean;
+  /** At once: no file was read. */
+  readonly isReady: boolean;
 }
 
 async function open(files: Partial<GeoFiles>, cache = inFolder('cache')): Promise<Opened> {
-  const opening = new GeoOpening({ ...none, ...files }, cache);
+  warnings = [];
+  const opening = new GeoOpening({ ...none, ...files }, cache, options);
+  const { isReady } = opening;
   try {
-    return read(await opening.data);
+    const table = await opening.table;
+    const geo = new Geo(table);
+    const places = ['8.8.8.8', '9.9.9.9'].map((address) => {
+      const { country, namedCity } = geo.lookup(parseAddress(address), 0);
+      return namedCity === '' ? country : namedCity;
+    });
+    return { places, warnings, isInFile: table?.descriptor !== undefined, isReady };
   } finally {
     await opening.close();
   }
 }
 
-function read(data: GeoData): Opened {
-  const geo = new Geo(data);
-  const places = ['8.8.8.8', '9.9.9.9'].map((address) => {
-    const { country, namedCity } = geo.lookup(parseAddress(address), 0);
-    return namedCity === '' ? country : namedCity;
-  });
-  return { places, warnings: data.warnings, isInFile: data.table?.descriptor !== undefined };
-}
-
 describe("an operator's files", () => {
   it('become a table once, and another when their bytes change, whatever their size and time', async () => {
     const cityFileV4 = write('cities.mmdb', cities('Graz'));
+    utimesSync(cityFileV4, 1, 1);
     const files = { cityFileV4, countryFile: countries() };
     const opened = { places: ['Graz, AT', 'US'], warnings: [], isInFile: true };
-    expect(await open(files)).toEqual(opened);
+    expect(await open(files)).toEqual({ ...opened, isReady: false });
     const [first = '', ...others] = kept();
     const made = statSync(inFolder(`cache/geo/${first}`));
     expect([others, made.mode & 0o777]).toEqual([[], 0o600]);
-    expect(await open(files)).toEqual(opened);
+    expect(await open(files)).toEqual({ ...opened, isReady: true });
     expect(statSync(inFolder(`cache/geo/${first}`)).mtimeMs).toBe(made.mtimeMs);
-    const { atime, mtime } = statSync(cityFileV4);
     writeFileSync(cityFileV4, cities('Linz'));
-    utimesSync(cityFileV4, atime, mtime);
-    expect(await open(files)).toEqual({ ...opened, places: ['Linz, AT', 'US'] });
+    utimesSync(cityFileV4, 1, 1);
+    const changed = { ...opened, places: ['Linz, AT', 'US'], isReady: false };
+    expect(await open(files)).toEqual(changed);
     // The old one has no use any more.
     expect(kept()).toHaveLength(1);
     expect(kept()).not.toEqual([first]);
+  });
+
+  it('are read again when anything of them or of their table is new', async () => {
+    const cityFileV4 = write('cities.mmdb', cities('Graz'));
+    const isKnown = async (): Promise<boolean> => {
+      const { places, isReady } = await open({ cityFileV4 });
+      expect(places).toEqual(['Graz, AT', 'ZZ']);
+      return isReady;
+    };
+    expect([await isKnown(), await isKnown()]).toEqual([false, true]);
+    const changes: Array<() => void> = [
+      () => utimesSync(cityFileV4, 1, 1),
+      () => renameSync(write('other.mmdb', cities('Graz')), cityFileV4),
+      () => utimesSync(inFolder(`cache/geo/${kept()[0]!}`), 1, 1),
+      () => writeFileSync(inFolder('cache/geo/known'), 'no table'),
+      () => vi.spyOn(shipped, 'version', 'get').mockReturnValue('another release'),
+    ];
+    for (const change of changes) {
+      change();
+      expect([await isKnown(), await isKnown()], String(change)).toEqual([false, true]);
+    }
+    // Nor are others taken for them.
+    const { places } = await open({ cityFileV4, countryFile: countries() });
+    expect(places).toEqual(['Graz, AT', 'US']);
+  });
+
+  it('that changed just before they were read are read by the next start as well', async () => {
+    const cityFileV4 = write('cities.mmdb', cities('Graz'));
+    const changedMs = statSync(cityFileV4).ctimeMs;
+    const isReady = async (): Promise<boolean> => (await open({ cityFileV4 })).isReady;
+    nowMs = changedMs + 2_900;
+    expect([await isReady(), await isReady()]).toEqual([false, false]);
+    nowMs = changedMs + 3_100;
+    expect([await isReady(), await isReady()]).toEqual([false, true]);
+  });
+
+  it('that change while their table is made are never taken for what they were', () => {
+    const cityFileV4 = inFolder('cities.mmdb');
+    const found = { cityFileV4: { path: cityFileV4, named: cityFileV4 } };
+    const madeCity = (): string => {
+      const { table, warnings: faults } = keepTable(found, inFolder('cache'));
+      expect(faults).toEqual([]);
+      if (typeof table !== 'string') throw new Error('The table is in no file');
+      const data = openTable({ path: table });
+      const { namedCity } = new Geo(data).lookup(parseAddress('8.8.8.8'), 0);
+      closeTable(data);
+      return namedCity;
+    };
+    const openOriginal = Mmdb.open.bind(Mmdb);
+    const byName = (): void => renameSync(write('new.mmdb', cities('Linz')), cityFileV4);
+    const inItsPlace = (): void => writeFileSync(cityFileV4, cities('Linz'));
+    const changes: Array<(source: Mmdb) => unknown> = [
+      byName,
+      (source) => {
+        const networks = source.networks.bind(source);
+        vi.spyOn(source, 'networks').mockImplementationOnce((...given) => {
+          inItsPlace();
+          return networks(...given);
+        });
+      },
+    ];
+    for (const change of changes) {
+      rmSync(inFolder('cache'), { recursive: true, force: true });
+      write('cities.mmdb', cities('Graz'));
+      vi.spyOn(Mmdb, 'open').mockImplementationOnce((part) => {
+        const source = openOriginal(part);
+        change(source);
+        return source;
+      });
+      expect(madeCity()).toBe('Linz, AT');
+      write('cities.mmdb', cities('Graz'));
+      expect(madeCity()).toBe('Graz, AT');
+    }
   });
 
   it('have their table made again when it is damaged or cut', async () => {
@@ -144,6 +232,9 @@ describe("an operator's files", () => {
       );
       expect(checkGeo({ ...none, ...files }), name).toEqual(warnings);
     }
+    // Each start names them, though their table is there.
+    const files = { cityFileV4, countryFile: broken.text };
+    expect(await open(files)).toEqual(await open(files));
     const unusable = await open({ countryFile: broken.text, cityFileV6: broken.missing });
     expect(unusable).toMatchObject({ places: ['ZZ', 'ZZ'], isInFile: false });
     expect(unusable.warnings).toHaveLength(2);
@@ -163,13 +254,13 @@ describe("an operator's files", () => {
   });
 
   it('stand beside the tables that the one file brings instead of mmdb files', async () => {
-    const sources = { country: openFile(countries()), cityV4: undefined, cityV6: undefined };
-    const places = { ...sources, cityV4: openFile(write('bundled.mmdb', cities('Vienna'))) };
+    const sources = { countryFile: openFile(countries()) };
+    const places = { ...sources, cityFileV4: openFile(write('bundled.mmdb', cities('Vienna'))) };
     vi.spyOn(shipped, 'geoFile').mockImplementation((name) => {
       const isCountries = name === 'countryFile';
       const output = new FileOutput(inFolder(`${name}.geo`), 0o600);
       makeTable(isCountries ? sources : places, output);
-      return { path: output.end(), offset: 0, size: undefined };
+      return { path: output.end() };
     });
     const cityFileV4 = write('cities.mmdb', cities('Graz'));
     const ownCities = await open({ cityFileV4, countryFile: 'bundled' });
@@ -187,10 +278,10 @@ describe('the bundled table', () => {
   it('is there at once, and nothing is made without files', async () => {
     makeGeoFiles(() => undefined);
     for (const files of [bundled, none]) {
-      const opening = new GeoOpening(files, inFolder('cache'));
+      const opening = new GeoOpening(files, inFolder('cache'), options);
       expect(opening.isReady).toBe(true);
-      expect((await opening.data).warnings).toEqual([]);
       await opening.close();
+      expect(warnings).toEqual([]);
       expect(checkGeo(files)).toEqual([]);
     }
     expect(readdirSync(folder)).toEqual([]);
@@ -198,9 +289,9 @@ describe('the bundled table', () => {
 
   it('that was not made, or is damaged, is made of the packages', async () => {
     const cityFileV4 = write('cities.mmdb', cities('Graz'));
-    vi.spyOn(shipped, 'geoFile').mockReturnValue({ path: cityFileV4, offset: 0, size: undefined });
+    vi.spyOn(shipped, 'geoFile').mockReturnValue({ path: cityFileV4 });
     const damaged = write('damaged.geo', Buffer.alloc(1_000));
-    const parts = [undefined, { path: damaged, offset: 0, size: undefined }];
+    const parts = [undefined, { path: damaged }];
     vi.spyOn(shipped, 'geoCache', 'get').mockReturnValue(undefined);
     for (const part of parts) {
       vi.spyOn(shipped, 'geoTable').mockReturnValue(part);
@@ -213,10 +304,10 @@ describe('the bundled table', () => {
 });
 
 it('a stop does not wait for a table', async () => {
-  const opening = new GeoOpening({ ...none, countryFile: countries() }, inFolder('cache'));
+  const opening = new GeoOpening({ ...none, countryFile: countries() }, inFolder('cache'), options);
   expect(opening.isReady).toBe(false);
   await opening.close();
-  const { table, warnings } = await opening.data;
+  const table = await opening.table;
   expect(warnings).toEqual([]);
   if (table !== undefined) expect(() => closeTable(table)).toThrow('EBADF');
 });

@@ -1,31 +1,43 @@
-/** Latencies of all redirect threads, over more requests than a test can send. */
+/** Latencies of all redirect threads, over more requests than a test can send; and shards that wait for their setup. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { EngineThreads } from '../../src/engine/threads.ts';
-import { openScanStore } from '../../src/store/scans/scans.ts';
+import type { Clock } from '../../src/model/clock.ts';
+import type { VisitorSetup } from '../../src/scans/visitor/visitor.ts';
+import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import {
   addCounts,
   createLatencyHistogram,
   takeCounts,
 } from '../../src/telemetry/latency-histogram.ts';
+import type { HealthCheck } from '../../src/telemetry/health.ts';
 import { createLog } from '../../src/telemetry/log.ts';
-import { noGeo } from '../scans/visitor/geo-data.ts';
+import { soon } from '../support/soon.ts';
 
-test('latencies of more than 2^32 redirects still have quantiles and a mean', async () => {
-  const path = mkdtempSync(join(tmpdir(), 'quietzone-threads-'));
+let path = '';
+let store: ScanStore;
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quietzone-threads-'));
+});
+afterEach(async () => {
+  await store.environment.close();
+  rmSync(path, { recursive: true, force: true });
+});
+
+function createThreads(visitor: Promise<VisitorSetup>, clock: Clock = systemClock): EngineThreads {
   const folder = openDataFolder(path);
   mkdirSync(folder.journalRoot);
-  const store = openScanStore(folder.scansFile, 'create');
-  const threads = new EngineThreads({
+  store = openScanStore(folder.scansFile, 'create');
+  return new EngineThreads({
     config: loadConfig(undefined),
-    clock: systemClock,
+    clock,
     log: createLog('silent'),
     folder,
     store,
@@ -35,8 +47,14 @@ test('latencies of more than 2^32 redirects still have quantiles and a mean', as
       readersMax: 1,
       linksExpected: 0,
     }),
-    visitor: Promise.resolve({ key: randomBytes(16), geo: noGeo }),
+    visitor,
   });
+}
+
+const visitorSetup = (): VisitorSetup => ({ key: randomBytes(16), geo: undefined });
+
+test('latencies of more than 2^32 redirects still have quantiles and a mean', () => {
+  const threads = createThreads(Promise.resolve(visitorSetup()));
   const month = createLatencyHistogram();
   month.recordValueWithCount(100, 2 ** 31);
   month.recordValueWithCount(5_000, 2 ** 20);
@@ -46,6 +64,28 @@ test('latencies of more than 2^32 redirects still have quantiles and a mean', as
   expect(threads.redirects.latency.totalCount).toBe(3 * (2 ** 31 + 2 ** 20));
   expect(threads.redirects.latency.getValueAtPercentile(50)).toBe(100);
   expect(threads.redirects.latency.mean).toBeCloseTo(102.4, 0);
-  await store.environment.close();
-  rmSync(path, { recursive: true, force: true });
+});
+
+test('shards that wait for the table of places are not silent or behind, those that have it are', async () => {
+  let nowMs = 0;
+  const clock: Clock = { now: () => Date.now(), monotonicMs: () => nowMs };
+  const visitor = Promise.withResolvers<VisitorSetup>();
+  const threads = createThreads(visitor.promise, clock);
+  const [counting, lag] = ['counting', 'lag'].map((named) =>
+    threads.shards.checks.find(({ name }) => name === named)!,
+  ) as [HealthCheck, HealthCheck];
+  await threads.shards.start(0);
+  threads.journals.tails.publish(0, 1_000);
+  threads.shards.lag.sample(nowMs);
+  nowMs += 60_000;
+  expect([threads.shards.lag.of(0, nowMs).ms, lag.problem()]).toEqual([60_000, undefined]);
+  expect(counting.problem()).toBeUndefined();
+  threads.journals.tails.publish(0, 0);
+  visitor.resolve(visitorSetup());
+  await visitor.promise;
+  expect(counting.problem()).toBeUndefined();
+  nowMs += 11_000;
+  expect(counting.problem()).toMatch(/no figures for 11 s/);
+  await expect.poll(() => counting.problem(), soon).toBeUndefined();
+  await threads.stop();
 });

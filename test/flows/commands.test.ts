@@ -1,8 +1,9 @@
 /** The commands beside a running service, which notices with its next request. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeMmdb } from '../scans/visitor/write-mmdb.ts';
 import { Client } from '../support/client.ts';
 import { runCommand, spawnCommand } from '../support/process.ts';
 import { TestService } from '../support/test-service.ts';
@@ -39,6 +40,21 @@ test('doctor finds the running service, version prints one line', async () => {
   const version = await runCommand(['version'], {});
   expect(version).toMatchObject({ code: 0, stderr: '' });
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+ \(.+, Node\.js 22\.\d+\.\d+\)\n$/);
+});
+
+test('doctor says when a start makes the table of geo files first', async () => {
+  const file = join(service.dataDir, 'countries.mmdb');
+  await writeFile(file, writeMmdb(4, [['8.0.0.0/8', { country_code: 'AT' }]]));
+  const texts: Array<string | undefined> = [];
+  for (const path of ['', file]) {
+    const files = { QZ_GEO_COUNTRY_FILE: path, QZ_GEO_CITY_FILE_V4: '', QZ_GEO_CITY_FILE_V6: '' };
+    const { stdout } = await runCommand(['doctor'], { ...environment, ...files });
+    texts.push(stdout.split('\n').find((line) => line.includes('geo databases')));
+  }
+  expect(texts).toEqual([
+    'ok   geo databases are readable',
+    expect.stringMatching(/^ok {3}geo databases are readable; new or changed: a start makes/),
+  ]);
 });
 
 test('health, in a process of its own, has what the service answers', async () => {

@@ -33,10 +33,18 @@ it('redirects run while a table is made, scans wait for it', () =>
     const answer = await fetch(word(json.shortUrl), { redirect: 'manual', headers });
     expect(answer.status).toBe(302);
     expect(service.complaints).toEqual([]);
+    const places = async () => {
+      const { status, json } = await client.call('GET', '/health/ready');
+      return [status, json['checks']];
+    };
+    const check = { name: 'places', ok: false, detail: expect.stringMatching(/is being made/) };
+    expect(await places()).toEqual([200, expect.arrayContaining([check])]);
     await expect.poll(() => release(cities), soon).toBe(true);
     const path = `/v1/qr-codes/${word(json.id)}/analytics/breakdown?by=country`;
     const shares = async () => (await client.call('GET', path)).json['data'];
     await expect.poll(shares, soon).toMatchObject([{ key: 'AT', scans: 1 }]);
+    const made = { name: 'places', ok: true, detail: 'ok' };
+    expect(await places()).toEqual([200, expect.arrayContaining([made])]);
     expect(service.complaints.map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/^Cannot use geo\.cityFileV4 .*cities\.mmdb: .*places it would name/),
     ]);

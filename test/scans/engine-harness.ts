@@ -35,7 +35,6 @@ import { openScanQueries, type ScanQueries } from '../../src/scans/query/queries
 import { Shard } from '../../src/scans/shard.ts';
 import { openVisitor, type Visitor } from '../../src/scans/visitor/visitor.ts';
 import { highestWatermark, openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
-import { noGeo } from './visitor/geo-data.ts';
 
 export interface ScanInput {
   readonly codeNo: number;
@@ -85,7 +84,7 @@ export class EngineHarness {
   readonly #readStore: ScanStore;
   readonly #tails = new JournalPositions();
   readonly #batch = new ScanBatch();
-  readonly #visitor: Visitor = openVisitor({ key: Buffer.alloc(16, 7), geo: noGeo });
+  readonly #visitor: Visitor = openVisitor({ key: Buffer.alloc(16, 7), geo: undefined });
   #consumed: JournalPositions[] = [];
   readonly #writers: Array<JournalWriter | undefined> = [];
   #commits = 0;

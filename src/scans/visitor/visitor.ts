@@ -5,8 +5,9 @@
  */
 import type { BotReason, Browser, Device, Os, Platform, VisitorClass } from '../../model/scan.ts';
 import { RecordText } from '../record.ts';
-import { Geo, type GeoData } from './geo/geo.ts';
+import { Geo } from './geo/geo.ts';
 import { nowhere, type Place } from './geo/place.ts';
+import type { OpenTable } from './geo/table-units.ts';
 import { VisitorClasses } from './visitor-classes.ts';
 import { VisitorIds } from './visitor-id.ts';
 
@@ -14,7 +15,8 @@ import { VisitorIds } from './visitor-id.ts';
 export interface VisitorSetup {
   /** 16 secret bytes of this installation; another key makes every visitor new. */
   readonly key: Uint8Array;
-  readonly geo: GeoData;
+  /** Undefined: every place is unknown. */
+  readonly geo: OpenTable | undefined;
 }
 
 export function openVisitor(setup: VisitorSetup): Visitor {

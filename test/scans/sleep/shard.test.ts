@@ -31,7 +31,6 @@ import { systemClock } from '../../../src/system-clock.ts';
 import { SupervisedThread } from '../../../src/workers/supervised-thread.ts';
 import { openFilesIn } from '../../support/leaks.ts';
 import { soon } from '../../support/soon.ts';
-import { noGeo } from '../visitor/geo-data.ts';
 
 const shards = 2;
 const hourMs = 3_600_000;
@@ -82,7 +81,7 @@ class Fixture {
         journalRoot: placeOf(this.#root),
         tails: this.tails.memory,
         consumed: this.consumed[shard]!.memory,
-        visitor: { key: Buffer.alloc(16, 7), geo: noGeo },
+        visitor: { key: Buffer.alloc(16, 7), geo: undefined },
         windowMs: 20,
         rhythm: this.#rhythm,
         windowBytesMax: 1_000_000,

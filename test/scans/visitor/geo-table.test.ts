@@ -28,7 +28,7 @@ import {
   checkTable,
   closeTable,
   openTable,
-  type TableData,
+  type OpenTable,
 } from '../../../src/scans/visitor/geo/table-units.ts';
 import { parseAddress } from '../../support/address.ts';
 import { makeGeo } from './geo-data.ts';
@@ -37,7 +37,6 @@ import { type MmdbRecord, writeMmdb } from './write-mmdb.ts';
 const folder = mkdtempSync(join(tmpdir(), 'quietzone-table-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const partOf = (path: string) => ({ path, offset: 0, size: undefined });
 const write = (name: string, bytes: Uint8Array): string => {
   const path = join(folder, name);
   writeFileSync(path, bytes);
@@ -135,7 +134,7 @@ describe('any two files of networks', () => {
 /** A table in a file, of a city for IPv4 and of networks down to /128. */
 function makeFile(): string {
   const path = join(folder, 'table.geo');
-  const open = (name: string, bytes: Uint8Array): Mmdb => Mmdb.open(partOf(write(name, bytes)));
+  const open = (name: string, bytes: Uint8Array): Mmdb => Mmdb.open({ path: write(name, bytes) });
   const output = new FileOutput(path, 0o600);
   // More places than the index of a byte tells apart.
   const ipv6 = Array.from({ length: 300 }, (_, index): readonly [string, MmdbRecord] => [
@@ -144,9 +143,9 @@ function makeFile(): string {
   ]);
   makeTable(
     {
-      country: open('c.mmdb', writeMmdb(4, [['9.0.0.0/8', { country_code: 'US' }]])),
-      cityV4: open('4.mmdb', writeMmdb(4, [['8.8.8.0/24', bundled('AT', 'Vienna')]])),
-      cityV6: open('6.mmdb', writeMmdb(6, [...ipv6, ['2003::5/128', bundled('DE', 'Bonn')]])),
+      countryFile: open('c.mmdb', writeMmdb(4, [['9.0.0.0/8', { country_code: 'US' }]])),
+      cityFileV4: open('4.mmdb', writeMmdb(4, [['8.8.8.0/24', bundled('AT', 'Vienna')]])),
+      cityFileV6: open('6.mmdb', writeMmdb(6, [...ipv6, ['2003::5/128', bundled('DE', 'Bonn')]])),
     },
     output,
   );
@@ -167,14 +166,14 @@ const known = [
 
 /** Undefined where the table is refused. */
 function answers(path: string): string[] | undefined {
-  let table: TableData;
+  let table: OpenTable;
   try {
-    table = openTable(partOf(path));
+    table = openTable({ path });
   } catch {
-    expect(() => checkTable(partOf(path))).toThrow(Error);
+    expect(() => checkTable({ path })).toThrow(Error);
     return undefined;
   }
-  const geo = new Geo({ table, warnings: [] });
+  const geo = new Geo(table);
   const found = known.map(([address]) => named(at(geo, address)));
   closeTable(table);
   return found;
@@ -185,12 +184,12 @@ describe('a table in a file', () => {
   const bytes = readFileSync(path);
 
   it('is whole, and says the same inside another file', () => {
-    checkTable(partOf(path));
+    checkTable({ path });
     const around = write('around', Buffer.concat([Buffer.alloc(4_099, 0x5a), bytes, bytes]));
     const part = { path: around, offset: 4_099, size: bytes.length };
     checkTable(part);
-    for (const table of [openTable(partOf(path)), openTable(part)]) {
-      const geo = new Geo({ table, warnings: [] });
+    for (const table of [openTable({ path }), openTable(part)]) {
+      const geo = new Geo(table);
       for (const [address, place] of known) expect(named(at(geo, address)), address).toBe(place);
       // Read by now: the file is no longer needed.
       closeTable(table);
@@ -228,16 +227,16 @@ describe('a table in a file', () => {
   it('cut anywhere, or of another version, is refused', () => {
     for (let size = 0; size < bytes.length; size += 1 + (size >>> 3)) {
       const cut = write('cut.geo', bytes.subarray(0, size));
-      expect(() => openTable(partOf(cut)), String(size)).toThrow(/ended|expected|no table/);
+      expect(() => openTable({ path: cut }), String(size)).toThrow(/ended|expected|no table/);
     }
     const newer = Buffer.from(bytes);
     newer.writeUInt32LE(2, 8);
-    expect(() => openTable(partOf(write('newer.geo', newer)))).toThrow('its version is 2');
+    expect(() => openTable({ path: write('newer.geo', newer) })).toThrow('its version is 2');
   });
 
   it('is a source of networks itself, with or without what it knows of countries alone', () => {
-    const whole = TableSource.open(partOf(path), 'countries');
-    const alone = TableSource.open(partOf(path), 'cities');
+    const whole = TableSource.open({ path }, 'countries');
+    const alone = TableSource.open({ path }, 'cities');
     for (const family of [4, 6] as const) {
       const same = { cities: undefined, countries: whole, table: whole, family } as const;
       expect(compareNetworks(same).differences).toBe(0);

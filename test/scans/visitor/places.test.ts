@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Reader } from 'maxmind';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createRandom } from '../../../bench/random.ts';
 import { Geo } from '../../../src/scans/visitor/geo/geo.ts';
 import { closeTable } from '../../../src/scans/visitor/geo/table-units.ts';
 import { type GeoName, originalGeoFile } from '../../../src/shipped.ts';
@@ -23,24 +24,13 @@ const text = (record: object | null, name: string): string => {
 };
 const at = (geo: Geo, address: string) => geo.lookup(parseAddress(address), 0);
 
-/** Mulberry32: the same addresses in every run. */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
-
 describe('bundled databases, 50,000 addresses', () => {
-  const data = openBundledGeo();
-  afterAll(() => closeTable(data.table!));
-  const geo = new Geo(data);
+  const table = openBundledGeo();
+  afterAll(() => closeTable(table));
+  const geo = new Geo(table);
   const reader = (name: GeoName) => new Reader<object>(readFileSync(originalGeoFile(name)));
   const countries = reader('countryFile');
-  const next = numbers(11);
+  const next = createRandom(11);
   const octets = (number: number): string =>
     [24, 16, 8, 0].map((shift) => (number >>> shift) & 0xff).join('.');
   /** Where the registries give IPv6 addresses from. */

@@ -23,7 +23,7 @@ export class FilePages {
   readonly size: number;
 
   /** @throws Error of the system */
-  constructor({ path, offset, size }: FilePart) {
+  constructor({ path, offset = 0, size }: FilePart) {
     this.#descriptor = openSync(path, 'r');
     this.#offset = offset;
     this.size = size ?? fstatSync(this.#descriptor).size - offset;

@@ -7,15 +7,15 @@
  */
 import { countryCode } from '../../rollup.ts';
 import { nowhere, Place } from './place.ts';
-import { type TableData, UnitReader } from './table-units.ts';
+import { type OpenTable, UnitReader } from './table-units.ts';
 import {
   firstsOfIpv4,
   type Header,
-  isNode,
-  isOfCountries,
-  isSixToFour,
-  isTeredo,
-  isUnit,
+  flagNode,
+  flagCountries,
+  flagSixToFour,
+  flagTeredo,
+  flagUnit,
   placesPerUnit,
   unitHeaderWords,
 } from './table-layout.ts';
@@ -34,9 +34,9 @@ export class GeoTable {
   /** By number, as they are met: 12 MB when all 140,000 of the bundled data are. */
   #places: Array<Place | undefined> = [];
 
-  constructor(data: TableData) {
-    const { header, memory } = data;
-    this.#reader = new UnitReader(data);
+  constructor(table: OpenTable) {
+    const { header, memory } = table;
+    this.#reader = new UnitReader(table);
     this.#words = new Uint32Array(memory);
     this.#halves = new Uint16Array(memory);
     this.#bytes = new Uint8Array(memory);
@@ -58,8 +58,8 @@ export class GeoTable {
     const low = (address[at + 2]! << 8) | address[at + 3]!;
     const { flags, ipv6Entries } = this.#header;
     if (flags !== 0) {
-      if (high === 0x2002 && (flags & isSixToFour) !== 0) return this.ofIpv4(address, at + 2);
-      const isTunnel = high === 0x2001 && low === 0 && (flags & isTeredo) !== 0;
+      if (high === 0x2002 && (flags & flagSixToFour) !== 0) return this.ofIpv4(address, at + 2);
+      const isTunnel = high === 0x2001 && low === 0 && (flags & flagTeredo) !== 0;
       if (isTunnel) return this.ofIpv4(address, at + 4);
     }
     const first = high * 65_536 + low;
@@ -77,7 +77,7 @@ export class GeoTable {
   /** @param entryAt of the entry in memory @param at of the address behind what the entry stands for */
   #ofEntry(entryAt: number, address: Uint8Array, at: number, end: number): Place {
     const entry = this.#words[entryAt]!;
-    return this.place(entry < isUnit ? entry : this.#find(entryAt, address, at, end));
+    return this.place(entry < flagUnit ? entry : this.#find(entryAt, address, at, end));
   }
 
   /** Of a number in this table. */
@@ -90,7 +90,7 @@ export class GeoTable {
     const unit = this.#reader.locate(this.#placeUnits + Math.floor(number / placesPerUnit));
     if (unit === 0) return false;
     const country = this.#halves[(unit + unitHeaderWords) * 2 + (number % placesPerUnit)]!;
-    return (country & isOfCountries) !== 0;
+    return (country & flagCountries) !== 0;
   }
 
   /** Number of the place, 0 when the unit cannot be used. */
@@ -118,8 +118,8 @@ export class GeoTable {
       const index = isWide ? halves[begin + starts + division]! : bytes[indexes + division]!;
       const value = indexes + (starts + 1) * (isWide ? 2 : 1) + index * 3;
       const number = bytes[value]! | (bytes[value + 1]! << 8) | (bytes[value + 2]! << 16);
-      if (number < isNode) return number;
-      node = unit + (number - isNode);
+      if (number < flagNode) return number;
+      node = unit + (number - flagNode);
     }
     return 0;
   }
@@ -136,7 +136,7 @@ export class GeoTable {
     const names = (ends + count) * 2;
     const from = index === 0 ? 0 : this.#halves[ends + index - 1]!;
     const city = this.#bytes.slice(names + from, names + this.#halves[ends + index]!);
-    const country = countryCode(this.#halves[countries + index]! & ~isOfCountries);
+    const country = countryCode(this.#halves[countries + index]! & ~flagCountries);
     const place = new Place(country, Buffer.from(city.buffer).toString());
     if (this.#places.length === 0) this.#places = Array.from({ length: places });
     this.#places[number] = place;

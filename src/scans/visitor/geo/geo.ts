@@ -2,26 +2,19 @@
  * Country and city of the 16 address bytes that a scan record carries, IPv4 as ::ffff:a.b.c.d.
  *
  * A look-up never fails: what no file knows, what is not routed, and whatever a broken file yields is the country `ZZ`
- * and no city. It keeps no addresses: it takes 0.1 to 0.2 µs for any of them once its unit was read (table-units.ts).
+ * and no city. It keeps no addresses: once its unit was read (table-units.ts) one takes 0.1 to 0.2 µs.
  */
 import { isMappedIpv4 } from '../visitor-id.ts';
 import { GeoTable } from './geo-table.ts';
 import { nowhere, type Place } from './place.ts';
-import type { TableData } from './table-units.ts';
-
-/** To be posted to threads as it is. */
-export interface GeoData {
-  /** Undefined: every place is unknown. */
-  readonly table: TableData | undefined;
-  /** One sentence for each file that was wanted and cannot be used. */
-  readonly warnings: readonly string[];
-}
+import type { OpenTable } from './table-units.ts';
 
 /** Look-ups of one thread. */
 export class Geo {
   readonly #table: GeoTable | undefined;
 
-  constructor({ table }: GeoData) {
+  /** @param table undefined: every place is unknown */
+  constructor(table: OpenTable | undefined) {
     this.#table = table && new GeoTable(table);
   }
 

@@ -12,7 +12,7 @@ import type { FilePart } from '../../../shipped.ts';
 import { FilePages } from './file-pages.ts';
 import { decodeRecord } from './mmdb-record.ts';
 import { families, type Family, type GeoSource, type Networks, SourceError } from './networks.ts';
-import { isSixToFour, isTeredo } from './table-layout.ts';
+import { flagSixToFour, flagTeredo } from './table-layout.ts';
 
 const marker = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 /** Zero bytes between tree and records. */
@@ -205,7 +205,7 @@ class MmdbNetworks implements Networks {
     const [first] = this.#address;
     const isOld = this.#bits === 16 && first === 0x2002_0000;
     const isTunnel = this.#bits === 32 && first === 0x2001_0000;
-    this.aliases |= isOld ? isSixToFour : isTunnel ? isTeredo : 0;
+    this.aliases |= isOld ? flagSixToFour : isTunnel ? flagTeredo : 0;
     return isOld || isTunnel;
   }
 }

@@ -5,8 +5,7 @@
  *
  * Only the networks of one group are in memory: at most 65,536 for IPv4, and what lies in a /32 for IPv6.
  */
-import { crc32 } from 'node:zlib';
-import { isNode, isUnit, unitHeaderWords, valuesMax } from './table-layout.ts';
+import { flagNode, flagUnit, unitHeaderWords, valuesMax } from './table-layout.ts';
 
 /** Numbers in a row, as many as come. */
 export class Numbers {
@@ -37,14 +36,8 @@ export class Numbers {
 
 /** What takes units, and says where each one is. */
 export interface UnitSink {
-  /** @param words with an empty header @returns their offset */
+  /** Fills in the unit's header. @returns its offset */
   appendUnit(words: Uint32Array): number;
-}
-
-/** Fills in the header of a unit: its size and its CRC-32. */
-export function finishUnit(words: Uint32Array): void {
-  words[0] = words.length;
-  words[1] = crc32(bytesOf(words.subarray(unitHeaderWords)));
 }
 
 export const bytesOf = (words: Uint32Array): Uint8Array =>
@@ -111,7 +104,7 @@ export class NetworkWriter {
     if (count === 1) {
       this.#enter(this.#first, this.#networks.at(3));
     } else {
-      this.#enter(this.#first, isUnit + this.#sink.appendUnit(this.#divide(count)));
+      this.#enter(this.#first, flagUnit + this.#sink.appendUnit(this.#divide(count)));
       if (this.#first + 1 < next) this.#enter(this.#first + 1, this.#place);
     }
     this.#networks.length = 0;
@@ -127,7 +120,6 @@ export class NetworkWriter {
     this.#writeNode(0, count, 0);
     const words = new Uint32Array(this.#unitBytes / 4);
     bytesOf(words).set(this.#unit.subarray(0, this.#unitBytes));
-    words.fill(0, 0, unitHeaderWords);
     return words;
   }
 
@@ -175,7 +167,7 @@ export class NetworkWriter {
         put(indexAt + index * indexBytes, values.get(place)!, indexBytes);
         continue;
       }
-      put(valuesAt + nodeIndex * 3, isNode + this.#writeNode(first, end, depth + 1), 3);
+      put(valuesAt + nodeIndex * 3, flagNode + this.#writeNode(first, end, depth + 1), 3);
       put(indexAt + index * indexBytes, nodeIndex++, indexBytes);
     }
     return offset / 4;

@@ -58,3 +58,11 @@ export class NoNetworks implements Networks {
     return isFirst;
   }
 }
+
+/** Of four words each: below 0 when the first comes before the other. */
+export function compareAddresses(one: Uint32Array, other: Uint32Array): number {
+  for (let word = 0; word < 4; word++) {
+    if (one[word] !== other[word]) return one[word]! - other[word]!;
+  }
+  return 0;
+}

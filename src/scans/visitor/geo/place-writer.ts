@@ -2,7 +2,7 @@
 import { countryValue } from '../../rollup.ts';
 import { bytesOf, Numbers, type UnitSink } from './network-writer.ts';
 import { nowhere, parsePlace, Place } from './place.ts';
-import { isOfCountries, placesPerUnit, unitHeaderWords, valuesMax } from './table-layout.ts';
+import { flagCountries, placesPerUnit, unitHeaderWords, valuesMax } from './table-layout.ts';
 
 export class PlaceWriter {
   readonly #sink: UnitSink;
@@ -27,7 +27,7 @@ export class PlaceWriter {
   ofCountries(record: unknown): number {
     const place = record instanceof Place ? record : parsePlace(record);
     const isNowhere = place.country === nowhere.country && place.city === '';
-    return isNowhere ? 0 : this.#number(place, isOfCountries);
+    return isNowhere ? 0 : this.#number(place, flagCountries);
   }
 
   end(): void {

@@ -9,34 +9,34 @@
  *                which also covers the header:
  *                IPv4: an entry for each of the 65,536 numbers that an address begins with (16 bits)
  *                IPv6: the first 32 bits of addresses, ascending from 2000::; then an entry for each, for all up to the next
- *     entry      the number of a place, or `isUnit` + the offset of a unit that divides these addresses further
+ *     entry      the number of a place, or `flagUnit` + the offset of a unit that divides these addresses further
  *
  *     unit       0 its words   1 CRC-32 of what follows   2 …
  *     networks   a node for the next 16 bits of the address, and behind it those for 16 bits more, at most down to /128:
  *                | starts - 1 | values - 1 | starts but the first, which is 0 | index of each one's value | values |
  *                     u16          u16        u16, ascending                    u8, u16 above 256 values     u24
- *                value: the number of a place, or `isNode` + the node's offset from its unit
+ *                value: the number of a place, or `flagNode` + the node's offset from its unit
  *     places     64 of them, the last unit fewer: | countries, u16 | ends of names, u16 | names, UTF-8 |
- *                country: two letters; `isOfCountries` is added where the file of countries knew it. Place 0 is nowhere
+ *                country: two letters; `flagCountries` is added where the file of countries knew it. Place 0 is nowhere
  *
  * A /48 that is divided costs a node; neighbours with one place are one network. The bundled data takes 37 MB so, 5 bytes
  * for each of 7.2 million networks: 3 where they are dense, IPv6 more.
  */
 
 export const magic = [0x65475a51, 0x0a0d006f] as const;
-export const version = 1;
+export const tableVersion = 1;
 
 export const headerWords = 16;
 export const unitHeaderWords = 2;
 
-export const isUnit = 0x8000_0000;
+export const flagUnit = 0x8000_0000;
 /** In memory alone (table-units.ts): of an entry or an offset in the directory, whose unit was read. */
-export const isRead = 0x4000_0000;
-export const offsetMask = isRead - 1;
-export const isNode = 0x80_0000;
+export const flagRead = 0x4000_0000;
+export const offsetMask = flagRead - 1;
+export const flagNode = 0x80_0000;
 /** Of places, and of the words of a unit. */
-export const valuesMax = isNode - 1;
-export const isOfCountries = 0x8000;
+export const valuesMax = flagNode - 1;
+export const flagCountries = 0x8000;
 
 export const firstsOfIpv4 = 65_536;
 export const placesPerUnit = 64;
@@ -44,9 +44,9 @@ export const placesPerUnit = 64;
 export const tableBytesMax = 512 * 2 ** 20;
 
 /** 2002::/16 holds an IPv4 address in each: those are looked up. So does the next. */
-export const isSixToFour = 1;
+export const flagSixToFour = 1;
 /** 2001::/32. */
-export const isTeredo = 2;
+export const flagTeredo = 2;
 
 export interface Header {
   readonly words: number;
@@ -60,7 +60,7 @@ export interface Header {
 
 export function encodeHeader(header: Header): Uint32Array {
   const words = new Uint32Array(headerWords);
-  words.set([...magic, version, header.words, header.places, header.flags, header.directory]);
+  words.set([...magic, tableVersion, header.words, header.places, header.flags, header.directory]);
   words.set([header.ipv6Entries, header.placeUnits], 7);
   return words;
 }
@@ -75,7 +75,8 @@ export const directoryWords = ({ ipv6Entries, placeUnits }: Omit<Header, 'words'
  */
 export function decodeHeader(found: Uint32Array, bytes: number): Header {
   if (found[0] !== magic[0] || found[1] !== magic[1]) throw new Error('it is no table of places');
-  if (found[2] !== version) throw new Error(`its version is ${found[2]}, expected ${version}`);
+  if (found[2] !== tableVersion)
+    throw new Error(`its version is ${found[2]}, expected ${tableVersion}`);
   const header: Header = {
     words: found[3]!,
     places: found[4]!,

@@ -11,8 +11,15 @@
  * Takes 8 s of a core and 100 to 140 MB for the bundled files.
  */
 import { crc32 } from 'node:zlib';
-import { bytesOf, NetworkWriter, finishUnit, type UnitSink } from './network-writer.ts';
-import { type Family, type GeoSource, type Networks, NoNetworks } from './networks.ts';
+import type { GeoName } from '../../../shipped.ts';
+import { bytesOf, NetworkWriter, type UnitSink } from './network-writer.ts';
+import {
+  compareAddresses,
+  type Family,
+  type GeoSource,
+  type Networks,
+  NoNetworks,
+} from './networks.ts';
 import { PlaceWriter } from './place-writer.ts';
 import {
   directoryWords,
@@ -21,14 +28,8 @@ import {
   type Header,
   headerWords,
   tableBytesMax,
+  unitHeaderWords,
 } from './table-layout.ts';
-
-/** The files, opened; undefined where a setting is empty. */
-export interface TableSources {
-  readonly country: GeoSource | undefined;
-  readonly cityV4: GeoSource | undefined;
-  readonly cityV6: GeoSource | undefined;
-}
 
 /** Where a table goes, from its first byte to its last. */
 export interface TableOutput {
@@ -48,7 +49,8 @@ class Units implements UnitSink {
 
   appendUnit(words: Uint32Array): number {
     const offset = this.words;
-    finishUnit(words);
+    words[0] = words.length;
+    words[1] = crc32(bytesOf(words.subarray(unitHeaderWords)));
     this.words += words.length;
     if (this.words * 4 > tableBytesMax) throw new Error('it has too many networks');
     this.#output.append(bytesOf(words));
@@ -57,9 +59,14 @@ class Units implements UnitSink {
 }
 
 /**
+ * @param sources the files, opened; absent where a setting is empty
  * @throws SourceError; Error of the output, or when there are more networks than a table takes
  */
-export function makeTable({ country, cityV4, cityV6 }: TableSources, output: TableOutput): void {
+export function makeTable(
+  sources: Readonly<Partial<Record<GeoName, GeoSource>>>,
+  output: TableOutput,
+): void {
+  const { countryFile, cityFileV4, cityFileV6 } = sources;
   const units = new Units(output);
   const places = new PlaceWriter(units);
   const ofCities = (record: unknown): number => places.ofCities(record);
@@ -67,12 +74,12 @@ export function makeTable({ country, cityV4, cityV6 }: TableSources, output: Tab
   const merge = (cities: GeoSource | undefined, family: Family): [NetworkWriter, flags: number] => {
     const writer = new NetworkWriter(units);
     const known = cities?.networks(family, ofCities) ?? new NoNetworks(family);
-    const rest = country?.networks(family, ofCountries) ?? new NoNetworks(family);
+    const rest = countryFile?.networks(family, ofCountries) ?? new NoNetworks(family);
     mergeNetworks(known, rest, family, writer);
     return [writer, cities === undefined ? rest.aliases : known.aliases];
   };
-  const [ipv4] = merge(cityV4, 4);
-  const [ipv6, flags] = merge(cityV6?.holdsIpv6 === true ? cityV6 : cityV4, 6);
+  const [ipv4] = merge(cityFileV4, 4);
+  const [ipv6, flags] = merge(cityFileV6?.holdsIpv6 === true ? cityFileV6 : cityFileV4, 6);
   places.end();
   const sizes = {
     places: places.count,
@@ -101,7 +108,7 @@ function mergeNetworks(
   while (isMore) {
     const place = cities.place === 0 ? countries.place : cities.place;
     writer.add(first, high, middle, low, place);
-    const order = compare(cities.last, countries.last);
+    const order = compareAddresses(cities.last, countries.last);
     const { last } = order <= 0 ? cities : countries;
     if (family === 4) {
       const next = last[3]! + 1;
@@ -117,13 +124,6 @@ function mergeNetworks(
     isMore = (!isCity || cities.next()) && (!isCountry || countries.next());
   }
   writer.end(first);
-}
-
-function compare(one: Uint32Array, other: Uint32Array): number {
-  for (let word = 0; word < 4; word++) {
-    if (one[word]! !== other[word]!) return one[word]! - other[word]!;
-  }
-  return 0;
 }
 
 function denseEntries({ firsts, entries }: NetworkWriter): Uint32Array {

@@ -5,19 +5,19 @@
 import type { FilePart } from '../../../shipped.ts';
 import { GeoTable } from './geo-table.ts';
 import { type Family, type GeoSource, type Networks, SourceError } from './networks.ts';
-import { closeTable, openTable, type TableData, UnitReader } from './table-units.ts';
-import { firstsOfIpv4, isNode, isUnit, unitHeaderWords } from './table-layout.ts';
+import { closeTable, openTable, type OpenTable, UnitReader } from './table-units.ts';
+import { firstsOfIpv4, flagNode, flagUnit, unitHeaderWords } from './table-layout.ts';
 
 /** What the table stands for: as cities, it leaves out what it knows of countries alone. */
 export type SourceRole = 'cities' | 'countries';
 
 export class TableSource implements GeoSource {
-  readonly #data: TableData;
+  readonly #table: OpenTable;
   readonly #role: SourceRole;
   readonly holdsIpv6 = true;
 
-  private constructor(data: TableData, role: SourceRole) {
-    this.#data = data;
+  private constructor(table: OpenTable, role: SourceRole) {
+    this.#table = table;
     this.#role = role;
   }
 
@@ -27,13 +27,13 @@ export class TableSource implements GeoSource {
   }
 
   networks(family: Family, numberOf: (record: unknown) => number): Networks {
-    const table = new GeoTable(this.#data);
+    const places = new GeoTable(this.#table);
     const known = new Map<number, number>();
-    return new TableNetworks(this, this.#data, family, (number) => {
+    return new TableNetworks(this, this.#table, family, (number) => {
       let place = known.get(number);
       if (place === undefined) {
-        const isHidden = this.#role === 'cities' && table.isOfCountries(number);
-        place = isHidden ? 0 : numberOf(table.place(number));
+        const isHidden = this.#role === 'cities' && places.isOfCountries(number);
+        place = isHidden ? 0 : numberOf(places.place(number));
         known.set(number, place);
       }
       return place;
@@ -41,7 +41,7 @@ export class TableSource implements GeoSource {
   }
 
   close(): void {
-    closeTable(this.#data);
+    closeTable(this.#table);
   }
 }
 
@@ -63,17 +63,17 @@ class TableNetworks implements Networks {
 
   constructor(
     source: GeoSource,
-    data: TableData,
+    table: OpenTable,
     family: Family,
     placeOf: (number: number) => number,
   ) {
     this.#source = source;
-    this.#reader = new UnitReader(data);
-    this.#words = new Uint32Array(data.memory);
-    this.#halves = new Uint16Array(data.memory);
-    this.#bytes = new Uint8Array(data.memory);
+    this.#reader = new UnitReader(table);
+    this.#words = new Uint32Array(table.memory);
+    this.#halves = new Uint16Array(table.memory);
+    this.#bytes = new Uint8Array(table.memory);
     this.#placeOf = placeOf;
-    const { directory, ipv6Entries, flags } = data.header;
+    const { directory, ipv6Entries, flags } = table.header;
     this.aliases = flags;
     this.#networks =
       family === 4 ? this.#ofIpv4(directory) : this.#ofIpv6(directory + firstsOfIpv4, ipv6Entries);
@@ -106,7 +106,7 @@ class TableNetworks implements Networks {
 
   *#ofEntry(at: number, half: number): Generator<void> {
     const entry = this.#words[at]!;
-    if (entry < isUnit) {
+    if (entry < flagUnit) {
       yield this.#found(entry, half);
       return;
     }
@@ -129,8 +129,8 @@ class TableNetworks implements Networks {
       const number =
         this.#bytes[value]! | (this.#bytes[value + 1]! << 8) | (this.#bytes[value + 2]! << 16);
       this.#last[half] = end;
-      if (number < isNode) yield this.#found(number, half + 1);
-      else if (half < 7) yield* this.#ofNode(unit, unit + number - isNode, half + 1);
+      if (number < flagNode) yield this.#found(number, half + 1);
+      else if (half < 7) yield* this.#ofNode(unit, unit + number - flagNode, half + 1);
     }
   }
 

@@ -7,7 +7,7 @@
  *
  *     memory   | words of units | as large as the file: only its directory is used | units that were read, up to twice all |
  *
- *     entry of the directory   offset in the file -> `isRead` + offset in memory, less the unit's header, which is left out
+ *     entry of the directory   offset in the file -> `flagRead` + offset in memory, less the unit's header, which is left out
  *                                                 -> 0, a place that is nowhere, where the unit is damaged
  *
  * Two threads may read a unit at once: both keep it, and one is used. The entry is written last. A file that an update
@@ -22,14 +22,14 @@ import {
   firstsOfIpv4,
   type Header,
   headerWords,
-  isRead,
-  isUnit,
+  flagRead,
+  flagUnit,
   offsetMask,
   unitHeaderWords,
 } from './table-layout.ts';
 
 /** An open table, to be posted to threads as it is. */
-export interface TableData {
+export interface OpenTable {
   readonly header: Header;
   readonly memory: SharedArrayBuffer;
   /** May be read by many threads; belongs to who opened it. Undefined: the memory has all of it. */
@@ -45,7 +45,7 @@ const firstReadBytes = 4_096;
  * Opens a table and reads its directory.
  * @throws Error of the system, or saying what is wrong with the file
  */
-export function openTable({ path, offset, size }: FilePart): TableData {
+export function openTable({ path, offset = 0, size }: FilePart): OpenTable {
   const descriptor = openSync(path, 'r');
   try {
     const bytes = size ?? fstatSync(descriptor).size - offset;
@@ -67,20 +67,20 @@ export function openTable({ path, offset, size }: FilePart): TableData {
 }
 
 /** The same of one that was made in memory. @throws Error saying what is wrong with it */
-export function tableInMemory(memory: SharedArrayBuffer): TableData {
+export function tableInMemory(memory: SharedArrayBuffer): OpenTable {
   const header = decodeHeader(new Uint32Array(memory, 0, headerWords), memory.byteLength);
   const words = new Uint32Array(memory, header.directory * 4);
   const firsts = firstsOfIpv4 + header.ipv6Entries;
   for (let at = 0; at < words.length - 1; at++) {
     const isPlaces = at >= firsts + header.ipv6Entries;
-    const isEntry = (at < firstsOfIpv4 || at >= firsts) && words[at]! >= isUnit;
-    if (isPlaces || isEntry) words[at] = words[at]! | isRead;
+    const isEntry = (at < firstsOfIpv4 || at >= firsts) && words[at]! >= flagUnit;
+    if (isPlaces || isEntry) words[at] = words[at]! | flagRead;
   }
   return { header, memory, descriptor: undefined, offset: 0 };
 }
 
 /** When no thread looks anything up any more. */
-export function closeTable({ descriptor }: TableData): void {
+export function closeTable({ descriptor }: OpenTable): void {
   if (descriptor !== undefined) closeSync(descriptor);
 }
 
@@ -97,30 +97,30 @@ function readFully(descriptor: number, into: Uint8Array, from: number): void {
  * @throws Error of the system, or saying what is wrong with the file
  */
 export function checkTable(part: FilePart): void {
-  const data = openTable(part);
+  const table = openTable(part);
   try {
-    const reader = new UnitReader(data);
-    for (let unit = headerWords; unit < data.header.directory;) {
+    const reader = new UnitReader(table);
+    for (let unit = headerWords; unit < table.header.directory;) {
       const words = reader.check(unit);
       if (words === 0) throw new Error('it is damaged');
       unit += words;
     }
   } finally {
-    closeTable(data);
+    closeTable(table);
   }
 }
 
 /** Reads units: one for each thread. */
 export class UnitReader {
-  readonly #data: TableData;
+  readonly #table: OpenTable;
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   #buffer = new Uint8Array(firstReadBytes);
 
-  constructor(data: TableData) {
-    this.#data = data;
-    this.#words = new Int32Array(data.memory);
-    this.#bytes = new Uint8Array(data.memory);
+  constructor(table: OpenTable) {
+    this.#table = table;
+    this.#words = new Int32Array(table.memory);
+    this.#bytes = new Uint8Array(table.memory);
   }
 
   /**
@@ -129,7 +129,7 @@ export class UnitReader {
    */
   locate(at: number): number {
     const entry = Atomics.load(this.#words, at);
-    return (entry & isRead) === 0 ? this.#read(at, entry & offsetMask) : entry & offsetMask;
+    return (entry & flagRead) === 0 ? this.#read(at, entry & offsetMask) : entry & offsetMask;
   }
 
   #read(at: number, unit: number): number {
@@ -145,7 +145,7 @@ export class UnitReader {
       const end = (words + unitHeaderWords) * 4;
       this.#bytes.set(this.#buffer.subarray(unitHeaderWords * 4, end), from * 4);
       const found = from - unitHeaderWords;
-      Atomics.store(this.#words, at, isUnit | isRead | found);
+      Atomics.store(this.#words, at, flagUnit | flagRead | found);
       return found;
     } catch {
       // The disk may be readable again for the next address.
@@ -155,7 +155,7 @@ export class UnitReader {
 
   /** Words of the unit in the file, 0 when it is damaged. @throws Error when the file cannot be read */
   check(unit: number): number {
-    const { descriptor, offset, header } = this.#data;
+    const { descriptor, offset, header } = this.#table;
     const wordsMax = header.directory - unit;
     if (descriptor === undefined || unit < headerWords || wordsMax <= unitHeaderWords) return 0;
     const first = Math.min(firstReadBytes, wordsMax * 4);
