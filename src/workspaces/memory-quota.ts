@@ -25,7 +25,8 @@ export class MemoryQuota {
   constructor(clock: Clock, limits: PlanLimits, max = bucketsMax) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#buckets = new LRUCache({ max });
+    // With `max` the library allocates for that many at once: 1.3 MB.
+    this.#buckets = new LRUCache({ maxSize: max, sizeCalculation: () => 1 });
   }
 
   /** Counts a request when the limits allow it. */
