@@ -18,7 +18,7 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/dashboard.ts', 'test/support/stripped-cache.ts'],
+    globalSetup: ['test/support/dashboard.ts'],
     pool: 'forks',
     // One more than cores: much of a test is waiting for a process, a socket or a page.
     maxWorkers: 3,

@@ -2,22 +2,13 @@
  * Every bench still runs and its answers are right: parts check theirs before they time anything, loads
  * fail on an answer that is no redirect. No figure is checked here: a test machine measures nothing.
  */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { partNames, runPart, runPartHere } from '../bench/parts.ts';
 import { loads } from '../bench/loads/suite.ts';
-import { cachedEnvironment } from './support/stripped-cache.ts';
 
 /** A quarter of a minute on a machine that does nothing else. */
 const loadMsMax = 240_000;
 const tiny = { isQuick: true, isFull: false, rounds: 1, seconds: 1, previous: undefined };
-
-// For every process of a bench.
-beforeAll(() => {
-  for (const [name, value] of Object.entries(cachedEnvironment)) vi.stubEnv(name, value);
-});
-afterAll(() => {
-  vi.unstubAllEnvs();
-});
 
 describe('parts', () => {
   // One as the bench runs it, the others without a process each.

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { CommandEnd, CommandOrder } from './command.worker.ts';
 import { addDashboard } from './dashboard.ts';
-import { isFromSources, startProgram, withNodeOptions } from './program.ts';
+import { isFromSources, startProgram } from './program.ts';
 
 /** An idle machine starts the service in two seconds, one with ten times as much to do in 30; beyond this it hangs. */
 const readyMsMax = 100_000;
@@ -74,7 +74,7 @@ function startService(options: ProcessOptions): ChildProcess {
   addDashboard(options.dataDir);
   const { openFiles, nodeOptions = [] } = options;
   return startProgram(['serve'], {
-    environment: { ...withNodeOptions(...nodeOptions), ...settingsOf(options) },
+    environment: { NODE_OPTIONS: nodeOptions.join(' '), ...settingsOf(options) },
     stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
     openFiles,
   });
@@ -281,8 +281,8 @@ export async function endOf(child: ChildProcess): Promise<CommandResult> {
  */
 export async function timeToLoad(): Promise<number> {
   const startedMs = performance.now();
-  // Without a cache, as an operator's service is. Not `version`: the one file answers that before it loads.
-  await spawnCommand(['help'], { NODE_OPTIONS: '', NODE_COMPILE_CACHE: '' });
+  // Compiled anew, as an operator's service is. Not `version`: the one file answers that before it loads.
+  await spawnCommand(['help'], { NODE_COMPILE_CACHE: '' });
   return performance.now() - startedMs;
 }
 

@@ -8,7 +8,6 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cachedEnvironment } from './stripped-cache.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const named = process.env['QUIETZONE_COMMAND'];
@@ -22,7 +21,9 @@ const program: readonly [executable: string, ...args: string[]] =
 /** True for the sources, whose commands can run in a thread of this process too. */
 export const isFromSources = named === undefined;
 
-const ownEnvironment = isFromSources ? cachedEnvironment : { NODE_OPTIONS: '' };
+/** Compiled sources, kept from one start to the next. */
+const compiled = join(root, 'node_modules/.cache/quietzone-tests/compiled');
+const ownEnvironment = { NODE_OPTIONS: '', NODE_COMPILE_CACHE: isFromSources ? compiled : '' };
 
 export interface ProgramStart {
   /** `QZ_…` variables, and any others. */
@@ -50,11 +51,6 @@ export function environmentWith(own: Readonly<Record<string, string>>): NodeJS.P
     ([name]) => !name.startsWith('QZ_') && !name.startsWith('VITEST'),
   );
   return { ...Object.fromEntries(inherited), ...ownEnvironment, ...own };
-}
-
-/** The environment of a program that runs with these options of Node. */
-export function withNodeOptions(...options: readonly string[]): { readonly NODE_OPTIONS: string } {
-  return { NODE_OPTIONS: [ownEnvironment.NODE_OPTIONS, ...options].join(' ') };
 }
 
 type Preloaded = 'clock-ahead' | 'end-pool-threads' | 'end-threads' | 'kill-at' | 'kill-at-write';

@@ -1,6 +1,14 @@
 /** Sources are stripped of their types once, not at each start. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -18,18 +26,32 @@ afterAll(() => rmSync(parent, { recursive: true }));
 
 const folderOf = (name: string): URL => pathToFileURL(`${join(parent, name)}/`);
 
-it('keeps what it has stripped, and makes again what is cut short', () => {
+it('keeps what it has stripped, and makes again what is damaged', () => {
   const folder = folderOf('kept');
   expect(strip(source, folder)).toBe(stripped);
   const [name = ''] = readdirSync(folder);
   const file = new URL(name, folder);
-  expect(readFileSync(file, 'utf8')).toBe(stripped);
-  const marked = stripped.replace('codes', 'marks');
-  writeFileSync(file, marked);
-  expect(strip(source, folder)).toBe(marked);
-  writeFileSync(file, '');
+  const kept = readFileSync(file, 'utf8');
+  expect(kept.endsWith(stripped)).toBe(true);
+  const made = statSync(file).ino;
   expect(strip(source, folder)).toBe(stripped);
-  expect(readFileSync(file, 'utf8')).toBe(stripped);
+  expect(statSync(file).ino).toBe(made);
+  const zeros = '\0'.repeat(kept.length);
+  for (const damaged of ['', kept.slice(0, -1), zeros, kept.replace('codes', 'marks'), stripped]) {
+    writeFileSync(file, damaged);
+    expect(strip(source, folder)).toBe(stripped);
+    expect(readFileSync(file, 'utf8')).toBe(kept);
+  }
+});
+
+it('begins again with an empty folder at 5,000 files', () => {
+  const folder = folderOf('full');
+  mkdirSync(folder);
+  for (let file = 0; file < 5_000; file++) writeFileSync(new URL(String(file), folder), '');
+  for (const files of [1, 2]) {
+    strip(source.repeat(files), folder);
+    expect(readdirSync(folder)).toHaveLength(files);
+  }
 });
 
 it('works where it can keep nothing', () => {
