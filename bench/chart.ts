@@ -21,21 +21,8 @@ export interface Chart {
   readonly caption: readonly string[];
 }
 
-export interface Theme {
-  readonly background: string;
-  readonly text: string;
-  readonly muted: string;
-  readonly ours: Shades;
-  readonly rival: Shades;
-}
-
-interface Shades {
-  readonly redirect: string;
-  readonly others: string;
-}
-
 /** GitHub's two backgrounds and texts. */
-export const themes: Readonly<Record<'light' | 'dark', Theme>> = {
+export const themes = {
   light: {
     background: '#ffffff',
     text: '#1f2328',
@@ -51,6 +38,8 @@ export const themes: Readonly<Record<'light' | 'dark', Theme>> = {
     rival: { redirect: '#9198a1', others: '#656c76' },
   },
 };
+
+type Theme = typeof themes.light;
 
 const width = 720;
 const margin = 16;
@@ -101,28 +90,21 @@ function drawBar(
   row: number,
   { theme, scale }: { readonly theme: Theme; readonly scale: number },
 ): string[] {
-  const y = firstRow + row * rowHeight;
-  const textY = y + barHeight - 4;
+  const place = { y: firstRow + row * rowHeight, height: barHeight };
+  const textY = place.y + barHeight - 4;
   const shades = isOurs ? theme.ours : theme.rival;
-  const [first, second] = [redirect * scale, others * scale];
   const hasOthers = shown(others) !== shown(0);
-  const figures = hasOthers ? `${shown(redirect)} + ${shown(others)}` : shown(redirect);
-  const end = barStart + first + (hasOthers ? second : 0);
+  const middle = barStart + redirect * scale;
+  const end = hasOthers ? middle + others * scale : middle;
+  const bars = [
+    { ...place, x: barStart, width: redirect * scale, fill: shades.redirect },
+    { ...place, x: middle + gap, width: others * scale - gap, fill: shades.others },
+  ];
+  const figures = [redirect, others].slice(0, hasOthers ? 2 : 1).map(shown);
   return [
     text({ x: margin, y: textY, fill: theme.text, weight: isOurs ? 600 : 400 }, name),
-    rectangle({ x: barStart, y, width: first, height: barHeight, fill: shades.redirect }),
-    ...(hasOthers
-      ? [
-          rectangle({
-            x: barStart + first + gap,
-            y,
-            width: second - gap,
-            height: barHeight,
-            fill: shades.others,
-          }),
-        ]
-      : []),
-    text({ x: end + 8, y: textY, fill: theme.text }, figures),
+    ...bars.slice(0, figures.length).map(rectangle),
+    text({ x: end + 8, y: textY, fill: theme.text }, figures.join(' + ')),
   ];
 }
 
@@ -132,13 +114,7 @@ function summaryOf(bars: readonly Bar[]): string {
   return `CPU time of one redirect in µs, all threads: ${each.join(', ')}`;
 }
 
-interface Rectangle {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly fill: string;
-}
+type Rectangle = Readonly<Record<'x' | 'y' | 'width' | 'height', number> & { fill: string }>;
 
 function rectangle({ x, y, width: length, height, fill }: Rectangle): string {
   const [left, wide] = [x, Math.max(0, length)].map(rounded);

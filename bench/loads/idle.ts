@@ -3,20 +3,21 @@
  *
  *   start ─▶ first redirect ─▶ settled ─▶ measured: CPU and wake-ups of each thread ─▶ memory
  *
- * A burst afterwards tells which thread redirects. Every round starts each contestant anew on its own folder, one after the other. The first start, which makes what
- * a folder has but once, is not measured.
+ * A burst afterwards tells which thread redirects. Every round starts each contestant anew on its own folder, one after
+ * the other. The first start, which makes what a folder has but once, is not measured.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../../src/system-clock.ts';
 import { formatTable, formatTarget, median } from '../report.ts';
 import { Arena, type Service } from './arena.ts';
 import { findRedirectThread } from './compare.ts';
-import { type Memory, memoryOf, type Thread, threadsOf } from './cpu.ts';
+import { type Memory, memoryOf, threadsOf } from './cpu.ts';
 import { fieldOf, type LoadOptions, type LoadReport, scheduleOf } from './options.ts';
 
 const bounds = { codes: 100_000, settleMs: 10_000, measuredMs: 30_000 };
 const boundsQuick = { codes: 200, settleMs: 1_000, measuredMs: 1_000 };
 
+/** In each second. */
 interface Activity {
   /** 100 is one core. */
   readonly percent: number;
@@ -25,8 +26,7 @@ interface Activity {
 
 interface Sample extends Memory {
   readonly readyMs: number;
-  /** A second, of the whole process and of each kind of its threads. */
-  readonly all: Activity;
+  /** Of each kind of thread. */
   readonly byKind: ReadonlyMap<string, Activity>;
 }
 
@@ -77,33 +77,25 @@ async function takeSample(
   const contestant = { name, server, requests: fieldOf({ ...options, isQuick: true }).uniform };
   const redirect = await findRedirectThread(contestant, scheduleOf(options));
   const byKind = new Map<string, Activity>();
-  const idleThread: Activity = { percent: 0, wakeUps: 0 };
-  let all = idleThread;
-  for (const [tid, thread] of after) {
-    const spent = activityOf(thread, before.get(tid), seconds);
+  for (const [tid, { nanoseconds, sleeps, ...thread }] of after) {
+    const then = before.get(tid) ?? { nanoseconds: 0, sleeps: 0 };
     const kind = tid === redirect ? 'redirect' : thread.kind;
-    byKind.set(kind, sumOf(byKind.get(kind) ?? idleThread, spent));
-    all = sumOf(all, spent);
+    const { percent, wakeUps } = byKind.get(kind) ?? { percent: 0, wakeUps: 0 };
+    byKind.set(kind, {
+      percent: percent + (nanoseconds - then.nanoseconds) / 1e7 / seconds,
+      wakeUps: wakeUps + (sleeps - then.sleeps) / seconds,
+    });
   }
-  return { ...memory, readyMs, all, byKind };
+  return { ...memory, readyMs, byKind };
 }
-
-function activityOf(now: Thread, before: Thread | undefined, seconds: number): Activity {
-  return {
-    percent: (now.nanoseconds - (before?.nanoseconds ?? 0)) / 1e7 / seconds,
-    wakeUps: (now.sleeps - (before?.sleeps ?? 0)) / seconds,
-  };
-}
-
-const sumOf = (a: Activity, b: Activity): Activity => ({
-  percent: a.percent + b.percent,
-  wakeUps: a.wakeUps + b.wakeUps,
-});
 
 type Figure = (sample: Sample) => number;
 const readyOf: Figure = ({ readyMs }) => readyMs;
-const percentOf: Figure = ({ all }) => all.percent;
-const wakeUpsOf: Figure = ({ all }) => all.wakeUps;
+const allOf =
+  (name: keyof Activity): Figure =>
+  ({ byKind }) =>
+    [...byKind.values()].reduce((sum, activity) => sum + activity[name], 0);
+const percentOf = allOf('percent');
 const megabytesOf: Figure = ({ residentBytes }) => residentBytes / 1e6;
 
 const headings = [
@@ -122,7 +114,7 @@ function reportIdle(contestants: readonly Contestant[]): LoadReport {
     name,
     range(samples, readyOf, 0),
     range(samples, percentOf, 2),
-    range(samples, wakeUpsOf, 0),
+    range(samples, allOf('wakeUps'), 0),
     range(samples, megabytesOf, 0),
     range(samples, ({ anonymousBytes }) => anonymousBytes / 1e6, 0),
     range(samples, ({ fileBytes }) => fileBytes / 1e6, 0),
@@ -135,17 +127,16 @@ function reportIdle(contestants: readonly Contestant[]): LoadReport {
 }
 
 function targetsOf(samples: readonly Sample[]): string[] {
-  const memory = process.env['QUIETZONE_COMMAND'] === undefined ? 220 : 180;
-  return [
-    {
-      what: 'idle memory',
-      measured: median(samples.map(megabytesOf)),
-      unit: ' MB',
-      atMost: memory,
-    },
-    { what: 'idle CPU', measured: median(samples.map(percentOf)), unit: ' %', atMost: 0.5 },
-    { what: 'start', measured: median(samples.map(readyOf)), unit: ' ms', atMost: 1_000 },
-  ].map((target) => formatTarget(target));
+  const memoryMax = process.env['QUIETZONE_COMMAND'] === undefined ? 220 : 180;
+  return (
+    [
+      ['idle memory', megabytesOf, ' MB', memoryMax],
+      ['idle CPU', percentOf, ' %', 0.5],
+      ['start', readyOf, ' ms', 1_000],
+    ] as const
+  ).map(([what, figure, unit, atMost]) =>
+    formatTarget({ what, measured: median(samples.map(figure)), unit, atMost }),
+  );
 }
 
 function range(samples: readonly Sample[], figure: Figure, digits: number): string {

@@ -113,27 +113,18 @@ function figuresOf(results: readonly Result[]): string[] {
   const [bare, direct, proxied, hot] = results as [Result, Result, Result, Result];
   const above = (result: Result): number => differenceOf(result, bare, redirectOf);
   const targets = [
-    { what: 'redirect thread above bare, socket', measured: above(direct), unit: ' µs', atMost: 3 },
-    {
-      what: 'redirect thread above bare, proxy',
-      measured: above(proxied),
-      unit: ' µs',
-      atMost: 2.2,
-    },
-    {
-      what: 'shards, a scan behind a proxy',
-      measured: medianOf(proxied, shardsOf),
-      unit: ' µs',
-      atMost: 3,
-    },
-    {
-      what: 'all but the redirect thread, a scan behind a proxy',
-      measured: medianOf(proxied, othersOf),
-      unit: ' µs',
-      atMost: 3,
-    },
-    { what: 'hot code to uniform, rate', measured: ratioOf(hot, direct, rateOf), atLeast: 0.95 },
+    ['redirect thread above bare, socket', above(direct), 3],
+    ['redirect thread above bare, proxy', above(proxied), 2.2],
+    ['shards, a scan behind a proxy', medianOf(proxied, shardsOf), 3],
+    ['all but the redirect thread, a scan behind a proxy', medianOf(proxied, othersOf), 3],
+  ] as const;
+  const rate = { measured: ratioOf(hot, direct, rateOf), atLeast: 0.95 };
+  return [
+    ...[direct, proxied].map(formatThreads),
+    '',
+    ...targets.map(([what, measured, atMost]) =>
+      formatTarget({ what, measured, unit: ' µs', atMost }),
+    ),
+    formatTarget({ what: 'hot code to uniform, rate', ...rate }),
   ];
-  const threads = [direct, proxied].map((result) => formatThreads(result));
-  return [...threads, '', ...targets.map((target) => formatTarget(target))];
 }

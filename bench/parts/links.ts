@@ -167,11 +167,3 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
   });
   return [...rows, measureGrowth(options.quick ? 20_000 : 1_000_000)];
 }
-
-if (import.meta.filename === process.argv[1]) {
-  for (const row of await run({ quick: process.argv.includes('--quick') })) {
-    process.stdout.write(
-      `${row.nanosecondsPerOperation.toFixed(1).padStart(8)} ns  ${row.name}  (${row.note})\n`,
-    );
-  }
-}

@@ -175,10 +175,3 @@ function row(name: string, startedMs: number, operations: number): Row {
   const spentMs = systemClock.monotonicMs() - startedMs;
   return { name, nanosecondsPerOperation: (spentMs * 1e6) / operations };
 }
-
-if (process.argv[1] === import.meta.filename) {
-  for (const { name, nanosecondsPerOperation, note } of await run({ quick: false })) {
-    const microseconds = (nanosecondsPerOperation / 1e3).toFixed(2).padStart(12);
-    process.stdout.write(`${name.padEnd(40)}${microseconds} µs  ${note ?? ''}\n`);
-  }
-}

@@ -116,11 +116,3 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     return { name: `${name}, ${totalScans} scans`, nanosecondsPerOperation: p50 * 1e6, note };
   });
 }
-
-if (import.meta.filename === process.argv[1]) {
-  for (const row of await run({ quick: process.argv.includes('--quick') })) {
-    process.stdout.write(
-      `${row.nanosecondsPerOperation.toFixed(0).padStart(10)} ns  ${row.name}  (${row.note})\n`,
-    );
-  }
-}

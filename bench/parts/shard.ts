@@ -85,10 +85,7 @@ function openShard(store: ScanStore, { root }: Journal, tails: JournalPositions)
     store,
     tails,
     consumed: new JournalPositions(),
-    visitor: openVisitor({
-      key: Buffer.alloc(16, 7),
-      geo: openBundledGeo(),
-    }),
+    visitor: openVisitor({ key: Buffer.alloc(16, 7), geo: openBundledGeo() }),
     clock: systemClock,
     windowBytesMax: 8_388_608,
     actorsMax: 200_000,
@@ -147,10 +144,4 @@ export async function run(options: { readonly quick: boolean }): Promise<PartRow
     { name: 'CPU', nanosecondsPerOperation: perScan(cpuMs), note },
     { name: 'of this, checkpoints', nanosecondsPerOperation: perScan(checkpointsMs) },
   ];
-}
-
-if (import.meta.filename === process.argv[1]) {
-  for (const row of await run({ quick: process.argv.includes('--quick') })) {
-    process.stdout.write(`${row.nanosecondsPerOperation.toFixed(1).padStart(8)} ns  ${row.name}\n`);
-  }
 }

@@ -110,11 +110,3 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
     };
   });
 }
-
-if (import.meta.filename === process.argv[1]) {
-  for (const row of await run({ quick: process.argv.includes('--quick') })) {
-    process.stdout.write(
-      `${row.nanosecondsPerOperation.toFixed(1).padStart(12)} ns  ${row.name}  (${row.note})\n`,
-    );
-  }
-}

@@ -362,12 +362,3 @@ function rowsOf(tasks: Awaited<ReturnType<Bench['run']>>): Row[] {
     return { name, nanosecondsPerOperation: p50 * 1e6, note: `p99 ${p99.toFixed(2)} ms` };
   });
 }
-
-if (process.argv[1] === import.meta.filename) {
-  for (const { name, nanosecondsPerOperation, note } of await run({
-    quick: process.argv.includes('--quick'),
-  })) {
-    const milliseconds = (nanosecondsPerOperation / 1e6).toFixed(3).padStart(10);
-    process.stdout.write(`${name.padEnd(40)}${milliseconds} ms  ${note ?? ''}\n`);
-  }
-}
