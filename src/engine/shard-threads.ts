@@ -48,7 +48,7 @@ export interface ShardState {
   damage: readonly DamagedPlace[];
   fault: string | undefined;
   journalFault: string | undefined;
-  /** When it last sent figures; before its first, since when it could have. */
+  /** When it last sent figures, or was first started. */
   lastFiguresMs: number;
   isCaughtUp: boolean;
   /** Of its predecessors that died. */
@@ -140,7 +140,6 @@ export class ShardThreads {
 
   #onVisitor(): void {
     this.#visitorMs = this.#options.clock.monotonicMs();
-    for (const state of this.states) state.lastFiguresMs = this.#visitorMs;
   }
 
   /** Deliveries are made of the blocks up to here: shards may expire them. */
@@ -287,9 +286,8 @@ export class ShardThreads {
   }
 
   #countingProblem(): string | undefined {
-    const nowMs = this.#options.clock.monotonicMs();
-    const silentMs = Math.max(0, ...this.states.map(({ lastFiguresMs }) => nowMs - lastFiguresMs));
-    if (nowMs >= this.#visitorMs && silentMs > silentMsMax) {
+    const silentMs = this.#longestMs(({ lastFiguresMs }, _, nowMs) => nowMs - lastFiguresMs);
+    if (silentMs > silentMsMax) {
       return `a shard has sent no figures for ${Math.round(silentMs / 1_000)} s`;
     }
     const fault = this.states.find((state) => state.journalFault !== undefined)?.journalFault;
@@ -297,11 +295,15 @@ export class ShardThreads {
   }
 
   #lagProblem(): string | undefined {
-    const nowMs = this.#options.clock.monotonicMs();
-    const behindMs = Math.max(0, ...this.states.map((_, shard) => this.lag.of(shard, nowMs).ms));
-    // Before, nothing could be counted: a balancer would take redirects away that work.
-    const lagMs = Math.min(behindMs, nowMs - this.#visitorMs);
+    const lagMs = this.#longestMs((_, shard, nowMs) => this.lag.of(shard, nowMs).ms);
     return lagMs <= lagMsMax ? undefined : `counting is ${Math.round(lagMs / 1_000)} s behind`;
+  }
+
+  /** Of all shards, since `visitor` was there: before, a balancer would take redirects away that work. */
+  #longestMs(msOf: (state: ShardState, shard: number, nowMs: number) => number): number {
+    const nowMs = this.#options.clock.monotonicMs();
+    const longestMs = Math.max(0, ...this.states.map((state, shard) => msOf(state, shard, nowMs)));
+    return Math.min(longestMs, nowMs - this.#visitorMs);
   }
 }
 
