@@ -53,9 +53,9 @@ export class GeoOpening {
   constructor(files: GeoFiles, cacheFolder: string, options: GeoOptions) {
     this.#options = options;
     const folder = tableFolder(files, cacheFolder);
-    const table = openReady(files, folder);
-    this.#isReady = table !== undefined || isNone(files);
-    this.table = this.#isReady ? Promise.resolve(table) : this.#open(files, folder);
+    const ready = openReady(files, folder);
+    this.#isReady = ready !== undefined;
+    this.table = ready ? Promise.resolve(ready.table) : this.#open(files, folder);
   }
 
   /** False while a table is looked for, or made. */
@@ -130,8 +130,14 @@ const tableFolder = (files: GeoFiles, cacheFolder: string): string =>
   (isBundled(files) ? shipped.geoCache : undefined) ?? join(cacheFolder, 'geo');
 
 /** Opens what is there already; undefined where a table has to be looked for, or made. */
-const openReady = (files: GeoFiles, folder: string): OpenTable | undefined =>
-  (isBundled(files) ? openBundled() : undefined) ?? openKnown(files, folder);
+function openReady(
+  files: GeoFiles,
+  folder: string,
+): { readonly table: OpenTable | undefined } | undefined {
+  if (isNone(files)) return { table: undefined };
+  const table = (isBundled(files) ? openBundled() : undefined) ?? openKnown(files, folder);
+  return table && { table };
+}
 
 /** Of files that are as they were when their table was made. */
 function openKnown(files: GeoFiles, folder: string): OpenTable | undefined {
@@ -158,9 +164,9 @@ function openBundled(): OpenTable | undefined {
 
 /** Whether a start counts at once: it need not hash files or make a table. */
 export function isGeoReady(files: GeoFiles, cacheFolder: string): boolean {
-  const table = openReady(files, tableFolder(files, cacheFolder));
-  if (table !== undefined) closeTable(table);
-  return table !== undefined || isNone(files);
+  const ready = openReady(files, tableFolder(files, cacheFolder));
+  if (ready?.table !== undefined) closeTable(ready.table);
+  return ready !== undefined;
 }
 
 /** Reads the table or the files that a service would use, and makes nothing. @returns a sentence for each that cannot be used */
