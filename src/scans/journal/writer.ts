@@ -57,7 +57,7 @@ export interface JournalWriterOptions {
   readonly backlogBytesMax: number;
   readonly tails: JournalPositions;
   readonly disk?: JournalDisk;
-  /** Called by the first scan after `rest`: there is something to sync. */
+  /** Called by the first scan, and by the first one after `idleMs` found nothing to sync. */
   readonly onWork?: () => void;
 }
 

@@ -11,7 +11,8 @@
 /** Bytes of a key: two little-endian 64-bit words. */
 const sipKeyBytes = 16;
 
-const word = (bytes: Uint8Array, at: number): number =>
+/** The four bytes at `at`, little endian. */
+export const word = (bytes: Uint8Array, at: number): number =>
   bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 
 export class SipHash {

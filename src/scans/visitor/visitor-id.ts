@@ -9,7 +9,7 @@
  * its /64, as the first 8: one household or phone, whose lower half changes by the day. The two never
  * meet, because 0::/32 is not routed. Both keys derive from the installation's one.
  */
-import { SipHash } from './sip-hash.ts';
+import { SipHash, word } from './sip-hash.ts';
 
 /** Whether the 16 bytes at `at` are an IPv4 address, ::ffff:a.b.c.d. */
 export function isMappedIpv4(bytes: Uint8Array, at: number): boolean {
@@ -18,9 +18,6 @@ export function isMappedIpv4(bytes: Uint8Array, at: number): boolean {
 
 /** 00 00 ff ff, read from the low end. */
 const mappedWord = 0xffff << 16;
-
-const word = (bytes: Uint8Array, at: number): number =>
-  bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 
 /** A key for one purpose: two hashes of its label under the installation's key. */
 function deriveKey(key: Uint8Array, label: string): Uint8Array {
