@@ -7,7 +7,6 @@ import {
   DataFolderError,
   dataFolderAt,
   DataFolderLockedError,
-  lockDataFolder,
   openDataFolder,
 } from '../engine/data-folder.ts';
 import type { StartScope } from '../engine/data-files.ts';
@@ -17,6 +16,7 @@ import {
   inspectFolder,
   type Inspection,
 } from '../engine/installation/installation.ts';
+import { lockDataFolder } from '../engine/takeover/folder-lock.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
@@ -94,8 +94,8 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
 /** @throws DataFolderError when it cannot be locked */
 async function isLocked(dataDir: string): Promise<boolean> {
   try {
-    const release = await lockDataFolder(openDataFolder(dataDir));
-    await release();
+    const lock = await lockDataFolder(openDataFolder(dataDir));
+    await lock.unlock();
     return false;
   } catch (error) {
     if (error instanceof DataFolderLockedError) return true;

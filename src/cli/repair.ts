@@ -1,10 +1,11 @@
 /** `quietzone repair`: says what is wrong with the data folder and what each remedy gives up; does it with `--yes`. */
 import { randomFillSync } from 'node:crypto';
 import type { Command } from 'commander';
-import { lockDataFolder, openExistingDataFolder } from '../engine/data-folder.ts';
+import { openExistingDataFolder } from '../engine/data-folder.ts';
 import { faultText } from '../engine/installation/folder-faults.ts';
 import { inspectFolder } from '../engine/installation/installation.ts';
 import type { RepairStep } from '../engine/installation/repair.ts';
+import { lockDataFolder } from '../engine/takeover/folder-lock.ts';
 import { systemClock } from '../system-clock.ts';
 import { type CommandContext, type CommonOptions, configOf, configOption } from './command.ts';
 
@@ -27,7 +28,7 @@ export function addRepairCommand(program: Command, context: CommandContext): voi
 async function runRepair(context: CommandContext, options: RepairCommandOptions): Promise<void> {
   const { isRepairable, planRepair, repair } = await import('../engine/installation/repair.ts');
   const folder = openExistingDataFolder(configOf(context, options).dataDir);
-  const unlock = await lockDataFolder(folder, 'repair');
+  const lock = await lockDataFolder(folder, 'repair');
   try {
     const inspection = await inspectFolder(folder, 'start');
     const steps = planRepair(inspection);
@@ -49,7 +50,7 @@ async function runRepair(context: CommandContext, options: RepairCommandOptions)
     const aside = names.length === 0 ? '' : `; the way back: ${names.join(', ')}`;
     context.result(`Repaired${aside}. Start the service`);
   } finally {
-    await unlock();
+    await lock.unlock();
   }
 }
 

@@ -1,9 +1,6 @@
 /**
- * The data folder: created, checked for writing, and locked by one service at a time.
- *
- * The lock is a Unix socket that the service listens on: the kernel releases it when the process ends,
- * however it ends, so no stale lock is ever left to delete by hand. Commands that only open the store
- * (`keys`, …) need no lock: LMDB is made for several processes.
+ * The data folder: created, checked for writing, and locked by one service at a time (takeover/folder-lock.ts).
+ * Commands that only open the store (`keys`, …) need no lock: LMDB is made for several processes.
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
@@ -15,13 +12,11 @@
  *   cache/           drawn images, the dashboard's files, fonts' tables and those of places, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
- *   service.sock     the lock
+ *   service.sock     the lock; service.<pid> is one that is being made
  *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
  */
-import { createHash, randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import { randomBytes } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { systemErrorCode } from '../model/failure.ts';
 import { readRestoreMarker } from './backup/restore-marker.ts';
@@ -36,9 +31,6 @@ export class DataFolderError extends Error {
 export class DataFolderLockedError extends DataFolderError {
   override readonly name = 'DataFolderLockedError';
 }
-
-/** Longest socket path that all systems take (macOS: 104 bytes with the end mark). */
-const socketPathMax = 100;
 
 export interface DataFolder {
   readonly path: string;
@@ -155,72 +147,4 @@ export function readSecret(folder: DataFolder, name: string, bytes: number): Uin
 export function makeSecret(folder: DataFolder, name: string, bytes: number): void {
   const file = join(folder.path, name);
   if (!existsSync(file)) replaceFile(file, randomBytes(bytes));
-}
-
-/**
- * Locks the folder for this process.
- * @param action what cannot be done otherwise
- * @returns unlocks it
- * @throws DataFolderLockedError when another process has; DataFolderError when it cannot be locked
- */
-export async function lockDataFolder(
-  folder: DataFolder,
-  action = 'start',
-): Promise<() => Promise<void>> {
-  const path = socketPath(folder.path);
-  let server = await listen(path);
-  if (server === undefined) {
-    if (await isAnswered(path)) {
-      throw new DataFolderLockedError(
-        `Cannot ${action}: data folder ${folder.path} is locked by a running service, expected an unlocked one`,
-      );
-    }
-    rmSync(path, { force: true });
-    server = await listen(path);
-  }
-  if (server === undefined) {
-    throw new DataFolderLockedError(
-      `Cannot ${action}: data folder ${folder.path} is being locked by another process`,
-    );
-  }
-  const lock = server;
-  lock.unref();
-  return () => new Promise((done) => lock.close(() => done()));
-}
-
-/** The lock's file, where its path is not too long. */
-export const lockName = 'service.sock';
-
-function socketPath(folder: string): string {
-  const inside = join(folder, lockName);
-  if (Buffer.byteLength(inside) <= socketPathMax) return inside;
-  const name = createHash('sha256').update(folder).digest('hex').slice(0, 16);
-  return join(tmpdir(), `quietzone-${name}.sock`);
-}
-
-function listen(path: string): Promise<Server | undefined> {
-  return new Promise((done, fail) => {
-    const server = createServer((socket) => socket.destroy());
-    // Stays while the lock is held: an accept without a free descriptor is an 'error' too, and harmless.
-    server.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') done(undefined);
-      else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
-    });
-    server.listen(path, () => done(server));
-  });
-}
-
-/** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      done(true);
-    });
-    socket.once('error', (error) => {
-      const code = systemErrorCode(error);
-      done(code !== 'ECONNREFUSED' && code !== 'ENOENT');
-    });
-  });
 }

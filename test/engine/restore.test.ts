@@ -1,16 +1,17 @@
 /** A restore is whole or not at all, whatever ends it, and the same command again completes it. */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { backup } from '../../src/engine/backup/backup.ts';
 import { type CopyDisk, systemCopyDisk } from '../../src/engine/backup/copy-disk.ts';
 import {
   DataFolderError,
-  lockDataFolder,
   openDataFolder,
   openFolderToRestore,
 } from '../../src/engine/data-folder.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
+import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
 import {
   callsMax,
   contentsOf,
@@ -131,11 +132,20 @@ test('without enough space nothing is written', async () => {
 });
 
 test('a folder in use is refused before anything else', async () => {
-  const unlock = await lockDataFolder(openDataFolder(target));
+  const lock = await lockDataFolder(openDataFolder(target));
   expect(
     await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),
   ).toMatch(/^Cannot restore into .*: data folder .* is locked by a running service/);
-  await unlock();
+  await lock.unlock();
+});
+
+test('a lock that another start is making is no other file', async () => {
+  mkdirSync(target);
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(join(target, 'service.1'), done));
+  await restored();
+  await new Promise((done) => server.close(done));
+  expect(namesIn(target)).toEqual(namesIn(source));
 });
 
 test('a folder with other files is refused, and stays as it is', async () => {

@@ -240,9 +240,9 @@ const namesIn = (path: string): string[] => (existsSync(path) ? readdirSync(path
 /** The root of a file system of its own has this. */
 const ofTheSystem = 'lost+found';
 
-/** @param own names that are not counted */
-export function assertEmpty(path: string, action: string, own: readonly string[] = []): void {
-  const [name] = namesIn(path).filter((found) => found !== ofTheSystem && !own.includes(found));
+/** @param isOwn of names that are not counted */
+export function assertEmpty(path: string, action: string, isOwn = (_name: string) => false): void {
+  const [name] = namesIn(path).filter((found) => found !== ofTheSystem && !isOwn(found));
   if (name === undefined) return;
   throw new DataFolderError(`Cannot ${action} ${path}: it has ${name}, expected an empty folder`);
 }

@@ -25,16 +25,11 @@ import {
 } from './copy-files.ts';
 import { type FoundManifest, newer, readManifest, sizeFaults } from './manifest.ts';
 import { type CopyDisk, systemCopyDisk, systemReason } from './copy-disk.ts';
-import {
-  DataFolderError,
-  type DataFolder,
-  dataFolderAt,
-  lockDataFolder,
-  lockName,
-} from '../data-folder.ts';
+import { DataFolderError, type DataFolder, dataFolderAt } from '../data-folder.ts';
 import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-damage.ts';
 import { faultText } from '../installation/folder-faults.ts';
 import { inspectFolder } from '../installation/installation.ts';
+import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
 import {
   readRestoreMarker,
   restoreDraftName,
@@ -57,7 +52,8 @@ export interface RestoreSummary {
   readonly damage: readonly string[];
 }
 
-const own = [restoreMarkerName, `${restoreMarkerName}.new`, restoreDraftName, lockName];
+const ownNames = [restoreMarkerName, `${restoreMarkerName}.new`, restoreDraftName];
+const isOwn = (name: string): boolean => ownNames.includes(name) || isLockName(name);
 
 /**
  * @param folder as `openFolderToRestore` gives it: empty, or with an unfinished restore
@@ -74,7 +70,7 @@ export async function restore(
       `Cannot restore into ${folder.path}: it is in the backup, expected a folder outside`,
     );
   }
-  const unlock = await lockDataFolder(folder, `restore into ${folder.path}`);
+  const lock = await lockDataFolder(folder, `restore into ${folder.path}`);
   try {
     const manifest = readManifest(from);
     const task: Restoration = {
@@ -93,7 +89,7 @@ export async function restore(
     const { files, damaged } = manifest;
     return { files: files.length, bytes: bytesOf(manifest), damage: damaged };
   } finally {
-    await unlock();
+    await lock.unlock();
   }
 }
 
@@ -126,7 +122,7 @@ function assertSame({ folder, from, manifest }: Restoration, marker: RestoreMark
 /** Makes the draft, and marks it as complete. */
 async function fill(task: Restoration): Promise<void> {
   const { folder, from, manifest, disk } = task;
-  assertEmpty(folder, 'restore into', own);
+  assertEmpty(folder, 'restore into', isOwn);
   const faults = sizeFaults(from, manifest.files);
   if (faults.length > 0) throw damagedBackup(from, faults);
   try {

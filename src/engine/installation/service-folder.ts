@@ -19,7 +19,6 @@ import type { Logger } from '../../telemetry/log.ts';
 import {
   type DataFolder,
   DataFolderError,
-  lockDataFolder,
   openDataFolder,
   openExistingDataFolder,
 } from '../data-folder.ts';
@@ -33,6 +32,7 @@ import {
   endMarking,
   makeInstallation,
 } from './installation.ts';
+import { type FolderLock, lockDataFolder } from '../takeover/folder-lock.ts';
 import { raiseNumbers } from './numbers.ts';
 
 /** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
@@ -41,18 +41,13 @@ export type ServiceStart = 'any' | 'existing';
 export class ServiceFolder {
   readonly folder: DataFolder;
   readonly #inspection: Inspection;
-  readonly #unlock: () => Promise<void>;
+  readonly #lock: FolderLock;
   readonly #log: Logger;
 
-  private constructor(
-    folder: DataFolder,
-    inspection: Inspection,
-    unlock: () => Promise<void>,
-    log: Logger,
-  ) {
+  private constructor(folder: DataFolder, inspection: Inspection, lock: FolderLock, log: Logger) {
     this.folder = folder;
     this.#inspection = inspection;
-    this.#unlock = unlock;
+    this.#lock = lock;
     this.#log = log;
   }
 
@@ -60,15 +55,15 @@ export class ServiceFolder {
   static async open(dataDir: string, start: ServiceStart, log: Logger): Promise<ServiceFolder> {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
-    const unlock = await lockDataFolder(folder);
+    const lock = await lockDataFolder(folder);
     try {
       const inspection = await inspectFolder(folder, 'start');
       assertSound('start', folder, inspection);
       if (start === 'existing' && isUnfinished(inspection))
         throw noFirstStart(dataDir, 'has no data');
-      return new ServiceFolder(folder, inspection, unlock, log);
+      return new ServiceFolder(folder, inspection, lock, log);
     } catch (error) {
-      await unlock();
+      await lock.unlock();
       throw error;
     }
   }
@@ -123,7 +118,7 @@ export class ServiceFolder {
   }
 
   async unlock(): Promise<void> {
-    await this.#unlock();
+    await this.#lock.unlock();
   }
 }
 
@@ -144,14 +139,14 @@ export async function openInstallation(dataDir: string): Promise<DataFolder> {
 export async function openOrMakeInstallation(dataDir: string): Promise<DataFolder> {
   const folder = openDataFolder(dataDir);
   if (isUnfinished(await inspectFolder(folder))) {
-    const unlock = await lockDataFolder(folder);
+    const lock = await lockDataFolder(folder);
     try {
       const inspection = await inspectFolder(folder);
       assertSound('open', folder, inspection);
       const randomBytes: RandomBytes = (bytes) => randomFillSync(bytes);
       await makeInstallation(folder, inspection, { randomBytes });
     } finally {
-      await unlock();
+      await lock.unlock();
     }
   }
   await assertInstallation('open', folder);

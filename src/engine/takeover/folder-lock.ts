@@ -1,0 +1,268 @@
+/**
+ * The lock of a data folder: a Unix socket at `service.sock` that its owner listens on. The kernel closes it when
+ * the process ends, however it ends, so a lock that refuses connections is stale, and no one deletes it by hand.
+ *
+ *   start      listen on service.<pid> -> link it to service.sock (fails where that exists) -> remove the first name
+ *   takeover   listen on service.<pid> -> rename it to service.sock, which replaces the other one's
+ *   unlock     remove service.sock where it is still ours -> stop listening
+ *
+ * The socket is listening before it has the name that others ask, so there is no moment in which a live lock refuses.
+ * libuv removes the name that a socket was bound to when it is closed, also when the process ends by itself; that
+ * name is gone by then, so a predecessor never removes the lock of its successor. Names beside the lock that a
+ * process left when it was killed are removed by the next one. They are as long as the lock's own, or 3 bytes
+ * longer, because a socket's path must fit into 103 bytes.
+ *
+ * Where the file system has no hard links, the socket is bound to `service.sock` itself, and cannot be replaced.
+ * Releases before takeovers do so everywhere: both kinds exclude each other.
+ *
+ * What it trades: two starts that find the same stale lock within microseconds could both remove it. Each compares the
+ * file with the one that refused just before it removes it.
+ */
+import { createHash } from 'node:crypto';
+import { linkSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { systemErrorCode } from '../../model/failure.ts';
+import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
+
+export interface FolderLock {
+  /** Called with each connection; without a handler connections are closed at once. */
+  onConnection: ((socket: Socket) => void) | undefined;
+  /** Whether a successor may put its own in the place of this one: not without hard links. */
+  readonly isReplaceable: boolean;
+  /** Makes it ours again after a successor that has ended. @throws DataFolderLockedError when another process has it */
+  retake(): Promise<void>;
+  /** Removes service.sock where it is still ours. Open connections stay. */
+  unlock(): Promise<void>;
+}
+
+/** The lock's file, where its path is not too long. */
+const lockName = 'service.sock';
+const lockNames = /^service\.(sock|\d+)$/;
+/** The lock, and what a process that is about to take it has beside it. */
+export const isLockName = (name: string): boolean => lockNames.test(name);
+
+/** Longest path of a lock: macOS takes 103 bytes, and a name with a process id of 7 digits is 3 bytes longer. */
+const socketPathMax = 100;
+/** Another process that starts at the same time may remove a name between its making and its use. */
+const attemptsMax = 5;
+
+/**
+ * Locks the folder for this process.
+ * @param action what cannot be done otherwise
+ * @param link for tests: as a file system without hard links does it
+ * @throws DataFolderLockedError when another process has; DataFolderError when it cannot be locked
+ */
+export async function lockDataFolder(
+  folder: DataFolder,
+  action = 'start',
+  link: typeof linkSync = linkSync,
+): Promise<FolderLock> {
+  const lock = new SocketLock(folder, link);
+  await lock.take(action);
+  await removeLeftovers(lock.path);
+  return lock;
+}
+
+/** For a takeover: replaces the running service's lock by ours, at once. @throws DataFolderError */
+export async function replaceLock(folder: DataFolder): Promise<FolderLock> {
+  const lock = new SocketLock(folder, linkSync);
+  await lock.replace();
+  await removeLeftovers(lock.path);
+  return lock;
+}
+
+/** Where a folder's lock is: in it, or where that path is too long among the temporary files. */
+export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
+  const inside = join(path, lockName);
+  if (Buffer.byteLength(inside) <= socketPathMax) return inside;
+  const name = createHash('sha256').update(path).digest('hex').slice(0, 16);
+  return join(tmpdir(), `quietzone-${name}.sock`);
+}
+
+class SocketLock implements FolderLock {
+  onConnection: ((socket: Socket) => void) | undefined;
+  readonly path: string;
+  readonly #folder: DataFolder;
+  readonly #link: typeof linkSync;
+  #held: ListeningSocket | undefined;
+
+  constructor(folder: DataFolder, link: typeof linkSync) {
+    this.#folder = folder;
+    this.#link = link;
+    this.path = lockPath(folder);
+  }
+
+  get isReplaceable(): boolean {
+    return this.#held?.path !== this.path;
+  }
+
+  /** Where none has it, or one that has ended. */
+  async take(action: string): Promise<void> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const beside = await this.#listenBeside(action);
+      const outcome = this.#linkOnce(beside);
+      if (outcome === 'linked') return this.#hold(beside);
+      beside.server.close();
+      if (outcome === 'no links') return this.#hold(await this.#bindItself(action));
+      if (outcome === 'exists') await this.#removeStale(action);
+    }
+    throw this.#isBeingLocked(action);
+  }
+
+  async replace(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const beside = await this.#listenBeside('take over');
+      try {
+        renameSync(beside.path, this.path);
+        return this.#hold(beside);
+      } catch (error) {
+        beside.server.close();
+        const code = systemErrorCode(error);
+        if (code === 'ENOENT' && attempt < attemptsMax) continue;
+        throw new DataFolderError(`Cannot lock data folder ${this.#folder.path}: ${code}`);
+      }
+    }
+  }
+
+  async retake(): Promise<void> {
+    if (this.#isOurs()) return;
+    const former = this.#held;
+    await this.take('take the data folder back');
+    former?.server.close();
+  }
+
+  async unlock(): Promise<void> {
+    const held = this.#held;
+    if (held === undefined) return;
+    const isOurs = this.#isOurs();
+    if (isOurs) rmSync(this.path, { force: true });
+    this.#held = undefined;
+    this.onConnection = undefined;
+    // Bound to the lock's own name, closing it would remove the lock of another process: that ends with the process.
+    if (isOurs || held.path !== this.path) held.server.close();
+    // The descriptor is closed when this cycle of the event loop has ended.
+    await new Promise((done) => setImmediate(done));
+  }
+
+  #hold(held: ListeningSocket): void {
+    this.#held = held;
+  }
+
+  #isOurs(): boolean {
+    return this.#held !== undefined && identityOf(this.path) === this.#held.identity;
+  }
+
+  #linkOnce({ path }: ListeningSocket): 'linked' | 'exists' | 'removed' | 'no links' {
+    try {
+      this.#link(path, this.path);
+      return 'linked';
+    } catch (error) {
+      const code = systemErrorCode(error);
+      if (code === 'EEXIST') return 'exists';
+      return code === 'ENOENT' ? 'removed' : 'no links';
+    } finally {
+      rmSync(path, { force: true });
+    }
+  }
+
+  /** @throws DataFolderLockedError when its owner runs */
+  async #removeStale(action: string): Promise<void> {
+    const found = identityOf(this.path);
+    if (await isAnswered(this.path)) {
+      throw new DataFolderLockedError(
+        `Cannot ${action}: data folder ${this.#folder.path} is locked by a running service, expected an unlocked one`,
+      );
+    }
+    if (found !== undefined && identityOf(this.path) === found) rmSync(this.path, { force: true });
+  }
+
+  async #bindItself(action: string): Promise<ListeningSocket> {
+    const bound = await this.#listen(this.path);
+    if (bound !== undefined) return bound;
+    await this.#removeStale(action);
+    const again = await this.#listen(this.path);
+    if (again === undefined) throw this.#isBeingLocked(action);
+    return again;
+  }
+
+  async #listenBeside(action: string): Promise<ListeningSocket> {
+    const path = this.path.replace(/sock$/, String(process.pid));
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const bound = await this.#listen(path);
+      if (bound !== undefined) return bound;
+      // A process of the same id was killed here, or has it in a container of its own.
+      if (!(await isAnswered(path))) rmSync(path, { force: true });
+    }
+    throw this.#isBeingLocked(action);
+  }
+
+  #isBeingLocked(action: string): DataFolderLockedError {
+    return new DataFolderLockedError(
+      `Cannot ${action}: data folder ${this.#folder.path} is being locked by another process`,
+    );
+  }
+
+  #listen(path: string): Promise<ListeningSocket | undefined> {
+    return new Promise((done, fail) => {
+      const server = createServer((socket) => {
+        // Another start that asks whether the lock is held is gone before it can be answered.
+        socket.on('error', () => undefined);
+        if (this.onConnection === undefined) socket.destroy();
+        else this.onConnection(socket);
+      });
+      // Stays while the lock is held: an accept without a free descriptor is an 'error' too, and harmless.
+      server.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE') done(undefined);
+        else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
+      });
+      server.listen(path, () => done({ server, path, identity: identityOf(path) }));
+      server.unref();
+    });
+  }
+}
+
+interface ListeningSocket {
+  readonly server: Server;
+  /** It was bound to. */
+  readonly path: string;
+  /** Of its file: no other one has it while the socket is open. */
+  readonly identity: string | undefined;
+}
+
+function identityOf(path: string): string | undefined {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+}
+
+/** Names beside the lock whose processes have ended. */
+async function removeLeftovers(path: string): Promise<void> {
+  const begin = basename(path).replace(/sock$/, '');
+  let names: string[] = [];
+  try {
+    names = readdirSync(dirname(path));
+  } catch {
+    // Other users' temporary files may not be listed.
+  }
+  for (const name of names) {
+    if (!name.startsWith(begin) || !/^\d+$/.test(name.slice(begin.length))) continue;
+    const leftover = join(dirname(path), name);
+    if (!(await isAnswered(leftover))) rmSync(leftover, { force: true });
+  }
+}
+
+/** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', (error) => {
+      const code = systemErrorCode(error);
+      done(code !== 'ECONNREFUSED' && code !== 'ENOENT');
+    });
+  });
+}

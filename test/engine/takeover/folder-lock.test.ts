@@ -1,0 +1,231 @@
+/** The lock of a data folder, with the remains of a crash and of other processes, and a successor's in its place. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  type FolderLock,
+  lockDataFolder,
+  lockPath,
+  replaceLock,
+} from '../../../src/engine/takeover/folder-lock.ts';
+import { soon } from '../../support/soon.ts';
+
+let path: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quietzone-lock-'));
+});
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(path, { recursive: true, force: true });
+});
+
+const withoutLinks: typeof linkSync = () => {
+  throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+};
+
+/** A process that locks the folder (`lock`), or takes it over (`replace`). */
+async function lockInChild(order: 'lock' | 'replace' | 'bind'): Promise<ChildProcess> {
+  const child = fork(new URL('lock.child.ts', import.meta.url), [order, path]);
+  children.push(child);
+  expect(await once(child, 'message')).toEqual(['locked', undefined]);
+  return child;
+}
+
+async function end(child: ChildProcess, how: 'exit' | 'return' | 'SIGKILL'): Promise<void> {
+  const exited = once(child, 'exit');
+  if (how === 'SIGKILL') child.kill(how);
+  else child.send(how);
+  await exited;
+}
+
+/** What a connection to the lock gets before it is closed. */
+function ask(): Promise<string> {
+  return new Promise((done, fail) => {
+    let text = '';
+    const socket = connect(join(path, 'service.sock'));
+    socket.on('data', (data) => (text += data.toString()));
+    socket.once('close', () => done(text));
+    socket.once('error', fail);
+  });
+}
+
+const named = (lock: FolderLock, name: string): void => {
+  lock.onConnection = (socket) => socket.end(name);
+};
+
+test('one process locks the folder, the next is refused until it is unlocked', async () => {
+  const folder = openDataFolder(path);
+  const lock = await lockDataFolder(folder);
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await lock.unlock();
+  expect(readdirSync(path)).toEqual([]);
+  const again = await lockDataFolder(folder);
+  await again.unlock();
+  await again.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('of several starts at once one has the lock', async () => {
+  await end(await lockInChild('lock'), 'SIGKILL');
+  const folder = openDataFolder(path);
+  const starts = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataFolder(folder)));
+  const locks = starts.filter((start) => start.status === 'fulfilled');
+  expect(locks).toHaveLength(1);
+  for (const start of starts) {
+    if (start.status === 'rejected') expect(start.reason).toBeInstanceOf(DataFolderLockedError);
+    else await start.value.unlock();
+  }
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test.each(['exit', 'return', 'SIGKILL'] as const)(
+  'a lock whose process ended by %s is replaced by the next start',
+  async (how) => {
+    await end(await lockInChild('lock'), how);
+    const lock = await lockDataFolder(openDataFolder(path));
+    expect(readdirSync(path)).toEqual(['service.sock']);
+    await lock.unlock();
+    expect(readdirSync(path)).toEqual([]);
+  },
+);
+
+test.each(['exit', 'return', 'SIGKILL'] as const)(
+  'a predecessor that ends by %s leaves the lock of its successor',
+  async (how) => {
+    const predecessor = await lockInChild('lock');
+    const successor = await replaceLock(openDataFolder(path));
+    named(successor, 'successor');
+    await end(predecessor, how);
+    expect(readdirSync(path)).toEqual(['service.sock']);
+    expect(await ask()).toBe('successor');
+    await expect(lockDataFolder(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
+    await successor.unlock();
+    expect(readdirSync(path)).toEqual([]);
+  },
+);
+
+test('there is a lock at every moment of a takeover', async () => {
+  const folder = openDataFolder(path);
+  const locks = [await lockDataFolder(folder)];
+  const over = new AbortController();
+  let asked = 0;
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+      asked += 1;
+    }
+  })();
+  for (let i = 0; i < 20; i++) {
+    locks.push(await replaceLock(folder));
+    await locks.at(-2)?.unlock();
+  }
+  over.abort();
+  await asking;
+  expect(asked).toBeGreaterThan(0);
+  await locks.at(-1)?.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('the lock is taken back from a successor that was killed, and not from one that runs', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  named(lock, 'predecessor');
+  await lock.retake();
+  const successor = await lockInChild('replace');
+  await expect(lock.retake()).rejects.toThrow(DataFolderLockedError);
+  await end(successor, 'SIGKILL');
+  await lock.retake();
+  expect(await ask()).toBe('predecessor');
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await lock.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('names that killed processes left beside the lock are removed, live ones stay', async () => {
+  const server = await listenAt(join(path, 'made.sock'));
+  // A hard link survives the close of its socket, as a socket survives the death of its process.
+  linkSync(join(path, 'made.sock'), join(path, 'service.12'));
+  linkSync(join(path, 'made.sock'), join(path, `service.${process.pid}`));
+  await new Promise((done) => server.close(done));
+  const live = await listenAt(join(path, 'service.13'));
+  const lock = await lockDataFolder(openDataFolder(path));
+  expect(readdirSync(path)).toEqual(['service.13', 'service.sock']);
+  await lock.unlock();
+  await new Promise((done) => live.close(done));
+});
+
+test('an older release, which binds the lock itself, excludes and is excluded', async () => {
+  const older = await lockInChild('bind');
+  await expect(lockDataFolder(openDataFolder(path))).rejects.toThrow(DataFolderLockedError);
+  await end(older, 'SIGKILL');
+  const lock = await lockDataFolder(openDataFolder(path));
+  await expect(listenAt(join(path, 'service.sock'))).rejects.toThrow(/EADDRINUSE/);
+  await lock.unlock();
+});
+
+test('without hard links the lock is bound itself, and says that it cannot be replaced', async () => {
+  const folder = openDataFolder(path);
+  await end(await lockInChild('lock'), 'SIGKILL');
+  const lock = await lockDataFolder(folder, 'start', withoutLinks);
+  expect(lock.isReplaceable).toBe(false);
+  expect(readdirSync(path)).toEqual(['service.sock']);
+  await expect(lockDataFolder(folder, 'start', withoutLinks)).rejects.toThrow(
+    DataFolderLockedError,
+  );
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  const successor = await replaceLock(folder);
+  expect(successor.isReplaceable).toBe(true);
+  await lock.unlock();
+  named(successor, 'successor');
+  expect(await ask()).toBe('successor');
+  await successor.unlock();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test('connections are closed without a handler, and given to it with one', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  for (let i = 0; i < 3; i++) expect(await ask()).toBe('');
+  named(lock, 'handled');
+  expect(await ask()).toBe('handled');
+  await lock.unlock();
+});
+
+test('an open connection does not hold up the unlocking', async () => {
+  const lock = await lockDataFolder(openDataFolder(path));
+  let isOpen = false;
+  lock.onConnection = () => (isOpen = true);
+  const socket = connect(join(path, 'service.sock'));
+  await expect.poll(() => isOpen, soon).toBe(true);
+  await lock.unlock();
+  socket.destroy();
+  expect(readdirSync(path)).toEqual([]);
+});
+
+test.each([88, 89, 90, 200])('a folder whose path has %i bytes is locked', async (bytes) => {
+  const long = join(path, 'x'.repeat(bytes - path.length - 1));
+  mkdirSync(long);
+  const folder = openDataFolder(long);
+  const lock = await lockDataFolder(folder);
+  expect(lockPath(folder).startsWith(long)).toBe(bytes < 88);
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  const successor = await replaceLock(folder);
+  await lock.unlock();
+  await expect(lockDataFolder(folder)).rejects.toThrow(DataFolderLockedError);
+  await successor.unlock();
+  const again = await lockDataFolder(folder);
+  await again.unlock();
+});
+
+function listenAt(name: string): Promise<Server> {
+  return new Promise((done, fail) => {
+    const server = createServer();
+    server.once('error', fail);
+    server.listen(name, () => done(server));
+  });
+}
