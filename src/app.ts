@@ -99,6 +99,8 @@ export interface AppOptions {
   readonly machine?: Machine;
   /** Whether a first start may be made; default `any`. */
   readonly start?: ServiceStart;
+  /** Takes over from the service that runs on the data folder, where one does. */
+  readonly takeover?: true | undefined;
 }
 
 /** What the command line needs of a workspace, beside a running service or without one. */

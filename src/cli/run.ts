@@ -4,7 +4,7 @@
  *
  *   0  done        1  failed (the reason on standard error)        2  bad configuration or usage
  */
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { ConfigError } from '../config.ts';
 import { systemReason } from '../engine/backup/copy-disk.ts';
 import { DataFolderError } from '../engine/data-folder.ts';
@@ -104,10 +104,25 @@ function commands(context: CommandContext): Command {
       '--existing',
       'refuse a first start: for a data folder on a disk that may not be mounted',
     )
+    .option('--takeover', 'take the place of the running service of the data folder, without a gap')
+    .addOption(new Option('--ready-on <descriptor>').argParser(Number).hideHelp())
     .option(...configOption)
     .action(async (options: ServeOptions) => {
       const { serve } = await import('./serve.ts');
       await serve(context, options);
+    });
+  program
+    .command('reload')
+    .description(
+      'start a new process in the place of the running service, and wait until it serves',
+    )
+    .option(...configOption)
+    .action(async (options: CommonOptions) => {
+      const { reload } = await import('./reload.ts');
+      const fault = await reload(context, options);
+      if (fault === undefined) return;
+      context.progress(fault);
+      context.fail();
     });
   addKeyCommands(program, context);
   addUserCommands(program, context);

@@ -1,4 +1,5 @@
 /** `quietzone serve`: the service, until a signal stops it. */
+import { closeSync, writeSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../app.ts';
@@ -15,6 +16,10 @@ const greetMsMax = 5_000;
 export interface ServeOptions extends CommonOptions {
   /** No first start. */
   readonly existing?: true;
+  /** In the place of the running service, where there is one. */
+  readonly takeover?: true;
+  /** A descriptor on which to say that this process serves (reload.ts). */
+  readonly readyOn?: number;
 }
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
@@ -24,15 +29,26 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     log.fatal({ err }, 'a defect: an unhandled rejection');
     process.exit(1);
   });
-  const opening = openApp(config, log, { start: options.existing ? 'existing' : 'any' });
+  const { existing, takeover, readyOn } = options;
+  const opening = openApp(config, log, { start: existing ? 'existing' : 'any', takeover });
   stopOnSignals(opening, log);
   const app = await opening;
+  if (readyOn !== undefined) sayReady(readyOn);
   adopt();
   await Promise.race([
     greet(context, config, app, log),
     pause(greetMsMax, undefined, { ref: false }),
   ]);
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
+}
+
+function sayReady(descriptor: number): void {
+  try {
+    writeSync(descriptor, '\n');
+    closeSync(descriptor);
+  } catch {
+    // Nobody waits for it any more.
+  }
 }
 
 async function greet(context: Process, config: Config, app: App, log: Logger): Promise<void> {

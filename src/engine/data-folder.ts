@@ -12,6 +12,7 @@
  *   cache/           drawn images, the dashboard's files, fonts' tables and those of places, safe to delete
  *   signing-keys.json, visitor.key   secrets, readable by the owner alone
  *   first-start.json   sign-in and key of the first start, until they were shown
+ *   service.pid      the process that owns it (takeover/pid-file.ts)
  *   service.sock     the lock; service.<pid> is one that is being made
  *   restore.json, .restoring/   a restore that is not finished (backup/restore-marker.ts)
  */

@@ -30,6 +30,7 @@ import { quickDamage, removeLocks, versionsIn, wholeDamage } from './folder-dama
 import { faultText } from '../installation/folder-faults.ts';
 import { inspectFolder } from '../installation/installation.ts';
 import { isLockName, lockDataFolder } from '../takeover/folder-lock.ts';
+import { pidFileName } from '../takeover/pid-file.ts';
 import {
   readRestoreMarker,
   restoreDraftName,
@@ -52,7 +53,14 @@ export interface RestoreSummary {
   readonly damage: readonly string[];
 }
 
-const ownNames = [restoreMarkerName, `${restoreMarkerName}.new`, restoreDraftName];
+const ownNames = [
+  restoreMarkerName,
+  `${restoreMarkerName}.new`,
+  restoreDraftName,
+  // Left by a service that was killed.
+  pidFileName,
+  `${pidFileName}.new`,
+];
 const isOwn = (name: string): boolean => ownNames.includes(name) || isLockName(name);
 
 /**

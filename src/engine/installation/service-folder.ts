@@ -33,6 +33,7 @@ import {
   makeInstallation,
 } from './installation.ts';
 import { type FolderLock, lockDataFolder } from '../takeover/folder-lock.ts';
+import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
 /** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
@@ -61,6 +62,7 @@ export class ServiceFolder {
       assertSound('start', folder, inspection);
       if (start === 'existing' && isUnfinished(inspection))
         throw noFirstStart(dataDir, 'has no data');
+      writePidFile(folder, log);
       return new ServiceFolder(folder, inspection, lock, log);
     } catch (error) {
       await lock.unlock();
@@ -118,6 +120,7 @@ export class ServiceFolder {
   }
 
   async unlock(): Promise<void> {
+    removePidFile(this.folder);
     await this.#lock.unlock();
   }
 }

@@ -34,6 +34,12 @@ export function leanEnvironment(
   return isSet ? undefined : { ...wanted, ...environment };
 }
 
+/** What `process.execPath` is started with to run `quietzone <words>` once more. */
+export function programArguments(words: readonly string[]): string[] {
+  // In the one file the program has no path, and Node's options stand in the file.
+  return isSea() ? [...words] : [...process.execArgv, process.argv[1] ?? '', ...words];
+}
+
 /**
  * Does not return where this process becomes one with the settings: same id, arguments and streams. To be called before
  * the program is loaded.
@@ -46,11 +52,9 @@ export function restartLean(environment: Environment): void {
   if (process.platform !== 'linux' || process.connected) return;
   const lean = leanEnvironment(environment, resources);
   if (lean === undefined) return;
-  const { execPath, execArgv, argv } = process;
-  // In the one file the program has no path, and Node's options stand in the file.
-  const args = isSea() ? argv.slice(2) : [...execArgv, ...argv.slice(1)];
+  const { execPath, argv } = process;
   try {
-    process.execve?.(execPath, [execPath, ...args], lean);
+    process.execve?.(execPath, [execPath, ...programArguments(argv.slice(2))], lean);
   } catch {
     // A sandbox may forbid it: it runs with more memory.
   }

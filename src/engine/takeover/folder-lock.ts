@@ -81,6 +81,10 @@ export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
   return join(tmpdir(), `quietzone-${name}.sock`);
 }
 
+/** Whether a process has it now. Changes nothing. */
+export const isFolderLocked = (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
+  isAnswered(lockPath(folder));
+
 class SocketLock implements FolderLock {
   onConnection: ((socket: Socket) => void) | undefined;
   readonly path: string;

@@ -1,0 +1,106 @@
+/**
+ * `quietzone reload`: puts a new process in the place of the running service, without a gap. For `ExecReload=` of the
+ * systemd unit, and for scripts: `serve --takeover` would stay until the service ends, this ends when the service is there.
+ *
+ *   reload ── starts, in a session of its own ──▶ serve --takeover --ready-on 3
+ *     │                                              │ its output and log are where those of this command are
+ *     │ ◀── a byte on descriptor 3: it serves ───────┤
+ *     │ ◀── its end: the reason is on standard error ┘
+ *     ▼
+ *   exit 0 or 1
+ *
+ * The successor is in the control group of this command, so in the unit's. Its session is its own: what stops this command,
+ * a key or the end of a terminal, does not stop it. When this command ends, systemd adopts it and finds its number
+ * in service.pid.
+ *
+ * The successor gets the environment that it would give itself (engine/machine/allocator.ts): a process that replaces
+ * itself has no descriptor 3 afterwards.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { dataFolderAt } from '../engine/data-folder.ts';
+import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
+import { measureResources } from '../engine/machine/machine-plan.ts';
+import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
+import { readPidFile } from '../engine/takeover/pid-file.ts';
+import { type CommonOptions, configOf, type Process } from './command.ts';
+
+/** Below the 90 s that systemd gives a reload. Ten million codes take a few seconds. */
+const takeoverMsMax = 60_000;
+/** The successor's end of the pipe on which it says that it serves. */
+const readyDescriptor = 3;
+
+type Outcome =
+  | { readonly state: 'serves' | 'late' }
+  | { readonly state: 'ended'; readonly how: string };
+
+/** @returns why no process has taken over; undefined = one has @throws ConfigError */
+export async function reload(
+  context: Process,
+  options: CommonOptions,
+  msMax = takeoverMsMax,
+): Promise<string | undefined> {
+  const folder = dataFolderAt(resolve(configOf(context, options).dataDir));
+  // Settings may name another folder by now: a service on that one would be a second one.
+  if (!(await isFolderLocked(folder))) {
+    return `Cannot reload: no service runs on data folder ${folder.path}, expected one: start or restart it`;
+  }
+  const successor = startSuccessor(context, options);
+  const outcome = await Promise.race<Outcome>([
+    readinessOf(successor),
+    endOf(successor),
+    pause(msMax, { state: 'late' }, { ref: false }),
+  ]);
+  if (outcome.state === 'ended') {
+    const state = (await isFolderLocked(folder)) ? ', the running service goes on' : '';
+    return `Cannot reload: the new process ${outcome.how}${state}`;
+  }
+  if (outcome.state === 'late') {
+    // Once it is the owner, nobody else may be left: it converts the data of an older release, for example.
+    if (readPidFile(folder) !== successor.pid) {
+      successor.kill('SIGKILL');
+      return `Cannot reload: the new process has not taken over within ${msMax / 1_000} s and was ended, the running service goes on`;
+    }
+    context.progress(`Process ${successor.pid} has taken over and is still starting`);
+  }
+  leave(successor);
+  return undefined;
+}
+
+function startSuccessor({ environment }: Process, { config }: CommonOptions): ChildProcess {
+  const words = ['serve', '--takeover', '--ready-on', String(readyDescriptor)];
+  if (config !== undefined) words.push('--config', config);
+  const lean = leanEnvironment(environment, measureResources()) ?? environment;
+  return spawn(process.execPath, programArguments(words), {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    // npx ends with this command, and would stop what it has started (config/quietzone.mjs).
+    env: { ...lean, npm_lifecycle_event: undefined },
+  });
+}
+
+async function readinessOf({ stdio }: ChildProcess): Promise<Outcome> {
+  const pipe = stdio[readyDescriptor];
+  if (pipe instanceof Readable) await once(pipe, 'data');
+  return { state: 'serves' };
+}
+
+async function endOf(successor: ChildProcess): Promise<Outcome> {
+  try {
+    const [code, signal] = await once(successor, 'exit');
+    const result = signal === null ? `exit code ${code}` : signal;
+    return { state: 'ended', how: `ended with ${result}, its reason is above` };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { state: 'ended', how: `could not be started (${reason})` };
+  }
+}
+
+/** Nothing of it keeps this process from ending. */
+function leave(successor: ChildProcess): void {
+  successor.stdio[readyDescriptor]?.destroy();
+  successor.unref();
+}

@@ -1,0 +1,56 @@
+/** `service.pid` names the process that owns the data folder, while there is one. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { dataFolderAt } from '../../../src/engine/data-folder.ts';
+import { readPidFile, removePidFile, writePidFile } from '../../../src/engine/takeover/pid-file.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+
+let path: string;
+let logged: string[];
+const log = createLog('info', { write: (line) => void logged.push(line) });
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), 'quietzone-pid-'));
+  logged = [];
+});
+afterEach(() => rmSync(path, { recursive: true, force: true }));
+
+test('the owner writes it in the form that systemd reads, for itself alone, and removes it', () => {
+  const folder = dataFolderAt(path);
+  expect(readPidFile(folder)).toBeUndefined();
+  writeFileSync(join(path, 'service.pid'), 'half');
+  expect(readPidFile(folder)).toBeUndefined();
+  writePidFile(folder, log);
+  expect(readFileSync(join(path, 'service.pid'), 'utf8')).toBe(`${process.pid}\n`);
+  expect(statSync(join(path, 'service.pid')).mode & 0o777).toBe(0o600);
+  expect(readPidFile(folder)).toBe(process.pid);
+  removePidFile(folder);
+  expect(readdirSync(path)).toEqual([]);
+  expect(logged).toEqual([]);
+});
+
+test('a predecessor leaves the number of its successor', () => {
+  const folder = dataFolderAt(path);
+  writePidFile(folder, log);
+  writeFileSync(join(path, 'service.pid'), '1\n');
+  removePidFile(folder);
+  expect(readPidFile(folder)).toBe(1);
+});
+
+test('where it cannot be written a warning says what follows, and nothing fails', () => {
+  mkdirSync(join(path, 'service.pid.new'));
+  writePidFile(dataFolderAt(path), log);
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', reason: 'EISDIR' },
+  ]);
+  removePidFile(dataFolderAt(join(path, 'away')));
+});

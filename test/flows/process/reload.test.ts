@@ -1,0 +1,54 @@
+/** `quietzone reload` and what it starts, as processes: what an operator and systemd see of a takeover. */
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  freePorts,
+  settingsOf,
+  spawnCommand,
+  startProcess,
+  withDataFolder,
+} from '../../support/process.ts';
+import { startProgram } from '../../support/program.ts';
+
+const pidIn = (dataDir: string): number =>
+  Number(readFileSync(join(dataDir, 'service.pid'), 'utf8'));
+
+test('without a running service a reload starts none, and a takeover is a start', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const environment = settingsOf({ dataDir, ports });
+    const { code, stdout, stderr } = await spawnCommand(['reload'], environment);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /^Cannot reload: no service runs on data folder .*, expected one: .*\n$/,
+    );
+    expect((await spawnCommand(['reload'], { QZ_API_PROT: '1' })).code).toBe(2);
+    const start = (): ChildProcess =>
+      startProgram(['serve', '--takeover'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const service = await startProcess({ dataDir, ports, start });
+    expect(pidIn(dataDir)).toBe(service.pid);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+  }));
+
+test('a successor that cannot start leaves the service as it is, and says why', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const service = await startProcess({ dataDir, ports });
+    expect(pidIn(dataDir)).toBe(service.pid);
+    const environment = settingsOf({ dataDir, ports });
+    const none = join(dataDir, 'none.pem');
+    const broken = {
+      ...environment,
+      QZ_REDIRECT_TLS_CERT_FILE: none,
+      QZ_REDIRECT_TLS_KEY_FILE: none,
+    };
+    const { code, stderr } = await spawnCommand(['reload'], broken);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Cannot reload: the new process ended with exit code 1, .* goes on\n$/);
+    expect(pidIn(dataDir)).toBe(service.pid);
+    expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
+    expect(existsSync(join(dataDir, 'service.pid'))).toBe(false);
+  }));
