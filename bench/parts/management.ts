@@ -75,6 +75,7 @@ function openCodes(store: Management, ids: ReturnType<typeof createIdSource>): C
       put: () => undefined,
       delete: () => undefined,
       addScans: () => undefined,
+      takeScansLeft: () => undefined,
     },
     clock: systemClock,
     randomBytes: getRandomValues,

@@ -85,6 +85,7 @@ export async function run(options: { readonly quick: boolean }): Promise<Row[]> 
         put: () => undefined,
         delete: () => undefined,
         addScans: () => undefined,
+        takeScansLeft: () => undefined,
       },
       clock,
       randomBytes: getRandomValues,

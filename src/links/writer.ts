@@ -200,16 +200,24 @@ export class LinkWriter {
 
   /** Scans left of a live, limited link; undefined when it has no limit, is deleted or unknown. */
   scansLeft(key: string): number | undefined {
-    const entry = this.#finder.findKey(key);
-    const cell = entry === 0 ? 0 : this.#cellOf(entry);
+    const cell = this.#cellOfKey(key);
     if (cell === 0) return undefined;
     return Math.max(0, Atomics.load(this.#arena.chunkOf(cell), wordOf(cell)));
   }
 
+  /**
+   * Takes all scans left of a limited link at once: none is taken by a reader afterwards, none twice.
+   * @returns what the cell held, below zero when more were taken than a lowered limit has; undefined without a limit
+   */
+  takeScansLeft(key: string): number | undefined {
+    const cell = this.#cellOfKey(key);
+    if (cell === 0) return undefined;
+    return Atomics.exchange(this.#arena.chunkOf(cell), wordOf(cell), 0);
+  }
+
   /** Raises or lowers (negative) the scans left of a limited link, exactly, while readers take some. */
   addScans(key: string, scans: number): void {
-    const entry = this.#finder.findKey(key);
-    const cell = entry === 0 ? 0 : this.#cellOf(entry);
+    const cell = this.#cellOfKey(key);
     if (cell === 0) throw new Error('Cannot add scans: the link has no limit, expected one');
     Atomics.add(this.#arena.chunkOf(cell), wordOf(cell), scans);
   }
@@ -254,6 +262,11 @@ export class LinkWriter {
     const shape = words[at + entryWord.shape]!;
     if ((shape & (shapeBit.limited | shapeBit.tombstone)) !== shapeBit.limited) return 0;
     return words[at + limitWord(shape)]! >>> 0;
+  }
+
+  #cellOfKey(key: string): number {
+    const entry = this.#finder.findKey(key);
+    return entry === 0 ? 0 : this.#cellOf(entry);
   }
 
   #cellFor(scansLeft: number, before: number): number {

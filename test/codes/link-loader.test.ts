@@ -65,6 +65,59 @@ test('a limit is exact through re-targets, and starts anew when it changes', asy
   expect(see(short)).toBe('https://example.org/');
 });
 
+test('a limit goes on exactly in another process, whatever is counted there, and through changes', async () => {
+  const before = openTable();
+  const fixture = await openCodes({ links: before.links });
+  const made = { target, scanLimit: 3 };
+  const [used, lowered, early] = [
+    await fixture.codes.create(actor, made),
+    await fixture.codes.create(actor, made),
+    await fixture.codes.create(actor, made),
+  ];
+  const [usedCode = '', loweredCode = '', earlyCode = ''] = [used, lowered, early].map(
+    ({ shortCode }) => shortCode,
+  );
+  for (const code of [usedCode, loweredCode, loweredCode, earlyCode]) before.see(code);
+  await fixture.codes.change(actor, lowered.id, { scanLimit: 1 });
+  const limits = fixture.codes.links.takeLimits();
+  expect(limits).toEqual([
+    [used.no, 1],
+    [lowered.no, 2],
+    [early.no, 1],
+  ]);
+  expect(before.see(usedCode)).toBe('over its limit');
+  const after = openTable();
+  const codes = fixture.open({ links: after.links });
+  codes.links.load();
+  codes.links.publishMany([early.no]);
+  codes.links.loadLimited(new Map(limits));
+  await codes.change(actor, used.id, { target: 'https://example.org/' });
+  const seen = ['https://example.org/', 'https://example.org/', 'over its limit'];
+  expect(Array.from(seen, () => after.see(usedCode))).toEqual(seen);
+  expect([after.see(earlyCode), after.see(earlyCode), after.see(earlyCode)]).toEqual([
+    target,
+    target,
+    'over its limit',
+  ]);
+  await codes.change(actor, lowered.id, { scanLimit: 3 });
+  expect([after.see(loweredCode), after.see(loweredCode)]).toEqual([target, 'over its limit']);
+});
+
+test('limits that were taken for another process come back by what is counted', async () => {
+  const { links, see } = openTable();
+  const fixture = await openCodes({ links });
+  const code = await fixture.codes.create(actor, { target, scanLimit: 3 });
+  const short = code.shortCode ?? '';
+  expect(see(short)).toBe(target);
+  fixture.codes.links.takeLimits();
+  // One here, one there.
+  fixture.scans.set(code.no, 2);
+  fixture.codes.links.reloadLimited();
+  expect([see(short), see(short)]).toEqual([target, 'over its limit']);
+  await fixture.codes.change(actor, code.id, { scanLimit: 4 });
+  expect([see(short), see(short)]).toEqual([target, 'over its limit']);
+});
+
 test('a start fills the real table, tombstones too', async () => {
   const fixture = await openCodes();
   const kept = await fixture.codes.create(actor, { target, slug: 'kept' });
@@ -107,6 +160,7 @@ test('a link that does not fit is put in later', async () => {
       },
       delete: (key) => links.delete(key),
       addScans: (key, scans) => links.addScans(key, scans),
+      takeScansLeft: (key: string) => links.takeScansLeft(key),
     },
   });
   const work = fixture.codes.create(actor, { target, slug: 'late', scanLimit: 5 });

@@ -49,6 +49,22 @@ describe('find', () => {
   });
 });
 
+describe('scans left', () => {
+  it('are taken all at once, and what is below zero is told', () => {
+    const { writer, reader } = openTable();
+    writer.put(linkOf('LIMITED', { scansLeft: 5 }));
+    writer.put(linkOf('FREE'));
+    expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(true);
+    expect([writer.takeScansLeft('LIMITED'), writer.takeScansLeft('LIMITED')]).toEqual([4, 0]);
+    expect(reader.takeScan(reader.find('LIMITED', 0))).toBe(false);
+    writer.addScans('LIMITED', -3);
+    expect([writer.takeScansLeft('LIMITED'), writer.scansLeft('LIMITED')]).toEqual([-3, 0]);
+    writer.delete('LIMITED');
+    const none = ['LIMITED', 'FREE', 'UNKNOWN'].map((key) => writer.takeScansLeft(key));
+    expect(none).toEqual([undefined, undefined, undefined]);
+  });
+});
+
 describe('memory', () => {
   it('does not grow under endless re-targeting, with and without a limit', () => {
     const { writer, reader } = openTable();

@@ -28,6 +28,12 @@ const noLimit = -1;
 /** The table is in another process, which reads the numbered changes (link-refresher.ts). */
 export type Remote = 'remote';
 
+/**
+ * How many scans limited codes have had, exactly: what the cells of the link table know before all is counted. Not what
+ * is left of the limits, so that a limit that changes before its link is in the table again changes by the difference.
+ */
+export type Limits = ReadonlyArray<readonly [codeNo: CodeNo, scansUsed: number]>;
+
 const nowhere = { target: '', expiresAtMs: 0, scansLeft: noLimit, state: 'damaged' } as const;
 
 /** Blocks that `publishAll` publishes without a pause: about 2 ms. */
@@ -41,6 +47,8 @@ export class LinkLoader {
   readonly #scansOf: (codeNo: CodeNo) => number;
   /** The limit the table counts down from, by code; as many entries as there are limited codes. */
   readonly #limits = new Map<number, number>();
+  /** Scans that limited codes have had in the process before this one; until their links are in the table. */
+  #given = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
   /** Codes that are in the table as damaged. */
@@ -96,12 +104,43 @@ export class LinkLoader {
     });
   }
 
-  /** The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending. */
-  loadLimited(): void {
+  /**
+   * The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending.
+   * @param given what `takeLimits` of the process before took: for these codes nothing need be counted, in the table or not
+   */
+  loadLimited(given: Limits | ReadonlyMap<number, number> = []): void {
+    this.#given = new Map(given);
+    for (const codeNo of this.#given.keys()) {
+      if (this.#limits.delete(codeNo)) this.#pending.add(codeNo);
+    }
     for (let before = 0; this.#pending.size !== before;) {
       before = this.#pending.size;
       this.publishPending();
     }
+  }
+
+  /**
+   * Takes what is left of every limit out of the table: no redirect uses a scan from now on. Redirect threads must know
+   * before, or they refuse (`freezeLimits`).
+   */
+  takeLimits(): Limits {
+    this.#store.environment.refresh();
+    const table = this.#localTable();
+    const limits: [CodeNo, number][] = [];
+    for (const [codeNo, limit] of this.#limits) {
+      const block = this.#block(linkBlockOf(codeNo));
+      const link = block === undefined ? undefined : linkIn(block, codeNo);
+      const left = link === undefined ? undefined : table.takeScansLeft(link.key);
+      if (left !== undefined) limits.push([codeNo, limit - left]);
+    }
+    return limits;
+  }
+
+  /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
+  reloadLimited(): void {
+    for (const codeNo of this.#limits.keys()) this.#pending.add(codeNo);
+    this.#limits.clear();
+    this.loadLimited();
   }
 
   /** Writes the link of a dynamic code. Inside the transaction of its change. */
@@ -231,11 +270,13 @@ export class LinkLoader {
     if (more !== 0) table.addScans(key, more);
     if (scanLimit === undefined) this.#limits.delete(codeNo);
     else this.#limits.set(codeNo, scanLimit);
+    this.#given.delete(codeNo);
   }
 
   /**
    * A limit that is counted down already changes by the difference, exactly, whatever is scanned
-   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms). A code
+   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms), or at
+   * what another process has taken. A code
    * that is over its limit stands below zero, so that a raised limit gives no more than it should.
    */
   #scansLeft(
@@ -245,7 +286,7 @@ export class LinkLoader {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
     const before = this.#limits.get(codeNo);
     if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
-    const scans = this.#scansIfKnown(codeNo);
+    const scans = this.#given.get(codeNo) ?? this.#scansIfKnown(codeNo);
     if (scans === undefined) return 'unknown';
     const left = scanLimit - scans;
     return { scansLeft: Math.max(0, left), more: Math.min(0, left) };

@@ -12,4 +12,6 @@ export interface LinkTable {
   delete(key: string): void;
   /** Adds to the scans left of a limited link, exactly, while some are taken; `scans` may be negative. */
   addScans(key: string, scans: number): void;
+  /** Takes all scans left of a limited link, and returns them; below zero = over its limit. Undefined without a limit. */
+  takeScansLeft(key: string): number | undefined;
 }

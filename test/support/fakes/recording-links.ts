@@ -26,6 +26,12 @@ export class RecordingLinks implements LinkTable {
     const link = this.live.get(key);
     if (link !== undefined) this.live.set(key, { ...link, scansLeft: link.scansLeft + scans });
   }
+  takeScansLeft(key: string): number | undefined {
+    const link = this.live.get(key);
+    if (link === undefined || link.scansLeft === -1) return undefined;
+    this.live.set(key, { ...link, scansLeft: 0 });
+    return link.scansLeft;
+  }
   delete(key: string): void {
     this.live.delete(key);
     this.deleted.add(key);
