@@ -63,6 +63,7 @@ const redirect = new Redirect({
   botReasons: new BotReasons(),
   refusals: new Refusals(addresses, new MissThrottle(0, 0)),
   clock: systemClock,
+  gate: new Int32Array(1),
   latency: createLatencyHistogram(),
 });
 const app = uWS.App();

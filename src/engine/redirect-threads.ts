@@ -1,12 +1,15 @@
 /**
  * The redirect threads: started, supervised and drained together.
  * A thread that dies starts again where its journal ends; the figures of its predecessors are kept.
+ *
+ * A takeover: `freezeLimits`, then another process listens on their ports, `handOver`, `stop`. Where it fails, `resume`.
  */
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import { MissThrottle } from '../http/miss-throttle.ts';
 import { ListenError } from '../http/port.ts';
 import {
+  gate,
   type RedirectCommand,
   type RedirectFigures,
   type RedirectMessage,
@@ -36,6 +39,8 @@ export interface RedirectTotals {
 interface RedirectState {
   readonly thread: SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
   isListening: boolean;
+  /** Set while somebody waits for its `handed-over`. */
+  onHandedOver?: (() => void) | undefined;
   /** Of the thread that runs now. */
   figures: RedirectFigures | undefined;
   /** Of its predecessors that died. */
@@ -49,6 +54,8 @@ export interface RedirectThreadsOptions {
   readonly log: Logger;
   readonly links: LinkTableMemory;
   readonly journals: Journals;
+  /** Of each thread's journal; absent = 0, 1, … */
+  readonly journalNumbers?: readonly number[];
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -61,7 +68,7 @@ export class RedirectThreads {
   readonly #options: RedirectThreadsOptions;
   readonly #missSeed = randomBytes(4).readInt32LE();
   readonly #misses = new MissThrottle(0, 0).memory;
-  /** 0 = redirect threads wait before they listen, 1 = open. */
+  /** redirect-thread.ts says what is in it. */
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
   /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
@@ -113,21 +120,58 @@ export class RedirectThreads {
     }
     await Promise.all(this.states.map(({ thread }) => thread.start()));
     return () => {
-      this.#openGate();
+      this.#setGate(gate.open);
       return listening;
     };
   }
 
+  /**
+   * Limited links with no scan left send their clients back to where they came, and threads that start do not listen.
+   * Before what the links have left is taken for another process.
+   */
+  freezeLimits(): void {
+    this.#setGate(gate.handedOver);
+  }
+
+  /**
+   * Stops listening; connections that are open are closed with their next answer. The threads and their journals stay.
+   * Resolves when no connection is open, or after `msMax`.
+   */
+  async handOver(msMax: number): Promise<void> {
+    this.freezeLimits();
+    await Promise.all(this.states.map((state) => handedOver(state, msMax)));
+  }
+
+  /**
+   * Listens again; limits must be back in the link table before. Resolves when all threads listen; one that
+   * cannot dies and tries again.
+   */
+  async resume(): Promise<void> {
+    this.#setGate(gate.open);
+    const listening = new Promise<void>((resolve) => {
+      this.#onListening = (reason) => {
+        if (reason === undefined && this.states.every((state) => state.isListening)) resolve();
+      };
+    });
+    for (const state of this.states) {
+      state.isListening = false;
+      state.onHandedOver?.();
+      state.thread.send({ kind: 'resume' });
+    }
+    await listening;
+  }
+
   /** @param drainMsMax how long open connections are waited for */
   async stop(drainMsMax: number): Promise<void> {
-    this.#openGate();
+    // Threads that wait are let through, and do not listen.
+    if (Atomics.load(this.#gate, 0) === gate.wait) this.#setGate(gate.handedOver);
     const drain = { kind: 'drain', msMax: drainMsMax } as const;
     const cutOffMs = drainMsMax + drainGraceMs;
     await Promise.all(this.states.map(({ thread }) => thread.stop(drain, cutOffMs)));
   }
 
-  #openGate(): void {
-    Atomics.store(this.#gate, 0, 1);
+  #setGate(value: number): void {
+    Atomics.store(this.#gate, 0, value);
     Atomics.notify(this.#gate, 0);
   }
 
@@ -162,10 +206,12 @@ export class RedirectThreads {
 
   #setup(index: number): RedirectSetup {
     const { config, links, journals, connectionsMax = Infinity } = this.#options;
+    const journal = this.#options.journalNumbers?.[index] ?? index;
     return {
       ...config.scans,
       ...config.redirect,
       thread: index,
+      journal,
       connectionsMax,
       links,
       misses: this.#misses,
@@ -175,8 +221,8 @@ export class RedirectThreads {
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
       journalRoot: journals.root,
-      journalFolder: journals.folder(index),
-      journalPosition: journals.recover(index),
+      journalFolder: journals.folder(journal),
+      journalPosition: journals.recover(journal),
       tails: journals.tails.memory,
     };
   }
@@ -187,6 +233,11 @@ export class RedirectThreads {
       state.isListening = true;
       this.#port = message.port;
       this.#onListening?.(undefined);
+      return;
+    }
+    if (message.kind === 'handed-over') {
+      state.isListening = false;
+      state.onHandedOver?.();
       return;
     }
     if (message.kind === 'cannot-listen') {
@@ -233,10 +284,24 @@ export function redirectTotals({ figures, before }: RedirectState): RedirectTota
   };
 }
 
+/** Resolves when the thread has handed over, has died, listens again, or does not answer. */
+async function handedOver(state: RedirectState, msMax: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cutOff = setTimeout(resolve, msMax + drainGraceMs);
+    state.onHandedOver = () => {
+      clearTimeout(cutOff);
+      resolve();
+    };
+    state.thread.send({ kind: 'hand-over', msMax });
+  });
+  state.onHandedOver = undefined;
+}
+
 function keepTotals(state: RedirectState): void {
   const totals = redirectTotals(state);
   // Scans that waited in the thread's memory died with it.
   state.before = { ...totals, dropped: totals.dropped + (state.figures?.waitingScans ?? 0) };
   state.isListening = false;
   state.figures = undefined;
+  state.onHandedOver?.();
 }

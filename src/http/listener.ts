@@ -86,7 +86,9 @@ export class Listener {
     return this.#young.open + (this.#old?.open ?? 0);
   }
 
+  /** Also again, after `stopListening`. */
   listen(done: (isListening: boolean) => void): void {
+    this.#isStopped = false;
     this.#listen(this.#young, done);
   }
 

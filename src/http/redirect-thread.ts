@@ -5,9 +5,21 @@ import type { Place } from '../scans/journal/place.ts';
 import type { ErrorPageKind } from './pages.ts';
 import type { TrustedProxyHeader } from './scanner-address.ts';
 
+/**
+ * Word 0 of the memory that all redirect threads see.
+ *
+ *   wait        threads that start do not listen until the link table is filled
+ *   open        they listen
+ *   handedOver  another process has the scans that limited links have left, and listens or will: threads that start do
+ *               not listen, and a limited link with nothing left sends its client back to where it came (refusals.ts)
+ */
+export const gate = { wait: 0, open: 1, handedOver: 2 } as const;
+
 export interface RedirectSetup {
-  /** Also the number of its journal and its place among the link table's readers. */
+  /** Its place among the link table's readers. */
   readonly thread: number;
+  /** The number of its journal: another process that journals at the same time has other ones. */
+  readonly journal: number;
   readonly host: string;
   readonly port: number;
   readonly tlsCertFile: string;
@@ -19,7 +31,6 @@ export interface RedirectSetup {
   readonly links: LinkTableMemory;
   readonly misses: SharedArrayBuffer;
   readonly missSeed: number;
-  /** The thread listens once this is 1: the link table is filled. */
   readonly gate: Int32Array;
   readonly unknownPerMinuteMax: number;
   readonly trustedProxies: readonly string[];
@@ -34,11 +45,14 @@ export interface RedirectSetup {
   readonly backlogBytesMax: number;
 }
 
-export interface RedirectCommand {
-  readonly kind: 'drain';
-  /** How long open connections are waited for. */
-  readonly msMax: number;
-}
+/**
+ *   drain      stop listening, wait for open connections as long as `msMax`, end
+ *   hand-over  the same without the end: `handed-over` is said, and the journal stays open
+ *   resume     listen again
+ */
+export type RedirectCommand =
+  | { readonly kind: 'drain' | 'hand-over'; readonly msMax: number }
+  | { readonly kind: 'resume' };
 
 export interface RedirectFigures {
   readonly redirects: number;
@@ -59,5 +73,7 @@ export interface RedirectFigures {
 export type RedirectMessage =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'cannot-listen'; readonly port: number; readonly reason: string }
+  /** Nothing is open any more, or all has been waited for. */
+  | { readonly kind: 'handed-over' }
   | { readonly kind: 'figures'; readonly figures: RedirectFigures }
   | { readonly kind: 'stopped'; readonly figures: RedirectFigures };

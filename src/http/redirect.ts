@@ -24,6 +24,7 @@ import type { BotReasons } from '../scans/visitor/bot.ts';
 import type { LatencyHistogram } from '../telemetry/latency-histogram.ts';
 import { type Connection, connectionAfter, inNextCycle, sendFramed } from './framing.ts';
 import { decodedPath } from './decoded-path.ts';
+import { gate } from './redirect-thread.ts';
 import { headerNames } from './uws-app.ts';
 import type { Refusals } from './refusals.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
@@ -37,6 +38,8 @@ export interface RedirectOptions {
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;
   readonly clock: Clock;
+  /** redirect-thread.ts says what is in it. */
+  readonly gate: Int32Array;
   /** Microseconds from the cycle's first request to its last answer, once per redirect. */
   readonly latency: LatencyHistogram;
 }
@@ -88,7 +91,7 @@ export class Redirect {
     const agent = request.getHeader(headerNames.userAgent);
     const flags = isPrefetch(request) ? flagPrefetch : 0;
     if (links.scansLeft(link) !== unlimited && !this.#takeLimited(link, agent, flags)) {
-      return refusals.gone(response, request, connection);
+      return this.#refuse(link, response, request, connection);
     }
     const codeNo = links.codeNo(link);
     this.#batch.add(
@@ -194,7 +197,14 @@ export class Redirect {
   ): void {
     const { links, refusals } = this.#options;
     if (links.state(link) === 'damaged') refusals.damaged(response, request, connection);
+    else if (!this.#isOver(link) && this.#isHandedOver)
+      refusals.sendBack(response, request, connection);
     else refusals.gone(response, request, connection);
+  }
+
+  /** Another process knows how many scans a limited link has left. */
+  get #isHandedOver(): boolean {
+    return Atomics.load(this.#options.gate, 0) === gate.handedOver;
   }
 
   /** Bots follow a limited link while it lasts and use none of its scans. */

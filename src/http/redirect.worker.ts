@@ -4,8 +4,8 @@
  * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections); the
  * control thread has made sure that no other process does.
  *
- * Drain: stop listening, answer what still comes with `Connection: close`, stop when no client is left or
- * after the command's `msMax`; then the journal is on the disk before the thread ends.
+ * Hand over: stop listening, answer what still comes with `Connection: close`, until no client is left or for the
+ * command's `msMax`. Drain: the same, then the journal is on the disk before the thread ends.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { LinkReader } from '../links/reader.ts';
@@ -19,11 +19,12 @@ import { ClientAddresses } from './client-address.ts';
 import { Listener } from './listener.ts';
 import { MissThrottle } from './miss-throttle.ts';
 import { Redirect } from './redirect.ts';
-import type {
-  RedirectCommand,
-  RedirectFigures,
-  RedirectMessage,
-  RedirectSetup,
+import {
+  gate,
+  type RedirectCommand,
+  type RedirectFigures,
+  type RedirectMessage,
+  type RedirectSetup,
 } from './redirect-thread.ts';
 import { Refusals } from './refusals.ts';
 import { ScannerAddresses } from './scanner-address.ts';
@@ -44,7 +45,7 @@ const throttle = new MissThrottle(setup.unknownPerMinuteMax, setup.missSeed, set
 const refusals = new Refusals(addresses, throttle);
 const journal = new JournalWriter({
   folder: setup.journalFolder,
-  journal: setup.thread,
+  journal: setup.journal,
   position: setup.journalPosition,
   segmentBytesMax: setup.segmentBytesMax,
   segmentMsMax: setup.segmentMsMax,
@@ -63,6 +64,7 @@ const redirect = new Redirect({
   botReasons: new BotReasons(),
   refusals,
   clock: systemClock,
+  gate: setup.gate,
   latency,
 });
 
@@ -107,21 +109,32 @@ const closeApps = (): void => {
 process.on('exit', closeApps);
 
 let sentCounts: Omit<RedirectFigures, 'latency'> | undefined;
+/** Of the listeners, those that listen. */
 let listening = 0;
-Atomics.wait(setup.gate, 0, 0);
-for (const [at, listener] of listeners.entries()) {
-  listener.listen((isListening) => {
-    if (!isListening) {
-      const reason = secure
-        ? 'the port or the TLS files cannot be used'
-        : 'the port cannot be used';
-      send({ kind: 'cannot-listen', port: ports[at]!.port, reason });
-      // Its successor tries again: at a restart the port may still be in the predecessor's hands.
-      process.exit(1);
-    }
-    listening += 1;
-    if (listening === listeners.length) send({ kind: 'listening', port: listeners[0]!.port });
-  });
+/** Counted: what was begun for an earlier command is not told after a later one. */
+let commands = 0;
+const isLast = (command: number): boolean => command === commands;
+
+function listen(): void {
+  redirect.isDraining = false;
+  for (const [at, listener] of listeners.entries()) {
+    listener.listen((isListening) => {
+      if (!isListening) {
+        const reason = secure
+          ? 'the port or the TLS files cannot be used'
+          : 'the port cannot be used';
+        send({ kind: 'cannot-listen', port: ports[at]!.port, reason });
+        // Its successor tries again: at a restart the port may still be in the predecessor's hands.
+        process.exit(1);
+      }
+      listening += 1;
+      if (listening === listeners.length) sendListening();
+    });
+  }
+}
+
+function sendListening(): void {
+  send({ kind: 'listening', port: listeners[0]!.port });
 }
 
 /** Every `syncMs` while there is something to sync, then once when the open segment is old enough to end. */
@@ -149,13 +162,20 @@ function sendFigures(): void {
   send(message);
 }
 
-async function drain(msMax: number): Promise<void> {
+/** Stops listening, and waits until no connection is open, or for the next command. */
+async function leave(msMax: number): Promise<void> {
+  const command = commands;
   const endMs = systemClock.monotonicMs() + msMax;
+  listening = 0;
   for (const listener of listeners) listener.stopListening();
   redirect.isDraining = true;
-  while (addresses.open > 0 && systemClock.monotonicMs() < endMs) {
+  while (addresses.open > 0 && systemClock.monotonicMs() < endMs && isLast(command)) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }
+}
+
+async function drain(msMax: number): Promise<void> {
+  await leave(msMax);
   closeApps();
   clearTimeout(syncTimer);
   clearInterval(figuresTimer);
@@ -165,4 +185,24 @@ async function drain(msMax: number): Promise<void> {
   process.exit(0);
 }
 
-channel.onCommand(({ msMax }) => void drain(msMax));
+async function handOver(msMax: number): Promise<void> {
+  const command = commands;
+  await leave(msMax);
+  if (isLast(command)) send({ kind: 'handed-over' });
+}
+
+function resume(): void {
+  if (listening === 0) listen();
+  else sendListening();
+}
+
+channel.onCommand((command) => {
+  commands += 1;
+  if (command.kind === 'resume') resume();
+  else if (command.kind === 'drain') void drain(command.msMax);
+  else void handOver(command.msMax);
+});
+
+Atomics.wait(setup.gate, 0, gate.wait);
+if (Atomics.load(setup.gate, 0) === gate.open) listen();
+else send({ kind: 'handed-over' });

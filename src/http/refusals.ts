@@ -1,11 +1,16 @@
 /**
  * What a request on the short-link port gets when it is no redirect: the pages of `pages.ts`, as HTML for
  * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
+ *
+ * During a takeover also the redirect of a limited link to itself: on a new connection its client finds the process
+ * that knows what is left of the limit. Browsers follow 20 redirects, and without a pause those would be over before
+ * that process listens.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Connection, sendFramed } from './framing.ts';
 import type { MissThrottle } from './miss-throttle.ts';
 import { type ErrorPage, type ErrorPageKind, errorPage, errorPagePolicy } from './pages.ts';
+import { redirectHead } from './reply-batch.ts';
 import type { ScannerAddresses } from './scanner-address.ts';
 import { endHead } from './write.ts';
 
@@ -21,6 +26,9 @@ const codeShaped = /^\/[A-Za-z0-9_/%-]{3,192}$/;
 
 /** A damaged link works again once its operator has restored it: a phone need not ask sooner. */
 const damagedRetrySeconds = 300;
+
+/** Pause before a client is sent back: 20 of them last longer than a takeover. */
+const sendBackMs = 200;
 
 export class Refusals {
   readonly #addresses: ScannerAddresses;
@@ -64,6 +72,25 @@ export class Refusals {
 
   damaged(response: HttpResponse, request: HttpRequest, connection: Connection): void {
     this.#send('damaged', response, request, connection, damagedRetrySeconds);
+  }
+
+  /** Not counted: the process that the client comes to counts it. */
+  sendBack(response: HttpResponse, request: HttpRequest, connection: Connection): void {
+    const query = request.getQuery();
+    // Raw, as sent: uWS takes no request line with a control character in it.
+    const asked = request.getUrl() + (query === undefined ? '' : `?${query}`);
+    let isAborted = false;
+    response.onAborted(() => {
+      isAborted = true;
+    });
+    setTimeout(() => {
+      if (isAborted) return;
+      response.cork(() => {
+        response.writeStatus(`${redirectHead}\r\nLocation: ${asked}`);
+        if (connection === 'closing') response.writeHeader('Connection', 'close');
+        response.endWithoutBody(0, connection !== 'closing');
+      });
+    }, sendBackMs);
   }
 
   method(response: HttpResponse, request: HttpRequest, connection: Connection): void {

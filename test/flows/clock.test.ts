@@ -125,6 +125,7 @@ function listen(
     botReasons: new BotReasons(),
     refusals: new Refusals(addresses, new MissThrottle(0, 0)),
     clock,
+    gate: new Int32Array(1),
     latency: createLatencyHistogram(),
   }).attach(app);
   let port = 0;

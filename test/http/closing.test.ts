@@ -84,6 +84,7 @@ function listen(
     botReasons: new BotReasons(),
     refusals: new Refusals(addresses, new MissThrottle(0, 0)),
     clock: systemClock,
+    gate: new Int32Array(1),
     latency: createLatencyHistogram(),
   });
   const endings: Ending[] = [];

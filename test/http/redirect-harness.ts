@@ -33,11 +33,13 @@ export interface RedirectHarnessOptions {
   readonly trustedProxies?: readonly string[];
   readonly trustedProxyHeader?: Config['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
+  readonly journalNumbers?: readonly number[];
 }
 
 export interface RedirectHarness {
   readonly port: number;
   readonly links: LinkWriter;
+  readonly redirects: RedirectThreads;
   /** Why threads ended, from the log. */
   readonly deaths: () => unknown[];
   readonly areListening: () => boolean;
@@ -69,7 +71,7 @@ export async function startRedirects(
   options: RedirectHarnessOptions = {},
 ): Promise<RedirectHarness> {
   const root = mkdtempSync(join(tmpdir(), 'quietzone-redirect-'));
-  const { threads = 1, file } = options;
+  const { threads = 1, file, journalNumbers } = options;
   const { redirect: port } = await freePorts();
   let log = '';
   const logger = createLog('debug', { write: (line) => void (log += line) });
@@ -91,6 +93,7 @@ export async function startRedirects(
     journals,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
+    ...(journalNumbers === undefined ? {} : { journalNumbers }),
   });
   const openGate = await redirects.boot();
   await openGate();
@@ -102,6 +105,7 @@ export async function startRedirects(
   };
   return {
     port,
+    redirects,
     links: new LinkWriter(memory),
     deaths: () =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
@@ -109,9 +113,10 @@ export async function startRedirects(
     stopped: () =>
       entries('a redirect thread stopped').map((entry) => Number(Reflect.get(entry, 'redirects'))),
     scans: () =>
-      redirects.states.flatMap((_, at) =>
-        readScans(journals.folder(at), journals.tails.position(at)),
-      ),
+      redirects.states.flatMap((_, at) => {
+        const journal = journalNumbers?.[at] ?? at;
+        return readScans(journals.folder(journal), journals.tails.position(journal));
+      }),
     send: (thread, command) => redirects.states[thread]!.thread.send(command as RedirectCommand),
     drain,
     close: async () => {

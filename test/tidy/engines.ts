@@ -28,8 +28,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
  * stand its functions that are not on that path and may wait.
  */
 export const hotFiles: Readonly<Record<string, readonly string[]>> = {
-  // Draining waits for open connections, after the last listen.
-  'src/http/redirect.worker.ts': ['drain'],
+  // What stops listening waits for open connections.
+  'src/http/redirect.worker.ts': ['drain', 'handOver', 'leave'],
   'src/http/redirect.ts': [],
   'src/http/reply-batch.ts': [],
   'src/links/reader.ts': [],
