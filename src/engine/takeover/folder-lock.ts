@@ -25,9 +25,10 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
 import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
+import { lineOf, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
-  /** Called with each connection; without a handler connections are closed at once. */
+  /** Called with each connection; without a handler a successor is refused. */
   onConnection: ((socket: Socket) => void) | undefined;
   /** Whether a successor may put its own in the place of this one: not without hard links. */
   readonly isReplaceable: boolean;
@@ -213,7 +214,7 @@ class SocketLock implements FolderLock {
       const server = createServer((socket) => {
         // Another start that asks whether the lock is held is gone before it can be answered.
         socket.on('error', () => undefined);
-        if (this.onConnection === undefined) socket.destroy();
+        if (this.onConnection === undefined) refuseSuccessor(socket);
         else this.onConnection(socket);
       });
       // Stays while the lock is held: an accept without a free descriptor is an 'error' too, and harmless.
@@ -225,6 +226,22 @@ class SocketLock implements FolderLock {
       server.unref();
     });
   }
+}
+
+/** A command has the folder, or a service that cannot be taken over yet: silence would be that of an older release. */
+const refusalText = lineOf({
+  type: 'refused',
+  reason:
+    'Cannot take over: the data folder is in use by a command, or by a service that is starting or stopping; try again',
+} satisfies PredecessorMessage);
+/** For the other side to have read it. */
+const refuseMsMax = 1_000;
+
+function refuseSuccessor(socket: Socket): void {
+  socket.unref();
+  socket.resume();
+  socket.end(refusalText);
+  setTimeout(() => socket.destroy(), refuseMsMax).unref();
 }
 
 interface ListeningSocket {
@@ -257,7 +274,7 @@ async function removeLeftovers(path: string): Promise<void> {
 }
 
 /** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
-function isAnswered(path: string): Promise<boolean> {
+export function isAnswered(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path);
     socket.once('connect', () => {

@@ -188,9 +188,9 @@ test('without hard links the lock is bound itself, and says that it cannot be re
   expect(readdirSync(path)).toEqual([]);
 });
 
-test('connections are closed without a handler, and given to it with one', async () => {
+test('without a handler connections are refused and closed, with one they are given to it', async () => {
   const lock = await lockDataFolder(openDataFolder(path));
-  for (let i = 0; i < 3; i++) expect(await ask()).toBe('');
+  for (let i = 0; i < 3; i++) expect(await ask()).toMatch(/^\{"type":"refused".*\n$/);
   named(lock, 'handled');
   expect(await ask()).toBe('handled');
   await lock.unlock();

@@ -1,0 +1,121 @@
+/**
+ * Lines of JSON over a socket, both ways, in the order in which they were sent. What is received is parsed before
+ * anyone sees it; a line that is no message, or is too long, is a fault, whose remedy is the owner's.
+ *
+ * Bounded: a line by `lineBytesMax` (the rest of a longer one is dropped as it comes), and what waits to be sent by
+ * `queueBytesMax`: beyond it the other side does not read, and the connection is ended.
+ */
+import type { Socket } from 'node:net';
+import { lineOf, type PredecessorMessage, type SuccessorMessage } from './messages.ts';
+
+export interface ChannelOptions<Received> {
+  /** @returns undefined for what is no message */
+  readonly parse: (line: string) => Received | undefined;
+  readonly lineBytesMax: number;
+  readonly onMessage: (message: Received) => void;
+  readonly onFault: (fault: string) => void;
+}
+
+/** Two of the longest lines. */
+const queueBytesMax = 134_217_728;
+const lineEnd = 10;
+
+export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessage> {
+  lineBytesMax: number;
+  /** Resolves when the connection has ended, by either side. Never rejects. */
+  readonly closed: Promise<void>;
+  readonly #socket: Socket;
+  readonly #options: ChannelOptions<Received>;
+  #isClosed = false;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+  #isDropping = false;
+
+  constructor(socket: Socket, options: ChannelOptions<Received>) {
+    this.#socket = socket;
+    this.#options = options;
+    this.lineBytesMax = options.lineBytesMax;
+    this.closed = new Promise((done) => {
+      socket.once('close', () => {
+        this.#isClosed = true;
+        done();
+      });
+    });
+    // A 'close' comes after it.
+    socket.on('error', () => undefined);
+    socket.on('data', (data: Buffer) => this.#take(data));
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** All that was sent is with the kernel. */
+  get isIdle(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
+  send(message: Sent): void {
+    if (!this.#socket.writable) return;
+    this.#socket.write(lineOf(message));
+    if (this.#socket.writableLength > queueBytesMax) this.#socket.destroy();
+  }
+
+  /**
+   * Sends the last message, and nothing after it; the other side ends the connection.
+   * @returns whether it is with the kernel
+   */
+  sendLast(message: Sent): Promise<boolean> {
+    if (!this.#socket.writable) return Promise.resolve(false);
+    return new Promise((done) => {
+      this.#socket.once('close', () => done(false));
+      this.#socket.once('finish', () => done(true));
+      this.#socket.end(lineOf(message));
+    });
+  }
+
+  /** Ends the connection: what is still to be sent may be lost. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** It no longer keeps the process from ending. */
+  unref(): void {
+    this.#socket.unref();
+  }
+
+  #take(data: Buffer): void {
+    let rest = data;
+    for (;;) {
+      const end = rest.indexOf(lineEnd);
+      this.#add(end < 0 ? rest : rest.subarray(0, end));
+      if (end < 0 || this.#socket.destroyed) return;
+      this.#endLine();
+      rest = rest.subarray(end + 1);
+    }
+  }
+
+  #add(part: Buffer): void {
+    if (this.#isDropping) return;
+    this.#bytes += part.length;
+    if (this.#bytes <= this.lineBytesMax) {
+      this.#parts.push(part);
+      return;
+    }
+    this.#isDropping = true;
+    this.#parts = [];
+    this.#options.onFault(`a line of more than ${this.lineBytesMax} bytes`);
+  }
+
+  #endLine(): void {
+    const isDropped = this.#isDropping;
+    const line = Buffer.concat(this.#parts).toString();
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#isDropping = false;
+    if (isDropped) return;
+    const message = this.#options.parse(line);
+    if (message === undefined) this.#options.onFault(`no message: ${line.slice(0, 100)}`);
+    else this.#options.onMessage(message);
+  }
+}

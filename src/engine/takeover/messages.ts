@@ -1,0 +1,207 @@
+/**
+ * What a successor and a predecessor say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
+ *
+ *   successor (predecessor.ts)                        predecessor (successor.ts)
+ *     takeover {protocol, release, versions, pid} --->
+ *                          <--- accepted {release, journals, ports}, or refused {reason}
+ *     boots
+ *     ready --->                                        yields its writers: 20 s at most
+ *                          <--- yielded {limits, tails}, or refused {reason}
+ *     opens its writers and listens
+ *     listening --->                                    stops listening, answers what is open
+ *     changed {link} --->  <--- seen {link}             from `yielded` to `ended`
+ *                          <--- tails {tails}           while it journals
+ *                          <--- ended {tails, lostScans}
+ *     ends the connection                               exits
+ *
+ * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it
+ * while the other one could take that for its death and begin to write beside it.
+ *
+ *   predecessor   message or event      next        does
+ *   asked         takeover              accepted    answers `accepted`; else `refused` and over
+ *   asked         20 s, unfit           over        ends the connection
+ *   accepted      ready                 yielding    host.yield
+ *   accepted      unfit                 over        ends the connection
+ *   yielding      host has yielded      yielded     answers `yielded`
+ *   yielding      host has failed       over        answers `refused`, host.takeBack
+ *   yielding      unfit                 yielding    kills the successor
+ *   yielding      connection ended      over        waits for host.yield, then host.takeBack
+ *   yielded       listening             finishing   host.finish, tells tails every 50 ms
+ *   yielded       30 s, unfit           yielded     kills the successor
+ *   yielded       changed               yielded     host.follow, answers `seen`
+ *   yielded       connection ended      over        host.takeBack
+ *   finishing     changed               finishing   host.follow, answers `seen`
+ *   finishing     unfit                 finishing   kills the successor
+ *   finishing     host has finished     ended       answers `ended`
+ *   finishing     host has failed       ended       host.ended
+ *   finishing     connection ended      over        host.takeBack
+ *   ended         connection ended, 1 s over        host.ended
+ *   ended         any message           ended       nothing
+ *   asked, accepted   connection ended  over        nothing
+ *   any           the service stops     stopping    nothing more: the end of the process ends the connection
+ *
+ *   successor     message or event      next        does
+ *   asking        accepted              booting     `find` resolves
+ *   asking        refused, 20 s, unfit  over        `find` throws
+ *   asking        connection ended      over        an older release: is stopped
+ *   booting       yield()               yielding    says `ready`
+ *   booting       unfit                 over        ends the connection, `yield` throws
+ *   booting       connection ended      gone        `yield` resolves with 'gone'
+ *   yielding      yielded               yielded     `yield` resolves
+ *   yielding      refused, 20 s, unfit  over        ends the connection, `yield` throws
+ *   yielding      connection ended      gone        `yield` resolves with 'gone'
+ *   yielded       listening()           listening   says `listening`
+ *   yielded, listening   followed()     -           says `changed`
+ *   yielded, listening   seen           -           `followed` resolves
+ *   yielded, listening   unfit          -           skips it: this process writes
+ *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
+ *   listening     tails                 listening   `onTails`
+ *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, ends the connection
+ *   any           close()               over        ends the connection
+ */
+
+export const protocol = 1;
+/** A line of the conversation. */
+export const lineBytesMax = 65_536;
+/** Of a predecessor once it has accepted: what is left of a million limited codes has 20 MB. */
+export const yieldedBytesMax = 67_108_864;
+
+export interface DataVersions {
+  readonly management: number;
+  readonly scans: number;
+  readonly delivery: number;
+}
+
+/** The ends of journals: what lies before them is journaled. */
+export type Tails = ReadonlyArray<readonly [journal: number, position: number]>;
+/** What limited codes have left. */
+export type Limits = ReadonlyArray<readonly [codeNo: number, scansLeft: number]>;
+
+export interface TakeoverMessage {
+  readonly type: 'takeover';
+  readonly protocol: typeof protocol;
+  readonly release: string;
+  readonly dataVersions: DataVersions;
+  readonly pid: number;
+}
+
+export type SuccessorMessage =
+  | TakeoverMessage
+  /** Of a later release: the rest of it is unknown. */
+  | { readonly type: 'other protocol'; readonly protocol: number }
+  | { readonly type: 'ready' }
+  | { readonly type: 'listening' }
+  /** Link changes up to this number are stored. */
+  | { readonly type: 'changed'; readonly link: number };
+
+export interface AcceptedMessage {
+  readonly type: 'accepted';
+  readonly release: string;
+  readonly journals: readonly number[];
+  readonly ports: readonly number[];
+}
+
+export interface YieldedMessage {
+  readonly type: 'yielded';
+  readonly limits: Limits;
+  readonly tails: Tails;
+}
+
+export type PredecessorMessage =
+  | { readonly type: 'refused'; readonly reason: string }
+  | AcceptedMessage
+  | YieldedMessage
+  | { readonly type: 'tails'; readonly tails: Tails }
+  /** Redirects by every link change up to this number. */
+  | { readonly type: 'seen'; readonly link: number }
+  | { readonly type: 'ended'; readonly tails: Tails; readonly lostScans: number };
+
+export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
+  `${JSON.stringify(message)}\n`;
+
+/** @returns undefined for what is no message of a successor */
+export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
+  const fields = parseFields(line);
+  switch (fields?.['type']) {
+    case 'takeover':
+      return parseTakeover(fields);
+    case 'ready':
+    case 'listening':
+      return { type: fields['type'] };
+    case 'changed': {
+      const { link } = fields;
+      return isCount(link) ? { type: 'changed', link } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function parseTakeover(fields: Fields): SuccessorMessage | undefined {
+  const { release, dataVersions, pid } = fields;
+  if (!isCount(fields['protocol'])) return undefined;
+  if (fields['protocol'] !== protocol) {
+    return { type: 'other protocol', protocol: fields['protocol'] };
+  }
+  if (!isText(release) || !isCount(pid) || !isFields(dataVersions)) return undefined;
+  const { management, scans, delivery } = dataVersions;
+  if (!isCount(management) || !isCount(scans) || !isCount(delivery)) return undefined;
+  return {
+    type: 'takeover',
+    protocol,
+    release,
+    dataVersions: { management, scans, delivery },
+    pid,
+  };
+}
+
+/** @returns undefined for what is no message of a predecessor */
+export function parsePredecessorMessage(line: string): PredecessorMessage | undefined {
+  const fields = parseFields(line);
+  if (fields === undefined) return undefined;
+  const { type, reason, release, journals, ports, limits, tails, link, lostScans } = fields;
+  switch (type) {
+    case 'refused':
+      return isText(reason) ? { type, reason } : undefined;
+    case 'accepted':
+      if (!isText(release) || !isCounts(journals) || !isCounts(ports)) return undefined;
+      return { type, release, journals, ports };
+    case 'yielded':
+      return isPairs(limits) && isPairs(tails) ? { type, limits, tails } : undefined;
+    case 'tails':
+      return isPairs(tails) ? { type, tails } : undefined;
+    case 'seen':
+      return isCount(link) ? { type, link } : undefined;
+    case 'ended':
+      return isPairs(tails) && isCount(lostScans) ? { type, tails, lostScans } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parseFields(line: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isFields(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+const isCounts = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((item) => isCount(item));
+
+const isPairs = (value: unknown): value is Array<readonly [number, number]> =>
+  Array.isArray(value) && value.every((item) => isCounts(item) && item.length === 2);
+
+const textLengthMax = 2_000;
+
+const isText = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= textLengthMax;

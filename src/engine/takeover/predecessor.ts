@@ -1,0 +1,286 @@
+/**
+ * The running service as its successor sees it: the conversation's side of a process that boots to take over.
+ * messages.ts has the order and the table of states.
+ *
+ * Until the other one has yielded, whatever is unclear makes this side give up: the other one goes on. From then on
+ * this process writes, so a line that it does not understand is logged and skipped: ending the connection would
+ * tell the other one to write again.
+ */
+import { connect, type Socket } from 'node:net';
+import { systemErrorCode } from '../../model/failure.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { type DataFolder, DataFolderError } from '../data-folder.ts';
+import { Channel } from './channel.ts';
+import { lockPath } from './folder-lock.ts';
+import {
+  type AcceptedMessage,
+  type DataVersions,
+  type Limits,
+  lineBytesMax,
+  parsePredecessorMessage,
+  type PredecessorMessage,
+  protocol,
+  type SuccessorMessage,
+  type Tails,
+  yieldedBytesMax,
+} from './messages.ts';
+import { stopOlderRelease } from './older-release.ts';
+
+export interface Hello {
+  readonly release: string;
+  readonly dataVersions: DataVersions;
+}
+
+type State =
+  | 'asking'
+  | 'booting'
+  | 'yielding'
+  | 'yielded'
+  | 'listening'
+  | 'ended'
+  | 'gone'
+  | 'over';
+
+/** A predecessor ends attempts of webhooks for 3 s, and stops shards for 4 s. */
+const answerMsMaxDefault = 20_000;
+
+export class Predecessor {
+  /** Called with what it journals while it still answers. */
+  onTails: ((tails: Tails) => void) | undefined;
+  /** Resolves when its process no longer writes: it said so, or it is gone. */
+  readonly ended: Promise<void>;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #channel: Channel<PredecessorMessage, SuccessorMessage>;
+  readonly #log: Logger;
+  readonly #answerMsMax: number;
+  #accepted: AcceptedMessage = { type: 'accepted', release: '', journals: [], ports: [] };
+  #state: State = 'asking';
+  #failure: DataFolderError | undefined;
+  #answer: PromiseWithResolvers<PredecessorMessage | 'gone'> | undefined;
+  /** Numbers of link changes: the highest it was told, and the highest it redirects by. */
+  #toldLink = 0;
+  #seenLink = 0;
+  #waiting: Array<{ readonly link: number; readonly done: () => void }> = [];
+
+  private constructor(socket: Socket, log: Logger, answerMsMax: number) {
+    this.#log = log;
+    this.#answerMsMax = answerMsMax;
+    this.ended = this.#ended.promise;
+    this.#channel = new Channel(socket, {
+      parse: parsePredecessorMessage,
+      lineBytesMax,
+      onMessage: (message) => this.#take(message),
+      onFault: (fault) => this.#refuse(fault),
+    });
+    void this.#channel.closed.then(() => this.#onClosed());
+  }
+
+  /**
+   * @returns undefined where no service runs on this folder, or an older release ran and was stopped
+   * @throws DataFolderError with the reason where it refuses, or does not answer in time
+   */
+  static async find(
+    folder: DataFolder,
+    hello: Hello,
+    log: Logger,
+    answerMsMax = answerMsMaxDefault,
+  ): Promise<Predecessor | undefined> {
+    const socket = await connectTo(folder);
+    if (socket === undefined) return undefined;
+    const predecessor = new Predecessor(socket, log, answerMsMax);
+    const { release, dataVersions } = hello;
+    const answer = await predecessor.#ask({
+      type: 'takeover',
+      protocol,
+      release,
+      dataVersions,
+      pid: process.pid,
+    });
+    if (answer !== 'gone') return predecessor;
+    await stopOlderRelease(folder, log);
+    return undefined;
+  }
+
+  get release(): string {
+    return this.#accepted.release;
+  }
+
+  get journals(): readonly number[] {
+    return this.#accepted.journals;
+  }
+
+  get ports(): readonly number[] {
+    return this.#accepted.ports;
+  }
+
+  /** Its process has ended without saying so. */
+  get isGone(): boolean {
+    return this.#state === 'gone';
+  }
+
+  /**
+   * This process is booted. Resolves when the other one has yielded, or is gone.
+   * @throws DataFolderError when it refuses or takes too long: it goes on
+   */
+  async yield(): Promise<{ readonly limits: Limits; readonly tails: Tails } | 'gone'> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#state === 'gone') return 'gone';
+    this.#expect('booting');
+    this.#state = 'yielding';
+    const answer = await this.#ask({ type: 'ready' });
+    if (answer === 'gone') return 'gone';
+    if (answer.type !== 'yielded') throw new Error(`yielded with ${answer.type}`);
+    return { limits: answer.limits, tails: answer.tails };
+  }
+
+  /** This process redirects, and its API answers. */
+  listening(): void {
+    if (this.#state === 'gone') return;
+    this.#expect('yielded');
+    this.#state = 'listening';
+    this.#channel.send({ type: 'listening' });
+  }
+
+  /** Resolves when the other one redirects by every link change up to this number, or is gone. At once after `ended`. */
+  async followed(link: number): Promise<void> {
+    if (this.#isOver() || link <= this.#seenLink) return;
+    if (this.#state !== 'listening') this.#expect('yielded');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ link, done: resolve });
+    if (link > this.#toldLink) {
+      this.#toldLink = link;
+      this.#channel.send({ type: 'changed', link });
+    }
+    await promise;
+  }
+
+  /** A successor that gives up, and writes nothing any more: the other one goes on. */
+  close(): void {
+    if (this.#state !== 'ended' && this.#state !== 'gone') this.#state = 'over';
+    this.#channel.destroy();
+  }
+
+  #isOver(): boolean {
+    return this.#state === 'ended' || this.#state === 'gone' || this.#state === 'over';
+  }
+
+  #expect(state: State): void {
+    if (this.#state !== state) throw new Error(`takeover is ${this.#state}, expected ${state}`);
+  }
+
+  async #ask(message: SuccessorMessage): Promise<PredecessorMessage | 'gone'> {
+    this.#answer = Promise.withResolvers();
+    const timer = setTimeout(() => {
+      const seconds = this.#answerMsMax / 1_000;
+      this.#fail(`the running service did not answer within ${seconds} s; it goes on`);
+    }, this.#answerMsMax);
+    this.#channel.send(message);
+    try {
+      return await this.#answer.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #take(message: PredecessorMessage): void {
+    const step = `${this.#state} ${message.type}` as const;
+    if (message.type === 'refused' && (step === 'asking refused' || step === 'yielding refused')) {
+      return this.#failWith(new DataFolderError(message.reason));
+    }
+    if (message.type === 'accepted' && step === 'asking accepted') {
+      this.#accepted = message;
+      this.#channel.lineBytesMax = yieldedBytesMax;
+      return this.#answered('booting', message);
+    }
+    if (message.type === 'yielded' && step === 'yielding yielded') {
+      return this.#answered('yielded', message);
+    }
+    if (message.type === 'seen' && (step === 'yielded seen' || step === 'listening seen')) {
+      return this.#see(message.link);
+    }
+    if (message.type === 'tails' && step === 'listening tails')
+      return this.onTails?.(message.tails);
+    if (message.type === 'ended' && step === 'listening ended') return this.#end(message);
+    this.#refuse(`"${message.type}" while ${this.#state}`);
+  }
+
+  #answered(next: State, message: PredecessorMessage): void {
+    this.#state = next;
+    this.#answer?.resolve(message);
+  }
+
+  #see(link: number): void {
+    this.#seenLink = Math.max(this.#seenLink, link);
+    const seen = this.#waiting.filter((waiting) => waiting.link <= this.#seenLink);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.link > this.#seenLink);
+    for (const { done } of seen) done();
+  }
+
+  #end({ tails, lostScans }: { readonly tails: Tails; readonly lostScans: number }): void {
+    this.#log.info({ release: this.release, lostScans }, 'the predecessor has ended');
+    this.#state = 'ended';
+    this.onTails?.(tails);
+    this.#settle();
+    this.#channel.destroy();
+  }
+
+  #refuse(fault: string): void {
+    if (this.#isOver()) return;
+    if (this.#state === 'yielded' || this.#state === 'listening') {
+      this.#log.error({ fault }, 'a message of the predecessor was skipped');
+      return;
+    }
+    this.#log.error({ fault }, 'the takeover has failed');
+    this.#fail(`the running service answered what this release does not know (${fault})`);
+  }
+
+  #fail(reason: string): void {
+    this.#failWith(new DataFolderError(`Cannot take over: ${reason}`));
+  }
+
+  #failWith(error: DataFolderError): void {
+    this.#state = 'over';
+    this.#failure = error;
+    this.#channel.destroy();
+    this.#answer?.reject(error);
+    this.#answer = undefined;
+  }
+
+  #onClosed(): void {
+    if (!this.#isOver()) {
+      if (this.#state !== 'asking') {
+        this.#log.warn({ release: this.release, state: this.#state }, 'the predecessor is gone');
+      }
+      this.#state = 'gone';
+      this.#answer?.resolve('gone');
+    }
+    this.#settle();
+  }
+
+  /** Whatever waits for its writing. */
+  #settle(): void {
+    this.#see(Number.MAX_SAFE_INTEGER);
+    this.#ended.resolve();
+  }
+}
+
+/** @returns undefined when no process listens there */
+function connectTo(folder: DataFolder): Promise<Socket | undefined> {
+  return new Promise((done, fail) => {
+    const socket = connect(lockPath(folder));
+    const refuse = (error: Error): void => {
+      const code = systemErrorCode(error);
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') return done(undefined);
+      fail(
+        new DataFolderError(
+          `Cannot take over: the service on data folder ${folder.path} cannot be asked: ${code}`,
+        ),
+      );
+    };
+    socket.once('error', refuse);
+    socket.once('connect', () => {
+      socket.off('error', refuse);
+      done(socket);
+    });
+  });
+}

@@ -1,0 +1,396 @@
+/**
+ * A successor as the running service sees it: the conversation's side of the predecessor, for as long as it serves.
+ * messages.ts has the order and the table of states.
+ *
+ * From `ready` on the successor may write, so everything is taken back only once the connection has ended, which the
+ * kernel does when the last thread of that process has: a successor that hangs or says what it should not is killed
+ * first. The host's steps never overlap but for `takeBack`, which may come while `finish` is under way.
+ */
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../../model/clock.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { Channel } from './channel.ts';
+import { versionRefusal } from './data-versions.ts';
+import type { FolderLock } from './folder-lock.ts';
+import {
+  type DataVersions,
+  type Limits,
+  lineBytesMax,
+  parseSuccessorMessage,
+  type PredecessorMessage,
+  protocol,
+  type SuccessorMessage,
+  type TakeoverMessage,
+  type Tails,
+} from './messages.ts';
+
+/** What the running service does for a successor. */
+export interface TakeoverHost {
+  readonly release: string;
+  readonly dataVersions: DataVersions;
+  readonly journals: readonly number[];
+  readonly ports: readonly number[];
+  /** Undefined = a takeover may begin; else why not, as the end of "Cannot take over: …". */
+  readonly refusal: string | undefined;
+  yield(): Promise<{ readonly limits: Limits; readonly tails: Tails }>;
+  tails(): Tails;
+  /** Stops listening and ends all; resolves when nothing is written any more. */
+  finish(): Promise<{ readonly tails: Tails; readonly lostScans: number }>;
+  /**
+   * The successor is gone: everything as before. May be called after `yield`, also one that failed, or while `finish`
+   * is under way. One that fails is an unhandled rejection: the process must end.
+   */
+  takeBack(): Promise<void>;
+  /** Brings link changes up to this number into the own link table. */
+  follow(link: number): Promise<void>;
+  /** The process may exit with 0. */
+  ended(): void;
+}
+
+interface SuccessorOptions {
+  readonly host: TakeoverHost;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly times: TakeoverTimes;
+  /** @returns why it may not take over */
+  readonly admit: (successor: Successor, hello: TakeoverMessage) => string | undefined;
+  /** Another one may come. */
+  readonly onOver: (successor: Successor) => void;
+}
+
+export interface TakeoverTimes {
+  /** It says what it wants within so long. */
+  readonly askMsMax: number;
+  /** From `yielded` to `listening`; then it is killed. */
+  readonly listenMsMax: number;
+  readonly tailsEveryMs: number;
+  /** For the other side to end the connection after the last message. */
+  readonly partMsMax: number;
+}
+
+type State =
+  | 'asked'
+  | 'accepted'
+  | 'yielding'
+  | 'yielded'
+  | 'finishing'
+  | 'ended'
+  | 'stopping'
+  | 'over';
+
+class Successor {
+  readonly #options: SuccessorOptions;
+  readonly #channel: Channel<SuccessorMessage, PredecessorMessage>;
+  #log: Logger;
+  #state: State = 'asked';
+  #pid = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #tails: NodeJS.Timeout | undefined;
+  #toldTails = '';
+  #wantedLink = 0;
+  #followedLink = 0;
+  #isFollowing = false;
+
+  constructor(socket: Socket, options: SuccessorOptions) {
+    this.#options = options;
+    this.#log = options.log;
+    this.#channel = new Channel(socket, {
+      parse: parseSuccessorMessage,
+      lineBytesMax,
+      onMessage: (message) => this.#take(message),
+      onFault: (fault) => this.#refuse(fault),
+    });
+    void this.#channel.closed.then(() => this.#onClosed());
+    this.#timer = setTimeout(() => this.#refuse('silence'), options.times.askMsMax);
+    this.#timer.unref();
+  }
+
+  get pid(): number {
+    return this.#pid;
+  }
+
+  /** The service stops: what is under way stays as it is, and the end of the process ends the connection. */
+  stop(): void {
+    // The host may say so while it finishes: that is the takeover's own end.
+    if (this.#state === 'finishing' || this.#state === 'ended') return;
+    const isOpen = this.#state !== 'asked' && this.#state !== 'over';
+    this.#state = 'stopping';
+    this.#stopTimers();
+    if (isOpen) this.#channel.unref();
+    else this.#channel.destroy();
+  }
+
+  #take(message: SuccessorMessage): void {
+    const { type } = message;
+    switch (this.#state) {
+      case 'asked':
+        if (type === 'takeover') return this.#meet(message);
+        if (type !== 'other protocol') break;
+        return this.#reject(
+          `this release knows protocol ${message.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`,
+        );
+      case 'accepted':
+        if (type === 'ready') return void this.#yield();
+        break;
+      case 'yielded':
+        if (type === 'listening') return void this.#finish();
+        if (type === 'changed') return this.#follow(message.link);
+        break;
+      case 'finishing':
+        if (type === 'changed') return this.#follow(message.link);
+        break;
+      default:
+    }
+    this.#refuse(`"${type}" while ${this.#state}`);
+  }
+
+  #meet(hello: TakeoverMessage): void {
+    const { host, admit, log } = this.#options;
+    const { pid, release } = hello;
+    this.#pid = pid;
+    this.#log = log.child({ pid, release });
+    const refusal = admit(this, hello);
+    if (refusal !== undefined) return this.#reject(refusal);
+    this.#stopTimers();
+    this.#state = 'accepted';
+    this.#log.info('a successor is booting');
+    const { journals, ports } = host;
+    this.#channel.send({ type: 'accepted', release: host.release, journals, ports });
+  }
+
+  #reject(refusal: string): void {
+    this.#log.warn({ refusal }, 'a takeover was refused');
+    this.#over();
+    void this.#part({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+  }
+
+  async #yield(): Promise<void> {
+    const { host, clock, times } = this.#options;
+    this.#state = 'yielding';
+    this.#log.info('the successor is ready, yielding to it');
+    const beganMs = clock.monotonicMs();
+    let yielded: { readonly limits: Limits; readonly tails: Tails };
+    try {
+      yielded = await host.yield();
+    } catch (err) {
+      if (this.#state === 'yielding') await this.#failYield(err);
+      return;
+    }
+    if (this.#state !== 'yielding') return;
+    if (this.#channel.isClosed) return this.#takeBack();
+    this.#state = 'yielded';
+    const { limits, tails } = yielded;
+    this.#channel.send({ type: 'yielded', limits, tails });
+    this.#log.info({ ms: this.#since(beganMs) }, 'yielded to the successor');
+    this.#timer = setTimeout(() => {
+      this.#log.error('the successor did not listen in time');
+      this.#kill();
+    }, times.listenMsMax);
+  }
+
+  async #failYield(err: unknown): Promise<void> {
+    this.#log.error({ err }, 'yielding failed, the takeover is refused');
+    const text = err instanceof Error ? err.message : String(err);
+    const reason = `Cannot take over: the running service could not yield (${text.slice(0, 500)})`;
+    void this.#part({ type: 'refused', reason });
+    await this.#takeBack();
+  }
+
+  async #finish(): Promise<void> {
+    const { host, clock, times } = this.#options;
+    this.#state = 'finishing';
+    this.#stopTimers();
+    this.#log.info('the successor listens, finishing');
+    const beganMs = clock.monotonicMs();
+    this.#tails = setInterval(() => this.#tellTails(), times.tailsEveryMs);
+    this.#tellTails();
+    try {
+      const { tails, lostScans } = await host.finish();
+      if (!this.#isFinishing()) return;
+      this.#stopTimers();
+      this.#state = 'ended';
+      if (!(await this.#part({ type: 'ended', tails, lostScans }))) return await this.#takeBack();
+      this.#log.info({ ms: this.#since(beganMs), lostScans }, 'the successor has taken over');
+    } catch (err) {
+      // It serves: the end of this process tells it the rest.
+      if (!this.#isFinishing()) return;
+      this.#stopTimers();
+      this.#state = 'ended';
+      this.#log.error({ err }, 'finishing failed, the successor goes on alone');
+    }
+    host.ended();
+  }
+
+  #isFinishing(): boolean {
+    return this.#state === 'finishing';
+  }
+
+  #tellTails(): void {
+    if (!this.#channel.isIdle) return;
+    const tails = this.#options.host.tails();
+    const text = JSON.stringify(tails);
+    if (text === this.#toldTails) return;
+    this.#toldTails = text;
+    this.#channel.send({ type: 'tails', tails });
+  }
+
+  #follow(link: number): void {
+    this.#wantedLink = Math.max(this.#wantedLink, link);
+    if (link <= this.#followedLink) this.#channel.send({ type: 'seen', link });
+    else if (!this.#isFollowing) void this.#followAll();
+  }
+
+  /** Changes that are told meanwhile are brought in together. */
+  async #followAll(): Promise<void> {
+    this.#isFollowing = true;
+    try {
+      while (this.#followedLink < this.#wantedLink) {
+        const link = this.#wantedLink;
+        await this.#options.host.follow(link);
+        this.#followedLink = link;
+        this.#channel.send({ type: 'seen', link });
+      }
+    } catch (err) {
+      this.#log.error({ err }, 'a link change of the successor was not followed');
+    } finally {
+      this.#isFollowing = false;
+    }
+  }
+
+  #refuse(fault: string): void {
+    switch (this.#state) {
+      case 'asked':
+      case 'accepted':
+        this.#log.warn({ fault }, 'the connection of a successor was ended');
+        this.#over();
+        return this.#channel.destroy();
+      case 'yielding':
+      case 'yielded':
+      case 'finishing':
+        this.#log.error({ fault }, 'the successor said what it should not');
+        return this.#kill();
+      default:
+    }
+  }
+
+  /** Its connection ends with it. */
+  #kill(): void {
+    if (this.#pid <= 1 || this.#pid === process.pid) {
+      return this.#log.error('the successor cannot be killed: its process id is not its own');
+    }
+    try {
+      process.kill(this.#pid, 'SIGKILL');
+      this.#log.error('the successor was killed');
+    } catch (err) {
+      this.#log.error({ err }, 'the successor cannot be killed');
+    }
+  }
+
+  #onClosed(): void {
+    switch (this.#state) {
+      case 'accepted':
+        this.#log.warn('the successor is gone');
+        return this.#over();
+      case 'asked':
+        return this.#over();
+      case 'yielded':
+      case 'finishing':
+        return void this.#takeBack();
+      default:
+    }
+  }
+
+  /** Once, and never beside the host's `yield`. What fails here leaves a service that does not write: it must end. */
+  async #takeBack(): Promise<void> {
+    const beganMs = this.#options.clock.monotonicMs();
+    this.#state = 'over';
+    this.#stopTimers();
+    this.#log.warn('the successor is gone, taking back');
+    await this.#options.host.takeBack();
+    this.#log.warn({ ms: this.#since(beganMs) }, 'taken back');
+    this.#over();
+  }
+
+  /** Sends the last message, and waits for the end of the connection. @returns whether it was sent */
+  async #part(message: PredecessorMessage): Promise<boolean> {
+    const isSent = await this.#channel.sendLast(message);
+    const waiting = new AbortController();
+    const late = pause(this.#options.times.partMsMax, undefined, { signal: waiting.signal });
+    await Promise.race([this.#channel.closed, late]);
+    waiting.abort();
+    await late.catch(() => undefined);
+    this.#channel.destroy();
+    return isSent;
+  }
+
+  #over(): void {
+    this.#state = 'over';
+    this.#stopTimers();
+    this.#options.onOver(this);
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#timer);
+    clearInterval(this.#tails);
+  }
+
+  #since(beganMs: number): number {
+    return Math.round(this.#options.clock.monotonicMs() - beganMs);
+  }
+}
+
+export const takeoverTimes: TakeoverTimes = {
+  askMsMax: 20_000,
+  listenMsMax: 30_000,
+  tailsEveryMs: 50,
+  partMsMax: 1_000,
+};
+
+/** Connections that have not said what they want. */
+const askedMax = 16;
+
+/** @returns ends it when the service stops: takeovers that are under way end with the process */
+export function hostTakeovers(
+  lock: FolderLock,
+  host: TakeoverHost,
+  clock: Clock,
+  log: Logger,
+  times: TakeoverTimes = takeoverTimes,
+): { close(): void } {
+  const connected = new Set<Successor>();
+  let current: Successor | undefined;
+  const refusalOf = ({ dataVersions }: TakeoverMessage): string | undefined => {
+    if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
+    if (!lock.isReplaceable) {
+      return 'the file system of the data folder has no hard links; stop the running service, then start this one';
+    }
+    return host.refusal ?? versionRefusal(host.dataVersions, dataVersions);
+  };
+  const onConnection = (socket: Socket): void => {
+    if (connected.size >= askedMax) return void socket.destroy();
+    const successor = new Successor(socket, {
+      host,
+      clock,
+      log,
+      times,
+      admit: (admitted, hello) => {
+        const refusal = refusalOf(hello);
+        if (refusal === undefined) current = admitted;
+        return refusal;
+      },
+      onOver: (over) => {
+        connected.delete(over);
+        if (current === over) current = undefined;
+      },
+    });
+    connected.add(successor);
+  };
+  lock.onConnection = onConnection;
+  return {
+    close: () => {
+      if (lock.onConnection === onConnection) lock.onConnection = undefined;
+      for (const successor of connected) successor.stop();
+    },
+  };
+}

@@ -1,0 +1,155 @@
+/** Both sides of a takeover for tests: a host that does what the test says, and sockets that say anything. */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
+import { type DataFolder } from '../../../src/engine/data-folder.ts';
+import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
+import type { TakeoverHost } from '../../../src/engine/takeover/successor.ts';
+import { createLog, type Logger } from '../../../src/telemetry/log.ts';
+import { soon } from '../../support/soon.ts';
+
+export const dataVersions = { management: 7, scans: 2, delivery: 5 };
+export const hello = { release: '2.0.0', dataVersions };
+export const limits: Limits = [
+  [5, 100],
+  [9, 0],
+];
+export const tails: Tails = [[0, 4_096]];
+export const accepted = { type: 'accepted', release: '1.0.0', journals: [0, 1], ports: [80] };
+export const takeover = { type: 'takeover', protocol: 1, ...hello, pid: process.pid };
+
+type Step = 'yield' | 'finish' | 'takeBack' | 'follow';
+
+/** Answers each step when the test lets it, or at once. */
+export class TestHost implements TakeoverHost {
+  readonly release = '1.0.0';
+  readonly dataVersions = dataVersions;
+  readonly journals = [0, 1];
+  readonly ports = [80];
+  refusal: string | undefined;
+  position = 4_096;
+  readonly calls: string[] = [];
+  readonly #held = new Map<Step, PromiseWithResolvers<void>>();
+
+  /** The step waits until `release`, or fails with `fail`. */
+  hold(step: Step): { go: () => void; fail: (error: Error) => void } {
+    const held = Promise.withResolvers<void>();
+    this.#held.set(step, held);
+    return { go: held.resolve, fail: held.reject };
+  }
+
+  async #step(step: Step, call: string = step): Promise<void> {
+    this.calls.push(call);
+    await this.#held.get(step)?.promise;
+  }
+
+  async yield(): Promise<{ limits: Limits; tails: Tails }> {
+    await this.#step('yield');
+    return { limits, tails };
+  }
+
+  tails(): Tails {
+    return [[0, this.position]];
+  }
+
+  async finish(): Promise<{ tails: Tails; lostScans: number }> {
+    await this.#step('finish');
+    return { tails: this.tails(), lostScans: 3 };
+  }
+
+  async takeBack(): Promise<void> {
+    await this.#step('takeBack');
+    this.calls.push('taken back');
+  }
+
+  async follow(link: number): Promise<void> {
+    await this.#step('follow', `follow ${link}`);
+  }
+
+  ended(): void {
+    this.calls.push('ended');
+  }
+
+  async hasCalls(...calls: string[]): Promise<void> {
+    await expect.poll(() => this.calls, soon).toEqual(calls);
+  }
+}
+
+/** One end of a connection that says lines, and waits for them. */
+export class Talker {
+  readonly lines: string[] = [];
+  readonly closed: Promise<void>;
+  isClosed = false;
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', () => undefined);
+    this.closed = new Promise((done) => {
+      socket.once('close', () => {
+        this.isClosed = true;
+        done();
+      });
+    });
+    const lines = createInterface({ input: socket });
+    lines.on('line', (line) => this.lines.push(line));
+    lines.on('error', () => undefined);
+  }
+
+  say(...messages: object[]): void {
+    for (const message of messages) this.write(`${JSON.stringify(message)}\n`);
+  }
+
+  write(text: string): void {
+    this.#socket.write(text);
+  }
+
+  /** The next line, as a message. */
+  async next(): Promise<unknown> {
+    await expect.poll(() => this.lines.length, soon).toBeGreaterThan(0);
+    return JSON.parse(this.lines.shift() ?? '');
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}
+
+/** A successor that says what the test says. */
+export function talkTo(folder: DataFolder): Promise<Talker> {
+  return new Promise((done, fail) => {
+    const socket = connect(lockPath(folder));
+    socket.once('error', fail);
+    socket.once('connect', () => done(new Talker(socket)));
+  });
+}
+
+export interface TestPredecessor {
+  readonly server: Server;
+  /** The connection of the one successor. */
+  readonly talker: Promise<Talker>;
+}
+
+/** A running service that says what the test says. */
+export async function listenAs(folder: DataFolder): Promise<TestPredecessor> {
+  const met = Promise.withResolvers<Talker>();
+  const server = createServer((socket) => met.resolve(new Talker(socket)));
+  await new Promise<void>((done) => server.listen(lockPath(folder), done));
+  return { server, talker: met.promise };
+}
+
+export interface TestLog {
+  readonly log: Logger;
+  /** Messages, with levels above info. */
+  readonly lines: string[];
+}
+
+export function collectLog(): TestLog {
+  const lines: string[] = [];
+  const write = (line: string): void => {
+    const { level, msg, fault } = JSON.parse(line);
+    lines.push([level === 'info' ? [] : [level], msg, fault ?? []].flat().join(': '));
+  };
+  return { lines, log: createLog('info', { write }) };
+}

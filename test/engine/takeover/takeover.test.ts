@@ -1,0 +1,125 @@
+/** Both sides of a takeover against each other. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  type FolderLock,
+  lockDataFolder,
+  replaceLock,
+} from '../../../src/engine/takeover/folder-lock.ts';
+import type { Tails } from '../../../src/engine/takeover/messages.ts';
+import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { hostTakeovers } from '../../../src/engine/takeover/successor.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { soon } from '../../support/soon.ts';
+import { collectLog, hello, limits, tails, type TestLog, TestHost } from './conversation.ts';
+
+let folder: DataFolder;
+let lock: FolderLock;
+let host: TestHost;
+let told: TestLog;
+const opened: Predecessor[] = [];
+
+beforeEach(async () => {
+  folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
+  lock = await lockDataFolder(folder);
+  host = new TestHost();
+  told = collectLog();
+  hostTakeovers(lock, host, systemClock, told.log);
+});
+afterEach(async () => {
+  for (const predecessor of opened.splice(0)) predecessor.close();
+  await lock.unlock();
+  rmSync(folder.path, { recursive: true, force: true });
+});
+
+async function find(): Promise<Predecessor> {
+  const predecessor = await Predecessor.find(folder, hello, collectLog().log);
+  if (predecessor === undefined) throw new Error('no predecessor');
+  opened.push(predecessor);
+  return predecessor;
+}
+
+test('a whole takeover', async () => {
+  const predecessor = await find();
+  expect(predecessor.release).toBe('1.0.0');
+  expect(predecessor.journals).toEqual([0, 1]);
+  expect(predecessor.ports).toEqual([80]);
+  expect(host.calls).toEqual([]);
+  expect(await predecessor.yield()).toEqual({ limits, tails });
+  const successor = await replaceLock(folder);
+  await predecessor.followed(1);
+  const received: Tails[] = [];
+  predecessor.onTails = (next) => received.push(next);
+  const finishing = host.hold('finish');
+  predecessor.listening();
+  await expect.poll(() => received, soon).toEqual([[[0, 4_096]]]);
+  host.position = 5_000;
+  await expect.poll(() => received, soon).toEqual([[[0, 4_096]], [[0, 5_000]]]);
+  await Promise.all([predecessor.followed(2), predecessor.followed(3)]);
+  await predecessor.followed(2);
+  let hasEnded = false;
+  void predecessor.ended.then(() => (hasEnded = true));
+  host.position = 6_000;
+  finishing.go();
+  await host.hasCalls('yield', 'follow 1', 'finish', 'follow 2', 'follow 3', 'ended');
+  await expect.poll(() => hasEnded, soon).toBe(true);
+  expect(received.at(-1)).toEqual([[0, 6_000]]);
+  expect(predecessor.isGone).toBe(false);
+  await predecessor.followed(99);
+  expect(told.lines).toEqual([
+    'a successor is booting',
+    'the successor is ready, yielding to it',
+    'yielded to the successor',
+    'the successor listens, finishing',
+    'the successor has taken over',
+  ]);
+  await successor.unlock();
+});
+
+test('a million limited codes', async () => {
+  const many = Array.from({ length: 1_000_000 }, (_, i) => [i + 10_000_000, 1_000_000] as const);
+  host.yield = () => Promise.resolve({ limits: many, tails });
+  const predecessor = await find();
+  const yielded = await predecessor.yield();
+  expect(yielded).not.toBe('gone');
+  if (yielded !== 'gone') expect(yielded.limits).toHaveLength(1_000_000);
+});
+
+test('a successor that gives up before it is ready changes nothing', async () => {
+  const predecessor = await find();
+  predecessor.close();
+  await expect.poll(() => told.lines, soon).toContain('warn: the successor is gone');
+  expect(host.calls).toEqual([]);
+  await (await find()).yield();
+});
+
+test('a successor that gives up after that is taken back from, and the next one may come', async () => {
+  const predecessor = await find();
+  await predecessor.yield();
+  predecessor.close();
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+  await (await find()).yield();
+  expect(host.calls).toEqual(['yield', 'takeBack', 'taken back', 'yield']);
+});
+
+test('no service, no predecessor', async () => {
+  await lock.unlock();
+  expect(await Predecessor.find(folder, hello, told.log)).toBeUndefined();
+});
+
+test('what cannot be yielded is refused with the reason', async () => {
+  const yielding = host.hold('yield');
+  const predecessor = await find();
+  const yielded = predecessor.yield();
+  const refused = expect(yielded).rejects.toThrow(
+    'Cannot take over: the running service could not yield (disk is full)',
+  );
+  await host.hasCalls('yield');
+  yielding.fail(new Error('disk is full'));
+  await refused;
+  await expect(predecessor.yield()).rejects.toThrow(/disk is full/);
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+});
