@@ -1,5 +1,5 @@
 /** `quietzone doctor`: whether the service can start here. Changes nothing. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
@@ -56,6 +56,7 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
     ...ownFiles(),
     machine(config),
     ...limits(config),
+    ...migration(),
     folder,
   ];
   if (folder.ok) {
@@ -158,6 +159,21 @@ function limits(config: Config): Finding[] {
     isWarning: state === 'poor',
     text,
   }));
+}
+
+/** Absent before Linux 5.14, and on other systems. */
+const migrationFile = '/proc/sys/net/ipv4/tcp_migrate_req';
+
+/** Advice, and no warning: it is the default of every machine, and a start needs nothing of it. */
+function migration(): Finding[] {
+  try {
+    if (readFileSync(migrationFile, 'utf8').trim() !== '0') return [];
+  } catch {
+    return [];
+  }
+  const text =
+    'net.ipv4.tcp_migrate_req is 0: a reload resets a connection that comes just when a listener closes; set it to 1 (sysctl) to keep those too';
+  return [good(text)];
 }
 
 function space(dataDir: string): Finding {

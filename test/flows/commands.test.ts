@@ -1,4 +1,5 @@
 /** The commands beside a running service, which notices with its next request. */
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,6 +41,15 @@ test('doctor finds the running service, version prints one line', async () => {
   const version = await runCommand(['version'], {});
   expect(version).toMatchObject({ code: 0, stderr: '' });
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+ \(.+, Node\.js 22\.\d+\.\d+\)\n$/);
+});
+
+test('doctor advises where the kernel resets what a closing listener has not accepted', async () => {
+  const file = '/proc/sys/net/ipv4/tcp_migrate_req';
+  const isReset = existsSync(file) && readFileSync(file, 'utf8') === '0\n';
+  const { stdout } = await runCommand(['doctor'], environment);
+  const lines = stdout.split('\n').filter((line) => line.includes('tcp_migrate_req'));
+  const advice = expect.stringMatching(/^ok {3}net\.ipv4\.tcp_migrate_req is 0: .* set it to 1/);
+  expect(lines).toEqual(isReset ? [advice] : []);
 });
 
 test('doctor says when a start makes the table of geo files first', async () => {

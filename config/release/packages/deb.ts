@@ -4,6 +4,7 @@
  *
  *   /usr/bin/quietzone                          the executable
  *   /usr/lib/systemd/system/quietzone.service   neither enabled nor started by the package
+ *   /usr/lib/sysctl.d/50-quietzone.conf         what a takeover needs of the kernel
  *   /etc/quietzone/environment                  its settings, kept as the administrator leaves them
  *   /usr/share/doc/quietzone/                   copyright, licences of what is inside
  *   /usr/lib/quietzone/runtime/<id>/            laid out by postinst with `quietzone unpack`
@@ -75,6 +76,7 @@ function dataEntries(inputs: DebInputs): FileEntry[] {
   return [
     fileEntry('usr/bin/quietzone', 0o755, inputs.executable),
     fileEntry('usr/lib/systemd/system/quietzone.service', 0o644, inputs.unit),
+    fileEntry('usr/lib/sysctl.d/50-quietzone.conf', 0o644, readPart('sysctl.conf')),
     // Passwords may go in here; systemd reads it as root.
     fileEntry('etc/quietzone/environment', 0o640, readPart('environment')),
     fileEntry(`${documents}/copyright`, 0o644, copyrightText(inputs.licence)),

@@ -41,6 +41,7 @@ it('a package has the executable, its unit, its settings and its documents', asy
   expect(files.map(({ path, mode, owner }) => [path, mode.toString(8), owner])).toEqual([
     ['etc/quietzone/environment', '640', 0],
     ['usr/bin/quietzone', '755', 0],
+    ['usr/lib/sysctl.d/50-quietzone.conf', '644', 0],
     ['usr/lib/systemd/system/quietzone.service', '644', 0],
     ['usr/share/doc/quietzone/THIRD-PARTY.txt', '644', 0],
     ['usr/share/doc/quietzone/copyright', '644', 0],
@@ -56,8 +57,8 @@ it('its control file says what dpkg asks for', async () => {
   const text = textOf(control, 'control');
   expect(text).toContain('Package: quietzone\nVersion: 1.2.3~rc.1\nArchitecture: arm64\n');
   expect(text).toContain('Depends: libc6 (>= 2.34), libgcc-s1, libstdc++6 (>= 11)\n');
-  // 3,000 bytes are 3 KiB; the four others one each.
-  expect(text).toContain('Installed-Size: 7\n');
+  // 3,000 bytes are 3 KiB; the five others one each.
+  expect(text).toContain('Installed-Size: 8\n');
   expect(text.split('\nDescription: ')[1]).toMatch(/^dynamic QR codes\n( \S.*\n)+$/);
   expect(textOf(control, 'conffiles')).toBe('/etc/quietzone/environment\n');
   const sums = textOf(control, 'md5sums').trimEnd().split('\n');
@@ -81,6 +82,18 @@ it('its scripts are executable, stop at the first fault and know the runtime fol
     expect(textOf(control, name)).not.toContain('/var/lib/quietzone"');
   }
   expect(textOf(control, 'postinst')).toContain('"$runtime/0123456789abcdef"');
+});
+
+it('an upgrade reloads a service that runs, and keeps what a process still runs from', async () => {
+  const { control, data } = await read(await makeDeb(inputs));
+  const script = textOf(control, 'postinst');
+  expect(script).toMatch(/if \[ -n "\$2" \]; then\n( +#.*\n)+ +systemctl try-reload-or-restart /);
+  expect(script).toContain('! grep -qsF "$folder/" /proc/[0-9]*/maps');
+  const settings = textOf(data, 'usr/lib/sysctl.d/50-quietzone.conf').trim().split('\n');
+  // The minus: a kernel without it is no fault.
+  expect(settings.filter((line) => !line.startsWith('#'))).toEqual([
+    '-net.ipv4.tcp_migrate_req = 1',
+  ]);
 });
 
 it('its copyright file is in the machine-readable form', async () => {
