@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BulkRequest } from '../../src/codes/bulk/bulk-requests.ts';
 import type { CodeDraft, CreateOutcome } from '../../src/codes/code-creation.ts';
 import { LinkRefresher } from '../../src/codes/links/link-refresher.ts';
+import { linkChangesKept } from '../../src/store/management/link-changes.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { Failure } from '../../src/model/failure.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -221,7 +222,7 @@ describe('the changes of another process', () => {
     await other.delete(actor, made.id);
     await refresher.refresh();
     expect([...fixture.links.deleted]).toEqual(['ONE']);
-    expect(numbered(fixture)).toEqual([]);
+    expect(numbered(fixture)).toEqual([1, 2, 3, 4]);
   });
 
   it('are looked for once a second, and four times as often once there are some', async () => {
@@ -250,7 +251,7 @@ describe('the changes of another process', () => {
     await refresher.close();
   });
 
-  it('are followed by the thousand, and those from before the start are only removed', async () => {
+  it('are followed by the thousand, and those from before the start are not read', async () => {
     const fixture = await openCodes();
     const other = beside(fixture);
     await other.createMany(
@@ -264,13 +265,77 @@ describe('the changes of another process', () => {
     );
     expect(numbered(fixture)).toHaveLength(2_000);
     await refresher.refresh();
-    expect([fixture.links.live.size, numbered(fixture)]).toEqual([1_300, []]);
+    expect([fixture.links.live.size, refresher.seen]).toEqual([1_300, 2_000]);
   });
 
-  it('of the process that has the table are not numbered', async () => {
+  it('of the process that has the table are numbered, and not published again', async () => {
     const fixture = await openCodes();
-    await fixture.codes.createMany(actor, [draftOf(0)]);
-    await fixture.codes.create(actor, draftOf(1));
-    expect([numbered(fixture), fixture.store.last('link')]).toEqual([[], 0]);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const published = vi.spyOn(fixture.links, 'put');
+    await fixture.codes.createMany(actor, [draftOf(0), draftOf(1)]);
+    const code = await fixture.codes.create(actor, draftOf(2));
+    await fixture.codes.change(actor, code.id, { target: targetOf(9) });
+    await fixture.codes.delete(actor, code.id);
+    expect(numbered(fixture)).toEqual([1, 2, 3, 4, 5]);
+    expect(published).toHaveBeenCalledTimes(4);
+    await refresher.refresh();
+    expect(published).toHaveBeenCalledTimes(4);
+    expect(refresher.seen).toBe(5);
+  });
+
+  it('are published though their number was drawn first by a change that failed', async () => {
+    const fixture = await openCodes();
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    const failing = fixture.codes.create(actor, { target: targetOf(1), slug: 'one' }, () => {
+      throw new Failure('conflict', 'Failed');
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'conflict' });
+    await beside(fixture).createMany(actor, [{ target: targetOf(2), slug: 'two' }]);
+    await fixture.codes.create(actor, { target: targetOf(3), slug: 'three' });
+    expect(numbered(fixture)).toEqual([1, 2]);
+    await refresher.refresh();
+    expect([...fixture.links.live.keys()].sort()).toEqual(['THREE', 'TWO']);
+  });
+
+  it('are all published where a number is missing', async () => {
+    const fixture = await openCodes();
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    await beside(fixture).createMany(actor, [draftOf(0), draftOf(1), draftOf(2)]);
+    const { environment, bulk } = fixture.store;
+    await environment.transaction(() => bulk.linkChanges.remove(2));
+    await refresher.refresh();
+    expect([fixture.links.live.size, refresher.seen]).toEqual([3, 3]);
+  });
+
+  it('are in the table when a refresh resolves that began after them, however many overlap', async () => {
+    const fixture = await openCodes();
+    const other = beside(fixture);
+    const refresher = new LinkRefresher(fixture.store, fixture.codes.links, quiet);
+    await other.createMany(
+      actor,
+      Array.from({ length: 1_200 }, (_, at) => draftOf(at)),
+    );
+    const first = refresher.refresh();
+    await Promise.resolve();
+    const [late] = await other.createMany(actor, [{ target: targetOf(1), slug: 'late' }]);
+    expect(late).toMatchObject({ shortCode: 'late' });
+    await Promise.all([refresher.refresh(), refresher.refresh()]);
+    expect(fixture.links.live.has('LATE')).toBe(true);
+    await first;
+  });
+
+  it('are kept by number, the newest 100,000, those of an older release too', async () => {
+    const fixture = await openCodes();
+    const { environment, bulk, meta } = fixture.store;
+    await environment.transaction(() => {
+      for (let number = 1; number <= 300; number++) bulk.linkChanges.put(number, 1);
+      meta.put('next:link', linkChangesKept + 301);
+    });
+    await fixture.codes.createMany(
+      actor,
+      Array.from({ length: 64 }, (_, at) => draftOf(at)),
+    );
+    expect(numbered(fixture)[0]).toBeGreaterThan(256);
+    expect(numbered(fixture).at(-1)).toBe(linkChangesKept + 364);
   });
 });

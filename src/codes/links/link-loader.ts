@@ -19,13 +19,15 @@ import {
   type StoredLink,
   withLink,
 } from '../../store/management/link-blocks.ts';
+import { numberLinkChange } from '../../store/management/link-changes.ts';
 import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { LinkTable } from './link-table.ts';
+import { OwnChanges } from './own-changes.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 
 const noLimit = -1;
-/** The table is in another process, which reads the numbered changes (link-refresher.ts). */
+/** The table is in another process, which follows the numbered changes (link-refresher.ts). */
 export type Remote = 'remote';
 
 /**
@@ -55,6 +57,8 @@ export class LinkLoader {
   readonly #damaged = new Set<number>();
   /** Blocks that are being written again. */
   readonly #repairing = new Set<number>();
+  /** For the LinkRefresher. */
+  readonly own: OwnChanges;
   /** Blocks that were damaged and made again. */
   repairedBlocks = 0;
 
@@ -62,6 +66,7 @@ export class LinkLoader {
     this.#store = store;
     this.#table = table;
     this.#scansOf = scansOf;
+    this.own = new OwnChanges(store);
   }
 
   /**
@@ -143,15 +148,14 @@ export class LinkLoader {
     this.loadLimited();
   }
 
-  /** Writes the link of a dynamic code. Inside the transaction of its change. */
+  /** Writes the link of a dynamic code and numbers the change. Inside the transaction of its change. */
   write(code: QrCodeRecord): void {
     const link = linkOf(code);
     if (link === undefined) return;
     const block = linkBlockOf(code.no);
     this.#store.links.put(block, withLink(readLinkBlock(this.#store, block), link));
-    if (this.#table === 'remote') {
-      this.#store.bulk.linkChanges.put(this.#store.next('link'), code.no);
-    }
+    const number = numberLinkChange(this.#store, code.no);
+    if (this.#table !== 'remote') this.own.written(code.no, number);
   }
 
   /**
@@ -173,6 +177,7 @@ export class LinkLoader {
     if (this.#table === 'remote' || codeNos.length === 0) return;
     this.#store.environment.refresh();
     const wanted = new Set(codeNos);
+    for (const codeNo of wanted) this.own.publishing(codeNo);
     for (const blockNo of new Set(codeNos.map(linkBlockOf))) {
       const block = this.#block(blockNo);
       if (block === undefined) continue;
@@ -222,6 +227,7 @@ export class LinkLoader {
   #publish(codeNo: CodeNo): void {
     this.#pending.add(codeNo);
     this.#store.environment.refresh();
+    this.own.publishing(codeNo);
     const block = this.#block(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
     if (link === undefined) throw new Error(`Cannot publish code ${codeNo}: it has no stored link`);

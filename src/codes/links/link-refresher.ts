@@ -4,15 +4,17 @@
  *   quietzone import …   LinkLoader.write, in the transaction of its change     link_changes: 1, 2, 3 …
  *                                                                                    │
  *   the running service  now and then: is the last number beyond the one seen? ────┘
- *                        then publishes the newest link of each code, and deletes the numbers it has seen
+ *                        then publishes the newest link of each code
  *
- * It checks once a second, and every 250 ms from the first change until 10 s after the last.
- * The process that holds the link table publishes its own changes and numbers none, so the ordinary path pays
- * nothing; a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins
- * at the number that stood before that reading, and publishing a change twice changes nothing. A damaged change may be
- * of any code: all are published then.
+ * It checks once a second, and every 250 ms from the first change of another process until 10 s after the last.
+ * The process that holds the link table numbers its own changes too, publishes them itself, and passes over them here
+ * (own-changes.ts); a run that finds nothing reads one value (about 2 us). A start reads every link anyway: it begins
+ * at the number that stood before that reading, and publishing a change twice changes nothing. A change that is
+ * damaged, or missing because too many came meanwhile, may be of any code: all are published then.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { CodeNo } from '../../model/numbers.ts';
+import { linkChangesOf } from '../../store/management/link-changes.ts';
 import type { Management } from '../../store/management/management.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Ticker } from '../../telemetry/ticker.ts';
@@ -32,9 +34,11 @@ export class LinkRefresher {
   readonly #links: LinkLoader;
   readonly #ticker: Ticker;
   #seen: number;
-  #isPruned = false;
   #checksLeft = 0;
   #isClosed = false;
+  /** The run in progress, and the one that waits for its end. */
+  #running: Promise<void> = Promise.resolve();
+  #waiting: Promise<void> | undefined;
 
   /** To be made before the link table is filled: later changes are seen. */
   constructor(store: Management, links: LinkLoader, log: Logger) {
@@ -57,37 +61,48 @@ export class LinkRefresher {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#ticker.close();
+    await this.#running;
   }
 
-  /** Publishes what has been numbered since the last time. */
-  async refresh(): Promise<void> {
-    const { environment, bulk } = this.#store;
-    environment.refresh();
+  /** Changes up to this number are in the link table, or pending there. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  /** Resolves when every change that was committed before the call is in the link table, or pending there. */
+  refresh(): Promise<void> {
+    // Who calls while one waits joins it: it reads the last number only when it begins.
+    this.#waiting ??= this.#running.then(() => {
+      this.#waiting = undefined;
+      const run = this.#follow();
+      this.#running = run.catch(() => undefined);
+      return run;
+    });
+    return this.#waiting;
+  }
+
+  async #follow(): Promise<void> {
+    this.#store.environment.refresh();
     const last = this.#store.last('link');
-    this.#checksLeft = this.#seen < last ? busyChecks : Math.max(0, this.#checksLeft - 1);
+    this.#checksLeft = Math.max(0, this.#checksLeft - 1);
     while (this.#seen < last && !this.#isClosed) {
-      const range = { start: this.#seen + 1, limit: sliceMax };
-      const damaged: number[] = [];
-      const changes = [...bulk.linkChanges.range(range, (key) => damaged.push(key))];
-      this.#links.publishMany(changes.map(({ value }) => value));
-      if (damaged.length > 0) await this.#links.publishAll();
-      this.#seen = Math.max(changes.at(-1)?.key ?? last, damaged.at(-1) ?? 0);
-      if (changes.length + damaged.length < sliceMax) this.#seen = last;
-      this.#isPruned = false;
+      const upTo = Math.min(last, this.#seen + sliceMax);
+      const codeNos = this.#changedByOthers(this.#seen + 1, upTo);
+      if (codeNos?.length !== 0) this.#checksLeft = busyChecks;
+      if (codeNos === undefined) await this.#links.publishAll();
+      else this.#links.publishMany(codeNos);
+      this.#seen = codeNos === undefined ? last : upTo;
       await yieldToEventLoop();
     }
-    while (!this.#isPruned && !this.#isClosed) await this.#prune();
   }
 
-  /** Removes a slice of the numbers that were seen. */
-  async #prune(): Promise<void> {
-    const { environment, bulk } = this.#store;
-    const old = [...bulk.linkChanges.keys({ start: 0, end: this.#seen + 1, limit: sliceMax })];
-    if (old.length > 0) {
-      await environment.transaction(() => {
-        for (const key of old) bulk.linkChanges.remove(key);
-      });
-    }
-    this.#isPruned = old.length < sliceMax;
+  /** Undefined where a change is missing or damaged. */
+  #changedByOthers(first: number, last: number): CodeNo[] | undefined {
+    const { own } = this.#links;
+    let from = first;
+    while (from <= last && own.take(from)) from++;
+    if (from > last) return [];
+    const changes = linkChangesOf(this.#store, from, last);
+    return changes && [...changes].flatMap(([number, no]) => (own.take(number) ? [] : [no]));
   }
 }

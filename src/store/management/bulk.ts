@@ -9,8 +9,7 @@
  *   link_changes         sequence                                             -> codeNo
  *
  * `name` is of the sender and its Idempotency-Key (workspaces/idempotency.ts).
- * `link_changes` numbers the changes of links by processes that do not hold the link table: the service
- * that holds it reads the numbers, and removes those it has read.
+ * `link_changes` numbers the changes of links, of every process; link-changes.ts says who follows them.
  */
 import type { StoreEnvironment } from '../environment.ts';
 

@@ -11,10 +11,12 @@
 import { foldShortCode, type QrCodeRecord } from '../../model/code.ts';
 import type { CodeNo } from '../../model/numbers.ts';
 import { unpackCode } from './code-codec.ts';
-import { codesOfBlock, type StoredLink, withLink } from './link-blocks.ts';
+import { codesOfBlock, linksIn, type StoredLink, withLink } from './link-blocks.ts';
+import { numberLinkChange } from './link-changes.ts';
 import type { Management } from './management.ts';
 
 type Tables = Pick<Management, 'codes' | 'links' | 'shortCodes' | 'last'>;
+type WritableTables = Tables & Pick<Management, 'bulk' | 'next'>;
 
 /** The block, rebuilt where it is damaged; undefined = no code of it has a link. */
 export function readLinkBlock(store: Tables, blockNo: number): Uint8Array | undefined {
@@ -68,11 +70,16 @@ function* linksByKey(
 
 const blank = { workspaceNo: 0, target: '', expiresAtMs: 0, scanLimit: undefined };
 
-/** The block that the table should have for a damaged one: to be written inside a transaction. */
-export function repairLinkBlock(store: Tables, blockNo: number): void {
+/**
+ * Writes the block that the table should have for a damaged one, and numbers its codes as changed: what the damaged one
+ * said nobody knows. Inside a transaction.
+ */
+export function repairLinkBlock(store: WritableTables, blockNo: number): void {
   store.links.get(blockNo, () => {
     const block = rebuildLinkBlock(store, blockNo);
-    if (block === undefined) store.links.remove(blockNo);
-    else store.links.put(blockNo, block);
+    if (block === undefined) return store.links.remove(blockNo);
+    store.links.put(blockNo, block);
+    for (const { codeNo } of linksIn(blockNo, block)) numberLinkChange(store, codeNo);
+    return undefined;
   });
 }
