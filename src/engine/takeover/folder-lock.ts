@@ -232,12 +232,13 @@ class SocketLock implements FolderLock {
 const refusalText = lineOf({
   type: 'refused',
   reason:
-    'Cannot take over: the data folder is in use by a command, or by a service that is starting or stopping; try again',
+    'Cannot take over: the data folder is in use by a command, or by a service that is starting, stopping or asked by many; try again',
 } satisfies PredecessorMessage);
 /** For the other side to have read it. */
 const refuseMsMax = 1_000;
 
-function refuseSuccessor(socket: Socket): void {
+/** In words, and ends the connection. */
+export function refuseSuccessor(socket: Socket): void {
   socket.unref();
   socket.resume();
   socket.end(refusalText);

@@ -12,7 +12,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Channel } from './channel.ts';
 import { versionRefusal } from './data-versions.ts';
-import type { FolderLock } from './folder-lock.ts';
+import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
 import {
   type DataVersions,
   type Limits,
@@ -205,19 +205,20 @@ class Successor {
     const beganMs = clock.monotonicMs();
     this.#tails = setInterval(() => this.#tellTails(), times.tailsEveryMs);
     this.#tellTails();
+    let finished: { readonly tails: Tails; readonly lostScans: number } | undefined;
     try {
-      const { tails, lostScans } = await host.finish();
-      if (!this.#isFinishing()) return;
-      this.#stopTimers();
-      this.#state = 'ended';
-      if (!(await this.#part({ type: 'ended', tails, lostScans }))) return await this.#takeBack();
-      this.#log.info({ ms: this.#since(beganMs), lostScans }, 'the successor has taken over');
+      finished = await host.finish();
     } catch (err) {
-      // It serves: the end of this process tells it the rest.
-      if (!this.#isFinishing()) return;
-      this.#stopTimers();
-      this.#state = 'ended';
-      this.#log.error({ err }, 'finishing failed, the successor goes on alone');
+      // The successor serves: the end of this process tells it the rest.
+      this.#log.error({ err }, 'finishing failed');
+    }
+    if (!this.#isFinishing()) return;
+    this.#stopTimers();
+    this.#state = 'ended';
+    if (finished !== undefined) {
+      const { tails, lostScans } = finished;
+      if (!(await this.#part({ type: 'ended', tails, lostScans }))) return this.#takeBack();
+      this.#log.info({ ms: this.#since(beganMs), lostScans }, 'the successor has taken over');
     }
     host.ended();
   }
@@ -368,7 +369,7 @@ export function hostTakeovers(
     return host.refusal ?? versionRefusal(host.dataVersions, dataVersions);
   };
   const onConnection = (socket: Socket): void => {
-    if (connected.size >= askedMax) return void socket.destroy();
+    if (connected.size >= askedMax) return refuseSuccessor(socket);
     const successor = new Successor(socket, {
       host,
       clock,

@@ -30,6 +30,7 @@ export class TestHost implements TakeoverHost {
   refusal: string | undefined;
   position = 4_096;
   readonly calls: string[] = [];
+  onCall: ((call: string) => void) | undefined;
   readonly #held = new Map<Step, PromiseWithResolvers<void>>();
 
   /** The step waits until `release`, or fails with `fail`. */
@@ -41,6 +42,7 @@ export class TestHost implements TakeoverHost {
 
   async #step(step: Step, call: string = step): Promise<void> {
     this.calls.push(call);
+    this.onCall?.(call);
     await this.#held.get(step)?.promise;
   }
 
@@ -82,6 +84,7 @@ export class Talker {
   readonly closed: Promise<void>;
   isClosed = false;
   readonly #socket: Socket;
+  #onLine: (() => void) | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -93,7 +96,10 @@ export class Talker {
       });
     });
     const lines = createInterface({ input: socket });
-    lines.on('line', (line) => this.lines.push(line));
+    lines.on('line', (line) => {
+      this.lines.push(line);
+      this.#onLine?.();
+    });
     lines.on('error', () => undefined);
   }
 
@@ -107,7 +113,11 @@ export class Talker {
 
   /** The next line, as a message. */
   async next(): Promise<unknown> {
-    await expect.poll(() => this.lines.length, soon).toBeGreaterThan(0);
+    while (this.lines.length === 0) {
+      await new Promise<void>((done) => {
+        this.#onLine = done;
+      });
+    }
     return JSON.parse(this.lines.shift() ?? '');
   }
 

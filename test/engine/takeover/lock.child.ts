@@ -15,6 +15,7 @@ else {
   await once(server, 'listening');
   server.unref();
 }
+if (order === 'bind and stay') process.on('SIGTERM', () => undefined);
 process.on('message', (how) => {
   if (how === 'exit') process.exit(0);
   process.disconnect();

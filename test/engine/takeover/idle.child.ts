@@ -1,0 +1,2 @@
+/** A process with nothing to do but to be killed. */
+process.on('message', () => undefined);

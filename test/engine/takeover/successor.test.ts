@@ -1,0 +1,381 @@
+/** Every row of the predecessor's table of states, against a successor that says anything. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
+import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/successor.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { soon } from '../../support/soon.ts';
+import {
+  accepted,
+  collectLog,
+  dataVersions,
+  limits,
+  tails,
+  takeover,
+  type Talker,
+  talkTo,
+  type TestLog,
+  TestHost,
+} from './conversation.ts';
+
+const yielded = { type: 'yielded', limits, tails };
+const toldTails = { type: 'tails', tails };
+const ended = { type: 'ended', tails, lostScans: 3 };
+/** `accepted` and the steps after it. */
+const order = ['accepted', 'yielding', 'yielded', 'finishing'] as const;
+
+let folder: DataFolder;
+let lock: FolderLock;
+let host: TestHost;
+let told: TestLog;
+let hosted: { close(): void };
+const talkers: Talker[] = [];
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
+  lock = await lockDataFolder(folder);
+  host = new TestHost();
+  told = collectLog();
+  hosted = hostTakeovers(lock, host, systemClock, told.log);
+});
+afterEach(async () => {
+  for (const talker of talkers.splice(0)) talker.close();
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await lock.unlock();
+  rmSync(folder.path, { recursive: true, force: true });
+});
+
+/** Hosts again, with shorter times. */
+function withTimes(times: Partial<typeof takeoverTimes>): void {
+  hosted.close();
+  hosted = hostTakeovers(lock, host, systemClock, told.log, { ...takeoverTimes, ...times });
+}
+
+async function talk(...messages: object[]): Promise<Talker> {
+  const talker = await talkTo(folder);
+  talkers.push(talker);
+  talker.say(...messages);
+  return talker;
+}
+
+/** A successor in one of the states; `finish` never resolves by itself. */
+async function talkUpTo(state: (typeof order)[number], pid = process.pid): Promise<Talker> {
+  const talker = await talk({ ...takeover, pid });
+  expect(await talker.next()).toEqual(accepted);
+  if (state === 'accepted') return talker;
+  if (state === 'yielding') host.hold('yield');
+  talker.say({ type: 'ready' });
+  await host.hasCalls('yield');
+  if (state === 'yielding') return talker;
+  expect(await talker.next()).toEqual(yielded);
+  if (state === 'yielded') return talker;
+  host.hold('finish');
+  talker.say({ type: 'listening' });
+  expect(await talker.next()).toEqual(toldTails);
+  await host.hasCalls('yield', 'finish');
+  return talker;
+}
+
+/** A process with nothing to do: the successor that is said to be talking. */
+function otherProcess(): { pid: number; exited: Promise<unknown[]> } {
+  const child = fork(new URL('idle.child.ts', import.meta.url));
+  children.push(child);
+  return { pid: child.pid ?? 0, exited: once(child, 'exit') };
+}
+
+test.each([
+  ['garbage', 'GET / HTTP/1.1\r\n\r\n', /no message/],
+  ['binary garbage', '\u0000\u00FF\n', /no message/],
+  ['a number', '5\n', /no message/],
+  ['nothing', 'null\n', /no message/],
+  ['a list', '[]\n', /no message/],
+  ['an unknown message', '{"type":"hello"}\n', /no message/],
+  ['a takeover of nobody', '{"type":"takeover","protocol":1}\n', /no message/],
+  ['a deep one', `${'['.repeat(60_000)}\n`, /no message/],
+  ['a message that does not fit', '{"type":"ready"}\n', /"ready" while asked/],
+  ['a line without end', 'x'.repeat(70_000), /a line of more than 65536 bytes/],
+])('asked, %s: the connection is ended', async (_name, text, fault) => {
+  const talker = await talk();
+  talker.write(text);
+  await talker.closed;
+  expect(talker.lines).toEqual([]);
+  expect(told.lines).toEqual([expect.stringMatching(fault)]);
+  expect(host.calls).toEqual([]);
+  await talkUpTo('accepted');
+});
+
+test('asked, bytes of a line come one by one', async () => {
+  const talker = await talk();
+  for (const byte of `${JSON.stringify(takeover)}\n`) talker.write(byte);
+  expect(await talker.next()).toEqual(accepted);
+});
+
+test('asked, silence: the connection is ended', async () => {
+  withTimes({ askMsMax: 10 });
+  const talker = await talk();
+  await talker.closed;
+  expect(told.lines).toEqual(['warn: the connection of a successor was ended: silence']);
+});
+
+test('asked, more connections than can be meant: the last is refused in words', async () => {
+  for (let i = 0; i < 16; i++) await talk();
+  const talker = await talk(takeover);
+  expect(await talker.next()).toMatchObject({ type: 'refused' });
+});
+
+test.each([
+  [{ ...takeover, protocol: 2, dataVersions: 'other' }, /knows protocol 2 of takeovers, the runn/],
+  [
+    { ...takeover, dataVersions: { ...dataVersions, scans: 3 } },
+    'Cannot take over: this release would convert the data (scans.mdb from version 2 to 3), which the running one could not follow; stop it, then start this one',
+  ],
+  [
+    { ...takeover, dataVersions: { ...dataVersions, delivery: 4 } },
+    /is older than the data of the/,
+  ],
+])('asked, another release: is refused %#', async (message, reason) => {
+  const talker = await talk(message);
+  const refused = await talker.next();
+  expect(refused).toEqual({ type: 'refused', reason: expect.stringMatching(asPattern(reason)) });
+  await talker.closed;
+  expect(told.lines).toEqual(['warn: a takeover was refused']);
+});
+
+const asPattern = (text: string | RegExp): RegExp =>
+  typeof text === 'string' ? new RegExp(`^${text.replaceAll(/[().]/g, '\\$&')}$`) : text;
+
+test('asked, a host that refuses', async () => {
+  host.refusal = 'the service is stopping';
+  const reason = 'Cannot take over: the service is stopping';
+  expect(await (await talk(takeover)).next()).toEqual({ type: 'refused', reason });
+  host.refusal = undefined;
+  await talkUpTo('accepted');
+});
+
+test('asked, a lock that cannot be replaced', async () => {
+  await lock.unlock();
+  lock = await lockDataFolder(folder, 'start', () => {
+    throw Object.assign(new Error('EPERM'), { code: 'EPERM' });
+  });
+  hosted = hostTakeovers(lock, host, systemClock, told.log);
+  expect(await (await talk(takeover)).next()).toEqual({
+    type: 'refused',
+    reason: expect.stringMatching(/the file system of the data folder has no hard links/),
+  });
+});
+
+test('asked, while another one is under way: is refused, and that one goes on', async () => {
+  const first = await talkUpTo('accepted');
+  const second = await talk(takeover);
+  const reason = `Cannot take over: another takeover is under way, by process ${process.pid}`;
+  expect(await second.next()).toEqual({ type: 'refused', reason });
+  first.say({ type: 'ready' });
+  expect(await first.next()).toEqual(yielded);
+});
+
+test('accepted, what does not fit: the connection is ended, and nothing has happened', async () => {
+  const talker = await talkUpTo('accepted');
+  talker.say({ type: 'listening' });
+  await talker.closed;
+  expect(host.calls).toEqual([]);
+  await talkUpTo('accepted');
+});
+
+test('yielding, the connection ends: taken back once the host has yielded, not before', async () => {
+  const yielding = host.hold('yield');
+  const talker = await talk(takeover, { type: 'ready' });
+  await host.hasCalls('yield');
+  talker.close();
+  await talker.closed;
+  const next = await talk(takeover);
+  expect(await next.next()).toMatchObject({ type: 'refused' });
+  expect(host.calls).toEqual(['yield']);
+  yielding.go();
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+});
+
+test('yielding, the connection ends and the host fails: taken back', async () => {
+  const yielding = host.hold('yield');
+  const talker = await talk(takeover, { type: 'ready' });
+  await host.hasCalls('yield');
+  talker.close();
+  yielding.fail(new Error('disk is full'));
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+});
+
+test('yielding, the host fails: refused with the reason, and taken back', async () => {
+  const yielding = host.hold('yield');
+  const talker = await talk(takeover, { type: 'ready' });
+  await host.hasCalls('yield');
+  yielding.fail(new Error('disk is full'));
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+  expect(await talker.next()).toEqual(accepted);
+  expect(await talker.next()).toMatchObject({ reason: expect.stringMatching(/disk is full/) });
+  await talker.closed;
+});
+
+test('while it is taken back no other successor is accepted', async () => {
+  const takingBack = host.hold('takeBack');
+  (await talkUpTo('yielded')).close();
+  await host.hasCalls('yield', 'takeBack');
+  expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
+  takingBack.go();
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+  expect(await (await talk(takeover)).next()).toEqual(accepted);
+});
+
+test.each(['yielding', 'yielded', 'finishing'] as const)(
+  '%s, what does not fit: the successor is killed, and nothing taken back while it is connected',
+  async (state) => {
+    const { pid, exited } = otherProcess();
+    const talker = await talkUpTo(state, pid);
+    const before = [...host.calls];
+    talker.say({ type: 'ready' });
+    expect(await exited).toEqual([null, 'SIGKILL']);
+    expect(host.calls).toEqual(before);
+    expect(talker.isClosed).toBe(false);
+    talker.close();
+    if (state === 'yielding') return;
+    await host.hasCalls(...before, 'takeBack', 'taken back');
+    expect(told.lines).toContain('error: the successor was killed');
+  },
+);
+
+test('yielded, not listening in time: the successor is killed', async () => {
+  withTimes({ listenMsMax: 10 });
+  const { pid, exited } = otherProcess();
+  const talker = await talkUpTo('yielded', pid);
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  expect(host.calls).toEqual(['yield']);
+  talker.close();
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+});
+
+test.each([process.pid, 1, 0])('process %i is never killed', async (pid) => {
+  withTimes({ listenMsMax: 10 });
+  await talkUpTo('yielded', pid);
+  await expect.poll(() => told.lines, soon).toContainEqual(expect.stringMatching(/cannot be kill/));
+});
+
+test.each(['yielded', 'finishing'] as const)(
+  '%s, link changes are followed in order, those that come meanwhile together',
+  async (state) => {
+    const talker = await talkUpTo(state);
+    const before = [...host.calls];
+    const following = host.hold('follow');
+    talker.say({ type: 'changed', link: 4 });
+    await host.hasCalls(...before, 'follow 4');
+    talker.say(...[5, 6, 7].map((link) => ({ type: 'changed', link })));
+    expect(talker.lines).toEqual([]);
+    following.go();
+    expect(await talker.next()).toEqual({ type: 'seen', link: 4 });
+    await expect.poll(() => host.calls.at(-1), soon).toBe('follow 7');
+    talker.say({ type: 'changed', link: 3 });
+    await expect
+      .poll(() => talker.lines, soon)
+      .toEqual(expect.arrayContaining(['{"type":"seen","link":3}', '{"type":"seen","link":7}']));
+  },
+);
+
+test('a change that cannot be followed is not seen', async () => {
+  const talker = await talkUpTo('yielded');
+  const following = host.hold('follow');
+  talker.say({ type: 'changed', link: 4 });
+  await host.hasCalls('yield', 'follow 4');
+  following.fail(new Error('broken'));
+  await expect
+    .poll(() => told.lines, soon)
+    .toContain('error: a link change of the successor was not followed');
+  expect(talker.lines).toEqual([]);
+});
+
+test('yielded, the connection ends: taken back', async () => {
+  (await talkUpTo('yielded')).close();
+  await host.hasCalls('yield', 'takeBack', 'taken back');
+});
+
+test('finishing, the connection ends: taken back once, beside finish, and nothing has ended', async () => {
+  const talker = await talkUpTo('yielded');
+  const finishing = host.hold('finish');
+  talker.say({ type: 'listening' });
+  await host.hasCalls('yield', 'finish');
+  talker.close();
+  await host.hasCalls('yield', 'finish', 'takeBack', 'taken back');
+  finishing.go();
+  await talkUpToAccepted();
+  expect(host.calls).toEqual(['yield', 'finish', 'takeBack', 'taken back']);
+});
+
+test('finishing, tails are told while they change', async () => {
+  const talker = await talkUpTo('finishing');
+  host.position = 5_000;
+  expect(await talker.next()).toEqual({ type: 'tails', tails: [[0, 5_000]] });
+});
+
+test('finishing, the host fails: the process ends, and the successor goes on alone', async () => {
+  const talker = await talkUpTo('yielded');
+  const finishing = host.hold('finish');
+  talker.say({ type: 'listening' });
+  await host.hasCalls('yield', 'finish');
+  finishing.fail(new Error('broken'));
+  await host.hasCalls('yield', 'finish', 'ended');
+  talker.close();
+  expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
+  expect(host.calls).toEqual(['yield', 'finish', 'ended']);
+});
+
+test('ended, messages that crossed are ignored, and a successor that stays connected does not hold it up', async () => {
+  withTimes({ partMsMax: 10 });
+  const talker = await talkUpTo('yielded');
+  talker.say({ type: 'listening' }, { type: 'changed', link: 1 });
+  await host.hasCalls('yield', 'finish', 'follow 1', 'ended');
+  expect(talker.lines.map((line) => JSON.parse(line))).toContainEqual(ended);
+  await talker.closed;
+  expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
+});
+
+test.each(['accepted', 'yielding', 'yielded'] as const)(
+  '%s, the service stops: the connection stays, and nothing is taken back',
+  async (state) => {
+    const talker = await talkUpTo(state);
+    const before = [...host.calls];
+    hosted.close();
+    talker.say({ type: 'ready' }, { type: 'listening' });
+    expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
+    expect(talker.isClosed).toBe(false);
+    talker.close();
+    await talker.closed;
+    expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
+    expect(host.calls).toEqual(before);
+  },
+);
+
+test('asked, the service stops: the connection is ended', async () => {
+  const talker = await talk();
+  const answered = await talk(takeover);
+  expect(await answered.next()).toEqual(accepted);
+  hosted.close();
+  await talker.closed;
+});
+
+test('finishing, the service closes what it has open: the takeover ends as ever', async () => {
+  const talker = await talkUpTo('yielded');
+  const finishing = host.hold('finish');
+  talker.say({ type: 'listening' });
+  await host.hasCalls('yield', 'finish');
+  hosted.close();
+  await lock.unlock();
+  finishing.go();
+  await expect.poll(() => talker.lines.map((line) => JSON.parse(line)), soon).toContainEqual(ended);
+  await host.hasCalls('yield', 'finish', 'ended');
+});
+
+async function talkUpToAccepted(): Promise<void> {
+  expect(await (await talk(takeover)).next()).toEqual(accepted);
+}
