@@ -16,6 +16,7 @@
  *
  * Nothing is closed in an immediate: uSockets then never frees the 480 bytes of a connection (measured, 20.0.8).
  */
+import { setImmediate as nextCycle } from 'node:timers/promises';
 import * as uWS from 'uWebSockets.js';
 import type { TlsFiles } from './tls-files.ts';
 import { createApp } from './uws-app.ts';
@@ -25,6 +26,8 @@ const graceMs = 1_000;
 const graceStepMs = 50;
 /** After the port could not be listened on again. */
 const retryMs = 100;
+/** Cycles of the event loop in which a listener that leaves waits for one without a new connection: a tenth of a second under load. */
+const leaveCyclesMax = 200;
 
 export interface ListenerOptions {
   readonly host: string;
@@ -68,6 +71,8 @@ export class Listener {
   #rotation: NodeJS.Timeout | undefined;
   #waitedMs = 0;
   #isStopped = false;
+  #isLeaving = false;
+  #accepted = 0;
   /** Connections closed because their places were needed, or because there were none. */
   shed = 0;
 
@@ -86,15 +91,33 @@ export class Listener {
     return this.#young.open + (this.#old?.open ?? 0);
   }
 
-  /** Also again, after `stopListening`. */
+  /** Also again, after `stopListening` or during `leave`. */
   listen(done: (isListening: boolean) => void): void {
     this.#isStopped = false;
-    this.#listen(this.#young, done);
+    this.#isLeaving = false;
+    if (this.#young.listenSocket !== undefined) done(true);
+    else this.#listen(this.#young, done);
+  }
+
+  /**
+   * Stops listening when no connection waits to be accepted, as far as can be told: the kernel resets those, also where
+   * another process listens on the port, unless net.ipv4.tcp_migrate_req is 1. They are accepted when the loop polls, so
+   * the moment is just after that, before anything else is done, in a cycle that brought no connection.
+   */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    for (let cycle = 0; this.#isLeaving && cycle < leaveCyclesMax; cycle += 1) {
+      const before = this.#accepted;
+      await nextCycle();
+      if (cycle > 0 && this.#accepted === before) break;
+    }
+    if (this.#isLeaving) this.stopListening();
   }
 
   /** Open connections go on. */
   stopListening(): void {
     this.#isStopped = true;
+    this.#isLeaving = false;
     clearTimeout(this.#rotation);
     this.#young.stopListening();
   }
@@ -126,6 +149,7 @@ export class Listener {
   #count(half: Half, response: uWS.HttpResponse, change: number): void {
     this.#options.onConnection?.(response, change);
     half.open += change;
+    if (change > 0) this.#accepted += 1;
     if (change < 0 || half.open < this.#halfMax) return;
     this.#rotation ??= this.#isStopped ? undefined : setTimeout(this.#rotate, 0);
     if (half.open === this.#halfMax) return;

@@ -167,8 +167,8 @@ async function leave(msMax: number): Promise<void> {
   const command = commands;
   const endMs = systemClock.monotonicMs() + msMax;
   listening = 0;
-  for (const listener of listeners) listener.stopListening();
   redirect.isDraining = true;
+  await Promise.all(listeners.map((listener) => listener.leave()));
   while (addresses.open > 0 && systemClock.monotonicMs() < endMs && isLast(command)) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }

@@ -125,7 +125,7 @@ export class HttpServer {
    */
   async drain(msMax: number): Promise<void> {
     this.#isDraining = true;
-    this.#listener.stopListening();
+    await this.#listener.leave();
     let quiet = 0;
     for (let waited = 0; waited < msMax && this.connections > 0; waited += drainPollMs) {
       const isBusy = this.#inFlight > 0 || this.#streams > 0 || this.#arrivals > 0;

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { TemplatedApp } from 'uWebSockets.js';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ClientAddresses } from '../../src/http/client-address.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
+import { Listener } from '../../src/http/listener.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
 import { freePorts } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
@@ -96,6 +98,58 @@ async function isAnswered(port: number, secure?: 'plain' | 'tls'): Promise<boole
   client.socket.destroy();
   return client.received.includes('answer');
 }
+
+describe('leaving', () => {
+  const attach = (app: TemplatedApp): void => {
+    app.get('/*', (response) => void response.end('answer'));
+  };
+  const open = async (): Promise<Listener> => {
+    const listener = new Listener({ host: '127.0.0.1', port: (await freePorts()).api, attach });
+    ends.push(() => listener.close());
+    await listen(listener);
+    return listener;
+  };
+  const listen = async (listener: Listener): Promise<void> => {
+    expect(await new Promise((resolve) => listener.listen(resolve))).toBe(true);
+  };
+
+  test('leaves no connection to the kernel that was made before, and others do not connect', async () => {
+    const listener = await open();
+    const clients = Array.from({ length: 50 }, () => new Client(listener.port));
+    for (const client of clients) client.get('/');
+    await Promise.all(clients.map(({ socket }) => once(socket, 'connect')));
+    await listener.leave();
+    await expect.poll(() => clients.filter((one) => one.received !== '').length, soon).toBe(50);
+    expect(await isAnswered(listener.port)).toBe(false);
+  });
+
+  test('a busy loop leaves too, and one that listens again meanwhile stays', async () => {
+    const listener = await open();
+    let isBusy = true;
+    const work = (): void => {
+      const endMs = performance.now() + 1;
+      while (performance.now() < endMs);
+      if (isBusy) setImmediate(work);
+    };
+    work();
+    const left = listener.leave();
+    await listen(listener);
+    await left;
+    isBusy = false;
+    expect(await isAnswered(listener.port)).toBe(true);
+    isBusy = true;
+    work();
+    await listener.leave();
+    isBusy = false;
+    expect(await isAnswered(listener.port)).toBe(false);
+    await listen(listener);
+    expect(await isAnswered(listener.port)).toBe(true);
+    const again = listener.leave();
+    listener.close();
+    await again;
+    expect(await isAnswered(listener.port)).toBe(false);
+  });
+});
 
 describe('a listener with a bound of connections', () => {
   test('answers those who ask among idle ones that come back at once, and stays below its bound', async () => {
