@@ -18,6 +18,7 @@ import { Codes, type CodesOptions } from './codes/codes.ts';
 import type { Config } from './config.ts';
 import type { DataFolder } from './engine/data-folder.ts';
 import { type FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
+import type { DataVersions } from './engine/takeover/messages.ts';
 import type { DescriptorShares } from './engine/machine/descriptors.ts';
 import { sharesOf } from './engine/machine/machine-limits.ts';
 import { type MemoryShares, memoryShares, threadCounts } from './engine/machine/machine-plan.ts';
@@ -29,7 +30,13 @@ import type { Letters } from './mail/letters.ts';
 import type { Clock, SteadyClock } from './model/clock.ts';
 import { createIdSource, type IdSource, type RandomBytes } from './model/ids.ts';
 import { Outbox } from './outbox/outbox.ts';
-import { type Management, openManagement } from './store/management/management.ts';
+import { deliveryVersion } from './store/delivery/open-delivery.ts';
+import {
+  type Management,
+  managementVersion,
+  openManagement,
+} from './store/management/management.ts';
+import { scansVersion } from './store/scans/scans.ts';
 import { systemClock, systemSteadyClock } from './system-clock.ts';
 import type { Logger } from './telemetry/log.ts';
 import { openWebhooks, type Webhooks, type WebhooksOptions } from './webhooks/open-webhooks.ts';
@@ -69,7 +76,16 @@ export interface Base extends Machine {
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
+  /** Ports that another process listens on too, which this one takes over from. */
+  readonly heldPorts?: readonly number[] | undefined;
 }
+
+/** The layouts that this program writes: one with others cannot take over from it. */
+export const dataVersions: DataVersions = {
+  management: managementVersion.version,
+  scans: scansVersion.version,
+  delivery: deliveryVersion.version,
+};
 
 /** Opens the management store; the caller closes it, after every module over it. */
 export function openBase(config: Config, folder: DataFolder, log: Logger, machine: Machine): Base {
@@ -89,9 +105,10 @@ export function openWorkspaceModule(base: Base): WorkspaceServices {
 
 /** Secrets of the first start, until they were shown. */
 export function openFirstStart(
-  { config, folder }: Base,
-  { workspaces, users }: WorkspaceServices,
+  base: Base,
+  { workspaces, users } = openWorkspaceModule(base),
 ): FirstStart {
+  const { config, folder } = base;
   const secretsOf = ({ user, password, apiKey }: Bootstrapped): FirstSecrets => ({
     userId: user.id,
     email: user.email,
@@ -275,12 +292,13 @@ export async function openMetricsServer(base: Base, handler: Handler): Promise<H
 
 /** @throws ListenError */
 async function openServer(
-  { config, ids, log }: Base,
+  { config, ids, log, heldPorts = [] }: Base,
   listener: Listener,
   handler: Handler,
 ): Promise<HttpServer> {
   return await HttpServer.open({
     ...listener,
+    isShared: heldPorts.includes(listener.port),
     addresses: new ClientAddresses(config.trustedProxies),
     newRequestId: () => ids.newId('req'),
     handler,

@@ -102,9 +102,10 @@ export class ApiServer implements Handler {
   }
 
   async handle(request: Request): Promise<Reply> {
-    const { clock, log } = this.#services;
+    const { clock, log, changesFollowed } = this.#services;
     const startMs = clock.monotonicMs();
     const { reply, route } = await this.#answer(request);
+    if (!isRead(request)) await changesFollowed?.();
     const seconds = (clock.monotonicMs() - startMs) / 1_000;
     this.#requests.add(1, { route, status: reply.status });
     this.#latency.observe(seconds, { route });
@@ -141,16 +142,16 @@ export class ApiServer implements Handler {
   async #unversioned(request: Request): Promise<Answered | undefined> {
     const { path } = request;
     const { config, dashboard, health, metrics } = this.#services;
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const reads = isRead(request);
     const isOwn = ownPaths.some((prefix) => path.startsWith(prefix));
-    const pages = isRead && !isOwn ? dashboard?.reply(request) : undefined;
+    const pages = reads && !isOwn ? dashboard?.reply(request) : undefined;
     if (pages !== undefined) return { reply: pages, route: 'dashboard' };
     const page = this.#docs.find(path);
     const isImage = path.startsWith(imagePrefix);
     const isMetrics = path === '/metrics' && config.metrics.port === 0 && mayReadMetrics(request);
     const isHealth = path === '/health/live' || path === '/health/ready';
     if (page === undefined && !isImage && !isMetrics && !isHealth) return undefined;
-    if (!isRead) {
+    if (!reads) {
       return { reply: this.#otherMethod(request, 'GET, HEAD'), route: 'other_method' };
     }
     if (page !== undefined) return { reply: page, route: path };
@@ -275,6 +276,8 @@ export class ApiServer implements Handler {
     return defectReply(request, this.#docsUrl);
   }
 }
+
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 
 function accessOf(match: Match, isOpenApi: boolean): Access {
   if (isOpenApi) return operationAccess.getOpenApi;

@@ -44,6 +44,8 @@ export interface ApiServices {
   readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
+  /** Resolves when all processes that redirect do so by the changes so far; absent = this one alone redirects. */
+  readonly changesFollowed?: (() => Promise<void>) | undefined;
   /** Fired once when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;

@@ -76,13 +76,15 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
  */
 const stopMsMax = 15_000;
 
-/** @param opening a service that is still starting stops once it has: its redirects may be under way */
+/**
+ * A signal, or a process that has taken over, stops the service.
+ * @param opening a service that is still starting stops once it has: its redirects may be under way
+ */
 function stopOnSignals(opening: Promise<App>, log: Logger): void {
   let isStopping = false;
-  const stop = (signal: string): void => {
+  const stop = (): void => {
     if (isStopping) return;
     isStopping = true;
-    log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
     // Not unref'd: Node would exit with 0 where nothing is left but a promise that never settles.
     setTimeout(() => {
       log.fatal('the stop took too long: scans that are not counted are counted at the next start');
@@ -98,5 +100,12 @@ function stopOnSignals(opening: Promise<App>, log: Logger): void {
         },
       );
   };
-  for (const signal of stopSignals) process.on(signal, stop);
+  for (const one of stopSignals) {
+    process.on(one, (signal) => {
+      if (isStopping) return;
+      log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
+      stop();
+    });
+  }
+  opening.then((app) => app.takenOver).then(stop, () => undefined);
 }

@@ -1,4 +1,9 @@
-/** The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them. */
+/**
+ * The journals of scans for the control thread: recovered before a thread writes, deleted once every shard is past them.
+ *
+ * At a takeover two processes write journals: each its own numbers. Those of the other one are left as they are, and
+ * their tails are what it tells, until its process has ended: then they are recovered like any other.
+ */
 import { Counting } from '../scans/counting.ts';
 import { assertInPlace, displacement, type Place, placeOf } from '../scans/journal/place.ts';
 import {
@@ -20,17 +25,40 @@ export class Journals {
   readonly #store: ScanStore;
   readonly #log: Logger;
   readonly #missingBytes = new Map<number, number>();
+  /** Of this process: one for each redirect thread, in their order. */
+  readonly own: readonly number[];
 
-  /** @param threads redirect threads: each has a journal, beside those that earlier runs have left */
-  constructor(root: string, threads: number, store: ScanStore, log: Logger) {
+  /**
+   * @param threads redirect threads: each has a journal, beside those that earlier runs have left
+   * @param others journals that another process is writing
+   */
+  constructor(
+    root: string,
+    threads: number,
+    store: ScanStore,
+    log: Logger,
+    others: readonly number[] = [],
+  ) {
     this.root = placeOf(root);
     this.#store = store;
     this.#log = log;
-    const own = Array.from({ length: threads }, (_, thread) => thread);
-    const counted = lowestWatermarks(store).keys();
-    for (const journal of new Set([...listJournals(root), ...counted, ...own])) {
-      this.recover(journal);
-    }
+    this.own = freeNumbers(threads, new Set(others));
+    const left = this.#known().filter((journal) => !others.includes(journal));
+    for (const journal of new Set([...left, ...this.own])) this.recover(journal);
+  }
+
+  /** By journal, how far each of this process is written. */
+  ownTails(): Array<readonly [journal: number, position: number]> {
+    return this.own.map((journal) => [journal, this.tails.position(journal)]);
+  }
+
+  /** Another process has ended: all journals but our own are recovered, and what they hold can be counted. */
+  recoverOthers(): void {
+    for (const journal of this.#known()) if (!this.own.includes(journal)) this.recover(journal);
+  }
+
+  #known(): number[] {
+    return [...new Set([...listJournals(this.root.path), ...lowestWatermarks(this.#store).keys()])];
   }
 
   folder(journal: number): string {
@@ -99,4 +127,11 @@ export class Journals {
   counting(): Counting {
     return new Counting(this.#store, this.tails);
   }
+}
+
+/** The lowest numbers that are free: a takeover gives those of the one before back. */
+function freeNumbers(count: number, taken: ReadonlySet<number>): number[] {
+  const free: number[] = [];
+  for (let number = 0; free.length < count; number++) if (!taken.has(number)) free.push(number);
+  return free;
 }

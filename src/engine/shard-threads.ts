@@ -83,9 +83,12 @@ export class ShardThreads {
   /** What is not counted yet, by shard. */
   readonly lag: JournalLag;
   readonly #consumed: readonly JournalPositions[];
+  /** 0 = shard threads wait before they open the store, 1 = open. */
+  readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #deliveredBlock = 0;
   /** When `visitor` was there: no shard starts, or sends figures, before. */
   #visitorMs = Infinity;
+  #booted: Promise<unknown> = Promise.resolve();
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
   /** Called with the codes of which `expire` has removed everything. */
@@ -112,7 +115,20 @@ export class ShardThreads {
     ];
   }
 
-  /** Resolves when the shards have counted what the journals held (true), or after `msMax` (false). */
+  /** Boots the threads; they wait at the gate until `start`. */
+  boot(): void {
+    for (let shard = 0; shard < this.#options.threads; shard++) {
+      this.states.push(this.#create(shard));
+    }
+    void this.#options.visitor.then(() => this.#onVisitor());
+    this.#booted = Promise.all(this.states.map(({ thread }) => thread.start()));
+    this.#booted.catch(() => undefined);
+  }
+
+  /**
+   * Opens the gate: from here on this process counts.
+   * @returns resolves when the shards have counted what the journals held (true), or after `msMax` (false)
+   */
   async start(msMax: number): Promise<boolean> {
     const caughtUp = new Promise<boolean>((resolve, reject) => {
       const timer = setTimeout(() => resolve(false), msMax);
@@ -126,16 +142,18 @@ export class ShardThreads {
         resolve(true);
       };
     });
-    for (let shard = 0; shard < this.#options.threads; shard++) {
-      this.states.push(this.#create(shard));
-    }
-    void this.#options.visitor.then(() => this.#onVisitor());
-    const started = Promise.all(this.states.map(({ thread }) => thread.start()));
-    return await Promise.race([started.then(() => caughtUp), caughtUp]);
+    for (const state of this.states) state.lastFiguresMs = this.#options.clock.monotonicMs();
+    Atomics.store(this.#gate, 0, 1);
+    Atomics.notify(this.#gate, 0);
+    return await Promise.race([this.#booted.then(() => caughtUp), caughtUp]);
   }
 
+  /** What is journaled by now is counted, where `start` was called; `boot` and `start` may begin again. */
   async stop(): Promise<void> {
-    await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'stop' }, stopMsMax)));
+    const msMax = Atomics.load(this.#gate, 0) === 0 ? 0 : stopMsMax;
+    await Promise.all(this.states.map(({ thread }) => thread.stop({ kind: 'stop' }, msMax)));
+    Atomics.store(this.#gate, 0, 0);
+    this.states.length = 0;
   }
 
   #onVisitor(): void {
@@ -211,6 +229,7 @@ export class ShardThreads {
       ...settings,
       shard,
       shards: threads,
+      gate: this.#gate,
       rhythm,
       store: storePlace,
       consumed,

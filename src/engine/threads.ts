@@ -4,6 +4,8 @@
  *   start   marks of counting checked -> journals recovered -> shards (catch up) -> [links loaded by app] -> redirect threads
  *   run     figures while there is something new; journal segments below every shard's position are deleted
  *   stop    redirect threads drain -> shards count what is left -> what waits is told
+ *
+ * At a takeover shards stop first, and another process counts what redirect threads still journal (engine/takeover/).
  */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
@@ -30,9 +32,13 @@ export interface EngineThreadsOptions {
   /** Of each redirect thread; absent = as many as come. */
   readonly connectionsMax?: number;
   readonly visitor: Promise<VisitorSetup>;
+  /** Journals of the process that this one takes over from. */
+  readonly othersJournals?: readonly number[] | undefined;
 }
 
 const watchMs = 1_000;
+/** Start-up waits this long for shards to count what a crash left in the journals. */
+const catchUpMsMax = 5_000;
 /**
  * A stop has 15 s in all, below systemd's 20: the API's requests and the attempts of webhooks 3 s, redirects until
  * 10 s after it began, their threads 0.5 s more, shards 4 s.
@@ -48,6 +54,7 @@ export class EngineThreads {
   readonly #clock: Clock;
   readonly #log: Logger;
   #stopBeganMs: number | undefined;
+  #isCounting = false;
   readonly #watch: NodeJS.Timeout;
 
   constructor({ folder, store, ...options }: EngineThreadsOptions) {
@@ -55,8 +62,10 @@ export class EngineThreads {
     const { redirect, shards } = threadCounts(config);
     this.#clock = clock;
     this.#log = log;
-    logRepairs(log, repairMarks(store));
-    this.journals = new Journals(folder.journalRoot, redirect, store, log);
+    const { othersJournals } = options;
+    // Another process counts: it finds damaged marks again itself.
+    if (othersJournals === undefined) logRepairs(log, repairMarks(store));
+    this.journals = new Journals(folder.journalRoot, redirect, store, log, othersJournals);
     const { path, managementFile, scansFile, deliveryFile, journalRoot } = folder;
     const paths = [path, managementFile, scansFile, deliveryFile, journalRoot];
     this.folder = new FolderWatch(paths, log);
@@ -74,6 +83,7 @@ export class EngineThreads {
       ...options,
       threads: redirect,
       journals: this.journals,
+      journalNumbers: this.journals.own,
       whenInPlace,
     });
     this.#watch = setInterval(() => {
@@ -92,6 +102,28 @@ export class EngineThreads {
     this.#stopBeganMs = this.#clock.monotonicMs();
   }
 
+  /**
+   * This process counts from here on; shards are booted. Resolves when they have counted what the journals held, or
+   * after some seconds.
+   * @param waits `if needed`: nothing can be counted yet, so only what an earlier run has left is waited for
+   */
+  async startCounting(waits: 'if needed' | 'always'): Promise<void> {
+    this.#isCounting = true;
+    this.#stopBeganMs = undefined;
+    const isNeeded = waits === 'always' || this.shards.lag.uncountedBytes > 0;
+    const msMax = isNeeded ? catchUpMsMax : 0;
+    if ((await this.shards.start(msMax)) || msMax === 0) return;
+    this.#log.warn(
+      'shards are still counting what the journals hold; limits of codes may be exceeded',
+    );
+  }
+
+  /** What is journaled by now is counted; another process counts the rest. */
+  async stopCounting(): Promise<void> {
+    await this.shards.stop();
+    this.#isCounting = false;
+  }
+
   /** @throws Error with the number of answered scans that are lost, once all has stopped */
   async stop(): Promise<void> {
     clearInterval(this.#watch);
@@ -99,15 +131,15 @@ export class EngineThreads {
     const drainMs = drainEndMs - (nowMs - (this.#stopBeganMs ?? nowMs));
     await this.redirects.stop(Math.max(drainMsMin, drainMs));
     await this.shards.stop();
-    const bytes = this.shards.lag.uncountedBytes;
-    if (bytes > 0) {
-      this.#log.warn(
-        { bytes },
-        'stopped before all scans were counted, the next start counts them',
-      );
-    }
+    if (this.#isCounting) this.#tellUncounted();
     const { waitingScans } = this.redirects;
     if (waitingScans === 0) return;
     throw new Error(`${waitingScans} answered scans are lost: no journal could take them`);
+  }
+
+  #tellUncounted(): void {
+    const bytes = this.shards.lag.uncountedBytes;
+    if (bytes === 0) return;
+    this.#log.warn({ bytes }, 'stopped before all scans were counted, the next start counts them');
   }
 }

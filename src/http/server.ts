@@ -47,6 +47,8 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
+  /** Another process listens there too, which this one takes over from. */
+  readonly isShared?: boolean;
   /** Default: `standardBodyBytesMax`. */
   readonly bodyBytesMax?: number;
   /** A body of which 64 KiB, or all, have not arrived by then is refused with 408; default: 10 s. */
@@ -94,8 +96,8 @@ export class HttpServer {
 
   /** @throws ListenError with the reason when the address cannot be listened on */
   static async open(options: HttpServerOptions): Promise<HttpServer> {
-    const { host, port } = options;
-    if (port !== 0) await assertPortFree(host, port);
+    const { host, port, isShared = false } = options;
+    if (port !== 0 && !isShared) await assertPortFree(host, port);
     const server = new HttpServer(options);
     const isListening = await new Promise((resolve) => server.#listener.listen(resolve));
     if (isListening !== true) {

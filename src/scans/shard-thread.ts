@@ -22,6 +22,8 @@ export interface ShardRhythm {
 export interface ShardSetup {
   readonly shard: number;
   readonly shards: number;
+  /** The thread opens the store once this is 1: no other process counts. */
+  readonly gate: Int32Array;
   readonly store: Place;
   readonly journalRoot: Place;
   readonly tails: SharedArrayBuffer;

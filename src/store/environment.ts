@@ -63,6 +63,10 @@ export class StoreEnvironment {
   readonly #mode: OpenMode;
   readonly #tables: AuditedTable[] = [];
   #wasRefused = false;
+  #isHeld = false;
+  /** Transactions of `transaction` that have not ended. */
+  #underWay = 0;
+  #onEnded: (() => void) | undefined;
   /** Fired after each commit of this thread. */
   readonly committed = new Signal();
   /** Fired when the system or LMDB refused a commit of this thread. */
@@ -176,7 +180,8 @@ export class StoreEnvironment {
    * damaged record that is met after the first write leaves nothing half done.
    */
   async transaction<T>(work: () => T): Promise<T> {
-    this.#guard.check();
+    this.#check();
+    this.#underWay += 1;
     try {
       const committed = this.#root.childTransaction(work);
       this.#watchBatch();
@@ -185,7 +190,32 @@ export class StoreEnvironment {
       return result;
     } catch (error) {
       throw this.#refusal(error);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#onEnded?.();
     }
+  }
+
+  /**
+   * This process writes nothing more here, until `release`: another one does. What comes meanwhile is refused with
+   * `overloaded`. Resolves when what is under way has ended.
+   */
+  async hold(): Promise<void> {
+    this.#isHeld = true;
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onEnded = resolve;
+    });
+    this.#onEnded = undefined;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+  }
+
+  #check(): void {
+    if (this.#isHeld) throw replaced();
+    this.#guard.check();
   }
 
   /**
@@ -203,7 +233,7 @@ export class StoreEnvironment {
 
   /** The same, on this thread, now: for threads whose only work is to write. */
   transactionSync<T>(work: () => T): T {
-    this.#guard.check();
+    this.#check();
     try {
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
       const result = this.#root.transactionSync(work, abortableWithoutFlush);
@@ -301,6 +331,11 @@ export async function keepNewest(path: string): Promise<void> {
  * would keep the process alive, which ended with 0 before it had said what is lost.
  */
 const refusedCloseMsMax = 1_000;
+
+const replaced = (): Failure =>
+  new Failure('overloaded', 'Cannot change anything: another process takes this one over', {
+    retryAfterSeconds: 1,
+  });
 
 /** No table has it. */
 const emptyName = 'copied';

@@ -126,7 +126,9 @@ export interface Webhooks {
   readonly isQuiet: boolean;
   /** Consumes and starts nothing more; attempts in flight may end. The rest stays queued. */
   stop(): Promise<void>;
-  /** Ends the threads and closes the store: after the API has stopped. */
+  /** Ends the threads and stores all: nothing is written after it, and what is stored can still be read. */
+  finish(): Promise<void>;
+  /** The same, and closes the store: after the API has stopped. */
   close(): Promise<void>;
 }
 
@@ -134,7 +136,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   const { clock, ids, log, scanned, metrics } = options;
   const sender = options.sender ?? openPool(options);
   const sending = openSending(options, sender);
-  const { store, journal, feeds, endpoints, dispatcher, drain, routers } = sending;
+  const { store, feeds, endpoints, dispatcher, drain, routers } = sending;
   dispatcher.recover();
   const deliveries = new Deliveries({ store, feeds, ids, endpoints, drain, sender, clock });
   const scheduler = new RetryScheduler({
@@ -155,14 +157,7 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
   });
   registerWebhookMetrics(metrics, { store, feeds, dispatcher, routers });
   const listening: Array<() => void> = [];
-  const stopAll = async (): Promise<void> => {
-    for (const end of listening) end();
-    await scheduler.close();
-    await Promise.all(routers.map((router) => router.close()));
-    await dispatcher.stop(stopMsMax);
-  };
-  let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= stopAll());
+  const { stop, finish } = endings({ ...sending, sender, scheduler, listening });
   return {
     endpoints,
     deliveries,
@@ -187,16 +182,42 @@ export function openWebhooks(options: WebhooksOptions): Webhooks {
     },
     tick: () => scheduler.tick(),
     stop,
+    finish,
     async close() {
-      await stop();
-      await drain.close();
-      await sender.close();
-      await dispatcher.flush();
-      await feeds.save().catch(() => undefined);
+      await finish();
       await store.tables.environment.close();
-      journal.close();
     },
   };
+}
+
+interface Running extends Sending {
+  readonly sender: AttemptSender;
+  readonly scheduler: RetryScheduler;
+  /** Ends what wakes the routers. */
+  readonly listening: ReadonlyArray<() => void>;
+}
+
+/** The two ways of ending, each done once however often it is asked for. */
+function endings(running: Running): Pick<Webhooks, 'stop' | 'finish'> {
+  const { dispatcher, drain, feeds, journal, listening, routers, scheduler, sender } = running;
+  const stopAll = async (): Promise<void> => {
+    for (const end of listening) end();
+    await scheduler.close();
+    await Promise.all(routers.map((router) => router.close()));
+    await dispatcher.stop(stopMsMax);
+  };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= stopAll());
+  const finishAll = async (): Promise<void> => {
+    await stop();
+    await drain.close();
+    await sender.close();
+    await dispatcher.flush();
+    await feeds.save().catch(() => undefined);
+    journal.close();
+  };
+  let finishing: Promise<void> | undefined;
+  return { stop, finish: () => (finishing ??= finishAll()) };
 }
 
 type Sending = ReturnType<typeof openSending>;

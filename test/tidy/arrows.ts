@@ -66,6 +66,9 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'workspaces/signing-keys.ts',
   ],
   'modules.ts': ['*'],
+  'writers.ts': ['*'],
+  'open-engine.ts': ['*'],
+  'takeover-host.ts': ['*'],
   'app.ts': ['*'],
   cli: [
     'app.ts',
@@ -86,7 +89,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** The top: only the process entry runs commands, and nothing runs the entry. */
 const importers: Readonly<Record<string, readonly string[]>> = {
   cli: ['main.ts'],
-  'modules.ts': ['app.ts'],
+  'modules.ts': ['app.ts', 'open-engine.ts', 'takeover-host.ts', 'writers.ts'],
+  'writers.ts': ['app.ts', 'open-engine.ts', 'takeover-host.ts'],
+  'open-engine.ts': ['app.ts'],
+  'takeover-host.ts': ['app.ts'],
   'app.ts': ['cli', 'main.ts'],
   'main.ts': ['start.mjs'],
   'start.mjs': [],

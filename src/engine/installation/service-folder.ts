@@ -2,6 +2,7 @@
  * The data folder in the hands of a service or a command: looked at before anything in it is made or changed.
  *
  *   service   lock -> inspect -> [ports are free] -> make what a first start makes -> raise numbers -> mark the start
+ *   takeover  inspect, beside the service that runs -> [it yields] -> lock -> raise numbers -> mark the start
  *   command   inspect, beside a running service too
  *
  * The last step of marking the start goes on beside the loading.
@@ -9,6 +10,7 @@
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Clock } from '../../model/clock.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
 import type { StoreEnvironment } from '../../store/environment.ts';
@@ -32,40 +34,64 @@ import {
   endMarking,
   makeInstallation,
 } from './installation.ts';
-import { type FolderLock, lockDataFolder } from '../takeover/folder-lock.ts';
+import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
+import { Predecessor } from '../takeover/predecessor.ts';
+import { hostTakeovers, type TakeoverHost } from '../takeover/successor.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
 /** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
 export type ServiceStart = 'any' | 'existing';
 
+/** What a process that takes over says of itself. */
+export type TakeoverHello = Parameters<typeof Predecessor.find>[1];
+
 export class ServiceFolder {
   readonly folder: DataFolder;
+  /** The service that this process takes over from, which has locked the folder until `begin`. */
+  readonly predecessor: Predecessor | undefined;
   readonly #inspection: Inspection;
-  readonly #lock: FolderLock;
   readonly #log: Logger;
+  #lock: FolderLock | undefined;
+  #hosting: { close(): void } | undefined;
 
-  private constructor(folder: DataFolder, inspection: Inspection, lock: FolderLock, log: Logger) {
+  private constructor(
+    folder: DataFolder,
+    inspection: Inspection,
+    owner: FolderLock | Predecessor,
+    log: Logger,
+  ) {
     this.folder = folder;
     this.#inspection = inspection;
-    this.#lock = lock;
+    this.predecessor = owner instanceof Predecessor ? owner : undefined;
+    this.#lock = owner instanceof Predecessor ? undefined : owner;
     this.#log = log;
   }
 
-  /** @throws DataFolderError when it is locked, or its parts do not fit together */
-  static async open(dataDir: string, start: ServiceStart, log: Logger): Promise<ServiceFolder> {
+  /**
+   * @param takeover undefined = the folder must not be in use
+   * @throws DataFolderError when it is locked, or cannot be taken over, or its parts do not fit together
+   */
+  static async open(
+    dataDir: string,
+    start: ServiceStart,
+    log: Logger,
+    takeover?: TakeoverHello,
+  ): Promise<ServiceFolder> {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
-    const lock = await lockDataFolder(folder);
+    const predecessor = takeover && (await Predecessor.find(folder, takeover, log));
+    const owner = predecessor ?? (await lockDataFolder(folder));
     try {
-      const inspection = await inspectFolder(folder, 'start');
+      // A service that runs has read all of it.
+      const inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
       assertSound('start', folder, inspection);
       if (start === 'existing' && isUnfinished(inspection))
         throw noFirstStart(dataDir, 'has no data');
-      writePidFile(folder, log);
-      return new ServiceFolder(folder, inspection, lock, log);
+      if (predecessor === undefined) writePidFile(folder, log);
+      return new ServiceFolder(folder, inspection, owner, log);
     } catch (error) {
-      await lock.unlock();
+      await (owner instanceof Predecessor ? owner.close() : owner.unlock());
       throw error;
     }
   }
@@ -76,11 +102,17 @@ export class ServiceFolder {
   }
 
   /**
-   * Before a number is given out, and before another part of this process opens the stores.
+   * The folder is ours from here on. Before a number is given out, and before another part of this process writes to
+   * the stores.
    * @returns resolves when nothing of it writes to management.mdb any more
    */
   async begin(management: Management): Promise<() => Promise<void>> {
     const { scansFile, deliveryFile } = this.folder;
+    if (this.#lock === undefined) {
+      this.#lock = await this.#replaceLock();
+      writePidFile(this.folder, this.#log);
+    }
+    management.environment.refresh();
     const scans = openScanStore(scansFile);
     const delivery = openDeliveryTables(deliveryFile, 'existing', (deliveries) => {
       this.#log.info({ deliveries }, 'deliveries of an older release converted');
@@ -101,6 +133,12 @@ export class ServiceFolder {
     return () => marking;
   }
 
+  /** A predecessor that is gone has left a stale lock; where it is not, another process is in its place. */
+  async #replaceLock(): Promise<FolderLock> {
+    const isGone = this.predecessor?.isGone ?? true;
+    return await (isGone ? lockDataFolder(this.folder) : replaceLock(this.folder));
+  }
+
   /** A disk that refuses leaves the marks of the start before, and the service goes on. */
   async #logged(marking: () => Promise<void>): Promise<void> {
     try {
@@ -119,9 +157,24 @@ export class ServiceFolder {
     if (added.length > 0) log.warn({ keys: added }, 'keys of the key files are new');
   }
 
-  async unlock(): Promise<void> {
+  /** Another process may take over from this one. After `begin`. */
+  hostTakeovers(host: TakeoverHost, clock: Clock): void {
+    if (this.#lock !== undefined) {
+      this.#hosting = hostTakeovers(this.#lock, host, clock, this.#log);
+    }
+  }
+
+  /** The process that has replaced our lock is gone. */
+  async lockAgain(): Promise<void> {
+    await this.#lock?.retake();
+    writePidFile(this.folder, this.#log);
+  }
+
+  async close(): Promise<void> {
+    this.predecessor?.close();
+    this.#hosting?.close();
     removePidFile(this.folder);
-    await this.#lock.unlock();
+    await this.#lock?.unlock();
   }
 }
 

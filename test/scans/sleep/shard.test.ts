@@ -77,6 +77,7 @@ class Fixture {
       setup: () => ({
         shard,
         shards,
+        gate: new Int32Array(new SharedArrayBuffer(4)).fill(1),
         store: placeOf(join(this.folder, 'scans.mdb')),
         journalRoot: placeOf(this.#root),
         tails: this.tails.memory,

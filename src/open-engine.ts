@@ -1,0 +1,165 @@
+/**
+ * The engine: link table, redirect threads and shards, opened at a start or beside the service that is taken over from.
+ *
+ *   start      the folder is ours -> shards count -> links loaded -> redirect threads listen
+ *   takeover   links loaded, threads booted -> the other one yields -> the folder is ours -> the last changes, limits
+ *                -> shards count -> redirect threads listen
+ */
+import { LinkRefresher } from './codes/links/link-refresher.ts';
+import type { Closers } from './engine/closers.ts';
+import { type DataFolder, readSecret } from './engine/data-folder.ts';
+import { GeoOpening } from './engine/geo-data.ts';
+import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
+import { raise } from './engine/installation/numbers.ts';
+import { threadCounts } from './engine/machine/machine-plan.ts';
+import type { Tails } from './engine/takeover/messages.ts';
+import type { Predecessor } from './engine/takeover/predecessor.ts';
+import { EngineThreads } from './engine/threads.ts';
+import { openImages } from './images/image-service.ts';
+import { addressSpace, createLinkTableMemory } from './links/layout.ts';
+import { LinkWriter } from './links/writer.ts';
+import { type Base, imageOptions, openCodeModule } from './modules.ts';
+import { openScanQueries } from './scans/query/queries.ts';
+import type { VisitorSetup } from './scans/visitor/visitor.ts';
+import { openScanStore } from './store/scans/scans.ts';
+import type { Engine } from './writers.ts';
+
+/** New short codes that fit before the link table grows, beyond those that exist. */
+const newLinksExpected = 10_000;
+
+export interface EngineOpening {
+  readonly base: Base;
+  /** Settles before anything listens. */
+  readonly pages: Promise<unknown>;
+  /** The folder is this process's from here on: marks the start, makes the first owner. */
+  readonly begin: () => Promise<void>;
+  readonly closers: Closers;
+}
+
+export interface StartedEngine {
+  readonly engine: Engine;
+  readonly refresher: LinkRefresher;
+  /** Absent = no other process redirects. */
+  readonly changesFollowed?: () => Promise<void>;
+}
+
+/** All that counts and redirects: running when this resolves. */
+export async function startEngine(opening: EngineOpening): Promise<StartedEngine> {
+  await opening.begin();
+  const made = makeEngine(opening, undefined);
+  const { engine, refresher } = made;
+  const { threads, codes } = engine;
+  // All threads boot while this one fills the link table.
+  threads.shards.boot();
+  const catchingUp = threads.startCounting(engine.geo.isReady ? 'always' : 'if needed');
+  const openRedirects = await threads.redirects.boot();
+  codes.links.load();
+  await catchingUp;
+  codes.links.loadLimited();
+  refresher.start();
+  // The last process that the service starts has ended before connections may take every descriptor.
+  await opening.pages;
+  await openRedirects();
+  return made;
+}
+
+/** The same in place of a service that runs: it redirects until this resolves, and a moment longer. */
+export async function takeOver(
+  opening: EngineOpening,
+  predecessor: Predecessor,
+): Promise<StartedEngine> {
+  const { begin, pages, base } = opening;
+  const made = makeEngine(opening, predecessor.journals);
+  const { engine, refresher } = made;
+  const { threads, codes, geo } = engine;
+  threads.shards.boot();
+  const openRedirects = await threads.redirects.boot();
+  codes.links.load();
+  await refresher.refresh();
+  await geo.table;
+  await pages;
+  const yielded = await predecessor.yield();
+  await begin();
+  if (yielded === 'gone') threads.journals.recoverOthers();
+  else followTails(threads, predecessor, yielded.tails, base);
+  await refresher.refresh();
+  const catchingUp = threads.startCounting('always');
+  if (yielded === 'gone') await catchingUp;
+  codes.links.loadLimited(yielded === 'gone' ? [] : yielded.limits);
+  refresher.start();
+  await openRedirects();
+  const changesFollowed = async (): Promise<void> => {
+    base.management.environment.refresh();
+    await predecessor.followed(base.management.last('link'));
+  };
+  return { ...made, changesFollowed };
+}
+
+/** What the other process still journals is counted here. */
+function followTails(
+  { journals, folder }: EngineThreads,
+  predecessor: Predecessor,
+  tails: Tails,
+  { log }: Base,
+): void {
+  const publish = (told: Tails): void => {
+    for (const [journal, position] of told) journals.tails.publish(journal, position);
+  };
+  publish(tails);
+  predecessor.onTails = publish;
+  predecessor.ended
+    .then(() => folder.whenInPlace())
+    .then(() => journals.recoverOthers())
+    .catch((err: unknown) => {
+      log.error({ err }, 'recovering journals failed, the next start does it');
+    });
+}
+
+/** Makes all of it; nothing runs yet. */
+function makeEngine(
+  { base, closers }: EngineOpening,
+  othersJournals: readonly number[] | undefined,
+): { readonly engine: Engine; readonly refresher: LinkRefresher } {
+  const { config, folder, log, clock, management } = base;
+  const scans = openScanStore(folder.scansFile);
+  closers.push(() => scans.environment.close());
+  const memory = createLinkTableMemory({
+    ...addressSpace,
+    readersMax: threadCounts(config).redirect,
+    linksExpected: management.last('code') + newLinksExpected,
+  });
+  const links = new LinkWriter(memory);
+  const queries = openScanQueries(scans, (codeNo) => codes.idOf(codeNo));
+  const images = openImages(imageOptions(base));
+  closers.push(() => images.close());
+  const codes = openCodeModule(base, {
+    links,
+    scansOf: (codeNo) => queries.analytics.lifetimeScans(codeNo),
+    designs: images.designs,
+  });
+  const refresher = new LinkRefresher(management, codes.links, log);
+  closers.push(() => refresher.close());
+  const geo = new GeoOpening(config.geo, folder.cacheRoot, base);
+  closers.push(() => geo.close());
+  const threads = new EngineThreads({
+    config,
+    clock,
+    log,
+    folder,
+    store: scans,
+    links: memory,
+    connectionsMax: base.shares.redirectThread,
+    visitor: visitorSetup(geo, folder),
+    othersJournals,
+  });
+  closers.push(() => threads.stop());
+  threads.shards.onSeen = (seen) => raise(management, log, seen);
+  const engine = { scans, queries, links, codes, images, threads, geo };
+  return { engine, refresher };
+}
+
+/** What tells scanners apart, and where they are. */
+function visitorSetup({ table }: GeoOpening, folder: DataFolder): Promise<VisitorSetup> {
+  const key = readSecret(folder, visitorKeyFile, visitorKeyBytes);
+  return table.then((geo) => ({ key, geo }));
+}

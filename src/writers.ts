@@ -1,0 +1,285 @@
+/**
+ * The writers: all that changes the stores, but for redirect threads and their journals. One process has them at any
+ * time; a takeover ends those of one process before the next one opens its own.
+ *
+ *   open      webhooks -> billing -> campaigns, retention -> mail -> metrics -> API listens -> expiry
+ *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
+ *   close     the API drains, then everything in the order in which it was opened, backwards
+ */
+import { createMetricsHandler } from './api/metrics.ts';
+import { openBillingScheduler } from './billing/billing-scheduler.ts';
+import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
+import type { CampaignServices } from './campaigns/open-campaigns.ts';
+import { CodeRetention } from './codes/code-retention.ts';
+import type { Codes } from './codes/codes.ts';
+import { closeAll, type Closers } from './engine/closers.ts';
+import { engineChecks } from './engine/engine-checks.ts';
+import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
+import type { GeoOpening } from './engine/geo-data.ts';
+import { watchShedConnections } from './engine/shed-connections.ts';
+import type { EngineThreads } from './engine/threads.ts';
+import { watchStoredData } from './engine/watch/stored-data.ts';
+import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
+import type { HttpServer } from './http/server.ts';
+import { ImageCache } from './images/image-cache.ts';
+import { registerImageMetrics } from './images/image-metrics.ts';
+import type { Images } from './images/image-service.ts';
+import type { LinkWriter } from './links/writer.ts';
+import { Signal } from './model/signal.ts';
+import {
+  type Base,
+  openApiServer,
+  openBillingModule,
+  openCampaignModule,
+  openHttpsRedirect,
+  openMailModule,
+  openMetricsServer,
+  openPaymentProvider,
+  openWebhookModule,
+  openWorkspaceModule,
+} from './modules.ts';
+import type { ScanQueries } from './scans/query/queries.ts';
+import type { ScanStore } from './store/scans/scans.ts';
+import { checkHealth } from './telemetry/health.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { Ticker } from './telemetry/ticker.ts';
+import type { Webhooks } from './webhooks/open-webhooks.ts';
+import type { WorkspaceServices } from './workspaces/services.ts';
+
+/** How often expired events and idempotent answers are removed, and link memory is freed. */
+const expireMs = 30_000;
+const stoppingApiMsMax = 3_000;
+
+/** What redirects and counts: the writers stand on it. */
+export interface Engine {
+  readonly scans: ScanStore;
+  readonly queries: ScanQueries;
+  readonly links: LinkWriter;
+  readonly codes: Codes;
+  readonly images: Images;
+  readonly threads: EngineThreads;
+  readonly geo: GeoOpening;
+}
+
+export interface WritersOptions {
+  readonly base: Base;
+  readonly engine: Engine;
+  readonly dashboard: DashboardFiles;
+  /** Resolves when every process that redirects does so by all changes so far; absent = this one alone redirects. */
+  readonly changesFollowed?: (() => Promise<void>) | undefined;
+}
+
+export interface Writers {
+  readonly apiPort: number;
+  /** Afterwards nothing is written to the delivery store, and only what the API is asked for to management.mdb. */
+  endWork(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws ListenError */
+export async function openWriters(options: WritersOptions): Promise<Writers> {
+  const closers: Closers = [];
+  const close = (): Promise<void> => closeAll(closers);
+  try {
+    return { ...(await open(options, closers)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(
+  options: WritersOptions,
+  closers: Closers,
+): Promise<Pick<Writers, 'apiPort' | 'endWork'>> {
+  const { base, engine } = options;
+  const workspaces = openWorkspaceModule(base);
+  let stored: Promise<void> | undefined;
+  const storeWaiting = (): Promise<void> => (stored ??= workspaces.close());
+  closers.push(storeWaiting);
+  const metrics = createMetrics(base.log);
+  const work = await openWork({ base, engine, workspaces, metrics }, closers);
+  const { webhooks, schedules } = work;
+  const { server, stopping } = await openServers(
+    { ...options, ...work, workspaces, metrics },
+    closers,
+  );
+  const expiry = openExpiry(base, engine, { ...work, ...schedules, workspaces });
+  expiry.start();
+  closers.push(async () => {
+    engine.threads.stopBegins();
+    stopping.fire();
+    // Attempts end beside the requests of the API; the module's own closer waits for them.
+    void webhooks.stop();
+    await expiry.close();
+  });
+  const endWork = async (): Promise<void> => {
+    await webhooks.stop();
+    const repeating = [expiry, schedules, work.billingScheduler, work.watched];
+    await Promise.all(repeating.map((one) => one.close()));
+    await webhooks.finish();
+    await webhooks.environment.hold();
+    await storeWaiting();
+  };
+  return { apiPort: server.port, endWork };
+}
+
+interface Opening {
+  readonly base: Base;
+  readonly engine: Engine;
+  readonly workspaces: WorkspaceServices;
+  readonly metrics: Metrics;
+}
+
+/** What works by itself: webhooks, billing, campaigns, schedules. */
+async function openWork({ base, engine, workspaces, metrics }: Opening, closers: Closers) {
+  const { log } = base;
+  const webhooks = startWebhooks(base, workspaces, engine, metrics);
+  closers.push(() => webhooks.close());
+  registerEngineMetrics(metrics, { ...base, ...engine, webhooks });
+  const watched = watchStoredData({ ...base, ...engine, webhooks }, metrics);
+  closers.push(() => watched.close());
+  const provider = await openPaymentProvider(base);
+  const billing = openBillingModule(base, { workspaces, provider });
+  const billingScheduler = await openBillingScheduler(billing, log);
+  closers.push(() => billingScheduler.close());
+  const { codes, queries } = engine;
+  const campaigns = openCampaignModule(base, { codes, scans: queries.analytics });
+  const schedules = startSchedules(base, engine, campaigns);
+  closers.push(() => schedules.close());
+  return { webhooks, watched, billing, billingScheduler, campaigns, schedules };
+}
+
+type Work = Awaited<ReturnType<typeof openWork>>;
+
+/** What is asked: metrics, the API, its plain port. */
+async function openServers(
+  { base, engine, workspaces, metrics, ...work }: Opening & WritersOptions & Work,
+  closers: Closers,
+): Promise<{ readonly server: HttpServer; readonly stopping: Signal }> {
+  const { config, log, management } = base;
+  const { codes, queries, images, threads } = engine;
+  const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
+  const committed = [management.environment.committed, threads.shards.committed];
+  const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
+  registerImageMetrics(metrics, { images, imageCache });
+  const mail = await openMailModule(base);
+  closers.push(() => mail?.close());
+  if (config.metrics.port > 0) {
+    const metricsServer = await openMetricsServer(base, createMetricsHandler(metrics));
+    closers.push(() => metricsServer.close());
+  }
+  const stopping = new Signal();
+  const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
+  const server = await openApiServer(base, {
+    codes,
+    campaigns,
+    webhooks,
+    workspaces,
+    billing,
+    mail: mail?.letters,
+    scans: queries,
+    committed,
+    changesFollowed,
+    stopping,
+    images: images.service,
+    imageCache,
+    designs: images.designs,
+    logos: images.logos,
+    health: () => checkHealth(checks),
+    metrics,
+    dashboard,
+  });
+  closers.push(() => server.drain(stoppingApiMsMax));
+  closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
+  const { host, httpPort } = config.api;
+  if (httpPort > 0) {
+    const plain = await openHttpsRedirect(base, workspaces, { host, port: httpPort });
+    closers.push(() => plain.close());
+  }
+  return { server, stopping };
+}
+
+interface Expiring {
+  readonly workspaces: WorkspaceServices;
+  readonly webhooks: Webhooks;
+  readonly campaigns: CampaignServices;
+  readonly retention: CodeRetention;
+}
+
+/** Removes what is over, and frees the memory of links. */
+function openExpiry(
+  { outbox, log }: Base,
+  { links, codes }: Engine,
+  { workspaces, webhooks, campaigns, retention }: Expiring,
+): Ticker {
+  return new Ticker({
+    everyMs: expireMs,
+    log,
+    failed: 'expiry failed, retrying',
+    resumed: 'expiry resumed',
+    run: async () => {
+      links.free();
+      codes.links.publishPending();
+      retention.tick();
+      await Promise.all([
+        outbox.expire(webhooks.deliveredEvent),
+        workspaces.expire(),
+        codes.bulk.expire(),
+        campaigns.conversions.expire(),
+      ]);
+    },
+  });
+}
+
+function startWebhooks(
+  base: Base,
+  { cipher }: WorkspaceServices,
+  { scans, codes, threads }: Engine,
+  metrics: Metrics,
+): Webhooks {
+  const webhooks = openWebhookModule(base, {
+    cipher,
+    metrics,
+    scanned: {
+      store: scans,
+      codeIdOf: (codeNo) => codes.idOf(codeNo),
+      committed: threads.shards.committed,
+      onDelivered: (block) => threads.shards.releaseBlocks(block),
+    },
+  });
+  webhooks.start();
+  return webhooks;
+}
+
+interface Schedules {
+  readonly retention: CodeRetention;
+  close(): Promise<void>;
+}
+
+/** What falls due by the clock: the end of campaigns, and of deleted codes. */
+function startSchedules(
+  { management, clock, log }: Base,
+  { codes, threads }: Engine,
+  { campaigns }: CampaignServices,
+): Schedules {
+  const counting = threads.journals.counting();
+  const scheduler = new CampaignScheduler({ campaigns, counting, clock, log });
+  scheduler.start();
+  const retention = new CodeRetention({
+    store: management,
+    memberships: codes.memberships,
+    clock,
+    removeNumbers: (expired) => threads.shards.expire(expired),
+    log,
+  });
+  threads.shards.onExpired = (codeNos) => retention.numbersRemoved(codeNos);
+  retention.tick();
+  return {
+    retention,
+    close: async () => {
+      await retention.close();
+      await scheduler.close();
+    },
+  };
+}

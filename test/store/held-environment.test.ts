@@ -1,0 +1,31 @@
+/** An environment that another process writes from here on. */
+import { expect, test } from 'vitest';
+import { Failure } from '../../src/model/failure.ts';
+import { temporaryManagement } from './temporary-management.ts';
+
+test('a held environment ends what is under way, refuses what comes, and goes on when it is released', async () => {
+  const { environment, meta } = temporaryManagement().store;
+  const begun = [1, 2, 3].map((value) => environment.transaction(() => meta.put('held', value)));
+  const held = environment.hold();
+  await expect(environment.transaction(() => meta.put('held', 4))).rejects.toMatchObject({
+    code: 'overloaded',
+    retryAfterSeconds: 1,
+  });
+  expect(() => environment.transactionSync(() => meta.put('held', 5))).toThrow(Failure);
+  await held;
+  expect(meta.get('held')).toBe(3);
+  await Promise.all(begun);
+  environment.release();
+  await environment.transaction(() => meta.put('held', 6));
+  expect(meta.get('held')).toBe(6);
+});
+
+test('a hold with nothing under way resolves at once, and a refused write is nothing under way', async () => {
+  const { environment, meta } = temporaryManagement().store;
+  await environment.hold();
+  await expect(environment.transaction(() => meta.put('held', 1))).rejects.toThrow(Failure);
+  environment.release();
+  await environment.transaction(() => meta.put('held', 2));
+  await environment.hold();
+  expect(meta.get('held')).toBe(2);
+});
