@@ -30,6 +30,8 @@ export interface Comparison {
   readonly counted: number;
   readonly lost: number;
   readonly duplicated: number;
+  /** Numbers of the first scans that were lost: the moment of their loss follows from them. */
+  readonly lostScans: readonly number[];
   /** Acknowledged API writes, and those of them that the store does not have. */
   readonly writes: number;
   readonly writesLost: number;
@@ -43,6 +45,7 @@ export interface Comparison {
 const uniquesError = 0.02 * 1.5;
 const uniquesSlack = 2;
 const eventsPerPage = 5_000;
+const lostScansKept = 20;
 
 /** Day numbers that enclose a run, which may pass midnight. */
 export interface Days {
@@ -50,21 +53,48 @@ export interface Days {
   readonly last: number;
 }
 
+/** Codes of the store that another ledger answers for. */
+export interface OtherCodes {
+  hasPath(path: string): boolean;
+  hasReferer(referer: string): boolean;
+}
+
+/** The stores of a service that has ended. */
+export interface Stores {
+  readonly management: Management;
+  readonly queries: ScanQueries;
+}
+
+export async function withStores<T>(
+  dataDir: string,
+  work: (stores: Stores) => Promise<T> | T,
+): Promise<T> {
+  const folder = openDataFolder(dataDir);
+  const management = openManagement(folder.managementFile);
+  const scans = openScanStore(folder.scansFile);
+  const idOf = (codeNo: number): string | undefined => {
+    const packed = management.codes.get(codeNo);
+    return packed === undefined ? undefined : unpackCode(codeNo, packed).id;
+  };
+  try {
+    return await work({ management, queries: openScanQueries(scans, idOf) });
+  } finally {
+    await scans.environment.close();
+    await management.close();
+  }
+}
+
 export async function compare(
   ledger: Ledger,
   dataDir: string,
   days: Days,
-  receipts?: Receipts,
+  { receipts, others }: { readonly receipts?: Receipts; readonly others?: OtherCodes } = {},
 ): Promise<Comparison> {
-  const folder = openDataFolder(dataDir);
-  const management = openManagement(folder.managementFile);
-  const scans = openScanStore(folder.scansFile);
-  try {
-    const codes = readCodes(management);
-    const queries = openScanQueries(scans, (codeNo) => codes.byNo.get(codeNo)?.id);
+  return await withStores(dataDir, async ({ management, queries }) => {
+    const codes = readCodes(management, others);
     const writesLost = compareWrites(ledger, codes.bySlug, management);
     const numbers = await compareNumbers(ledger, codes.bySlug, queries, days);
-    const events = compareScans(ledger, codes, queries);
+    const events = compareScans(ledger, codes, queries, others);
     if (events.found !== numbers.people) {
       ledger.note(`${events.found} scans have events, but ${numbers.people} are counted`);
     }
@@ -76,16 +106,14 @@ export async function compare(
       counted,
       lost: Math.max(numbers.lost, events.lost),
       duplicated: Math.max(numbers.duplicated, events.duplicated),
+      lostScans: events.lostScans,
       writes: ledger.acknowledged,
       writesLost,
       receipts: receipts?.compare(ledger, management, queries),
       unexpected: ledger.unexpectedCount,
       notes: ledger.unexpected,
     };
-  } finally {
-    await scans.environment.close();
-    await management.close();
-  }
+  });
 }
 
 interface StoredCodes {
@@ -93,13 +121,15 @@ interface StoredCodes {
   readonly bySlug: ReadonlyMap<string, QrCodeRecord>;
 }
 
-function readCodes(management: Management): StoredCodes {
+function readCodes(management: Management, others: OtherCodes | undefined): StoredCodes {
   const byNo = new Map<number, QrCodeRecord>();
   const bySlug = new Map<string, QrCodeRecord>();
   for (const { key, value } of management.codes.range({})) {
     const code = unpackCode(key, value);
+    const path = `/${code.shortCode ?? ''}`;
+    if (others?.hasPath(path)) continue;
     byNo.set(key, code);
-    bySlug.set(`/${code.shortCode ?? ''}`, code);
+    bySlug.set(path, code);
   }
   return { byNo, bySlug };
 }
@@ -216,7 +246,8 @@ function compareScans(
   ledger: Ledger,
   codes: StoredCodes,
   { events }: ScanQueries,
-): { found: number; lost: number; duplicated: number } {
+  others: OtherCodes | undefined,
+): { found: number; lost: number; duplicated: number; lostScans: number[] } {
   const seen = new Uint8Array(ledger.scans);
   const ids = new Set<string>();
   const slugs = new Map([...codes.byNo.values()].map(({ id, shortCode }) => [id, `/${shortCode}`]));
@@ -224,6 +255,7 @@ function compareScans(
   let duplicated = 0;
   for (const workspaceNo of workspaces) {
     for (const { id, data } of eventsOf(events, workspaceNo)) {
+      if (others?.hasReferer(String(Reflect.get(data, 'referer')))) continue;
       if (ids.has(id)) ledger.note(`two events have the id ${id}`);
       ids.add(id);
       const scan = scanOfReferer(String(Reflect.get(data, 'referer')));
@@ -238,11 +270,14 @@ function compareScans(
       }
     }
   }
-  const lost = seen.reduce(
-    (sum, times, scan) => sum + (times === 0 && ledger.fate(scan) === 'answered' ? 1 : 0),
-    0,
-  );
-  return { found: ids.size, lost, duplicated };
+  let lost = 0;
+  const lostScans: number[] = [];
+  for (let scan = 0; scan < seen.length; scan++) {
+    if (seen[scan] !== 0 || ledger.fate(scan) !== 'answered') continue;
+    lost++;
+    if (lostScans.length < lostScansKept) lostScans.push(scan);
+  }
+  return { found: ids.size, lost, duplicated, lostScans };
 }
 
 function* eventsOf(events: ScanQueries['events'], workspaceNo: number) {

@@ -169,7 +169,11 @@ export class Receipts {
   }
 
   /** Against the outboxes, after the service has ended. */
-  compare(ledger: Ledger, management: Management, { events }: ScanQueries): ReceiptSums {
+  compare(
+    ledger: Pick<Ledger, 'note'>,
+    management: Management,
+    { events }: ScanQueries,
+  ): ReceiptSums {
     const committed = new Map<string, string>();
     const workspaces = new Set<number>();
     for (const { value } of management.events.range({})) {

@@ -9,19 +9,13 @@
  * journals and shards that were cut differently before. A receiver is subscribed to every event from the
  * first start on, and outlives all kills.
  */
-import { statSync } from 'node:fs';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import {
-  journalFolder,
-  listJournals,
-  listSegments,
-  segmentFile,
-} from '../../src/scans/journal/segments.ts';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { everyStart, pause, type Ports, ServiceProcess } from '../support/process.ts';
 import { compare, type Comparison } from './comparison.ts';
-import { type CodeEntry, Ledger, targetOf } from './ledger.ts';
+import { leftInJournals, undelivered } from './left-over.ts';
+import { askEveryLink } from './every-link.ts';
+import { Ledger } from './ledger.ts';
 import { Random } from './random.ts';
 import { Receipts } from './receipts.ts';
 import { Scanners } from './scanners.ts';
@@ -78,7 +72,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
     }
     const exitCode = await run.finish();
     const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
-    return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days, receipts)) };
+    return { rounds, exitCode, ...(await compare(ledger, options.dataDir, days, { receipts })) };
   } finally {
     await receipts.close();
   }
@@ -158,46 +152,12 @@ class CrashRun {
     const client = new Client(service.apiUrl, this.#apiKey);
     await this.#writes.resolve(client);
     await client.close();
-    const links = new Client(`http://127.0.0.1:${this.#options.ports.redirect}`);
-    for (const code of this.#ledger.codes) await this.#ask(links, code);
-    await links.close();
-    await this.#receipts.settle(() => this.#undelivered(service));
+    await askEveryLink(this.#ledger, this.#options.ports.redirect);
+    await this.#receipts.settle(() => undelivered(service));
     const { code } = await service.terminate();
     this.#checkLog(service);
-    this.#checkJournals();
+    for (const left of leftInJournals(this.#options.dataDir)) this.#ledger.note(left);
     return code;
-  }
-
-  /** After an orderly end no scan is left in a file: what is counted has left the disk. */
-  #checkJournals(): void {
-    const root = openDataFolder(this.#options.dataDir).journalRoot;
-    for (const journal of listJournals(root)) {
-      const folder = journalFolder(root, journal);
-      for (const start of listSegments(folder)) {
-        const { size } = statSync(segmentFile(folder, start));
-        if (size > 0) this.#ledger.note(`journal ${journal} has ${size} bytes at ${start}`);
-      }
-    }
-  }
-
-  /** Events and blocks of scans without deliveries, and deliveries that wait. */
-  async #undelivered({ apiUrl }: ServiceProcess): Promise<number> {
-    const client = new Client(apiUrl);
-    const { text } = await client.call('GET', '/metrics');
-    await client.close();
-    const figures = [
-      ...text.matchAll(/^quietzone_webhook_outbox_lag\{.*\} (\d+)/gm),
-      ...text.matchAll(/^quietzone_webhook_deliveries\{.*"pending".*\} (\d+)/gm),
-    ];
-    if (figures.length < 3) throw new Error(`Cannot read what waits: ${text}`);
-    return figures.reduce((sum, [, figure]) => sum + Number(figure), 0);
-  }
-
-  async #ask(links: Client, code: CodeEntry): Promise<void> {
-    const { status, headers } = await links.call('HEAD', code.path);
-    const found = status === 302 ? String(headers['location']) : String(status);
-    const wanted = code.state === 'live' ? targetOf(code, code.targetAcknowledged) : '410';
-    if (found !== wanted) this.#ledger.note(`${code.path} leads to ${found}, expected ${wanted}`);
   }
 
   #start(): ServiceProcess {

@@ -81,31 +81,30 @@ export class Scanners {
     if (open.length === 0 || due - this.#sent > capacity) this.#sent = Math.floor(due - capacity);
     for (const connection of open) {
       if (connection.waiting === 0 && this.#sent < due) {
-        const scan = this.#next();
+        const scan = nextScan(this.#options.ledger, this.#options.random);
         if (scan === undefined) return;
         this.#sent++;
         connection.send(scan);
       }
     }
   }
+}
 
-  /** Chooses a code that may be asked for, mostly a live one, and who scans it. */
-  #next(): Scan | undefined {
-    const { ledger, random } = this.#options;
-    const askable = ledger.codes.slice(-codesInPlay).filter(({ state }) => state !== 'creating');
-    if (askable.length === 0) return undefined;
-    const code = random.pick(askable);
-    const isReturning = ledger.scans > 0 && random.chance(returningShare);
-    const visitor = isReturning ? random.between(0, ledger.scans) : ledger.scans;
-    const kind: Kind = random.chance(botShare) ? 'bot' : agentOf(visitor).platform;
-    return ledger.send(code, kind, visitor);
-  }
+/** Chooses a code that may be asked for, mostly a live one, and who scans it. */
+export function nextScan(ledger: Ledger, random: Random): Scan | undefined {
+  const askable = ledger.codes.slice(-codesInPlay).filter(({ state }) => state !== 'creating');
+  if (askable.length === 0) return undefined;
+  const code = random.pick(askable);
+  const isReturning = ledger.scans > 0 && random.chance(returningShare);
+  const visitor = isReturning ? random.between(0, ledger.scans) : ledger.scans;
+  const kind: Kind = random.chance(botShare) ? 'bot' : agentOf(visitor).platform;
+  return ledger.send(code, kind, visitor);
 }
 
 /** Only the newest codes are scanned: each gets enough scans for its sums to mean something. */
 const codesInPlay = 40;
 
-const agentOf = (visitor: number) => agents[visitor % agents.length] ?? agents[0];
+export const agentOf = (visitor: number) => agents[visitor % agents.length] ?? agents[0];
 
 function addressOf(visitor: number): string {
   const rest = Math.floor(visitor / firstOctets);
@@ -113,11 +112,27 @@ function addressOf(visitor: number): string {
   return `${firstOctet + (visitor % firstOctets)}.${low}`;
 }
 
-function requestOf({ number, code, kind, visitor }: Scan): string {
+export function requestOf(
+  { number, code, kind, visitor }: Scan,
+  connection: 'keep-alive' | 'close' = 'keep-alive',
+): string {
   const agent = kind === 'bot' ? botAgent : agentOf(visitor).text;
+  return requestText({ path: code.path, visitor, agent, referer: refererOf(number), connection });
+}
+
+export interface Request {
+  readonly path: string;
+  readonly visitor: number;
+  readonly agent: string;
+  readonly referer: string;
+  readonly connection: 'keep-alive' | 'close';
+}
+
+export function requestText({ path, visitor, agent, referer, connection }: Request): string {
   return (
-    `GET ${code.path} HTTP/1.1\r\nHost: q\r\nX-Forwarded-For: ${addressOf(visitor)}\r\n` +
-    `User-Agent: ${agent}\r\nReferer: ${refererOf(number)}\r\n\r\n`
+    `GET ${path} HTTP/1.1\r\nHost: q\r\nX-Forwarded-For: ${addressOf(visitor)}\r\n` +
+    `User-Agent: ${agent}\r\nReferer: ${referer}\r\n` +
+    (connection === 'close' ? 'Connection: close\r\n\r\n' : '\r\n')
   );
 }
 

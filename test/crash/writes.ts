@@ -17,6 +17,8 @@ type Pending =
   | { readonly kind: 'create' | 'delete'; readonly code: CodeEntry }
   | { readonly kind: 'target'; readonly code: CodeEntry; readonly target: number };
 
+export type Caller = Pick<Client, 'call'>;
+
 export class Writes {
   readonly #ledger: Ledger;
   readonly #random: Random;
@@ -32,9 +34,14 @@ export class Writes {
   }
 
   /** Settles what the last kill left open, then writes until `stop`. */
-  start(client: Client): void {
+  start(client: Caller): void {
     this.#isStopping = false;
     this.#running = this.#run(client);
+  }
+
+  /** Resolves when writing has ended: by `stop`, or because the service is gone. */
+  get ended(): Promise<void> {
+    return this.#running;
   }
 
   /** Resolves once no write is under way. */
@@ -44,7 +51,7 @@ export class Writes {
   }
 
   /** Asks what became of the write that was in flight at the kill. */
-  async resolve(client: Client): Promise<void> {
+  async resolve(client: Caller): Promise<void> {
     const pending = this.#pending;
     if (pending === undefined) return;
     if (pending.kind === 'create') return this.#create(client, pending.code);
@@ -67,7 +74,7 @@ export class Writes {
     this.#ledger.note(`${code.path} leads to ${found} after the restart`);
   }
 
-  async #run(client: Client): Promise<void> {
+  async #run(client: Caller): Promise<void> {
     try {
       await this.resolve(client);
       while (!this.#isStopping) {
@@ -82,7 +89,7 @@ export class Writes {
     }
   }
 
-  async #write(client: Client): Promise<void> {
+  async #write(client: Caller): Promise<void> {
     const live = this.#ledger.codes.filter(({ state }) => state === 'live').slice(-40);
     const draw = this.#random.next();
     if (live.length < codesMin || draw < shares.create) {
@@ -99,7 +106,7 @@ export class Writes {
     else this.#refused(answer.status, code);
   }
 
-  async #create(client: Client, code: CodeEntry): Promise<void> {
+  async #create(client: Caller, code: CodeEntry): Promise<void> {
     this.#pending = { kind: 'create', code };
     const answer = await client.call('POST', '/v1/qr-codes', {
       body: { target: targetOf(code, 0), slug: code.path.slice(1), name: `code ${code.number}` },
@@ -112,7 +119,7 @@ export class Writes {
     this.#ledger.acknowledged++;
   }
 
-  async #delete(client: Client, code: CodeEntry): Promise<void> {
+  async #delete(client: Caller, code: CodeEntry): Promise<void> {
     code.state = 'deleting';
     this.#pending = { kind: 'delete', code };
     const answer = await client.call('DELETE', `/v1/qr-codes/${code.id}`);

@@ -21,6 +21,8 @@ export interface ProcessOptions {
   readonly ports: Ports;
   /** `QZ_…` variables. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Default: `serve`. */
+  readonly command?: readonly string[];
   /** Such as `preload` of a module. */
   readonly nodeOptions?: readonly string[];
   /** It may have so many descriptors. */
@@ -72,8 +74,8 @@ process.once('exit', () => {
 /** From its sources it finds the dashboard built; the one file brings it along. */
 function startService(options: ProcessOptions): ChildProcess {
   addDashboard(options.dataDir);
-  const { openFiles, nodeOptions = [] } = options;
-  return startProgram(['serve'], {
+  const { openFiles, nodeOptions = [], command = ['serve'] } = options;
+  return startProgram(command, {
     environment: { NODE_OPTIONS: nodeOptions.join(' '), ...settingsOf(options) },
     stdio: ['ignore', options.stdout ?? 'pipe', options.stderr ?? 'pipe'],
     openFiles,
@@ -86,6 +88,7 @@ export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #startedMs = performance.now();
   readonly exit: Promise<Exit>;
+  readonly #checks = new Set<() => void>();
   stdout = '';
   stderr = '';
 
@@ -94,7 +97,10 @@ export class ServiceProcess {
     this.dataDir = options.dataDir;
     this.#child = (options.start ?? (() => startService(options)))();
     this.#child.stdout?.on('data', (text) => void (this.stdout += text));
-    this.#child.stderr?.on('data', (text) => void (this.stderr += text));
+    this.#child.stderr?.on('data', (text) => {
+      this.stderr += text;
+      for (const check of this.#checks) check();
+    });
     running.add(this);
     this.exit = once(this.#child, 'close').then(([code, signal]) => {
       running.delete(this);
@@ -122,6 +128,18 @@ export class ServiceProcess {
   async ready(): Promise<number> {
     const ms = await this.waitForLog(/"msg":"ready"/, readyMsMax);
     return ms;
+  }
+
+  /** Resolves in the moment in which the log has a match from its character `from` on, or in which the process ends. */
+  async said(pattern: RegExp, from = 0): Promise<void> {
+    const found = Promise.withResolvers<void>();
+    const check = (): void => {
+      if (pattern.test(this.stderr.slice(from))) found.resolve();
+    };
+    check();
+    this.#checks.add(check);
+    await Promise.race([found.promise, this.exit]);
+    this.#checks.delete(check);
   }
 
   /** Resolves to the milliseconds since the start when the log has a match. @throws when it ends first */
