@@ -1,5 +1,7 @@
 /** Both sides of a takeover against each other. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -11,8 +13,9 @@ import {
 } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
 import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
-import { hostTakeovers } from '../../../src/engine/takeover/successor.ts';
+import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/successor.ts';
 import { systemClock } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
 import { soon } from '../../support/soon.ts';
 import { collectLog, hello, limits, tails, type TestLog, TestHost } from './conversation.ts';
 
@@ -21,6 +24,7 @@ let lock: FolderLock;
 let host: TestHost;
 let told: TestLog;
 const opened: Predecessor[] = [];
+const children: ChildProcess[] = [];
 
 beforeEach(async () => {
   folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
@@ -31,6 +35,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const predecessor of opened.splice(0)) predecessor.close();
+  for (const child of children.splice(0)) child.kill('SIGKILL');
   await lock.unlock();
   rmSync(folder.path, { recursive: true, force: true });
 });
@@ -122,4 +127,60 @@ test('what cannot be yielded is refused with the reason', async () => {
   await refused;
   await expect(predecessor.yield()).rejects.toThrow(/disk is full/);
   await host.hasCalls('yield', 'takeBack', 'taken back');
+});
+
+/** A successor in a process of its own, up to a step. */
+async function startSuccessor(step: string): Promise<ChildProcess> {
+  const child = fork(new URL('successor.child.ts', import.meta.url), [folder.path, step]);
+  children.push(child);
+  expect(await once(child, 'message')).toEqual([step, undefined]);
+  return child;
+}
+
+const takenBack = ['takeBack', 'taken back'];
+test.each([
+  ['booting', []],
+  ['yielding', ['yield', ...takenBack]],
+  ['yielded', ['yield', ...takenBack]],
+  ['locked', ['yield', ...takenBack]],
+  ['listening', ['yield', 'finish', ...takenBack]],
+])(
+  '%s, the successor is killed: the lock is taken back, and the next one comes',
+  async (step, calls) => {
+    const finishing = host.hold('finish');
+    const child = await startSuccessor(step);
+    const exited = once(child, 'exit');
+    if (step !== 'booting') await expect.poll(() => host.calls[0], soon).toBe('yield');
+    if (step === 'listening') await expect.poll(() => host.calls[1], soon).toBe('finish');
+    child.kill('SIGKILL');
+    await exited;
+    await expect.poll(() => told.lines.at(-1), soon).toMatch(/taken back|is gone$/);
+    expect(host.calls).toEqual(calls);
+    await lock.retake();
+    finishing.go();
+    expect(readdirSync(folder.path)).toEqual(['service.sock']);
+    await (await find()).yield();
+    expect(host.calls).toEqual([...calls, 'yield']);
+  },
+);
+
+test('locked, the successor hangs: it is killed and taken back from', async () => {
+  lock.onConnection = undefined;
+  const times = { ...takeoverTimes, listenMsMax: 300 };
+  hostTakeovers(lock, host, systemClock, told.log, times);
+  const child = fork(new URL('successor.child.ts', import.meta.url), [folder.path, 'locked']);
+  children.push(child);
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+  await host.hasCalls('yield', ...takenBack);
+  await lock.retake();
+  await find();
+});
+
+test('each step is logged with process and release of the successor', async () => {
+  const entries: unknown[] = [];
+  const log = createLog('info', { write: (line) => void entries.push(JSON.parse(line)) });
+  hostTakeovers(lock, host, systemClock, log);
+  await (await find()).yield();
+  await expect.poll(() => entries.length, soon).toBe(3);
+  for (const entry of entries) expect(entry).toMatchObject({ pid: process.pid, release: '2.0.0' });
 });

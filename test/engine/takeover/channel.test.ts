@@ -1,0 +1,108 @@
+/** Lines over a socket: whole, in order and bounded, whatever comes in whatever pieces. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Channel } from '../../../src/engine/takeover/channel.ts';
+import type { SuccessorMessage } from '../../../src/engine/takeover/messages.ts';
+import { soon } from '../../support/soon.ts';
+
+let folder: string;
+let server: Server;
+let near: Socket;
+let far: Socket;
+let received: string[];
+let channel: Channel<string, SuccessorMessage>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quietzone-channel-'));
+  server = createServer();
+  server.listen(join(folder, 'socket'));
+  await once(server, 'listening');
+  near = connect(join(folder, 'socket'));
+  [far] = await once(server, 'connection');
+  received = [];
+  channel = new Channel(near, {
+    parse: (line) => (line === 'bad' ? undefined : line),
+    lineBytesMax: 10,
+    onMessage: (message) => received.push(message),
+    onFault: (fault) => received.push(`(${fault})`),
+  });
+});
+afterEach(async () => {
+  near.destroy();
+  far.destroy();
+  await new Promise((done) => server.close(done));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const change = (link: number): SuccessorMessage => ({ type: 'changed', link });
+
+test('lines come whole and in order, in whatever pieces', async () => {
+  for (const byte of Buffer.from('ab\nc d\né\n\nbad\nlast\nhalf')) {
+    far.write(Uint8Array.of(byte));
+    await new Promise((done) => setImmediate(done));
+  }
+  await expect
+    .poll(() => received, soon)
+    .toEqual(['ab', 'c d', 'é', '', '(no message: bad)', 'last']);
+});
+
+test('a line that is too long is dropped to its end, and the next one is read', async () => {
+  far.write(`1234567890\n12345678901\n${'x'.repeat(1_000_000)}\nnext\n`);
+  const fault = '(a line of more than 10 bytes)';
+  await expect.poll(() => received, soon).toEqual(['1234567890', fault, fault, 'next']);
+});
+
+test('what the owner ends is read no more', async () => {
+  channel.destroy();
+  far.write('a\nb\n');
+  far.on('error', () => undefined);
+  await channel.closed;
+  expect(received).toEqual([]);
+  expect(channel.isClosed).toBe(true);
+  channel.send(change(1));
+  expect(await channel.sendLast(change(2))).toBe(false);
+});
+
+test('messages are sent in order, and none after the last', async () => {
+  let text = '';
+  far.on('data', (data) => (text += data.toString()));
+  for (let link = 0; link < 1_000; link++) channel.send(change(link));
+  expect(await channel.sendLast(change(1_000))).toBe(true);
+  channel.send(change(1_001));
+  await channel.closed;
+  const links = text
+    .trim()
+    .split('\n')
+    .map((line): number => JSON.parse(line).link);
+  expect(links).toEqual(Array.from({ length: 1_001 }, (_, link) => link));
+});
+
+test('the other side does not read: beyond the bound the connection is ended', async () => {
+  far.pause();
+  const release = 'x'.repeat(50_000_000);
+  const dataVersions = { management: 1, scans: 1, delivery: 1 };
+  const message: SuccessorMessage = {
+    type: 'takeover',
+    protocol: 1,
+    release,
+    dataVersions,
+    pid: 2,
+  };
+  channel.send(message);
+  channel.send(message);
+  expect(channel.isIdle).toBe(false);
+  expect(near.destroyed).toBe(false);
+  channel.send(message);
+  await channel.closed;
+});
+
+test('the other side is killed while it is written to: no error is left over', async () => {
+  far.destroy();
+  for (let link = 0; link < 100; link++) channel.send(change(link));
+  await channel.closed;
+  expect(received).toEqual([]);
+});
