@@ -90,3 +90,16 @@ test('shards that wait for the table of places are not silent or behind, those t
   await expect.poll(() => counting.problem(), soon).toBeUndefined();
   await threads.stop();
 });
+
+test('redirect threads that are stopped before they may listen never do', async () => {
+  const threads = createThreads(Promise.resolve(visitorSetup()));
+  const { redirects } = threads;
+  await redirects.boot();
+  await redirects.stop(1_000);
+  expect([redirects.port, redirects.states.some(({ isListening }) => isListening)]).toEqual([
+    0,
+    false,
+  ]);
+  expect(redirects.states.every(({ figures }) => figures !== undefined)).toBe(true);
+  await threads.stop();
+});
