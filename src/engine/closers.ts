@@ -4,7 +4,7 @@ export type Closers = Array<() => Promise<void> | void>;
 /**
  * Closes all, newest first, whatever one of them throws: on a full disk the first may fail, and the scans that are
  * still to be counted are the last one's.
- * @throws the first error, once all are closed
+ * @throws the error, or one that names them all, once everything is closed
  */
 export async function closeAll(closers: Closers): Promise<void> {
   const errors: unknown[] = [];
@@ -15,5 +15,7 @@ export async function closeAll(closers: Closers): Promise<void> {
       errors.push(error);
     }
   }
-  if (errors.length > 0) throw errors[0];
+  if (errors.length === 1) throw errors[0];
+  const texts = errors.map((error) => (error instanceof Error ? error.message : String(error)));
+  if (errors.length > 1) throw new AggregateError(errors, texts.join('; '));
 }
