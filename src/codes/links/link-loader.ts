@@ -214,7 +214,10 @@ export class LinkLoader {
    * a batch at most. Called by every publish and every 30 s.
    */
   publishPending(): void {
-    for (const codeNo of [...this.#pending, ...this.#damaged].slice(0, pendingBatchMax)) {
+    const batch: CodeNo[] = [];
+    take(this.#pending, batch);
+    take(this.#damaged, batch);
+    for (const codeNo of batch) {
       try {
         this.#publish(codeNo);
       } catch (error) {
@@ -301,6 +304,14 @@ export class LinkLoader {
   /** Undefined when its numbers are damaged. */
   #scansIfKnown(codeNo: CodeNo): number | undefined {
     return readOr(() => this.#scansOf(codeNo), undefined);
+  }
+}
+
+/** As many as the batch holds, not a copy of all of them for each batch: a start may have a hundred thousand. */
+function take(codeNos: Iterable<CodeNo>, batch: CodeNo[]): void {
+  for (const codeNo of codeNos) {
+    if (batch.length === pendingBatchMax) return;
+    batch.push(codeNo);
   }
 }
 
