@@ -10,6 +10,7 @@
 import { randomFillSync } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { RandomBytes } from '../../model/ids.ts';
 import { openDeliveryTables } from '../../store/delivery/open-delivery.ts';
@@ -21,6 +22,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import {
   type DataFolder,
   DataFolderError,
+  DataFolderLockedError,
   openDataFolder,
   openExistingDataFolder,
 } from '../data-folder.ts';
@@ -45,6 +47,10 @@ export type ServiceStart = 'any' | 'existing';
 
 /** What a process that takes over says of itself. */
 export type TakeoverHello = Parameters<typeof Predecessor.find>[1];
+
+/** The kernel closes a dead process's connections a moment before its lock. */
+const lockRetryMs = 20;
+const lockTriesMax = 100;
 
 export class ServiceFolder {
   readonly folder: DataFolder;
@@ -135,8 +141,15 @@ export class ServiceFolder {
 
   /** A predecessor that is gone has left a stale lock; where it is not, another process is in its place. */
   async #replaceLock(): Promise<FolderLock> {
-    const isGone = this.predecessor?.isGone ?? true;
-    return await (isGone ? lockDataFolder(this.folder) : replaceLock(this.folder));
+    if (this.predecessor?.isGone === false) return await replaceLock(this.folder);
+    for (let tries = lockTriesMax; ; tries--) {
+      try {
+        return await lockDataFolder(this.folder);
+      } catch (error) {
+        if (!(error instanceof DataFolderLockedError) || tries === 0) throw error;
+        await pause(lockRetryMs);
+      }
+    }
   }
 
   /** A disk that refuses leaves the marks of the start before, and the service goes on. */
