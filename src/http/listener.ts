@@ -18,6 +18,7 @@
  */
 import { setImmediate as nextCycle } from 'node:timers/promises';
 import * as uWS from 'uWebSockets.js';
+import type { Clock } from '../model/clock.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { createApp } from './uws-app.ts';
 
@@ -26,8 +27,10 @@ const graceMs = 1_000;
 const graceStepMs = 50;
 /** After the port could not be listened on again. */
 const retryMs = 100;
-/** Cycles of the event loop in which a listener that leaves waits for one without a new connection: a tenth of a second under load. */
-const leaveCyclesMax = 200;
+/** A cycle of the event loop that had next to nothing to do; a loop that has none is content with longer ones. */
+const shortCycleMs = 0.05;
+const cycleMsPerMsWaited = 0.02;
+const leaveMsMax = 500;
 
 export interface ListenerOptions {
   readonly host: string;
@@ -72,7 +75,6 @@ export class Listener {
   #waitedMs = 0;
   #isStopped = false;
   #isLeaving = false;
-  #accepted = 0;
   /** Connections closed because their places were needed, or because there were none. */
   shed = 0;
 
@@ -102,14 +104,19 @@ export class Listener {
   /**
    * Stops listening when no connection waits to be accepted, as far as can be told: the kernel resets those, also where
    * another process listens on the port, unless net.ipv4.tcp_migrate_req is 1. They are accepted when the loop polls, so
-   * the moment is just after that, before anything else is done, in a cycle that brought no connection.
+   * the moment is just after that, before anything else is done, in a cycle that was short.
+   * @param clock absent = after the next whole cycle
    */
-  async leave(): Promise<void> {
+  async leave(clock?: Clock): Promise<void> {
     this.#isLeaving = true;
-    for (let cycle = 0; this.#isLeaving && cycle < leaveCyclesMax; cycle += 1) {
-      const before = this.#accepted;
+    let waitedMs = 0;
+    for (let beganMs: number | undefined; this.#isLeaving && waitedMs < leaveMsMax;) {
       await nextCycle();
-      if (cycle > 0 && this.#accepted === before) break;
+      const nowMs = clock?.monotonicMs() ?? 0;
+      const cycleMs = beganMs === undefined ? Infinity : nowMs - beganMs;
+      if (cycleMs < shortCycleMs + waitedMs * cycleMsPerMsWaited) break;
+      if (beganMs !== undefined) waitedMs += cycleMs;
+      beganMs = nowMs;
     }
     if (this.#isLeaving) this.stopListening();
   }
@@ -149,7 +156,6 @@ export class Listener {
   #count(half: Half, response: uWS.HttpResponse, change: number): void {
     this.#options.onConnection?.(response, change);
     half.open += change;
-    if (change > 0) this.#accepted += 1;
     if (change < 0 || half.open < this.#halfMax) return;
     this.#rotation ??= this.#isStopped ? undefined : setTimeout(this.#rotate, 0);
     if (half.open === this.#halfMax) return;

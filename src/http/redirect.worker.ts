@@ -168,7 +168,7 @@ async function leave(msMax: number): Promise<void> {
   const endMs = systemClock.monotonicMs() + msMax;
   listening = 0;
   redirect.isDraining = true;
-  await Promise.all(listeners.map((listener) => listener.leave()));
+  await Promise.all(listeners.map((listener) => listener.leave(systemClock)));
   while (addresses.open > 0 && systemClock.monotonicMs() < endMs && isLast(command)) {
     await new Promise((resolve) => setTimeout(resolve, drainPollMs));
   }

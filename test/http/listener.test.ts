@@ -9,6 +9,7 @@ import { ClientAddresses } from '../../src/http/client-address.ts';
 import type { Handler, Reply, Request } from '../../src/http/request.ts';
 import { Listener } from '../../src/http/listener.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server.ts';
+import { systemClock } from '../../src/system-clock.ts';
 import { freePorts } from '../support/process.ts';
 import { soon } from '../support/soon.ts';
 
@@ -113,16 +114,22 @@ describe('leaving', () => {
     expect(await new Promise((resolve) => listener.listen(resolve))).toBe(true);
   };
 
-  test('leaves no connection to the kernel that was made before, and others do not connect', async () => {
-    const listener = await open();
-    const clients = Array.from({ length: 50 }, () => new Client(listener.port));
-    for (const client of clients) client.get('/');
-    // Node connects in the next tick, and on the loopback the kernel makes the connection at once.
-    await new Promise<void>((resolve) => process.nextTick(resolve));
-    await listener.leave();
-    await expect.poll(() => clients.filter((one) => one.received !== '').length, soon).toBe(50);
-    expect(await isAnswered(listener.port)).toBe(false);
-  });
+  test.each([
+    ['its clock', systemClock],
+    ['no clock', undefined],
+  ] as const)(
+    'leaves no connection to the kernel that was made before, with %s',
+    async (_, clock) => {
+      const listener = await open();
+      const clients = Array.from({ length: 50 }, () => new Client(listener.port));
+      for (const client of clients) client.get('/');
+      // Node connects in the next tick, and on the loopback the kernel makes the connection at once.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      await listener.leave(clock);
+      await expect.poll(() => clients.filter((one) => one.received !== '').length, soon).toBe(50);
+      expect(await isAnswered(listener.port)).toBe(false);
+    },
+  );
 
   test('a busy loop leaves too, and one that listens again meanwhile stays', async () => {
     const listener = await open();
@@ -133,19 +140,19 @@ describe('leaving', () => {
       if (isBusy) setImmediate(work);
     };
     work();
-    const left = listener.leave();
+    const left = listener.leave(systemClock);
     await listen(listener);
     await left;
     isBusy = false;
     expect(await isAnswered(listener.port)).toBe(true);
     isBusy = true;
     work();
-    await listener.leave();
+    await listener.leave(systemClock);
     isBusy = false;
     expect(await isAnswered(listener.port)).toBe(false);
     await listen(listener);
     expect(await isAnswered(listener.port)).toBe(true);
-    const again = listener.leave();
+    const again = listener.leave(systemClock);
     listener.close();
     await again;
     expect(await isAnswered(listener.port)).toBe(false);
