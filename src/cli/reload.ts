@@ -28,10 +28,13 @@ import { isFolderLocked } from '../engine/takeover/folder-lock.ts';
 import { readPidFile } from '../engine/takeover/pid-file.ts';
 import { type CommonOptions, configOf, type Process } from './command.ts';
 
-/** Below the 90 s that systemd gives a reload. Ten million codes take a few seconds. */
-const takeoverMsMax = 60_000;
 /** The successor's end of the pipe on which it says that it serves. */
 const readyDescriptor = 3;
+
+export interface ReloadOptions extends CommonOptions {
+  /** In seconds. 60 of them, the default, are below the 90 that systemd gives a reload; ten million codes take a few. */
+  readonly timeout: number;
+}
 
 type Outcome =
   | { readonly state: 'serves' | 'late' }
@@ -40,8 +43,7 @@ type Outcome =
 /** @returns why no process has taken over; undefined = one has @throws ConfigError */
 export async function reload(
   context: Process,
-  options: CommonOptions,
-  msMax = takeoverMsMax,
+  options: ReloadOptions,
 ): Promise<string | undefined> {
   const folder = dataFolderAt(resolve(configOf(context, options).dataDir));
   // Settings may name another folder by now: a service on that one would be a second one.
@@ -52,7 +54,7 @@ export async function reload(
   const outcome = await Promise.race<Outcome>([
     readinessOf(successor),
     endOf(successor),
-    pause(msMax, { state: 'late' }, { ref: false }),
+    pause(options.timeout * 1_000, { state: 'late' }, { ref: false }),
   ]);
   if (outcome.state === 'ended') {
     const state = (await isFolderLocked(folder)) ? ', the running service goes on' : '';
@@ -62,7 +64,7 @@ export async function reload(
     // Once it is the owner, nobody else may be left: it converts the data of an older release, for example.
     if (readPidFile(folder) !== successor.pid) {
       successor.kill('SIGKILL');
-      return `Cannot reload: the new process has not taken over within ${msMax / 1_000} s and was ended, the running service goes on`;
+      return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, the running service goes on`;
     }
     context.progress(`Process ${successor.pid} has taken over and is still starting`);
   }

@@ -22,10 +22,12 @@ import {
   configOption,
   type Process,
 } from './command.ts';
+import { wholeNumber } from './whole-number.ts';
 import { addHealthCommand } from './health.ts';
 import { addImportCommand } from './import/command.ts';
 import { addKeyCommands } from './keys.ts';
 import { addRepairCommand } from './repair.ts';
+import type { ReloadOptions } from './reload.ts';
 import type { ServeOptions } from './serve.ts';
 import { addUserCommands } from './users.ts';
 import { addVerifyCommand } from './verify.ts';
@@ -116,8 +118,9 @@ function commands(context: CommandContext): Command {
     .description(
       'start a new process in the place of the running service, and wait until it serves',
     )
+    .option('--timeout <seconds>', 'give up after so long', wholeNumber, 60)
     .option(...configOption)
-    .action(async (options: CommonOptions) => {
+    .action(async (options: ReloadOptions) => {
       const { reload } = await import('./reload.ts');
       const fault = await reload(context, options);
       if (fault === undefined) return;

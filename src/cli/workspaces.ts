@@ -1,5 +1,5 @@
 /** `quietzone workspaces`: plans and limits, beside a running service too. */
-import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { Argument, type Command } from 'commander';
 import { isoTime } from '../model/day.ts';
 import { Failure } from '../model/failure.ts';
 import { limitsOf, plans, type Plan, type PlanLimits } from '../model/workspace.ts';
@@ -12,6 +12,7 @@ import {
   configOption,
   workspaceOf,
 } from './command.ts';
+import { wholeNumber } from './whole-number.ts';
 
 interface PlanOptions extends CommonOptions {
   readonly perMinute?: number;
@@ -73,10 +74,4 @@ async function setPlan(
   const now = limitsOf(changed);
   const day = now.perDay === undefined ? 'no daily cap' : `${now.perDay} a day`;
   return `${changed.name} is ${plan}: ${now.perMinute} requests a minute, ${day}`;
-}
-
-/** @throws InvalidArgumentError */
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a whole number from 1.');
 }

@@ -1,10 +1,12 @@
 /** What commands do before the service has run, beside it, and after its end. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { word } from '../support/client.ts';
+import { endOf } from '../support/process.ts';
 import type { Check } from './checks.ts';
 import { bytesOf, target, until, type Walk } from './walk.ts';
 
@@ -145,6 +147,25 @@ export const commands: ReadonlyArray<Check<Walk>> = [
       assert.deepEqual(await walk.scan('192.0.2.4'), [302, target]);
       await until('both are counted', async () => (await walk.scansCounted()) === before + 2);
       await bytesOf(`${walk.service.apiUrl}/i/${word(walk.code.id)}.png?size=601`);
+    },
+  },
+  {
+    name: 'reload',
+    proves:
+      'another process takes the place of the service, which ends with 0, and the code leads on',
+    form: 'short',
+    run: async (walk) => {
+      const { place, service } = walk;
+      const reload = place.start(['reload'], walk.environment);
+      // What it starts has its output, and goes on.
+      const output = endOf(reload);
+      assert.deepEqual(await once(reload, 'exit'), [0, null]);
+      assert.deepEqual(await service.exit, { code: 0, signal: null });
+      assert.deepEqual(await walk.scan('192.0.2.5'), [302, target]);
+      const successor = Number(readFileSync(join(place.folder, 'data/service.pid'), 'utf8'));
+      process.kill(successor, 'SIGTERM');
+      assert.match((await output).stderr, /"msg":"ready"/);
+      await walk.start(['serve']);
     },
   },
   {

@@ -1,9 +1,12 @@
 /** `quietzone reload` and what it starts, as processes: what an operator and systemd see of a takeover. */
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  endOf,
+  entriesOf,
   freePorts,
   settingsOf,
   spawnCommand,
@@ -51,4 +54,44 @@ test('a successor that cannot start leaves the service as it is, and says why', 
     expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
     expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
     expect(existsSync(join(dataDir, 'service.pid'))).toBe(false);
+  }));
+
+test('a reload puts a new process in the place of the service, which ends with 0', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const service = await startProcess({ dataDir, ports });
+    const environment = settingsOf({ dataDir, ports, environment: { QZ_LOG_LEVEL: 'debug' } });
+    const reload = startProgram(['reload'], { environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    // To the end of what it starts, which has its output too.
+    const output = endOf(reload);
+    const [code] = await once(reload, 'exit');
+    const successor = pidIn(dataDir);
+    try {
+      expect([code, await service.exit]).toEqual([0, { code: 0, signal: null }]);
+      expect(service.complaints).toEqual([]);
+      expect(successor).not.toBe(service.pid);
+      expect([successor, reload.pid]).not.toContain(service.pid);
+      expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
+      const again = await spawnCommand(['serve'], environment);
+      expect(again).toMatchObject({ code: 1, stdout: '' });
+    } finally {
+      process.kill(successor, 'SIGTERM');
+    }
+    const { stderr } = await output;
+    expect(entriesOf(stderr).map(({ msg }) => msg)).toContain('ready');
+    expect(existsSync(join(dataDir, 'service.pid'))).toBe(false);
+  }));
+
+test('a reload that takes too long is given up, and the service goes on', () =>
+  withDataFolder(async (dataDir) => {
+    const ports = await freePorts();
+    const service = await startProcess({ dataDir, ports });
+    service.signal('SIGSTOP');
+    const environment = settingsOf({ dataDir, ports });
+    const { code, stderr } = await spawnCommand(['reload', '--timeout', '2'], environment);
+    service.signal('SIGCONT');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('not taken over within 2 s')]);
+    expect(pidIn(dataDir)).toBe(service.pid);
+    expect((await fetch(`${service.apiUrl}/health/ready`)).status).toBe(200);
+    expect(await service.terminate()).toMatchObject({ code: 0, signal: null });
   }));
