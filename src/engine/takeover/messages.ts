@@ -3,7 +3,7 @@
  *
  *   successor (predecessor.ts)                        predecessor (successor.ts)
  *     takeover {protocol, release, versions, pid} --->
- *                          <--- accepted {release, journals, ports}, or refused {reason}
+ *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     boots
  *     ready --->                                        yields its writers: 20 s at most
  *                          <--- yielded {limits, tails}, or refused {reason}
@@ -57,6 +57,7 @@
  *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
  *   listening     tails                 listening   `onTails`
  *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, ends the connection
+ *   listening     20 s                  listening   kills the predecessor
  *   any           close()               over        ends the connection
  */
 
@@ -97,6 +98,7 @@ export type SuccessorMessage =
 export interface AcceptedMessage {
   readonly type: 'accepted';
   readonly release: string;
+  readonly pid: number;
   readonly journals: readonly number[];
   readonly ports: readonly number[];
 }
@@ -159,13 +161,14 @@ function parseTakeover(fields: Fields): SuccessorMessage | undefined {
 export function parsePredecessorMessage(line: string): PredecessorMessage | undefined {
   const fields = parseFields(line);
   if (fields === undefined) return undefined;
-  const { type, reason, release, journals, ports, limits, tails, link, lostScans } = fields;
+  const { type, reason, release, pid, journals, ports, limits, tails, link, lostScans } = fields;
   switch (type) {
     case 'refused':
       return isText(reason) ? { type, reason } : undefined;
     case 'accepted':
-      if (!isText(release) || !isCounts(journals) || !isCounts(ports)) return undefined;
-      return { type, release, journals, ports };
+      if (!isText(release) || !isCount(pid)) return undefined;
+      if (!isCounts(journals) || !isCounts(ports)) return undefined;
+      return { type, release, pid, journals, ports };
     case 'yielded':
       return isPairs(limits) && isPairs(tails) ? { type, limits, tails } : undefined;
     case 'tails':

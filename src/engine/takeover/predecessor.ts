@@ -41,8 +41,14 @@ type State =
   | 'gone'
   | 'over';
 
-/** A predecessor ends attempts of webhooks for 3 s, and stops shards for 4 s. */
-const answerMsMaxDefault = 20_000;
+export interface PredecessorTimes {
+  /** For each answer of a predecessor that goes on when it is late: it ends attempts of webhooks for 3 s, stops shards for 4 s. */
+  readonly answerMsMax: number;
+  /** From `listening` to its end; then it is killed. It answers open connections for 10 s. */
+  readonly endMsMax: number;
+}
+
+export const predecessorTimes: PredecessorTimes = { answerMsMax: 20_000, endMsMax: 20_000 };
 
 export class Predecessor {
   /** Called with what it journals while it still answers. */
@@ -52,8 +58,9 @@ export class Predecessor {
   readonly #ended = Promise.withResolvers<void>();
   readonly #channel: Channel<PredecessorMessage, SuccessorMessage>;
   readonly #log: Logger;
-  readonly #answerMsMax: number;
-  #accepted: AcceptedMessage = { type: 'accepted', release: '', journals: [], ports: [] };
+  readonly #times: PredecessorTimes;
+  #accepted: AcceptedMessage | undefined;
+  #endTimer: NodeJS.Timeout | undefined;
   #state: State = 'asking';
   #failure: DataFolderError | undefined;
   #answer: PromiseWithResolvers<PredecessorMessage | 'gone'> | undefined;
@@ -62,9 +69,9 @@ export class Predecessor {
   #seenLink = 0;
   #waiting: Array<{ readonly link: number; readonly done: () => void }> = [];
 
-  private constructor(socket: Socket, log: Logger, answerMsMax: number) {
+  private constructor(socket: Socket, log: Logger, times: PredecessorTimes) {
     this.#log = log;
-    this.#answerMsMax = answerMsMax;
+    this.#times = times;
     this.ended = this.#ended.promise;
     this.#channel = new Channel(socket, {
       parse: parsePredecessorMessage,
@@ -83,11 +90,11 @@ export class Predecessor {
     folder: DataFolder,
     hello: Hello,
     log: Logger,
-    answerMsMax = answerMsMaxDefault,
+    times = predecessorTimes,
   ): Promise<Predecessor | undefined> {
     const socket = await connectTo(folder);
     if (socket === undefined) return undefined;
-    const predecessor = new Predecessor(socket, log, answerMsMax);
+    const predecessor = new Predecessor(socket, log, times);
     const { release, dataVersions } = hello;
     const answer = await predecessor.#ask({
       type: 'takeover',
@@ -102,15 +109,15 @@ export class Predecessor {
   }
 
   get release(): string {
-    return this.#accepted.release;
+    return this.#accepted?.release ?? '';
   }
 
   get journals(): readonly number[] {
-    return this.#accepted.journals;
+    return this.#accepted?.journals ?? [];
   }
 
   get ports(): readonly number[] {
-    return this.#accepted.ports;
+    return this.#accepted?.ports ?? [];
   }
 
   /** Its process has ended without saying so. */
@@ -139,6 +146,8 @@ export class Predecessor {
     this.#expect('yielded');
     this.#state = 'listening';
     this.#channel.send({ type: 'listening' });
+    this.#endTimer = setTimeout(() => this.#kill(), this.#times.endMsMax);
+    this.#endTimer.unref();
   }
 
   /** Resolves when the other one redirects by every link change up to this number, or is gone. At once after `ended`. */
@@ -170,10 +179,11 @@ export class Predecessor {
 
   async #ask(message: SuccessorMessage): Promise<PredecessorMessage | 'gone'> {
     this.#answer = Promise.withResolvers();
+    const { answerMsMax } = this.#times;
     const timer = setTimeout(() => {
-      const seconds = this.#answerMsMax / 1_000;
+      const seconds = answerMsMax / 1_000;
       this.#fail(`the running service did not answer within ${seconds} s; it goes on`);
-    }, this.#answerMsMax);
+    }, answerMsMax);
     this.#channel.send(message);
     try {
       return await this.#answer.promise;
@@ -246,6 +256,18 @@ export class Predecessor {
     this.#answer = undefined;
   }
 
+  /** It hangs, and would redirect by old links if it went on: its connection ends with it. */
+  #kill(): void {
+    const pid = this.#accepted?.pid ?? 0;
+    const isOther = pid > 1 && pid !== process.pid;
+    this.#log.error({ pid }, 'the predecessor did not end in time, it is killed');
+    try {
+      if (isOther) process.kill(pid, 'SIGKILL');
+    } catch (err) {
+      this.#log.error({ err }, 'the predecessor cannot be killed');
+    }
+  }
+
   #onClosed(): void {
     if (!this.#isOver()) {
       if (this.#state !== 'asking') {
@@ -259,6 +281,7 @@ export class Predecessor {
 
   /** Whatever waits for its writing. */
   #settle(): void {
+    clearTimeout(this.#endTimer);
     this.#see(Number.MAX_SAFE_INTEGER);
     this.#ended.resolve();
   }

@@ -155,8 +155,8 @@ class Successor {
     this.#stopTimers();
     this.#state = 'accepted';
     this.#log.info('a successor is booting');
-    const { journals, ports } = host;
-    this.#channel.send({ type: 'accepted', release: host.release, journals, ports });
+    const { release: own, journals, ports } = host;
+    this.#channel.send({ type: 'accepted', release: own, pid: process.pid, journals, ports });
   }
 
   #reject(refusal: string): void {

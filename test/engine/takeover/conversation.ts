@@ -16,7 +16,13 @@ export const limits: Limits = [
   [9, 0],
 ];
 export const tails: Tails = [[0, 4_096]];
-export const accepted = { type: 'accepted', release: '1.0.0', journals: [0, 1], ports: [80] };
+export const accepted = {
+  type: 'accepted',
+  release: '1.0.0',
+  pid: process.pid,
+  journals: [0, 1],
+  ports: [80],
+};
 export const takeover = { type: 'takeover', protocol: 1, ...hello, pid: process.pid };
 
 type Step = 'yield' | 'finish' | 'takeBack' | 'follow';

@@ -12,7 +12,7 @@ import {
 } from '../../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
-import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { Predecessor, predecessorTimes } from '../../../src/engine/takeover/predecessor.ts';
 import { soon } from '../../support/soon.ts';
 import {
   accepted,
@@ -48,9 +48,12 @@ interface Conversation {
 }
 
 /** `takeover` is said. */
-async function begin(answerMsMax?: number): Promise<Conversation> {
+async function begin(answerMsMax = predecessorTimes.answerMsMax): Promise<Conversation> {
   const { server, talker } = await listenAs(folder);
-  const found = Predecessor.find(folder, hello, told.log, answerMsMax);
+  const found = Predecessor.find(folder, hello, told.log, {
+    ...predecessorTimes,
+    answerMsMax,
+  });
   // A test may expect its failure later.
   found.catch(() => undefined);
   closers.push(() => server.close());
@@ -255,6 +258,20 @@ test.each(['booting', 'yielding', 'yielded', 'listening'] as const)(
     await lock.unlock();
   },
 );
+
+test('listening, a predecessor that does not end is killed', async () => {
+  const child = await hostInChild('finish');
+  const times = { ...predecessorTimes, endMsMax: 50 };
+  const predecessor = await Predecessor.find(folder, hello, told.log, times);
+  if (predecessor === undefined) throw new Error('no predecessor');
+  closers.push(() => predecessor.close());
+  await predecessor.yield();
+  const exit = once(child, 'exit');
+  predecessor.listening();
+  expect(await exit).toEqual([null, 'SIGKILL']);
+  await predecessor.ended;
+  expect(told.lines).toContain('error: the predecessor did not end in time, it is killed');
+});
 
 /** A service that hangs in one step. */
 async function hostInChild(hangs: 'yield' | 'finish' = 'finish'): Promise<ChildProcess> {
