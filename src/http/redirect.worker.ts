@@ -188,6 +188,12 @@ async function drain(msMax: number): Promise<void> {
 async function handOver(msMax: number): Promise<void> {
   const command = commands;
   await leave(msMax);
+  if (!isLast(command)) return;
+  closeApps();
+  // Nothing more is journaled.
+  journal.retry();
+  await journal.sync().catch(() => undefined);
+  send(figures());
   if (isLast(command)) send({ kind: 'handed-over' });
 }
 

@@ -71,26 +71,24 @@ describe('hand over', () => {
     expect(harness.stopped().length).toBe(2);
   });
 
-  test('a connection that stays open is waited for no longer than was asked', async () => {
+  test('a connection that stays open is closed after what was asked for', async () => {
     const { redirects } = await start();
     const socket = await connected();
+    const closed = once(socket, 'close');
     await redirects.handOver(50);
-    expect([socket.destroyed, await isListened()]).toEqual([false, false]);
-    socket.destroy();
+    await closed;
+    expect(await isListened()).toBe(false);
   });
 
-  test('what was handed over is taken back, connections that are open too', async () => {
+  test('what was handed over is taken back', async () => {
     const { redirects, scans } = await start({ threads: 2 });
-    const socket = await connected();
+    const closed = once(await connected(), 'close');
     await redirects.handOver(50);
+    await closed;
     await redirects.resume();
     expect(harness.areListening()).toBe(true);
-    socket.write(request('/ABCD2345'));
-    const [answer] = await once(socket, 'data');
-    expect(String(answer)).toMatch(/^HTTP\/1.1 302 (?![^]*Connection)/);
-    socket.destroy();
     expect(await statusOf('/ABCD2345')).toBe('302');
-    expect(scans().length).toBe(3);
+    expect(scans().length).toBe(2);
     await redirects.handOver(longMs);
     await redirects.resume();
     expect(await statusOf('/ABCD2345')).toBe('302');
