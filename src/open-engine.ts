@@ -5,6 +5,7 @@
  *   takeover   links loaded, threads booted -> the other one yields -> the folder is ours -> the last changes, limits
  *                -> shards count -> redirect threads listen
  */
+import { findLinkImage, LinkImage } from './codes/links/link-image.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Closers } from './engine/closers.ts';
 import { type DataFolder, readSecret } from './engine/data-folder.ts';
@@ -53,7 +54,7 @@ export async function startEngine(opening: EngineOpening): Promise<StartedEngine
   threads.shards.boot();
   const catchingUp = threads.startCounting(engine.geo.isReady ? 'always' : 'if needed');
   const openRedirects = await threads.redirects.boot();
-  codes.links.load();
+  await engine.linkImage.load();
   await catchingUp;
   codes.links.loadLimited();
   refresher.start();
@@ -74,7 +75,7 @@ export async function takeOver(
   const { threads, codes, geo } = engine;
   threads.shards.boot();
   const openRedirects = await threads.redirects.boot();
-  codes.links.load();
+  await engine.linkImage.load();
   await refresher.refresh();
   await geo.table;
   await pages;
@@ -123,8 +124,10 @@ function makeEngine(
   const { config, folder, log, clock, management } = base;
   const scans = openScanStore(folder.scansFile);
   closers.push(() => scans.environment.close());
+  const found = findLinkImage(management, folder.cacheRoot, log);
   const memory = createLinkTableMemory({
     ...addressSpace,
+    layout: found?.layout,
     readersMax: threadCounts(config).redirect,
     linksExpected: management.last('code') + newLinksExpected,
   });
@@ -139,6 +142,17 @@ function makeEngine(
   });
   const refresher = new LinkRefresher(management, codes.links, log);
   closers.push(() => refresher.close());
+  const linkImage = new LinkImage({
+    store: management,
+    memory,
+    writer: links,
+    links: codes.links,
+    refresher,
+    folder: folder.cacheRoot,
+    log,
+    monotonicMs: () => clock.monotonicMs(),
+    found,
+  });
   const geo = new GeoOpening(config.geo, folder.cacheRoot, base);
   closers.push(() => geo.close());
   const threads = new EngineThreads({
@@ -154,7 +168,7 @@ function makeEngine(
   });
   closers.push(() => threads.stop());
   threads.shards.onSeen = (seen) => raise(management, log, seen);
-  const engine = { scans, queries, links, codes, images, threads, geo };
+  const engine = { scans, queries, links, linkImage, codes, images, threads, geo };
   return { engine, refresher };
 }
 

@@ -12,6 +12,7 @@ import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
 import type { CampaignServices } from './campaigns/open-campaigns.ts';
 import { CodeRetention } from './codes/code-retention.ts';
 import type { Codes } from './codes/codes.ts';
+import type { LinkImage } from './codes/links/link-image.ts';
 import { closeAll, type Closers } from './engine/closers.ts';
 import { engineChecks } from './engine/engine-checks.ts';
 import { createMetrics, registerEngineMetrics } from './engine/engine-metrics.ts';
@@ -55,6 +56,7 @@ export interface Engine {
   readonly scans: ScanStore;
   readonly queries: ScanQueries;
   readonly links: LinkWriter;
+  readonly linkImage: LinkImage;
   readonly codes: Codes;
   readonly images: Images;
   readonly threads: EngineThreads;
@@ -106,6 +108,8 @@ async function open(
   );
   const expiry = openExpiry(base, engine, { ...work, ...schedules, workspaces });
   expiry.start();
+  engine.linkImage.start();
+  closers.push(() => engine.linkImage.stop());
   closers.push(async () => {
     engine.threads.stopBegins();
     stopping.fire();
@@ -116,7 +120,7 @@ async function open(
   const endWork = async (): Promise<void> => {
     await webhooks.stop();
     const repeating = [expiry, schedules, work.billingScheduler, work.watched];
-    await Promise.all(repeating.map((one) => one.close()));
+    await Promise.all([engine.linkImage.stop(), ...repeating.map((one) => one.close())]);
     await webhooks.finish();
     await webhooks.environment.hold();
     await storeWaiting();

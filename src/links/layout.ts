@@ -48,6 +48,14 @@ export interface LinkTableMemory {
 /** What the service reserves, in bytes: for 64 million codes at the worst moment of growth. */
 export const addressSpace = { slotBytesMax: 2 ** 31, arenaBytesMax: 2 ** 34 } as const;
 
+/** Of a table that is filled from its image. */
+export interface TableLayout {
+  /** Of its one generation of slots. */
+  readonly slotBits: number;
+  readonly hashSeedLow: number;
+  readonly hashSeedHigh: number;
+}
+
 export interface LinkTableOptions {
   /** Address space reserved for slots, bytes. */
   readonly slotBytesMax: number;
@@ -57,6 +65,8 @@ export interface LinkTableOptions {
   readonly readersMax: number;
   /** Codes known at the start, tombstones included; the table begins big enough for them. */
   readonly linksExpected: number;
+  /** Of the image that will fill it: in place of `linksExpected` and of a seed of its own. */
+  readonly layout?: TableLayout | undefined;
 }
 
 export interface Link {
@@ -209,7 +219,7 @@ function firstBitsFor(linksExpected: number, slotBytesMax: number): number {
 
 /** Reserves the address space and makes an empty table. */
 export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemory {
-  const { slotBytesMax, arenaBytesMax, readersMax, linksExpected } = options;
+  const { slotBytesMax, arenaBytesMax, readersMax, linksExpected, layout } = options;
   if (readersMax < 1 || readersMax > readersMost) {
     throw new Error(
       `Cannot create a link table: ${readersMax} readers, expected 1 to ${readersMost}`,
@@ -221,14 +231,13 @@ export function createLinkTableMemory(options: LinkTableOptions): LinkTableMemor
       `Cannot create a link table: ${slotBytesMax} bytes of slots, expected ${slotBytesLeast} to ${slotBytesMost}; ${arenaBytesMax} of arena, expected ${arenaBytesLeast} to ${arenaBytesMost}`,
     );
   }
-  const firstBits = firstBitsFor(linksExpected, slotBytesMax);
+  const firstBits = layout?.slotBits ?? firstBitsFor(linksExpected, slotBytesMax);
   const control = new SharedArrayBuffer((controlWord.firstReader + readersMax * lineWords) * 4);
   const words = new Int32Array(control);
   // With a known seed users could choose slugs that collide.
   const seed = randomBytes(8);
-  const seedView = new DataView(seed.buffer, seed.byteOffset, 8);
-  words[controlWord.hashSeedLow] = seedView.getInt32(0, true);
-  words[controlWord.hashSeedHigh] = seedView.getInt32(4, true);
+  words[controlWord.hashSeedLow] = layout?.hashSeedLow ?? seed.readInt32LE(0);
+  words[controlWord.hashSeedHigh] = layout?.hashSeedHigh ?? seed.readInt32LE(4);
   words[controlWord.firstGenerationBits] = firstBits;
   words[controlWord.readersMax] = readersMax;
   words[controlWord.epoch] = 1;

@@ -27,12 +27,14 @@ import {
   limitWord,
   liveUnits,
   shapeBit,
-  targetBytesMax,
   targetWord,
   unitBytes,
 } from './layout.ts';
+import { checkLink } from './link-check.ts';
 import { Quarantine } from './quarantine.ts';
+import { Recording, type TableState } from './recording.ts';
 import { Slots } from './slots.ts';
+import type { StoredLinkBytes } from './stored-link-bytes.ts';
 import type { LinkState } from '../model/code.ts';
 import type { CodeNo, WorkspaceNo } from '../model/numbers.ts';
 
@@ -46,20 +48,6 @@ const waitsMax = 20;
 /** Slots that one `free` moves: about a millisecond. */
 const idleMoveSlots = 16_384;
 const wordRange = 2 ** 32;
-const scansLeftMax = 2 ** 31 - 1;
-
-/** A link without a limit, as it is stored: key and target stand in `bytes`, one behind the other. */
-export interface StoredLinkBytes {
-  readonly bytes: Buffer;
-  readonly keyStart: number;
-  readonly keyEnd: number;
-  readonly targetEnd: number;
-  readonly codeNo: CodeNo;
-  readonly workspaceNo: WorkspaceNo;
-  /** 0 = never. */
-  readonly expiresAtMs: number;
-  readonly state: LinkState;
-}
 
 export class LinkWriter {
   readonly #memory: LinkTableMemory;
@@ -74,6 +62,7 @@ export class LinkWriter {
   #lostUnits = 0;
   /** Quarantine is searched for free blocks when it holds so many. */
   #freeAt = freeEvery;
+  #recording: Recording | undefined;
 
   constructor(memory: LinkTableMemory) {
     this.#memory = memory;
@@ -185,11 +174,13 @@ export class LinkWriter {
     if ((shape & shapeBit.tombstone) !== 0) {
       // A deletion is for ever; what was damaged may be deleted.
       if (bits === shapeBit.tombstone) {
+        this.#recording?.noteShape(entry, shape);
         Atomics.store(words, at + entryWord.shape, shape & ~shapeBit.damaged);
       }
       return;
     }
     const cell = this.#cellOf(entry);
+    this.#recording?.noteShape(entry, shape);
     Atomics.store(words, at + entryWord.shape, shape | bits);
     this.#live -= 1;
     const kept = tombstoneUnits(shape);
@@ -222,10 +213,44 @@ export class LinkWriter {
     Atomics.add(this.#arena.chunkOf(cell), wordOf(cell), scans);
   }
 
-  /** Frees what no reader can see any more and goes on with a move: call it now and then when idle. */
-  free(): void {
+  /** Frees what no reader can see any more and goes on with a move, when idle. @returns whether no slots are left to move */
+  free(): boolean {
     this.#slots.move(idleMoveSlots);
     this.#freeBlocks();
+    return this.#slots.settled !== undefined;
+  }
+
+  /** Begins what an image is made of (recording.ts); undefined while slots move. It costs changes next to nothing. */
+  record(): Recording | undefined {
+    this.stopRecording();
+    const slots = this.#slots.settled;
+    if (slots === undefined) return undefined;
+    const { waiting } = this.#quarantine;
+    const counts = { live: this.#live, lostUnits: this.#lostUnits, waiting };
+    const state = { ...this.#slots.state, ...this.#arena.state, ...counts };
+    return this.#setRecording(new Recording(state, slots));
+  }
+
+  stopRecording(): void {
+    this.#recording?.end();
+    this.#setRecording(undefined);
+  }
+
+  #setRecording(recording: Recording | undefined): Recording | undefined {
+    this.#slots.recording = recording;
+    this.#arena.recording = recording;
+    return (this.#recording = recording);
+  }
+
+  /** Takes over memory that was filled from an image (image.ts). Before the first change. */
+  restore(state: TableState): void {
+    this.#slots.restore(state.used);
+    this.#arena.restore(state);
+    this.#live = state.live;
+    this.#lostUnits = state.lostUnits;
+    for (let at = 0; at < state.waiting.length; at += 2) {
+      this.#release(state.waiting[at]! >>> 0, state.waiting[at + 1]!);
+    }
   }
 
   #putTombstone(link: Link): void {
@@ -348,6 +373,8 @@ export class LinkWriter {
   }
 
   #freeBlocks(): void {
+    if (this.#quarantine.isHalfFull) this.#recording?.end();
+    if (this.#recording?.isWhole === true) return;
     this.#quarantine.free(this.#release);
     this.#freeAt = this.#quarantine.size + freeEvery;
   }
@@ -371,27 +398,3 @@ const tombstone: Link = {
 
 const shapeOf = (keyBytes: number, targetLength: number, expires: boolean): number =>
   keyBytes | (targetLength << shapeBit.targetShift) | (expires ? shapeBit.expires : 0);
-
-/** What a `Location` header may hold: nothing that could end it. */
-const printableAscii = /^[!-~]+$/;
-
-/** The domain modules validate; a wrong value here is a defect. */
-function checkLink(link: Link): void {
-  const { target, expiresAtMs, scansLeft } = link;
-  if (target.length < 1 || target.length > targetBytesMax) {
-    throw new Error(
-      `Cannot put a link: target of ${target.length} bytes, expected 1 to ${targetBytesMax}`,
-    );
-  }
-  if (!printableAscii.test(target)) {
-    throw new Error('Cannot put a link: target holds other characters, expected printable ASCII');
-  }
-  if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs < 0) {
-    throw new Error(
-      `Cannot put a link: expires at ${expiresAtMs}, expected epoch milliseconds or 0`,
-    );
-  }
-  if (!Number.isInteger(scansLeft) || scansLeft < keepScansLeft || scansLeft > scansLeftMax) {
-    throw new Error(`Cannot put a link: ${scansLeft} scans left, expected -2 to ${scansLeftMax}`);
-  }
-}

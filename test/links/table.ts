@@ -1,11 +1,9 @@
 /** A small table with one reader, and links to put into it. */
-import { createLinkTableMemory, type Link } from '../../src/links/layout.ts';
+import { createLinkTableMemory, type Link, type LinkTableOptions } from '../../src/links/layout.ts';
 import { LinkReader } from '../../src/links/reader.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
 
-export function openTable(
-  more: { slotBytesMax?: number; arenaBytesMax?: number; linksExpected?: number } = {},
-) {
+export function openTable(more: Partial<LinkTableOptions> = {}) {
   const memory = createLinkTableMemory({
     slotBytesMax: 2 ** 22,
     arenaBytesMax: 2 ** 24,

@@ -1,5 +1,5 @@
 import type { Link } from '../../src/links/layout.ts';
-import type { StoredLinkBytes } from '../../src/links/writer.ts';
+import type { StoredLinkBytes } from '../../src/links/stored-link-bytes.ts';
 
 /** A link that was loaded as stored bytes, as one that was put. */
 export function loadedLink(stored: StoredLinkBytes): Link {

@@ -6,6 +6,7 @@
  * read, or whose limit cannot be counted down because its scans cannot be read, is in the table as damaged: refused.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { ImageCodes } from '../../links/image.ts';
 import { keepScansLeft } from '../../links/layout.ts';
 import { Failure, readOr } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
@@ -53,6 +54,8 @@ export class LinkLoader {
   #given = new Map<number, number>();
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
+  /** From `load` to `loadLimited`: what limited codes have left is not known yet. */
+  #isLoading = false;
   /** Codes that are in the table as damaged. */
   readonly #damaged = new Set<number>();
   /** Blocks that are being written again. */
@@ -75,6 +78,7 @@ export class LinkLoader {
    */
   load(): number {
     const table = this.#localTable();
+    this.#isLoading = true;
     const cursor = createLinkCursor();
     let count = 0;
     const take = (): void => {
@@ -92,6 +96,30 @@ export class LinkLoader {
       if (block !== undefined) eachLink(blockNo, block, cursor, take);
     }
     return count;
+  }
+
+  /**
+   * In place of `load`, where the table was filled from its image (links/image.ts): codes that are limited, as far as the
+   * image knows, are refused until `loadLimited`. It throws before it changes anything.
+   */
+  restore({ limited, damaged }: ImageCodes): void {
+    this.#store.environment.refresh();
+    const keys = new Map([...limited].map((codeNo) => [codeNo, this.#stored(codeNo).key]));
+    this.#isLoading = true;
+    for (const codeNo of damaged) this.#damaged.add(codeNo);
+    for (const [codeNo, key] of keys) {
+      this.#pending.add(codeNo);
+      this.#hide(key);
+    }
+  }
+
+  /** What an image of the table has to say beside the table; undefined while links wait to be in it. */
+  get imageCodes(): ImageCodes | undefined {
+    if (this.#pending.size > 0) return undefined;
+    return {
+      limited: Int32Array.from(this.#limits.keys()),
+      damaged: Int32Array.from(this.#damaged),
+    };
   }
 
   /** The block as the store has it; one that is damaged is made again, in the store too as soon as it takes writes. */
@@ -118,6 +146,7 @@ export class LinkLoader {
     for (const codeNo of this.#given.keys()) {
       if (this.#limits.delete(codeNo)) this.#pending.add(codeNo);
     }
+    this.#isLoading = false;
     for (let before = 0; this.#pending.size !== before;) {
       before = this.#pending.size;
       this.publishPending();
@@ -231,10 +260,14 @@ export class LinkLoader {
     this.#pending.add(codeNo);
     this.#store.environment.refresh();
     this.own.publishing(codeNo);
+    this.#put(this.#stored(codeNo));
+  }
+
+  #stored(codeNo: CodeNo): StoredLink {
     const block = this.#block(linkBlockOf(codeNo));
     const link = block === undefined ? undefined : linkIn(block, codeNo);
     if (link === undefined) throw new Error(`Cannot publish code ${codeNo}: it has no stored link`);
-    this.#put(link);
+    return link;
   }
 
   #tryPut(link: StoredLink): void {
@@ -243,11 +276,26 @@ export class LinkLoader {
       this.#put(link);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
+      // What an image has of it is older.
+      if (this.#isLoading) this.#hide(link.key);
+    }
+  }
+
+  /** Until the link is put; needs no memory where the table has it. */
+  #hide(key: string): void {
+    try {
+      this.#localTable().delete(key);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
     }
   }
 
   #put(link: StoredLink): void {
     this.#damaged.delete(link.codeNo);
+    if (this.#isLoading && link.state === 'live' && link.scanLimit !== undefined) {
+      this.#hide(link.key);
+      return;
+    }
     if (link.state === 'live') this.#putLive(link);
     else if (link.state === 'damaged') this.#refuse(link);
     else {

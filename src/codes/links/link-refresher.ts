@@ -54,6 +54,11 @@ export class LinkRefresher {
     });
   }
 
+  /** The table was filled from an image that has the changes up to `number`. */
+  begin(number: number): void {
+    this.#seen = number;
+  }
+
   start(): void {
     void this.#ticker.runNow();
   }

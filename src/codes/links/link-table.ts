@@ -3,7 +3,7 @@
  * `links/` stands behind it; `put` and `delete` are visible to every redirect thread when they return.
  */
 import type { Link } from '../../links/layout.ts';
-import type { StoredLinkBytes } from '../../links/writer.ts';
+import type { StoredLinkBytes } from '../../links/stored-link-bytes.ts';
 
 export interface LinkTable {
   /** Fills the table at start; links/writer.ts says what it takes for granted. */

@@ -1,6 +1,6 @@
 import type { LinkTable } from '../../../src/codes/links/link-table.ts';
 import { keepScansLeft, type Link } from '../../../src/links/layout.ts';
-import type { StoredLinkBytes } from '../../../src/links/writer.ts';
+import type { StoredLinkBytes } from '../../../src/links/stored-link-bytes.ts';
 import { loadedLink } from '../loaded-link.ts';
 
 /** A link table that remembers the newest state of every link. */
