@@ -22,6 +22,7 @@ import { startWarnings } from './engine/config-warnings.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
+import type { Predecessor } from './engine/takeover/predecessor.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
@@ -68,6 +69,8 @@ export interface AppOptions {
   readonly start?: ServiceStart;
   /** Takes over from the service that runs on the data folder, where one does. */
   readonly takeover?: true | undefined;
+  /** Told of that service as soon as it has agreed: until this one is open, it goes on if this process ends. */
+  readonly onPredecessor?: (predecessor: Pick<Predecessor, 'isGone'>) => void;
 }
 
 /** What the command line needs of a workspace, beside a running service or without one. */
@@ -108,12 +111,13 @@ export function openAdministration(
 export async function openApp(
   configured: Config,
   log: Logger,
-  { machine = thisMachine, start = 'any', takeover }: AppOptions = {},
+  { machine = thisMachine, start = 'any', takeover, onPredecessor }: AppOptions = {},
 ): Promise<App> {
   const config = fitToMemory(configured);
   const release = { release: shipped.version, dataVersions };
   const service = await ServiceFolder.open(config.dataDir, start, log, takeover && release);
   const { folder, predecessor } = service;
+  if (predecessor !== undefined) onPredecessor?.(predecessor);
   const closers: Closers = [() => service.close()];
   const close = (): Promise<void> => closeAll(closers);
   try {

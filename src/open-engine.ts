@@ -8,7 +8,7 @@
 import { findLinkImage, LinkImage } from './codes/links/link-image.ts';
 import { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Closers } from './engine/closers.ts';
-import { type DataFolder, readSecret } from './engine/data-folder.ts';
+import { type DataFolder, DataFolderError, readSecret } from './engine/data-folder.ts';
 import { GeoOpening } from './engine/geo-data.ts';
 import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files.ts';
 import { raise } from './engine/installation/numbers.ts';
@@ -79,6 +79,10 @@ export async function takeOver(
   await refresher.refresh();
   await geo.table;
   await pages;
+  // The other one has its backlog in memory, and scans that this one answers would be lost.
+  if (base.management.environment.isFull) {
+    throw new DataFolderError(`Cannot take over: ${base.folder.path} has no space left`);
+  }
   const yielded = await predecessor.yield();
   await begin();
   if (yielded === 'gone') threads.journals.recoverOthers();

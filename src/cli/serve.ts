@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../app.ts';
 import type { Config } from '../config.ts';
+import type { Predecessor } from '../engine/takeover/predecessor.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
 import { openServiceLog } from '../telemetry/service-log.ts';
@@ -30,8 +31,13 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     process.exit(1);
   });
   const { existing, takeover, readyOn } = options;
-  const opening = openApp(config, log, { start: existing ? 'existing' : 'any', takeover });
-  stopOnSignals(opening, log);
+  const stops = new Stops(log);
+  const opening = openApp(config, log, {
+    start: existing ? 'existing' : 'any',
+    takeover,
+    onPredecessor: (predecessor) => stops.takesOverFrom(predecessor),
+  });
+  stops.listen(opening);
   const app = await opening;
   if (readyOn !== undefined) sayReady(readyOn);
   adopt();
@@ -76,18 +82,55 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
  */
 const stopMsMax = 15_000;
 
-/**
- * A signal, or a process that has taken over, stops the service.
- * @param opening a service that is still starting stops once it has: its redirects may be under way
- */
-function stopOnSignals(opening: Promise<App>, log: Logger): void {
-  let isStopping = false;
-  const stop = (): void => {
-    if (isStopping) return;
-    isStopping = true;
+/** Signals that stop the service; a process that has taken over does so too. */
+class Stops {
+  readonly #log: Logger;
+  #predecessor: Pick<Predecessor, 'isGone'> | undefined;
+  #isOpen = false;
+  #isStopping = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** @param opening a service that is still starting stops once it has: its redirects may be under way */
+  listen(opening: Promise<App>): void {
+    for (const one of stopSignals) {
+      process.on(one, (signal) => {
+        if (this.#isStopping) return;
+        this.#log.info(
+          { signal },
+          'stopping: answering what is in flight, counting what was answered',
+        );
+        this.#stop(opening);
+      });
+    }
+    opening
+      .then((app) => {
+        this.#isOpen = true;
+        return app.takenOver;
+      })
+      .then(
+        () => this.#stop(opening),
+        () => undefined,
+      );
+  }
+
+  /** Until this process is open, the service is the other one's: it goes on when this one ends, and takes back what it gave. */
+  takesOverFrom(predecessor: Pick<Predecessor, 'isGone'>): void {
+    this.#predecessor = predecessor;
+    if (this.#isStopping) this.#abandon();
+  }
+
+  #stop(opening: Promise<App>): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#abandon();
     // Not unref'd: Node would exit with 0 where nothing is left but a promise that never settles.
     setTimeout(() => {
-      log.fatal('the stop took too long: scans that are not counted are counted at the next start');
+      this.#log.fatal(
+        'the stop took too long: scans that are not counted are counted at the next start',
+      );
       process.exit(1);
     }, stopMsMax);
     opening
@@ -95,17 +138,15 @@ function stopOnSignals(opening: Promise<App>, log: Logger): void {
       .then(
         () => process.exit(0),
         (err: unknown) => {
-          log.error({ err }, 'stopped, but not cleanly');
+          this.#log.error({ err }, 'stopped, but not cleanly');
           process.exit(1);
         },
       );
-  };
-  for (const one of stopSignals) {
-    process.on(one, (signal) => {
-      if (isStopping) return;
-      log.info({ signal }, 'stopping: answering what is in flight, counting what was answered');
-      stop();
-    });
   }
-  opening.then((app) => app.takenOver).then(stop, () => undefined);
+
+  #abandon(): void {
+    if (this.#isOpen || this.#predecessor === undefined || this.#predecessor.isGone) return;
+    this.#log.warn('stopped before it served: the running service goes on');
+    process.exit(1);
+  }
 }

@@ -22,6 +22,8 @@ const refusedShare = 0.02;
 const quietMsMax = 60_000;
 const checkMs = 250;
 const eventsPerPage = 5_000;
+/** What a killed process had sent is taken so long after it, on a busy machine. */
+const onItsWayMsMax = 250;
 
 interface Envelope {
   readonly id: string;
@@ -155,17 +157,28 @@ export class Receipts {
       return false;
     }
     if (before.bytes !== bytes) this.#altered++;
-    const killedAtMs = this.#killedAtMs[before.life];
-    if (killedAtMs === undefined || before.life === life) {
+    const killed = this.#killAfter(before, life);
+    if (killed === undefined) {
       this.#repeats.unexplained += 1;
     } else {
-      const age = agesMs.findIndex((boundMs) => killedAtMs - before.atMs <= boundMs);
+      const age = agesMs.findIndex((boundMs) => killed.atMs - before.atMs <= boundMs);
       this.#repeats.byAge[age]! += 1;
-      this.#repeats.kills.add(before.life);
+      this.#repeats.kills.add(killed.life);
     }
     before.atMs = atMs;
     before.life = life;
     return true;
+  }
+
+  /** The kill that explains why an event comes again in this life. */
+  #killAfter(before: Taking, life: number): { life: number; atMs: number } | undefined {
+    const ended = before.life < life ? before.life : life - 1;
+    const atMs = this.#killedAtMs[ended];
+    if (atMs === undefined) return undefined;
+    // Where another process runs already, the next life begins with the kill, and what was on its way counts to it.
+    return ended === before.life || before.atMs - atMs < onItsWayMsMax
+      ? { life: ended, atMs }
+      : undefined;
   }
 
   /** Against the outboxes, after the service has ended. */

@@ -16,8 +16,12 @@ export interface CasesOptions {
   readonly ports: Ports;
   readonly perSecond: number;
   readonly seed: number;
+  /** Connections that are kept. */
+  readonly connections?: number;
   /** All of them, or those with these names. */
   readonly only?: readonly string[] | undefined;
+  /** When another takeover must come to its end. */
+  readonly takeoverAfter: 'each' | 'all';
   readonly onCase?: (name: string, ms: number, notes: readonly string[]) => void;
 }
 
@@ -39,11 +43,12 @@ export async function runCases(options: CasesOptions): Promise<StageResult> {
       const startedMs = performance.now();
       await run(stage);
       if (!(await stage.serves(servedMsMax))) stage.note('nothing serves afterwards');
-      await stage.takeOver();
+      if (options.takeoverAfter === 'each') await stage.takeOver();
       const notes = stage.notes.splice(before).map((note) => `${name}: ${note}`);
       stage.notes.push(...notes);
       options.onCase?.(name, performance.now() - startedMs, notes);
     }
+    if (options.takeoverAfter === 'all') await stage.takeOver();
     return await stage.finish();
   } finally {
     await stage.close();
@@ -132,6 +137,12 @@ const cases: Readonly<Record<string, Case>> = {
     await stage.current.terminate();
     stage.current = stage.successor();
     await stage.current.ready();
+  },
+  async 'predecessor killed'(stage) {
+    const { predecessor, successor } = await successorAt(stage, 'yielded');
+    stage.killed(predecessor).killed(successor);
+    await predecessor.kill();
+    stage.current = successor;
   },
   ...stops(),
   async 'successor hangs'(stage) {

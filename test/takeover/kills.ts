@@ -5,7 +5,7 @@
  *   kill of    leaves                                     at most
  *   successor  the predecessor, that takes all back       2 s without service
  *   predecessor  the successor, that goes on alone        2 s, or what is left of its start and 2 s
- *   successor that serves alone                           a start
+ *   successor that has taken over                         nothing, and another start serves
  *
  * After each kill one process serves, and another takeover comes to its end. No scan that was answered is lost; what
  * was in flight may be counted.
@@ -22,6 +22,8 @@ export interface KillsOptions {
   readonly perSecond: number;
   readonly codes: number;
   readonly seed: number;
+  /** Connections that are kept. */
+  readonly connections?: number;
   readonly onKill?: (kill: Kill) => void;
 }
 
@@ -103,7 +105,7 @@ class Killer {
     const { scans } = await stage.load.count();
     const after = log.last;
     const hasBooted = log.hasReached(step('ready'));
-    const isAlone = !isAlive(predecessor);
+    const isAlone = !isAlive(predecessor) || log.hasReached(step('taken over'));
     // From now on what is taken is of a new life: whichever process sends it.
     stage.receipts.killed();
     stage.receipts.started();
@@ -155,7 +157,10 @@ class Killer {
     successor: ServiceProcess,
     isAlone: boolean,
   ): Promise<Victim | undefined> {
-    if (victim === 'successor' && isAlone) return undefined;
+    if (victim === 'successor' && isAlone) {
+      await predecessor.exit;
+      return undefined;
+    }
     const [name, left] =
       victim === 'successor'
         ? (['predecessor', predecessor] as const)

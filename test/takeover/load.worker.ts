@@ -22,9 +22,8 @@ import type {
 import { type Asked, Phones } from './phones.ts';
 import { PatientClient, Writing } from './writing.ts';
 
-/** Of all scans: on connections that are kept, most of them idle at any time. */
+/** Of all scans: on connections that are kept. */
 const keptShare = 0.1;
-const keptConnections = 32;
 /** Of phones: codes that are led elsewhere meanwhile, and limited ones; the others scan the field. */
 const changedShare = 0.3;
 const limitedShare = 0.1;
@@ -45,7 +44,7 @@ class Load {
   readonly #refill: NodeJS.Timeout;
 
   constructor(setting: LoadSetting) {
-    const { ports, perSecond, codes, apiKey, seed } = setting;
+    const { ports, perSecond, codes, apiKey, seed, connections } = setting;
     this.#setting = setting;
     this.#random = new Random(seed);
     const ledger = this.#ledger;
@@ -64,7 +63,7 @@ class Load {
       port: ports.redirect,
       ledger,
       random: this.#random.fork(),
-      connections: keptConnections,
+      connections,
       perSecond: perSecond * keptShare,
     });
   }

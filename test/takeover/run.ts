@@ -37,6 +37,8 @@ const seed = Number(values.seed);
 const way = values.way === 'restart' ? 'restart' : 'takeover';
 /** Of kills and cases: they are about what is counted, not about times. */
 const lightPerSecond = Math.min(perSecond, 500);
+/** All of them busy: no predecessor waits for an idle one while kills wait for it. */
+const busyConnections = 8;
 
 /** Whether the kernel gives what a listener has not accepted to another one when it closes. */
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
@@ -74,7 +76,8 @@ if (kills > 0) {
       `kill ${number} of the ${victim}, ${moment} (after ${after}): ${survivor} is left and ` +
         `serves after ${servedMs?.toFixed(0) ?? '-'} ms`,
     );
-  const options = { ports, kills, perSecond: lightPerSecond, codes, seed, onKill };
+  const load = { ports, perSecond: lightPerSecond, codes, seed, connections: busyConnections };
+  const options = { ...load, kills, onKill };
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
   show(result, [...figuresOf(result, []), ...killRows(result.kills)], soundness(result));
 }
@@ -82,9 +85,12 @@ if (kills > 0) {
 if (values.cases !== 'none') {
   const ports = await freePorts();
   const onCase: CasesOptions['onCase'] = (name, ms, notes) =>
-    console.log(`${name}: ${notes.length === 0 ? 'as expected' : 'FAILED'}, ${Math.round(ms)} ms`);
+    console.log(
+      `${name}: ${notes.length === 0 ? 'as expected' : notes.join('; ')}, ${Math.round(ms)} ms`,
+    );
   const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const options = { ports, perSecond: lightPerSecond, seed, only, onCase };
+  const load = { ports, perSecond: lightPerSecond, seed };
+  const options = { ...load, only, onCase, takeoverAfter: 'each' } as const;
   const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
   show(result, figuresOf(result, []), soundness(result));
 }

@@ -22,6 +22,8 @@ export interface StageOptions {
   readonly perSecond: number;
   /** Seeded before the start. */
   readonly codes: number;
+  /** Connections that are kept; default 32, most of them idle at any time. */
+  readonly connections?: number;
   /** `QZ_…` variables of every process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -47,7 +49,10 @@ const today = (): number => Math.floor(Date.now() / dayMs);
 /** Short, so that a run ends; as many as the real ones. */
 const retryDelaysMs = '50,100,200,400,800,1600,3200';
 const endMsMax = 60_000;
+const keptConnections = 32;
 const servesPollMs = 10;
+/** Codes to scan. */
+const writesAtFirst = 12;
 /** Lines of a machine that is busy, or of a start after a kill. */
 const harmless = /^(shards are still counting|short links begin with|.*torn tail)/;
 
@@ -68,12 +73,13 @@ export class Stage {
     current: ServiceProcess,
     apiKey: string,
   ) {
-    const { dataDir, ports, seed, perSecond, codes } = options;
+    const { dataDir, ports, seed, perSecond, codes, connections = keptConnections } = options;
     this.#options = options;
     this.receipts = receipts;
     this.current = current;
     this.#all.push(current);
-    this.#loadThread = new LoadThread({ dataDir, ports, apiKey, seed, perSecond, codes });
+    const setting = { dataDir, ports, apiKey, seed, perSecond, codes, connections };
+    this.#loadThread = new LoadThread(setting);
   }
 
   static async open(options: StageOptions): Promise<Stage> {
@@ -95,7 +101,10 @@ export class Stage {
     await seedCodes(loadConfig(undefined, settings), options.codes, 'whole');
     const service = new ServiceProcess(processOf(options));
     await service.ready();
-    return new Stage(options, receipts, service, apiKey);
+    const stage = new Stage(options, receipts, service, apiKey);
+    // The load begins once its thread has.
+    while ((await stage.load.count()).writesAcknowledged < writesAtFirst) await pause(servesPollMs);
+    return stage;
   }
 
   get load(): LoadThread {

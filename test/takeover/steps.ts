@@ -38,6 +38,7 @@ export class TakeoverLog {
   readonly #predecessor: ServiceProcess;
   readonly #successor: ServiceProcess;
   readonly #from: number;
+  readonly #begunMs = Date.now();
 
   constructor(predecessor: ServiceProcess, successor: ServiceProcess) {
     this.#predecessor = predecessor;
@@ -63,7 +64,7 @@ export class TakeoverLog {
   /** A step that neither tells of is left out. */
   intervals(): Interval[] {
     const intervals: Interval[] = [];
-    let beforeMs = timeOf(this.#successor.stderr.split('\n')[0]);
+    let beforeMs = this.#begunMs;
     for (const one of steps) {
       const line = this.#lineOf(one);
       if (line === undefined) continue;

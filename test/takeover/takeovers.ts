@@ -9,6 +9,8 @@ export interface TakeoversOptions {
   readonly perSecond: number;
   readonly codes: number;
   readonly seed: number;
+  /** Connections that are kept. */
+  readonly connections?: number;
   /** Between two takeovers, and before the first. */
   readonly steadyMs: number;
   /** `restart` is what a takeover is compared with. */

@@ -1,0 +1,46 @@
+/** A little of what `npm run takeover` does at length. */
+import { describe, expect, it } from 'vitest';
+import { runCases } from '../../takeover/cases.ts';
+import { soundness, speed } from '../../takeover/figures.ts';
+import { runTakeovers } from '../../takeover/takeovers.ts';
+import { freePorts, withDataFolder } from '../../support/process.ts';
+
+/** All connections that are kept are busy: no predecessor waits long for one. */
+const load = { perSecond: 200, connections: 4, codes: 20 };
+/** Times are for the script, on a machine that does nothing else; one reset there is one in a hundred thousand. */
+const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
+
+describe.concurrent('a takeover under load', () => {
+  it('loses, doubles and refuses nothing', async () => {
+    const ports = await freePorts();
+    const result = await withDataFolder((dataDir) =>
+      runTakeovers({
+        ...load,
+        dataDir,
+        ports,
+        takeovers: 1,
+        seed: 4,
+        steadyMs: 200,
+        way: 'takeover',
+      }),
+    );
+    expect(result.notes).toEqual([]);
+    const criteria = [...soundness(result), ...speed(result)];
+    const failed = criteria.filter(({ what, holds }) => !holds && !ofTheScript.includes(what));
+    expect(failed).toEqual([]);
+    expect(result.phones.answered).toBeGreaterThan(50);
+    expect(result.phones.faults.reset).toBeLessThanOrEqual(1);
+    expect(result.changed.writes).toBeGreaterThan(10);
+    expect(result.limited.redirects).toBeGreaterThan(0);
+  });
+
+  it('leaves one process that serves: a kill, a stop, a disk without space', async () => {
+    const ports = await freePorts();
+    const only = ['full disk', 'SIGTERM of the successor, yielded', 'predecessor killed'];
+    const result = await withDataFolder((dataDir) =>
+      runCases({ ...load, dataDir, ports, seed: 12, only, takeoverAfter: 'all' }),
+    );
+    expect(result.notes).toEqual([]);
+    expect(soundness(result).filter(({ holds }) => !holds)).toEqual([]);
+  });
+});
