@@ -51,7 +51,7 @@ export async function startEngine(opening: EngineOpening): Promise<StartedEngine
   const { engine, refresher } = made;
   const { threads, codes } = engine;
   // All threads boot while this one fills the link table.
-  threads.shards.boot();
+  void threads.shards.boot();
   const catchingUp = threads.startCounting(engine.geo.isReady ? 'always' : 'if needed');
   const openRedirects = await threads.redirects.boot();
   await engine.linkImage.load();
@@ -73,11 +73,11 @@ export async function takeOver(
   const made = makeEngine(opening, predecessor.journals);
   const { engine, refresher } = made;
   const { threads, codes, geo } = engine;
-  threads.shards.boot();
-  const openRedirects = await threads.redirects.boot();
   await engine.linkImage.load();
   await refresher.refresh();
   await geo.table;
+  await threads.shards.boot('one by one');
+  const openRedirects = await threads.redirects.boot('one by one');
   await pages;
   // The other one has its backlog in memory, and scans that this one answers would be lost.
   if (base.management.environment.isFull) {

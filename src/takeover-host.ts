@@ -121,7 +121,7 @@ export class RunningService implements TakeoverHost {
     threads.journals.recoverOthers();
     base.management.environment.release();
     await refresher.refresh();
-    threads.shards.boot();
+    void threads.shards.boot();
     await threads.startCounting('always');
     codes.links.reloadLimited();
     await threads.redirects.resume();

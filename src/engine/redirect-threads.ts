@@ -21,7 +21,7 @@ import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
 import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { SupervisedThread } from '../workers/supervised-thread.ts';
+import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import type { Journals } from './journals.ts';
 
 /** Redirect threads are cut off this long after their own drain should have ended. */
@@ -106,7 +106,7 @@ export class RedirectThreads {
    * Boots the threads; they wait at the gate until the link table is filled.
    * @returns opens the gate; resolves when all listen, rejects with the reason when one cannot
    */
-  async boot(): Promise<() => Promise<void>> {
+  async boot(pace: StartPace = 'at once'): Promise<() => Promise<void>> {
     const listening = new Promise<void>((resolve, reject) => {
       this.#onListening = (reason) => {
         if (reason !== undefined) reject(new ListenError(reason));
@@ -118,7 +118,8 @@ export class RedirectThreads {
     for (let index = 0; index < this.#options.threads; index++) {
       this.states.push(this.#create(index));
     }
-    await Promise.all(this.states.map(({ thread }) => thread.start()));
+    const threads = this.states.map(({ thread }) => thread);
+    await startThreads(threads, pace);
     return () => {
       this.#setGate(gate.open);
       return listening;
@@ -229,6 +230,7 @@ export class RedirectThreads {
 
   #onMessage(state: RedirectState, message: RedirectMessage): void {
     const { config, log } = this.#options;
+    if (message.kind === 'booted') return;
     if (message.kind === 'listening') {
       state.isListening = true;
       this.#port = message.port;

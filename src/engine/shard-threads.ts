@@ -23,7 +23,7 @@ import type { ScanStore } from '../store/scans/scans.ts';
 import type { DamagedPlace } from '../store/damage.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { SupervisedThread } from '../workers/supervised-thread.ts';
+import { type StartPace, startThreads, SupervisedThread } from '../workers/supervised-thread.ts';
 import { JournalLag } from './watch/journal-lag.ts';
 import type { Journals } from './journals.ts';
 import type { SeenNumbers } from './installation/numbers.ts';
@@ -88,7 +88,7 @@ export class ShardThreads {
   #deliveredBlock = 0;
   /** When `visitor` was there: no shard starts, or sends figures, before. */
   #visitorMs = Infinity;
-  #booted: Promise<unknown> = Promise.resolve();
+  #booted: Promise<void> = Promise.resolve();
   #onCaughtUp: (() => void) | undefined;
   #onFailed: ((error: Error) => void) | undefined;
   /** Called with the codes of which `expire` has removed everything. */
@@ -116,13 +116,16 @@ export class ShardThreads {
   }
 
   /** Boots the threads; they wait at the gate until `start`. */
-  boot(): void {
+  boot(pace: StartPace = 'at once'): Promise<void> {
     for (let shard = 0; shard < this.#options.threads; shard++) {
       this.states.push(this.#create(shard));
     }
     void this.#options.visitor.then(() => this.#onVisitor());
-    this.#booted = Promise.all(this.states.map(({ thread }) => thread.start()));
+    const threads = this.states.map(({ thread }) => thread);
+    this.#booted = startThreads(threads, pace);
+    // `start` says why.
     this.#booted.catch(() => undefined);
+    return this.#booted;
   }
 
   /**
@@ -241,6 +244,7 @@ export class ShardThreads {
   }
 
   #onMessage(state: ShardState, message: ShardMessage): void {
+    if (message.kind === 'booted') return;
     if (message.kind === 'caught-up') {
       this.onSeen?.(message.seen);
       state.isCaughtUp = true;

@@ -71,6 +71,8 @@ export interface RedirectFigures {
 }
 
 export type RedirectMessage =
+  /** It waits at the gate. */
+  | { readonly kind: 'booted' }
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'cannot-listen'; readonly port: number; readonly reason: string }
   /** Nothing is open any more, or all has been waited for. */

@@ -209,6 +209,7 @@ channel.onCommand((command) => {
   else void handOver(command.msMax);
 });
 
+send({ kind: 'booted' });
 Atomics.wait(setup.gate, 0, gate.wait);
 if (Atomics.load(setup.gate, 0) === gate.open) listen();
 else send({ kind: 'handed-over' });

@@ -44,6 +44,8 @@ export type ShardCommand =
   | { readonly kind: 'expire'; readonly codes: readonly ExpiredCode[] };
 
 export type ShardMessage =
+  /** It waits at the gate. */
+  | { readonly kind: 'booted' }
   /** The highest numbers in the scans that it has counted; 0 = none. */
   | {
       readonly kind: 'caught-up';

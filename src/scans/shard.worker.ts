@@ -36,6 +36,7 @@ const channel = openThreadChannel<ShardSetup, ShardMessage, ShardCommand>();
 const { setup, send } = channel;
 const { figuresMs, checkMs } = setup.rhythm;
 
+send({ kind: 'booted' });
 Atomics.wait(setup.gate, 0, 0);
 // A store would be made where none is.
 assertInPlace(setup.store);

@@ -29,6 +29,27 @@ export interface SupervisedThreadOptions<Setup, Message> {
   readonly clock: Clock;
 }
 
+/**
+ * `one by one`: each thread boots when the one before has sent its first message. It takes longer, and leaves a CPU to
+ * another process that answers meanwhile.
+ */
+export type StartPace = 'at once' | 'one by one';
+
+/** @param threads each sends a message when it has booted */
+export async function startThreads(
+  threads: ReadonlyArray<{ start(): Promise<void>; readonly booted: Promise<void> }>,
+  pace: StartPace,
+): Promise<void> {
+  if (pace === 'at once') {
+    await Promise.all(threads.map((thread) => thread.start()));
+    return;
+  }
+  for (const thread of threads) {
+    await thread.start();
+    await thread.booted;
+  }
+}
+
 export class SupervisedThread<Setup, Command, Message> {
   readonly #options: SupervisedThreadOptions<Setup, Message>;
   #worker: Worker | undefined;
@@ -36,6 +57,8 @@ export class SupervisedThread<Setup, Command, Message> {
   #restartTimer: NodeJS.Timeout | undefined;
   #waitMs = restartMsFirst;
   #ended: Promise<void> = Promise.resolve();
+  /** After `start`: resolves with the first message of the thread, or its end. */
+  booted: Promise<void> = Promise.resolve();
   restarts = 0;
 
   constructor(options: SupervisedThreadOptions<Setup, Message>) {
@@ -54,6 +77,10 @@ export class SupervisedThread<Setup, Command, Message> {
     worker.on('message', (message: Message) => onMessage(message));
     worker.on('error', (error: unknown) => {
       reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    });
+    this.booted = new Promise((resolve) => {
+      worker.once('message', () => resolve());
+      worker.once('exit', () => resolve());
     });
     this.#ended = new Promise((resolve) => {
       worker.once('exit', () => {

@@ -74,7 +74,7 @@ test('shards that wait for the table of places are not silent or behind, those t
   const [counting, lag] = ['counting', 'lag'].map((named) =>
     threads.shards.checks.find(({ name }) => name === named)!,
   ) as [HealthCheck, HealthCheck];
-  threads.shards.boot();
+  void threads.shards.boot();
   await threads.shards.start(0);
   threads.journals.tails.publish(0, 1_000);
   threads.shards.lag.sample(nowMs);
