@@ -127,6 +127,7 @@ export class RunningService implements TakeoverHost {
     await threads.redirects.resume();
     await this.#closeWriters();
     this.#closing = undefined;
+    threads.goesOn();
     this.#writers = await reopen();
     this.#state = 'serving';
     this.#settled.fire();

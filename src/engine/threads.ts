@@ -102,6 +102,11 @@ export class EngineThreads {
     this.#stopBeganMs = this.#clock.monotonicMs();
   }
 
+  /** The service goes on: the process that would have taken over is gone. */
+  goesOn(): void {
+    this.#stopBeganMs = undefined;
+  }
+
   /**
    * This process counts from here on; shards are booted. Resolves when they have counted what the journals held, or
    * after some seconds.
@@ -109,7 +114,6 @@ export class EngineThreads {
    */
   async startCounting(waits: 'if needed' | 'always'): Promise<void> {
     this.#isCounting = true;
-    this.#stopBeganMs = undefined;
     const isNeeded = waits === 'always' || this.shards.lag.uncountedBytes > 0;
     const msMax = isNeeded ? catchUpMsMax : 0;
     if ((await this.shards.start(msMax)) || msMax === 0) return;
