@@ -180,7 +180,7 @@ export class LinkImage {
     const startedMs = monotonicMs();
     if (!this.#hasSpace()) return false;
     // By itself a table that has grown may take hours to move its slots.
-    while (!writer.free()) await yieldToEventLoop();
+    while (!isStopped() && !writer.free()) await yieldToEventLoop();
     await refresher.refresh();
     const codes = links.imageCodes;
     if (codes === undefined) return false;
@@ -206,11 +206,13 @@ export class LinkImage {
 
   async #bind(row: ImageRow): Promise<boolean> {
     const { store } = this.#options;
+    // The file has replaced the one that the row in the store names.
+    this.#number = undefined;
     try {
       if (!(await writeImageRow(store, row))) return false;
       await store.environment.flush();
     } catch (error) {
-      // A full disk, or another process writes to the store now: the file has no row.
+      // A full disk, or another process writes to the store now.
       if (error instanceof Failure) return false;
       throw error;
     }

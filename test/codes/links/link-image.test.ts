@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSy
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Codes } from '../../../src/codes/codes.ts';
+import { Failure } from '../../../src/model/failure.ts';
 import type { LinkWriter } from '../../../src/links/writer.ts';
 import { linkChangesKept } from '../../../src/store/management/link-changes.ts';
 import { actor, type CodesFixture, openCodes } from '../codes-fixture.ts';
@@ -190,9 +191,12 @@ test('it is written where there are 100,000 links and no image, and after 50,000
   expect(await writes(60_000)).toBe(1);
   expect(existsSync(imageIn(fixture))).toBe(true);
   expect(await writes(600_000)).toBe(0);
-  const { meta, environment, last } = fixture.store;
+  const { meta, environment, bulk, last } = fixture.store;
   const pass = async (changes: number): Promise<void> =>
-    await environment.transaction(() => meta.put('next:link', last('link') + 1 + changes));
+    await environment.transaction(() => {
+      for (const number of [...bulk.linkChanges.keys({})]) bulk.linkChanges.remove(number);
+      meta.put('next:link', last('link') + 1 + changes);
+    });
   await pass(49_000);
   expect(await writes(60_000)).toBe(0);
   await pass(1_000);
@@ -200,6 +204,13 @@ test('it is written where there are 100,000 links and no image, and after 50,000
   await pass(60_000);
   expect(await writes(280_000)).toBe(0);
   expect(await writes(60_000)).toBe(1);
+  // Without its row the file is no image, so the next is due.
+  await pass(60_000);
+  const full = new Failure('storage_full', 'The disk is full');
+  vi.spyOn(environment, 'transaction').mockRejectedValueOnce(full);
+  expect(await writes(300_000)).toBe(1);
+  expect(await writes(60_000)).toBe(1);
+  expect(await writes(600_000)).toBe(0);
   await image.stop();
 });
 
