@@ -37,16 +37,14 @@ import {
   makeInstallation,
 } from './installation.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
-import { Predecessor } from '../takeover/predecessor.ts';
-import { hostTakeovers, type TakeoverHost } from '../takeover/successor.ts';
+import { hostTakeovers } from '../takeover/host-takeovers.ts';
+import { Predecessor, type TakeoverHello } from '../takeover/predecessor.ts';
+import type { TakeoverHost } from '../takeover/successor.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
 /** `existing`: a first start is refused, for a folder that may be on a disk which is not mounted. */
 export type ServiceStart = 'any' | 'existing';
-
-/** What a process that takes over says of itself. */
-export type TakeoverHello = Parameters<typeof Predecessor.find>[1];
 
 /** The kernel closes a dead process's connections a moment before its lock. */
 const lockRetryMs = 20;

@@ -2,7 +2,7 @@
  * What a successor and a predecessor say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
  *
  *   successor (predecessor.ts)                        predecessor (successor.ts)
- *     takeover {protocol, release, versions, pid} --->
+ *     takeover {protocol, release, dataVersions, pid} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     boots
  *     ready --->                                        yields its writers: 20 s at most
@@ -15,45 +15,47 @@
  *     ends the connection                               exits
  *
  * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it
- * while the other one could take that for its death and begin to write beside it.
+ * while the other one could take that for its death and begin to write beside it. A fault is a line that is no message,
+ * or one that the state does not expect.
  *
  *   predecessor   message or event      next        does
  *   asked         takeover              accepted    answers `accepted`; else `refused` and over
- *   asked         20 s, unfit           over        ends the connection
+ *   asked         20 s, fault           over        ends the connection
  *   accepted      ready                 yielding    host.yield
- *   accepted      unfit                 over        ends the connection
+ *   accepted      fault                 over        ends the connection
  *   yielding      host has yielded      yielded     answers `yielded`
  *   yielding      host has failed       over        answers `refused`, host.takeBack
- *   yielding      unfit                 yielding    kills the successor
+ *   yielding      fault                 yielding    kills the successor
  *   yielding      connection ended      over        waits for host.yield, then host.takeBack
  *   yielded       listening             finishing   host.finish, tells tails every 50 ms
- *   yielded       30 s, unfit           yielded     kills the successor
+ *   yielded       30 s, fault           yielded     kills the successor
  *   yielded       changed               yielded     host.follow, answers `seen`
  *   yielded       connection ended      over        host.takeBack
  *   finishing     changed               finishing   host.follow, answers `seen`
- *   finishing     unfit                 finishing   kills the successor
+ *   finishing     fault                 finishing   kills the successor
  *   finishing     host has finished     ended       answers `ended`
  *   finishing     host has failed       ended       host.ended
  *   finishing     connection ended      over        host.takeBack
  *   ended         connection ended, 1 s over        host.ended
+ *   ended         `ended` is not sent   over        host.takeBack
  *   ended         any message           ended       nothing
  *   asked, accepted   connection ended  over        nothing
  *   any           the service stops     stopping    nothing more: the end of the process ends the connection
  *
  *   successor     message or event      next        does
  *   asking        accepted              booting     `find` resolves
- *   asking        refused, 20 s, unfit  over        `find` throws
+ *   asking        refused, 20 s, fault  over        `find` throws
  *   asking        connection ended      over        an older release: is stopped
  *   booting       yield()               yielding    says `ready`
- *   booting       unfit                 over        ends the connection, `yield` throws
+ *   booting       fault                 over        ends the connection, `yield` throws
  *   booting       connection ended      gone        `yield` resolves with 'gone'
  *   yielding      yielded               yielded     `yield` resolves
- *   yielding      refused, 20 s, unfit  over        ends the connection, `yield` throws
+ *   yielding      refused, 20 s, fault  over        ends the connection, `yield` throws
  *   yielding      connection ended      gone        `yield` resolves with 'gone'
  *   yielded       listening()           listening   says `listening`
  *   yielded, listening   followed()     -           says `changed`
  *   yielded, listening   seen           -           `followed` resolves
- *   yielded, listening   unfit          -           skips it: this process writes
+ *   yielded, listening   fault          -           skips it: this process writes
  *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
  *   listening     tails                 listening   `onTails`
  *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, ends the connection
@@ -64,7 +66,7 @@
 export const protocol = 1;
 /** A line of the conversation. */
 export const lineBytesMax = 65_536;
-/** Of a predecessor once it has accepted: what is left of a million limited codes has 20 MB. */
+/** Of a predecessor once it has accepted: the limits of a million codes have 20 MB. */
 export const yieldedBytesMax = 67_108_864;
 
 export interface DataVersions {
@@ -75,8 +77,8 @@ export interface DataVersions {
 
 /** The ends of journals: what lies before them is journaled. */
 export type Tails = ReadonlyArray<readonly [journal: number, position: number]>;
-/** What limited codes have left. */
-export type Limits = ReadonlyArray<readonly [codeNo: number, scansLeft: number]>;
+/** How many scans limited codes have had, exactly (codes/links/link-loader.ts). */
+export type Limits = ReadonlyArray<readonly [codeNo: number, scansUsed: number]>;
 
 export interface TakeoverMessage {
   readonly type: 'takeover';

@@ -12,6 +12,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { Channel } from './channel.ts';
 import { lockPath } from './folder-lock.ts';
+import { killOther } from './kill-other.ts';
 import {
   type AcceptedMessage,
   type DataVersions,
@@ -26,7 +27,8 @@ import {
 } from './messages.ts';
 import { stopOlderRelease } from './older-release.ts';
 
-export interface Hello {
+/** What a process that takes over says of itself. */
+export interface TakeoverHello {
   readonly release: string;
   readonly dataVersions: DataVersions;
 }
@@ -57,7 +59,7 @@ export class Predecessor {
   readonly ended: Promise<void>;
   readonly #ended = Promise.withResolvers<void>();
   readonly #channel: Channel<PredecessorMessage, SuccessorMessage>;
-  readonly #log: Logger;
+  #log: Logger;
   readonly #times: PredecessorTimes;
   #accepted: AcceptedMessage | undefined;
   #endTimer: NodeJS.Timeout | undefined;
@@ -77,7 +79,7 @@ export class Predecessor {
       parse: parsePredecessorMessage,
       lineBytesMax,
       onMessage: (message) => this.#take(message),
-      onFault: (fault) => this.#refuse(fault),
+      onFault: (fault) => this.#fault(fault),
     });
     void this.#channel.closed.then(() => this.#onClosed());
   }
@@ -88,7 +90,7 @@ export class Predecessor {
    */
   static async find(
     folder: DataFolder,
-    hello: Hello,
+    hello: TakeoverHello,
     log: Logger,
     times = predecessorTimes,
   ): Promise<Predecessor | undefined> {
@@ -106,10 +108,6 @@ export class Predecessor {
     if (answer !== 'gone') return predecessor;
     await stopOlderRelease(folder, log);
     return undefined;
-  }
-
-  get release(): string {
-    return this.#accepted?.release ?? '';
   }
 
   get journals(): readonly number[] {
@@ -146,7 +144,7 @@ export class Predecessor {
     this.#expect('yielded');
     this.#state = 'listening';
     this.#channel.send({ type: 'listening' });
-    this.#endTimer = setTimeout(() => this.#kill(), this.#times.endMsMax);
+    this.#endTimer = setTimeout(() => this.#onLate(), this.#times.endMsMax);
     this.#endTimer.unref();
   }
 
@@ -193,25 +191,31 @@ export class Predecessor {
   }
 
   #take(message: PredecessorMessage): void {
-    const step = `${this.#state} ${message.type}` as const;
-    if (message.type === 'refused' && (step === 'asking refused' || step === 'yielding refused')) {
-      return this.#failWith(new DataFolderError(message.reason));
+    const { type } = message;
+    switch (this.#state) {
+      case 'asking':
+        if (type === 'refused') return this.#failWith(new DataFolderError(message.reason));
+        if (type !== 'accepted') break;
+        this.#accepted = message;
+        this.#log = this.#log.child({ pid: message.pid, release: message.release });
+        this.#log.info('taking over from the running service');
+        this.#channel.lineBytesMax = yieldedBytesMax;
+        return this.#answered('booting', message);
+      case 'yielding':
+        if (type === 'refused') return this.#failWith(new DataFolderError(message.reason));
+        if (type === 'yielded') return this.#answered('yielded', message);
+        break;
+      case 'yielded':
+        if (type === 'seen') return this.#see(message.link);
+        break;
+      case 'listening':
+        if (type === 'seen') return this.#see(message.link);
+        if (type === 'tails') return this.onTails?.(message.tails);
+        if (type === 'ended') return this.#end(message);
+        break;
+      default:
     }
-    if (message.type === 'accepted' && step === 'asking accepted') {
-      this.#accepted = message;
-      this.#channel.lineBytesMax = yieldedBytesMax;
-      return this.#answered('booting', message);
-    }
-    if (message.type === 'yielded' && step === 'yielding yielded') {
-      return this.#answered('yielded', message);
-    }
-    if (message.type === 'seen' && (step === 'yielded seen' || step === 'listening seen')) {
-      return this.#see(message.link);
-    }
-    if (message.type === 'tails' && step === 'listening tails')
-      return this.onTails?.(message.tails);
-    if (message.type === 'ended' && step === 'listening ended') return this.#end(message);
-    this.#refuse(`"${message.type}" while ${this.#state}`);
+    this.#fault(`"${type}" while ${this.#state}`);
   }
 
   #answered(next: State, message: PredecessorMessage): void {
@@ -227,14 +231,14 @@ export class Predecessor {
   }
 
   #end({ tails, lostScans }: { readonly tails: Tails; readonly lostScans: number }): void {
-    this.#log.info({ release: this.release, lostScans }, 'the predecessor has ended');
+    this.#log.info({ lostScans }, 'the predecessor has ended');
     this.#state = 'ended';
     this.onTails?.(tails);
     this.#settle();
     this.#channel.destroy();
   }
 
-  #refuse(fault: string): void {
+  #fault(fault: string): void {
     if (this.#isOver()) return;
     if (this.#state === 'yielded' || this.#state === 'listening') {
       this.#log.error({ fault }, 'a message of the predecessor was skipped');
@@ -256,22 +260,16 @@ export class Predecessor {
     this.#answer = undefined;
   }
 
-  /** It hangs, and would redirect by old links if it went on: its connection ends with it. */
-  #kill(): void {
-    const pid = this.#accepted?.pid ?? 0;
-    const isOther = pid > 1 && pid !== process.pid;
-    this.#log.error({ pid }, 'the predecessor did not end in time, it is killed');
-    try {
-      if (isOther) process.kill(pid, 'SIGKILL');
-    } catch (err) {
-      this.#log.error({ err }, 'the predecessor cannot be killed');
-    }
+  /** It hangs, and would redirect by old links if it went on. */
+  #onLate(): void {
+    this.#log.error('the predecessor did not end in time');
+    killOther('predecessor', this.#accepted?.pid ?? 0, this.#log);
   }
 
   #onClosed(): void {
     if (!this.#isOver()) {
       if (this.#state !== 'asking') {
-        this.#log.warn({ release: this.release, state: this.#state }, 'the predecessor is gone');
+        this.#log.warn({ state: this.#state }, 'the predecessor is gone');
       }
       this.#state = 'gone';
       this.#answer?.resolve('gone');
@@ -279,7 +277,7 @@ export class Predecessor {
     this.#settle();
   }
 
-  /** Whatever waits for its writing. */
+  /** It writes nothing more: resolves all that waits for that. */
   #settle(): void {
     clearTimeout(this.#endTimer);
     this.#see(Number.MAX_SAFE_INTEGER);

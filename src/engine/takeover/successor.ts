@@ -11,8 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Channel } from './channel.ts';
-import { versionRefusal } from './data-versions.ts';
-import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
+import { killOther } from './kill-other.ts';
 import {
   type DataVersions,
   type Limits,
@@ -79,7 +78,7 @@ type State =
   | 'stopping'
   | 'over';
 
-class Successor {
+export class Successor {
   readonly #options: SuccessorOptions;
   readonly #channel: Channel<SuccessorMessage, PredecessorMessage>;
   #log: Logger;
@@ -99,10 +98,10 @@ class Successor {
       parse: parseSuccessorMessage,
       lineBytesMax,
       onMessage: (message) => this.#take(message),
-      onFault: (fault) => this.#refuse(fault),
+      onFault: (fault) => this.#fault(fault),
     });
     void this.#channel.closed.then(() => this.#onClosed());
-    this.#timer = setTimeout(() => this.#refuse('silence'), options.times.askMsMax);
+    this.#timer = setTimeout(() => this.#fault('silence'), options.times.askMsMax);
     this.#timer.unref();
   }
 
@@ -127,7 +126,7 @@ class Successor {
       case 'asked':
         if (type === 'takeover') return this.#meet(message);
         if (type !== 'other protocol') break;
-        return this.#reject(
+        return this.#refuse(
           `this release knows protocol ${message.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`,
         );
       case 'accepted':
@@ -142,7 +141,7 @@ class Successor {
         break;
       default:
     }
-    this.#refuse(`"${type}" while ${this.#state}`);
+    this.#fault(`"${type}" while ${this.#state}`);
   }
 
   #meet(hello: TakeoverMessage): void {
@@ -151,7 +150,7 @@ class Successor {
     this.#pid = pid;
     this.#log = log.child({ pid, release });
     const refusal = admit(this, hello);
-    if (refusal !== undefined) return this.#reject(refusal);
+    if (refusal !== undefined) return this.#refuse(refusal);
     this.#stopTimers();
     this.#state = 'accepted';
     this.#log.info('a successor is booting');
@@ -159,7 +158,7 @@ class Successor {
     this.#channel.send({ type: 'accepted', release: own, pid: process.pid, journals, ports });
   }
 
-  #reject(refusal: string): void {
+  #refuse(refusal: string): void {
     this.#log.warn({ refusal }, 'a takeover was refused');
     this.#over();
     void this.#part({ type: 'refused', reason: `Cannot take over: ${refusal}` });
@@ -185,7 +184,7 @@ class Successor {
     this.#log.info({ ms: this.#since(beganMs) }, 'yielded to the successor');
     this.#timer = setTimeout(() => {
       this.#log.error('the successor did not listen in time');
-      this.#kill();
+      killOther('successor', this.#pid, this.#log);
     }, times.listenMsMax);
   }
 
@@ -259,7 +258,7 @@ class Successor {
     }
   }
 
-  #refuse(fault: string): void {
+  #fault(fault: string): void {
     switch (this.#state) {
       case 'asked':
       case 'accepted':
@@ -270,21 +269,8 @@ class Successor {
       case 'yielded':
       case 'finishing':
         this.#log.error({ fault }, 'the successor said what it should not');
-        return this.#kill();
+        return killOther('successor', this.#pid, this.#log);
       default:
-    }
-  }
-
-  /** Its connection ends with it. */
-  #kill(): void {
-    if (this.#pid <= 1 || this.#pid === process.pid) {
-      return this.#log.error('the successor cannot be killed: its process id is not its own');
-    }
-    try {
-      process.kill(this.#pid, 'SIGKILL');
-      this.#log.error('the successor was killed');
-    } catch (err) {
-      this.#log.error({ err }, 'the successor cannot be killed');
     }
   }
 
@@ -339,59 +325,4 @@ class Successor {
   #since(beganMs: number): number {
     return Math.round(this.#options.clock.monotonicMs() - beganMs);
   }
-}
-
-export const takeoverTimes: TakeoverTimes = {
-  askMsMax: 20_000,
-  listenMsMax: 30_000,
-  tailsEveryMs: 50,
-  partMsMax: 1_000,
-};
-
-/** Connections that have not said what they want. */
-const askedMax = 16;
-
-/** @returns ends it when the service stops: takeovers that are under way end with the process */
-export function hostTakeovers(
-  lock: FolderLock,
-  host: TakeoverHost,
-  clock: Clock,
-  log: Logger,
-  times: TakeoverTimes = takeoverTimes,
-): { close(): void } {
-  const connected = new Set<Successor>();
-  let current: Successor | undefined;
-  const refusalOf = ({ dataVersions }: TakeoverMessage): string | undefined => {
-    if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
-    if (!lock.isReplaceable) {
-      return 'the file system of the data folder has no hard links; stop the running service, then start this one';
-    }
-    return host.refusal ?? versionRefusal(host.dataVersions, dataVersions);
-  };
-  const onConnection = (socket: Socket): void => {
-    if (connected.size >= askedMax) return refuseSuccessor(socket);
-    const successor = new Successor(socket, {
-      host,
-      clock,
-      log,
-      times,
-      admit: (admitted, hello) => {
-        const refusal = refusalOf(hello);
-        if (refusal === undefined) current = admitted;
-        return refusal;
-      },
-      onOver: (over) => {
-        connected.delete(over);
-        if (current === over) current = undefined;
-      },
-    });
-    connected.add(successor);
-  };
-  lock.onConnection = onConnection;
-  return {
-    close: () => {
-      if (lock.onConnection === onConnection) lock.onConnection = undefined;
-      for (const successor of connected) successor.stop();
-    },
-  };
 }

@@ -1,7 +1,7 @@
 /** A process that hosts takeovers of a folder, and hangs in one step. */
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers } from '../../../src/engine/takeover/successor.ts';
+import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { TestHost } from './conversation.ts';

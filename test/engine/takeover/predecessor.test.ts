@@ -270,7 +270,7 @@ test('listening, a predecessor that does not end is killed', async () => {
   predecessor.listening();
   expect(await exit).toEqual([null, 'SIGKILL']);
   await predecessor.ended;
-  expect(told.lines).toContain('error: the predecessor did not end in time, it is killed');
+  expect(told.lines).toContain('error: the predecessor was killed');
 });
 
 /** A service that hangs in one step. */

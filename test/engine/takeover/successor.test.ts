@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
-import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/successor.ts';
+import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { soon } from '../../support/soon.ts';
 import {

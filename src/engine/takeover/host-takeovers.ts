@@ -1,0 +1,66 @@
+/**
+ * The running service waits for successors on the folder's lock, and admits one at a time. The conversation with each is
+ * in successor.ts.
+ */
+import type { Socket } from 'node:net';
+import type { Clock } from '../../model/clock.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { versionRefusal } from './data-versions.ts';
+import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
+import type { TakeoverMessage } from './messages.ts';
+import { Successor, type TakeoverHost, type TakeoverTimes } from './successor.ts';
+
+export const takeoverTimes: TakeoverTimes = {
+  askMsMax: 20_000,
+  listenMsMax: 30_000,
+  tailsEveryMs: 50,
+  partMsMax: 1_000,
+};
+
+/** Connections that have not said what they want. */
+const askedMax = 16;
+
+/** @returns ends it when the service stops: takeovers that are under way end with the process */
+export function hostTakeovers(
+  lock: FolderLock,
+  host: TakeoverHost,
+  clock: Clock,
+  log: Logger,
+  times: TakeoverTimes = takeoverTimes,
+): { close(): void } {
+  const connected = new Set<Successor>();
+  let current: Successor | undefined;
+  const refusalOf = ({ dataVersions }: TakeoverMessage): string | undefined => {
+    if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
+    if (!lock.isReplaceable) {
+      return 'the file system of the data folder has no hard links; stop the running service, then start this one';
+    }
+    return host.refusal ?? versionRefusal(host.dataVersions, dataVersions);
+  };
+  const onConnection = (socket: Socket): void => {
+    if (connected.size >= askedMax) return refuseSuccessor(socket);
+    const successor = new Successor(socket, {
+      host,
+      clock,
+      log,
+      times,
+      admit: (admitted, hello) => {
+        const refusal = refusalOf(hello);
+        if (refusal === undefined) current = admitted;
+        return refusal;
+      },
+      onOver: (over) => {
+        connected.delete(over);
+        if (current === over) current = undefined;
+      },
+    });
+    connected.add(successor);
+  };
+  lock.onConnection = onConnection;
+  return {
+    close: () => {
+      if (lock.onConnection === onConnection) lock.onConnection = undefined;
+      for (const successor of connected) successor.stop();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import type { Logger } from '../../telemetry/log.ts';
+
+/** Kills the other process of a takeover, which hangs or says what it should not: its connection ends with it. */
+export function killOther(side: 'successor' | 'predecessor', pid: number, log: Logger): void {
+  // The id is what that process said of itself: never init, a group of processes, or this one.
+  if (pid <= 1 || pid === process.pid) {
+    return log.error(`the ${side} cannot be killed: its process id is not its own`);
+  }
+  try {
+    process.kill(pid, 'SIGKILL');
+    log.error(`the ${side} was killed`);
+  } catch (err) {
+    log.error({ err }, `the ${side} cannot be killed`);
+  }
+}
