@@ -12,7 +12,7 @@
  *     changed {link} --->  <--- seen {link}             from `yielded` to `ended`
  *                          <--- tails {tails}           while it journals
  *                          <--- ended {tails, lostScans}
- *     ends the connection                               exits
+ *     understood, ends the connection --->              exits
  *
  * The connection is the sign of life: the kernel ends it with the last thread of a process. So neither side ends it
  * while the other one could take that for its death and begin to write beside it. A fault is a line that is no message,
@@ -36,7 +36,8 @@
  *   finishing     host has finished     ended       answers `ended`
  *   finishing     host has failed       ended       host.ended
  *   finishing     connection ended      over        host.takeBack
- *   ended         connection ended, 1 s over        host.ended
+ *   ended         understood, 1 s       over        host.ended
+ *   ended         connection ended      over        host.takeBack
  *   ended         `ended` is not sent   over        host.takeBack
  *   ended         any message           ended       nothing
  *   asked, accepted   connection ended  over        nothing
@@ -58,7 +59,7 @@
  *   yielded, listening   fault          -           skips it: this process writes
  *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
  *   listening     tails                 listening   `onTails`
- *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, ends the connection
+ *   listening     ended                 ended       `onTails`, `followed` and `ended` resolve, says `understood`
  *   listening     20 s                  listening   kills the predecessor
  *   any           close()               over        ends the connection
  */
@@ -95,7 +96,9 @@ export type SuccessorMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'listening' }
   /** Link changes up to this number are stored. */
-  | { readonly type: 'changed'; readonly link: number };
+  | { readonly type: 'changed'; readonly link: number }
+  /** `ended` was received: the successor goes on alone. */
+  | { readonly type: 'understood' };
 
 export interface AcceptedMessage {
   readonly type: 'accepted';
@@ -131,6 +134,7 @@ export function parseSuccessorMessage(line: string): SuccessorMessage | undefine
       return parseTakeover(fields);
     case 'ready':
     case 'listening':
+    case 'understood':
       return { type: fields['type'] };
     case 'changed': {
       const { link } = fields;

@@ -235,7 +235,7 @@ export class Predecessor {
     this.#state = 'ended';
     this.onTails?.(tails);
     this.#settle();
-    this.#channel.destroy();
+    void this.#channel.sendLast({ type: 'understood' });
   }
 
   #fault(fault: string): void {

@@ -90,6 +90,7 @@ export class Successor {
   #wantedLink = 0;
   #followedLink = 0;
   #isFollowing = false;
+  readonly #understood = Promise.withResolvers<void>();
 
   constructor(socket: Socket, options: SuccessorOptions) {
     this.#options = options;
@@ -139,6 +140,9 @@ export class Successor {
       case 'finishing':
         if (type === 'changed') return this.#follow(message.link);
         break;
+      case 'ended':
+        if (type === 'understood') this.#understood.resolve();
+        return;
       default:
     }
     this.#fault(`"${type}" while ${this.#state}`);
@@ -216,7 +220,8 @@ export class Successor {
     this.#state = 'ended';
     if (finished !== undefined) {
       const { tails, lostScans } = finished;
-      if (!(await this.#part({ type: 'ended', tails, lostScans }))) return this.#takeBack();
+      this.#channel.send({ type: 'ended', tails, lostScans });
+      if (!(await this.#isUnderstood())) return await this.#takeBack();
       this.#log.info({ ms: this.#since(beganMs), lostScans }, 'the successor has taken over');
     }
     host.ended();
@@ -299,16 +304,27 @@ export class Successor {
     this.#over();
   }
 
-  /** Sends the last message, and waits for the end of the connection. @returns whether it was sent */
-  async #part(message: PredecessorMessage): Promise<boolean> {
-    const isSent = await this.#channel.sendLast(message);
+  /** Sends the last message of a refusal, and waits for the end of the connection. */
+  async #part(message: PredecessorMessage): Promise<void> {
+    await this.#channel.sendLast(message);
+    await this.#inTime(this.#channel.closed.then(() => false));
+  }
+
+  /** Whether the successor goes on alone: it says so, or it is there and late. */
+  async #isUnderstood(): Promise<boolean> {
+    const answered = this.#understood.promise.then(() => true);
+    return await this.#inTime(Promise.race([answered, this.#channel.closed.then(() => false)]));
+  }
+
+  /** @returns what it waits for, or true when that takes too long; the connection is over */
+  async #inTime(outcome: Promise<boolean>): Promise<boolean> {
     const waiting = new AbortController();
-    const late = pause(this.#options.times.partMsMax, undefined, { signal: waiting.signal });
-    await Promise.race([this.#channel.closed, late]);
+    const late = pause(this.#options.times.partMsMax, true, { signal: waiting.signal });
+    const result = await Promise.race([outcome, late]);
     waiting.abort();
     await late.catch(() => undefined);
     this.#channel.destroy();
-    return isSent;
+    return result;
   }
 
   #over(): void {

@@ -340,6 +340,24 @@ test('ended, messages that crossed are ignored, and a successor that stays conne
   expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
 });
 
+test('ended, the successor says that it knows: the process ends at once', async () => {
+  withTimes({ partMsMax: 60_000 });
+  const talker = await talkUpTo('yielded');
+  talker.say({ type: 'listening' });
+  await expect.poll(() => talker.lines.map((line) => JSON.parse(line)), soon).toContainEqual(ended);
+  talker.say({ type: 'understood' });
+  await host.hasCalls('yield', 'finish', 'ended');
+});
+
+test('ended, the connection ends before the successor knows: taken back', async () => {
+  const talker = await talkUpTo('yielded');
+  host.onCall = (call) => {
+    if (call === 'finish') talker.close();
+  };
+  talker.say({ type: 'listening' });
+  await host.hasCalls('yield', 'finish', 'takeBack', 'taken back');
+});
+
 test.each(['accepted', 'yielding', 'yielded'] as const)(
   '%s, the service stops: the connection stays, and nothing is taken back',
   async (state) => {
