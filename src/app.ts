@@ -69,7 +69,7 @@ export interface AppOptions {
   readonly start?: ServiceStart;
   /** Takes over from the service that runs on the data folder, where one does. */
   readonly takeover?: true | undefined;
-  /** Told of that service as soon as it has agreed: until this one is open, it goes on if this process ends. */
+  /** Called once that service has accepted: if this process ends before it is open, that one goes on. */
   readonly onPredecessor?: (predecessor: Pick<Predecessor, 'isGone'>) => void;
 }
 
@@ -174,7 +174,7 @@ const portsOf = ({ redirect, api, metrics }: Config): ListenAddress[] =>
     metrics,
   ].filter(({ port }) => port > 0);
 
-/** @param held ports of the process that is taken over from */
+/** @param held ports of the predecessor */
 async function assertPortsFree(config: Config, held: readonly number[] = []): Promise<void> {
   for (const { host, port } of portsOf(config)) {
     if (!held.includes(port)) await assertPortFree(host, port);

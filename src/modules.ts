@@ -76,11 +76,11 @@ export interface Base extends Machine {
   readonly management: Management;
   readonly ids: IdSource;
   readonly outbox: Outbox;
-  /** Ports that another process listens on too, which this one takes over from. */
+  /** At a takeover: ports that the predecessor listens on too. */
   readonly heldPorts?: readonly number[] | undefined;
 }
 
-/** The layouts that this program writes: one with others cannot take over from it. */
+/** The data versions that this program writes: another process takes over from it only with the same ones. */
 export const dataVersions: DataVersions = {
   management: managementVersion.version,
   scans: scansVersion.version,

@@ -1,8 +1,8 @@
 /**
- * The engine: link table, redirect threads and shards, opened at a start or beside the service that is taken over from.
+ * The engine: link table, redirect threads and shards, opened at a start or, for a takeover, beside the running service.
  *
  *   start      the folder is ours -> shards count -> links loaded -> redirect threads listen
- *   takeover   links loaded, threads booted -> the other one yields -> the folder is ours -> the last changes, limits
+ *   takeover   links loaded, threads booted -> the predecessor yields -> the folder is ours -> the last changes, limits
  *                -> shards count -> redirect threads listen
  */
 import { findLinkImage, LinkImage } from './codes/links/link-image.ts';
@@ -64,7 +64,7 @@ export async function startEngine(opening: EngineOpening): Promise<StartedEngine
   return made;
 }
 
-/** The same in place of a service that runs: it redirects until this resolves, and a moment longer. */
+/** The same at a takeover: the predecessor redirects until this resolves, and a moment longer. */
 export async function takeOver(
   opening: EngineOpening,
   predecessor: Predecessor,
@@ -79,7 +79,7 @@ export async function takeOver(
   await threads.shards.boot('one by one');
   const openRedirects = await threads.redirects.boot('one by one');
   await pages;
-  // The other one has its backlog in memory, and scans that this one answers would be lost.
+  // On a full disk the predecessor has scans in memory that no journal takes; those of this process would be lost.
   if (base.management.environment.isFull) {
     throw new DataFolderError(`Cannot take over: ${base.folder.path} has no space left`);
   }
@@ -100,7 +100,7 @@ export async function takeOver(
   return { ...made, changesFollowed };
 }
 
-/** What the other process still journals is counted here. */
+/** What the predecessor still journals is counted here. */
 function followTails(
   { journals, folder }: EngineThreads,
   predecessor: Predecessor,
@@ -120,7 +120,10 @@ function followTails(
     });
 }
 
-/** Makes all of it; nothing runs yet. */
+/**
+ * Makes all of it; nothing runs yet.
+ * @param othersJournals of the predecessor, in a takeover
+ */
 function makeEngine(
   { base, closers }: EngineOpening,
   othersJournals: readonly number[] | undefined,

@@ -1,13 +1,13 @@
 /**
- * What the running service does for a process that takes over from it (engine/takeover/ has the order, and the states
- * of both sides).
+ * What the running service does for its successor (engine/takeover/messages.ts has the order, and the states of both
+ * sides).
  *
- *   yield      webhooks, schedulers -> changes of management.mdb -> shards: each ends before the next; limits are given away
+ *   yield      webhooks, schedulers -> changes of management.mdb -> shards -> limits are taken: each ends before the next
  *   finish     redirect threads hand over and sync their journals, beside the API
- *   takeBack   the other one's journals and changes -> shards count -> limits -> redirects listen -> writers
+ *   takeBack   lock -> the successor's journals and changes -> shards count -> limits -> redirects listen -> writers
  *
- * Redirects are answered all the time: by this process until the other one listens, and then on connections that are
- * open, for `drainMs` at most.
+ * Redirects are answered all the time: by this process until the successor listens, then on open connections alone, for
+ * `drainMs` at most.
  */
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Limits, Tails } from './engine/takeover/messages.ts';
@@ -25,11 +25,11 @@ export interface HostOptions {
   readonly engine: Engine;
   readonly refresher: LinkRefresher;
   readonly ports: readonly number[];
-  /** Those that run now. */
+  /** The open ones. */
   readonly writers: Writers;
   /** Opened again after a takeover that failed. */
   readonly reopen: () => Promise<Writers>;
-  /** Replaces the lock of the process that is gone by ours. */
+  /** Takes the folder's lock again, after a successor that is gone. */
   readonly lockAgain: () => Promise<void>;
   /** The process has nothing left to do. */
   readonly ended: () => void;
@@ -38,14 +38,14 @@ export interface HostOptions {
 type State =
   /** All is ours. A stop, or a successor that asks, ends it. */
   | 'serving'
-  /** From the successor's wish until it listens; its death leads back to `serving`. */
+  /** From the successor's `ready` until it listens; its death leads back to `serving`. */
   | 'yielding'
   /** Back from a successor that is gone. */
   | 'taking back'
   /** The last redirects are answered; a death of the successor still leads back. */
   | 'finishing'
   | 'ended'
-  /** A signal. What the other process asks for waits until this one has ended. */
+  /** A signal. What a successor asks for waits until this process has ended. */
   | 'stopping';
 
 export class RunningService implements TakeoverHost {
@@ -151,5 +151,5 @@ export class RunningService implements TakeoverHost {
   }
 }
 
-/** What does not go on: the end of this process answers it. */
+/** For a successor that asks while this service stops: the end of this process answers it. */
 const never = new Promise<never>(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * The writers: all that changes the stores, but for redirect threads and their journals. One process has them at any
- * time; a takeover ends those of one process before the next one opens its own.
+ * The writers: all that changes the stores, but for shards (EngineThreads); redirect threads write journals alone. One
+ * process writes at any time: at a takeover the predecessor's write nothing more before the successor opens its own.
  *
  *   open      webhooks -> billing -> campaigns, retention -> mail -> metrics -> API listens -> expiry
  *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
@@ -51,7 +51,7 @@ import type { WorkspaceServices } from './workspaces/services.ts';
 const expireMs = 30_000;
 const stoppingApiMsMax = 3_000;
 
-/** What redirects and counts: the writers stand on it. */
+/** What redirects and counts; the writers use it. */
 export interface Engine {
   readonly scans: ScanStore;
   readonly queries: ScanQueries;
@@ -156,7 +156,7 @@ async function openWork({ base, engine, workspaces, metrics }: Opening, closers:
 
 type Work = Awaited<ReturnType<typeof openWork>>;
 
-/** What is asked: metrics, the API, its plain port. */
+/** What listens: metrics, the API, its port for plain HTTP. */
 async function openServers(
   { base, engine, workspaces, metrics, ...work }: Opening & WritersOptions & Work,
   closers: Closers,

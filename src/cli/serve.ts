@@ -31,13 +31,13 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     process.exit(1);
   });
   const { existing, takeover, readyOn } = options;
-  const stops = new Stops(log);
+  const shutdown = new Shutdown(log);
   const opening = openApp(config, log, {
     start: existing ? 'existing' : 'any',
     takeover,
-    onPredecessor: (predecessor) => stops.takesOverFrom(predecessor),
+    onPredecessor: (predecessor) => shutdown.takesOverFrom(predecessor),
   });
-  stops.listen(opening);
+  shutdown.listen(opening);
   const app = await opening;
   if (readyOn !== undefined) sayReady(readyOn);
   adopt();
@@ -82,8 +82,8 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
  */
 const stopMsMax = 15_000;
 
-/** Signals that stop the service; a process that has taken over does so too. */
-class Stops {
+/** Stops the service: at a signal, or when another process has taken over. */
+class Shutdown {
   readonly #log: Logger;
   #predecessor: Pick<Predecessor, 'isGone'> | undefined;
   #isOpen = false;

@@ -129,7 +129,7 @@ export class Journals {
   }
 }
 
-/** The lowest numbers that are free: a takeover gives those of the one before back. */
+/** The lowest free numbers, so two processes in turn use the same two sets. */
 function freeNumbers(count: number, taken: ReadonlySet<number>): number[] {
   const free: number[] = [];
   for (let number = 0; free.length < count; number++) if (!taken.has(number)) free.push(number);

@@ -39,7 +39,7 @@ export interface RedirectTotals {
 interface RedirectState {
   readonly thread: SupervisedThread<RedirectSetup, RedirectCommand, RedirectMessage>;
   isListening: boolean;
-  /** Set while somebody waits for its `handed-over`. */
+  /** Set while `handOver` waits for its `handed-over`. */
   onHandedOver?: (() => void) | undefined;
   /** Of the thread that runs now. */
   figures: RedirectFigures | undefined;
@@ -68,7 +68,7 @@ export class RedirectThreads {
   readonly #options: RedirectThreadsOptions;
   readonly #missSeed = randomBytes(4).readInt32LE();
   readonly #misses = new MissThrottle(0, 0).memory;
-  /** redirect-thread.ts says what is in it. */
+  /** The values of `gate` in redirect-thread.ts. */
   readonly #gate = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly states: RedirectState[] = [];
   /** Microseconds, all threads, since the start: a count of 32 bits would wrap within weeks. */
@@ -128,7 +128,7 @@ export class RedirectThreads {
 
   /**
    * Limited links with no scan left send their clients back to where they came, and threads that start do not listen.
-   * Before what the links have left is taken for another process.
+   * To be called before limits are taken out of the link table for another process.
    */
   freezeLimits(): void {
     this.#setGate(gate.handedOver);

@@ -5,7 +5,7 @@
  *   run     figures while there is something new; journal segments below every shard's position are deleted
  *   stop    redirect threads drain -> shards count what is left -> what waits is told
  *
- * At a takeover shards stop first, and another process counts what redirect threads still journal (engine/takeover/).
+ * When another process takes over, shards stop first: it counts what redirect threads still journal (engine/takeover/).
  */
 import type { Config } from '../config.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
@@ -32,7 +32,7 @@ export interface EngineThreadsOptions {
   /** Of each redirect thread; absent = as many as come. */
   readonly connectionsMax?: number;
   readonly visitor: Promise<VisitorSetup>;
-  /** Journals of the process that this one takes over from. */
+  /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
 }
 

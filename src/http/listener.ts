@@ -27,7 +27,7 @@ const graceMs = 1_000;
 const graceStepMs = 50;
 /** After the port could not be listened on again. */
 const retryMs = 100;
-/** A cycle of the event loop that had next to nothing to do; a loop that has none is content with longer ones. */
+/** A cycle of the event loop that had next to nothing to do; in a busy loop it may be longer, the longer `leave` has waited. */
 const shortCycleMs = 0.05;
 const cycleMsPerMsWaited = 0.02;
 const leaveMsMax = 500;

@@ -47,7 +47,7 @@ export interface RedirectSetup {
 
 /**
  *   drain      stop listening, wait for open connections as long as `msMax`, end
- *   hand-over  the same without the end: `handed-over` is said when nothing more is journaled
+ *   hand-over  stop listening and wait as above, but stay; `handed-over` is sent when nothing more is journaled
  *   resume     listen again
  */
 export type RedirectCommand =

@@ -38,7 +38,7 @@ export interface RedirectOptions {
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;
   readonly clock: Clock;
-  /** redirect-thread.ts says what is in it. */
+  /** The values of `gate` in redirect-thread.ts. */
   readonly gate: Int32Array;
   /** Microseconds from the cycle's first request to its last answer, once per redirect. */
   readonly latency: LatencyHistogram;

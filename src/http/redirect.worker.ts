@@ -1,8 +1,8 @@
 /**
  * Thread entry of the short-link port: builds the redirect of `redirect.ts` and listens, with TLS also on a second
  * port without it.
- * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections); the
- * control thread has made sure that no other process does.
+ * All redirect threads listen on the same port (SO_REUSEPORT: the kernel deals out connections). Another process
+ * listens there only during a takeover; the control thread has made sure of that.
  *
  * Hand over: stop listening, answer what still comes with `Connection: close`, until no client is left or for the
  * command's `msMax`. Drain: the same, then the journal is on the disk before the thread ends.

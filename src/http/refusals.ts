@@ -3,8 +3,8 @@
  * people and JSON where `Accept` asks for it. Counted by kind; unknown codes are throttled by address.
  *
  * During a takeover also the redirect of a limited link to itself: on a new connection its client finds the process
- * that knows what is left of the limit. Browsers follow 20 redirects, and without a pause those would be over before
- * that process listens.
+ * that knows what is left of the limit. Browsers follow 20 redirects: without a pause they would give up before that
+ * process listens.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { type Connection, sendFramed } from './framing.ts';

@@ -47,7 +47,7 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 = any free port. */
   readonly port: number;
-  /** Another process listens there too, which this one takes over from. */
+  /** At a takeover: the predecessor listens there too. */
   readonly isShared?: boolean;
   /** Default: `standardBodyBytesMax`. */
   readonly bodyBytesMax?: number;

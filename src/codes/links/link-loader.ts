@@ -139,7 +139,7 @@ export class LinkLoader {
 
   /**
    * The limited codes that `load` left out, with the scans they have left now; what does not fit stays pending.
-   * @param given what `takeLimits` of the process before took: for these codes nothing need be counted, in the table or not
+   * @param given what `takeLimits` of the predecessor returned: the scans of these codes are known, also where they are not counted yet
    */
   loadLimited(given: Limits | ReadonlyMap<number, number> = []): void {
     this.#given = new Map(given);
@@ -154,8 +154,8 @@ export class LinkLoader {
   }
 
   /**
-   * Takes what is left of every limit out of the table: no redirect uses a scan from now on. Redirect threads must know
-   * before, or they refuse (`freezeLimits`).
+   * Takes what is left of every limit out of the table: no redirect uses a scan from now on. Call `freezeLimits` of the
+   * redirect threads before, or they answer that the limit is reached.
    */
   takeLimits(): Limits {
     this.#store.environment.refresh();

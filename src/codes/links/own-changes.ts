@@ -2,8 +2,8 @@
  * Numbers of the link changes that this process has published itself, which its LinkRefresher passes over: publishing
  * one again changes nothing and costs 8 us.
  *
- * A transaction that is undone gives its number to somebody else. So a number counts as published only when it stands in
- * the store, for that code, before the link is read that is published: that link has the change then, of this process or another.
+ * The number of a transaction that is undone is given to another change. So a number counts as published only when it
+ * stands in the store, for that code, before the published link is read: then that link has the change.
  */
 import type { CodeNo } from '../../model/numbers.ts';
 import { linkChangesKept } from '../../store/management/link-changes.ts';

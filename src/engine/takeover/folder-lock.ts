@@ -82,7 +82,7 @@ export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
   return join(tmpdir(), `quietzone-${name}.sock`);
 }
 
-/** Whether a process has it now. Changes nothing. */
+/** Whether a process has the folder's lock now. Changes nothing. */
 export const isFolderLocked = (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
   isAnswered(lockPath(folder));
 
@@ -103,7 +103,7 @@ class SocketLock implements FolderLock {
     return this.#held?.path !== this.path;
   }
 
-  /** Where none has it, or one that has ended. */
+  /** Takes the lock where no process has it, or one that has ended. */
   async take(action: string): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const beside = await this.#listenBeside(action);
@@ -237,7 +237,7 @@ const refusalText = lineOf({
 /** For the other side to have read it. */
 const refuseMsMax = 1_000;
 
-/** In words, and ends the connection. */
+/** Says why, and ends the connection. */
 export function refuseSuccessor(socket: Socket): void {
   socket.unref();
   socket.resume();
@@ -247,9 +247,9 @@ export function refuseSuccessor(socket: Socket): void {
 
 interface ListeningSocket {
   readonly server: Server;
-  /** It was bound to. */
+  /** The name that the socket was bound to. */
   readonly path: string;
-  /** Of its file: no other one has it while the socket is open. */
+  /** Device and inode of its file: no other file has them while the socket is open. */
   readonly identity: string | undefined;
 }
 
@@ -258,7 +258,7 @@ function identityOf(path: string): string | undefined {
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
 }
 
-/** Names beside the lock whose processes have ended. */
+/** Removes names beside the lock whose processes have ended. */
 async function removeLeftovers(path: string): Promise<void> {
   const begin = basename(path).replace(/sock$/, '');
   let names: string[] = [];

@@ -198,7 +198,7 @@ export class Predecessor {
         if (type !== 'accepted') break;
         this.#accepted = message;
         this.#log = this.#log.child({ pid: message.pid, release: message.release });
-        this.#log.info('taking over from the running service');
+        this.#log.info('takeover started, booting beside the predecessor');
         this.#channel.lineBytesMax = yieldedBytesMax;
         return this.#answered('booting', message);
       case 'yielding':
@@ -244,7 +244,7 @@ export class Predecessor {
       this.#log.error({ fault }, 'a message of the predecessor was skipped');
       return;
     }
-    this.#log.error({ fault }, 'the takeover has failed');
+    this.#log.error({ fault }, 'the takeover failed, the predecessor goes on');
     this.#fail(`the running service answered what this release does not know (${fault})`);
   }
 

@@ -213,7 +213,7 @@ export class Successor {
       finished = await host.finish();
     } catch (err) {
       // The successor serves: the end of this process tells it the rest.
-      this.#log.error({ err }, 'finishing failed');
+      this.#log.error({ err }, 'finishing for the successor failed');
     }
     if (!this.#isFinishing()) return;
     this.#stopTimers();
@@ -300,7 +300,10 @@ export class Successor {
     this.#stopTimers();
     this.#log.warn('the successor is gone, taking back');
     await this.#options.host.takeBack();
-    this.#log.warn({ ms: this.#since(beganMs) }, 'taken back');
+    this.#log.warn(
+      { ms: this.#since(beganMs) },
+      'taken back from the successor, serving as before',
+    );
     this.#over();
   }
 
