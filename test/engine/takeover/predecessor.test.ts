@@ -92,7 +92,7 @@ const refused = { type: 'refused', reason: 'Cannot take over: the running servic
 
 test.each([
   ['a refusal', refused, /^Cannot take over: the running service is stopping$/],
-  ['what does not fit', yielded, /answered what this release does not know \("yielded" while a/],
+  ['a fault', yielded, /answered what this release does not know \("yielded" while a/],
   [
     'a message with a fault',
     { ...accepted, ports: ['80'] },
@@ -125,7 +125,7 @@ test('booting, the connection ends: it is gone, and its lock free', async () => 
   await predecessor.followed(1);
 });
 
-test('booting, what does not fit: the takeover fails when it goes on', async () => {
+test('booting, a fault: the takeover fails when it goes on', async () => {
   const { predecessor, talker } = await boot();
   talker.say(ended);
   await talker.closed;
@@ -134,7 +134,7 @@ test('booting, what does not fit: the takeover fails when it goes on', async () 
 
 test.each([
   ['a refusal', refused, /^Cannot take over: the running service is stopping$/],
-  ['what does not fit', accepted, /answered what this release does not know \("accepted" while y/],
+  ['a fault', accepted, /answered what this release does not know \("accepted" while y/],
   ['a fault in a list', { ...yielded, limits: [[1, -5]] }, /does not know \(no message: /],
 ])('yielding, %s: fails with the reason, and the other one goes on', async (_name, answer, why) => {
   const { predecessor, talker } = await boot();
@@ -161,7 +161,7 @@ test('yielding, the connection ends: it is gone', async () => {
 });
 
 test.each([bootAndYield, bootAndListen])(
-  'yielded and listening, what does not fit is skipped: $name',
+  'yielded and listening, a fault is skipped: $name',
   async (begun) => {
     const { predecessor, talker } = await begun();
     const following = predecessor.followed(1);

@@ -179,7 +179,7 @@ test('asked, while another one is under way: is refused, and that one goes on', 
   expect(await first.next()).toEqual(yielded);
 });
 
-test('accepted, what does not fit: the connection is ended, and nothing has happened', async () => {
+test('accepted, a fault: the connection is ended, and nothing has happened', async () => {
   const talker = await talkUpTo('accepted');
   talker.say({ type: 'listening' });
   await talker.closed;
@@ -231,7 +231,7 @@ test('while it is taken back no other successor is accepted', async () => {
 });
 
 test.each(['yielding', 'yielded', 'finishing'] as const)(
-  '%s, what does not fit: the successor is killed, and nothing taken back while it is connected',
+  '%s, a fault: the successor is killed, and nothing taken back while it is connected',
   async (state) => {
     const { pid, exited } = otherProcess();
     const talker = await talkUpTo(state, pid);
