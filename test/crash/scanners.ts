@@ -22,6 +22,8 @@ export interface ScannersOptions {
   readonly random: Random;
   readonly connections: number;
   readonly perSecond: number;
+  /** `evenly`: none is idle for long. Default: the first that is free, and others are idle where those are enough. */
+  readonly use?: 'first free' | 'evenly';
 }
 
 export class Scanners {
@@ -85,8 +87,15 @@ export class Scanners {
         if (scan === undefined) return;
         this.#sent++;
         connection.send(scan);
+        if (this.#options.use === 'evenly') this.#moveBack(connection);
       }
     }
+  }
+
+  /** The next scans go to the others. */
+  #moveBack(connection: ScanConnection): void {
+    this.#connections.splice(this.#connections.indexOf(connection), 1);
+    this.#connections.push(connection);
   }
 }
 

@@ -8,6 +8,7 @@ import { createServer } from 'node:net';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { pause, type Ports, type ServiceProcess } from '../support/process.ts';
+import type { LoadSetting } from './load.ts';
 import { isAlive, Stage, type StageResult } from './stage.ts';
 import { step, TakeoverLog } from './steps.ts';
 
@@ -17,7 +18,7 @@ export interface CasesOptions {
   readonly perSecond: number;
   readonly seed: number;
   /** Connections that are kept. */
-  readonly connections?: number;
+  readonly kept?: LoadSetting['kept'];
   /** All of them, or those with these names. */
   readonly only?: readonly string[] | undefined;
   /** When another takeover must come to its end. */

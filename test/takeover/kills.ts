@@ -12,6 +12,7 @@
  */
 import { pause, type Ports, type ServiceProcess } from '../support/process.ts';
 import { Random } from '../crash/random.ts';
+import type { LoadSetting } from './load.ts';
 import { isAlive, Stage, type StageResult } from './stage.ts';
 import { step, steps, TakeoverLog } from './steps.ts';
 
@@ -23,7 +24,7 @@ export interface KillsOptions {
   readonly codes: number;
   readonly seed: number;
   /** Connections that are kept. */
-  readonly connections?: number;
+  readonly kept?: LoadSetting['kept'];
   readonly onKill?: (kill: Kill) => void;
 }
 

@@ -16,8 +16,8 @@ export interface LoadSetting {
   readonly perSecond: number;
   /** That were seeded. */
   readonly codes: number;
-  /** Connections that are kept, a tenth of the scans on them: of many, most are idle, and a predecessor waits for them. */
-  readonly connections: number;
+  /** Connections that are kept, with a tenth of the scans: a predecessor waits for those that are idle. */
+  readonly kept: 'mostly idle' | 'busy';
 }
 
 export interface LoadSums {

@@ -44,7 +44,7 @@ class Load {
   readonly #refill: NodeJS.Timeout;
 
   constructor(setting: LoadSetting) {
-    const { ports, perSecond, codes, apiKey, seed, connections } = setting;
+    const { ports, perSecond, codes, apiKey, seed, kept } = setting;
     this.#setting = setting;
     this.#random = new Random(seed);
     const ledger = this.#ledger;
@@ -63,8 +63,10 @@ class Load {
       port: ports.redirect,
       ledger,
       random: this.#random.fork(),
-      connections,
       perSecond: perSecond * keptShare,
+      ...(kept === 'busy'
+        ? ({ connections: 4, use: 'evenly' } as const)
+        : ({ connections: 32, use: 'first free' } as const)),
     });
   }
 

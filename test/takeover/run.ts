@@ -37,8 +37,8 @@ const seed = Number(values.seed);
 const way = values.way === 'restart' ? 'restart' : 'takeover';
 /** Of kills and cases: they are about what is counted, not about times. */
 const lightPerSecond = Math.min(perSecond, 500);
-/** All of them busy: no predecessor waits for an idle one while kills wait for it. */
-const busyConnections = 8;
+/** No predecessor waits for connections that are idle while kills and cases wait for it. */
+const kept = 'busy';
 
 /** Whether the kernel gives what a listener has not accepted to another one when it closes. */
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
@@ -76,7 +76,7 @@ if (kills > 0) {
       `kill ${number} of the ${victim}, ${moment} (after ${after}): ${survivor} is left and ` +
         `serves after ${servedMs?.toFixed(0) ?? '-'} ms`,
     );
-  const load = { ports, perSecond: lightPerSecond, codes, seed, connections: busyConnections };
+  const load = { ports, perSecond: lightPerSecond, codes, seed, kept } as const;
   const options = { ...load, kills, onKill };
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
   show(result, [...figuresOf(result, []), ...killRows(result.kills)], soundness(result));
@@ -89,7 +89,7 @@ if (values.cases !== 'none') {
       `${name}: ${notes.length === 0 ? 'as expected' : notes.join('; ')}, ${Math.round(ms)} ms`,
     );
   const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const load = { ports, perSecond: lightPerSecond, seed };
+  const load = { ports, perSecond: lightPerSecond, seed, kept } as const;
   const options = { ...load, only, onCase, takeoverAfter: 'each' } as const;
   const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
   show(result, figuresOf(result, []), soundness(result));

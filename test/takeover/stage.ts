@@ -12,7 +12,7 @@ import { Receipts, type ReceiptSums } from '../crash/receipts.ts';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { pause, type Ports, ServiceProcess, settingsOf } from '../support/process.ts';
-import { type LoadComparison, LoadThread, type LoadSums } from './load.ts';
+import { type LoadComparison, type LoadSetting, LoadThread, type LoadSums } from './load.ts';
 import { type Interval, step, TakeoverLog } from './steps.ts';
 
 export interface StageOptions {
@@ -22,8 +22,8 @@ export interface StageOptions {
   readonly perSecond: number;
   /** Seeded before the start. */
   readonly codes: number;
-  /** Connections that are kept; default 32, most of them idle at any time. */
-  readonly connections?: number;
+  /** Connections that are kept; default: most of them are idle at any time. */
+  readonly kept?: LoadSetting['kept'];
   /** `QZ_…` variables of every process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -49,7 +49,6 @@ const today = (): number => Math.floor(Date.now() / dayMs);
 /** Short, so that a run ends; as many as the real ones. */
 const retryDelaysMs = '50,100,200,400,800,1600,3200';
 const endMsMax = 60_000;
-const keptConnections = 32;
 const servesPollMs = 10;
 /** Codes to scan. */
 const writesAtFirst = 12;
@@ -73,12 +72,12 @@ export class Stage {
     current: ServiceProcess,
     apiKey: string,
   ) {
-    const { dataDir, ports, seed, perSecond, codes, connections = keptConnections } = options;
+    const { dataDir, ports, seed, perSecond, codes, kept = 'mostly idle' } = options;
     this.#options = options;
     this.receipts = receipts;
     this.current = current;
     this.#all.push(current);
-    const setting = { dataDir, ports, apiKey, seed, perSecond, codes, connections };
+    const setting = { dataDir, ports, apiKey, seed, perSecond, codes, kept };
     this.#loadThread = new LoadThread(setting);
   }
 

@@ -1,5 +1,6 @@
 /** Takeovers in a row under load, and then the comparison: nothing is killed, so answered and counted are the same. */
 import { pause, type Ports } from '../support/process.ts';
+import type { LoadSetting } from './load.ts';
 import { Stage, type StageResult, type Takeover } from './stage.ts';
 
 export interface TakeoversOptions {
@@ -10,7 +11,7 @@ export interface TakeoversOptions {
   readonly codes: number;
   readonly seed: number;
   /** Connections that are kept. */
-  readonly connections?: number;
+  readonly kept?: LoadSetting['kept'];
   /** Between two takeovers, and before the first. */
   readonly steadyMs: number;
   /** `restart` is what a takeover is compared with. */
