@@ -147,6 +147,7 @@ class Shutdown {
   #abandon(): void {
     if (this.#isOpen || this.#predecessor === undefined || this.#predecessor.isGone) return;
     this.#log.warn('stopped before it served: the running service goes on');
-    process.exit(1);
+    // Not `process.exit`: it unmaps LMDB's lock beneath a thread that writes, and the other process waits for it forever.
+    process.kill(process.pid, 'SIGKILL');
   }
 }
