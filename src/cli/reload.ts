@@ -1,6 +1,6 @@
 /**
  * `quietzone reload`: puts a new process in the place of the running service, without a gap. For `ExecReload=` of the
- * systemd unit, and for scripts: `serve --takeover` would stay until the service ends, this ends when the service is there.
+ * systemd unit, and for scripts: `serve --takeover` runs as long as the service, this ends as soon as the new process serves.
  *
  *   reload ── starts, in a session of its own ──▶ serve --takeover --ready-on 3
  *     │                                              │ its output and log are where those of this command are
@@ -32,7 +32,7 @@ import { type CommonOptions, configOf, type Process } from './command.ts';
 const readyDescriptor = 3;
 
 export interface ReloadOptions extends CommonOptions {
-  /** In seconds. 60 of them, the default, are below the 90 that systemd gives a reload; ten million codes take a few. */
+  /** Seconds. The default, 60, is below the 90 that the unit gives a reload; a start with ten million codes takes a few. */
   readonly timeout: number;
 }
 
@@ -61,7 +61,7 @@ export async function reload(
     return `Cannot reload: the new process ${outcome.how}${state}`;
   }
   if (outcome.state === 'late') {
-    // Once it is the owner, nobody else may be left: it converts the data of an older release, for example.
+    // Where it owns the folder, the old process may have ended: an older release has, whose data it may be converting.
     if (readPidFile(folder) !== successor.pid) {
       successor.kill('SIGKILL');
       return `Cannot reload: the new process has not taken over within ${options.timeout} s and was ended, the running service goes on`;

@@ -53,9 +53,8 @@ export interface RedirectThreadsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly links: LinkTableMemory;
+  /** Its own ones are for these threads, in their order. */
   readonly journals: Journals;
-  /** Of each thread's journal; absent = 0, 1, … */
-  readonly journalNumbers?: readonly number[];
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -207,7 +206,7 @@ export class RedirectThreads {
 
   #setup(index: number): RedirectSetup {
     const { config, links, journals, connectionsMax = Infinity } = this.#options;
-    const journal = this.#options.journalNumbers?.[index] ?? index;
+    const journal = journals.own[index]!;
     return {
       ...config.scans,
       ...config.redirect,

@@ -83,7 +83,6 @@ export class EngineThreads {
       ...options,
       threads: redirect,
       journals: this.journals,
-      journalNumbers: this.journals.own,
       whenInPlace,
     });
     this.#watch = setInterval(() => {

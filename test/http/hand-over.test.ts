@@ -55,7 +55,7 @@ async function isListened(): Promise<boolean> {
 
 describe('hand over', () => {
   test('nothing listens, what is open is answered and closed, and the journal goes on', async () => {
-    const { redirects, scans } = await start({ threads: 2, journalNumbers: [7, 3] });
+    const { redirects, scans } = await start({ threads: 2, othersJournals: [0, 2] });
     const socket = await connected();
     let isOver = false;
     const over = redirects.handOver(longMs).then(() => void (isOver = true));

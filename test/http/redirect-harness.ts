@@ -33,7 +33,8 @@ export interface RedirectHarnessOptions {
   readonly trustedProxies?: readonly string[];
   readonly trustedProxyHeader?: Config['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
-  readonly journalNumbers?: readonly number[];
+  /** Journals of another process. */
+  readonly othersJournals?: readonly number[];
 }
 
 export interface RedirectHarness {
@@ -71,13 +72,13 @@ export async function startRedirects(
   options: RedirectHarnessOptions = {},
 ): Promise<RedirectHarness> {
   const root = mkdtempSync(join(tmpdir(), 'quietzone-redirect-'));
-  const { threads = 1, file, journalNumbers } = options;
+  const { threads = 1, file, othersJournals } = options;
   const { redirect: port } = await freePorts();
   let log = '';
   const logger = createLog('debug', { write: (line) => void (log += line) });
   const store = openScanStore(join(root, 'scans.mdb'), 'create');
   mkdirSync(join(root, 'journal'));
-  const journals = new Journals(join(root, 'journal'), threads, store, logger);
+  const journals = new Journals(join(root, 'journal'), threads, store, logger, othersJournals);
   const memory = createLinkTableMemory({
     slotBytesMax: 2 ** 22,
     arenaBytesMax: 2 ** 24,
@@ -93,7 +94,6 @@ export async function startRedirects(
     journals,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
-    ...(journalNumbers === undefined ? {} : { journalNumbers }),
   });
   const openGate = await redirects.boot();
   await openGate();
@@ -113,10 +113,9 @@ export async function startRedirects(
     stopped: () =>
       entries('a redirect thread stopped').map((entry) => Number(Reflect.get(entry, 'redirects'))),
     scans: () =>
-      redirects.states.flatMap((_, at) => {
-        const journal = journalNumbers?.[at] ?? at;
-        return readScans(journals.folder(journal), journals.tails.position(journal));
-      }),
+      journals
+        .ownTails()
+        .flatMap(([journal, position]) => readScans(journals.folder(journal), position)),
     send: (thread, command) => redirects.states[thread]!.thread.send(command as RedirectCommand),
     drain,
     close: async () => {

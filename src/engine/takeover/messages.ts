@@ -38,7 +38,6 @@
  *   finishing     connection ended      over        host.takeBack
  *   ended         understood, 1 s       over        host.ended
  *   ended         connection ended      over        host.takeBack
- *   ended         `ended` is not sent   over        host.takeBack
  *   ended         any message           ended       nothing
  *   asked, accepted   connection ended  over        nothing
  *   any           the service stops     stopping    nothing more: the end of the process ends the connection
