@@ -110,6 +110,12 @@ test('limits that were taken for another process come back by what is counted', 
   const short = code.shortCode ?? '';
   expect(see(short)).toBe(target);
   fixture.codes.links.takeLimits();
+  // Another process gives these: changes of it that are followed give none here.
+  await fixture.codes.change(actor, code.id, { scanLimit: 9 });
+  expect(see(short)).toBe('over its limit');
+  await fixture.codes.change(actor, code.id, { scanLimit: null });
+  await fixture.codes.change(actor, code.id, { scanLimit: 3 });
+  expect(see(short)).toBe('over its limit');
   // One here, one there.
   fixture.scans.set(code.no, 2);
   fixture.codes.links.reloadLimited();

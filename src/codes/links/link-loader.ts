@@ -52,6 +52,8 @@ export class LinkLoader {
   readonly #limits = new Map<number, number>();
   /** Scans that limited codes have had in the process before this one; until their links are in the table. */
   #given = new Map<number, number>();
+  /** From `takeLimits` to `reloadLimited`: another process counts limits down, so the table gives no scan. */
+  #areLimitsTaken = false;
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
   /** From `load` to `loadLimited`: what limited codes have left is not known yet. */
@@ -159,6 +161,7 @@ export class LinkLoader {
    */
   takeLimits(): Limits {
     this.#store.environment.refresh();
+    this.#areLimitsTaken = true;
     const table = this.#localTable();
     const limits: [CodeNo, number][] = [];
     for (const [codeNo, limit] of this.#limits) {
@@ -172,6 +175,7 @@ export class LinkLoader {
 
   /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
   reloadLimited(): void {
+    this.#areLimitsTaken = false;
     for (const codeNo of this.#limits.keys()) this.#pending.add(codeNo);
     this.#limits.clear();
     this.loadLimited();
@@ -341,6 +345,7 @@ export class LinkLoader {
     scanLimit: number | undefined,
   ): { scansLeft: number; more: number } | 'unknown' {
     if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
+    if (this.#areLimitsTaken) return { scansLeft: 0, more: 0 };
     const before = this.#limits.get(codeNo);
     if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
     const scans = this.#given.get(codeNo) ?? this.#scansIfKnown(codeNo);
