@@ -202,6 +202,7 @@ async function openService(
   const lockAgain = (): Promise<void> => service.lockAgain();
   const running = new RunningService({
     base,
+    predecessor: service.predecessor,
     engine,
     refresher,
     ports,

@@ -25,6 +25,8 @@ export interface HostOptions {
   readonly engine: Engine;
   readonly refresher: LinkRefresher;
   readonly ports: readonly number[];
+  /** The process that this one has taken over from. */
+  readonly predecessor?: { readonly isWriting: boolean } | undefined;
   /** The open ones. */
   readonly writers: Writers;
   /** Opened again after a takeover that failed. */
@@ -72,7 +74,10 @@ export class RunningService implements TakeoverHost {
   }
 
   get refusal(): string | undefined {
-    return this.#state === 'serving' ? undefined : `the running service is ${this.#state}`;
+    if (this.#state !== 'serving') return `the running service is ${this.#state}`;
+    // A third process would journal under the first one's numbers, and the first one would take the second's end for a death.
+    if (this.#options.predecessor?.isWriting !== true) return undefined;
+    return 'the running service has just taken over, and the process before it still answers open connections; try again in 10 s';
   }
 
   /** The service stops. Where a takeover is under way, it ends first, one way or the other. */
@@ -117,15 +122,22 @@ export class RunningService implements TakeoverHost {
     this.#state = 'taking back';
     const { base, engine, refresher, reopen, lockAgain } = this.#options;
     const { threads, codes } = engine;
+    await threads.folder.whenInPlace();
     await lockAgain();
     threads.journals.recoverOthers();
     base.management.environment.release();
     await refresher.refresh();
-    void threads.shards.boot();
-    await threads.startCounting('always');
-    codes.links.reloadLimited();
+    // A yield that failed early has left them as they were.
+    if (!threads.isCounting) {
+      void threads.shards.boot();
+      await threads.startCounting('always');
+      codes.links.reloadLimited();
+    }
     await threads.redirects.resume();
-    await this.#closeWriters();
+    // On a full disk not all of it can be stored; everything is closed all the same.
+    await this.#closeWriters().catch((err: unknown) => {
+      base.log.error({ err }, 'the API and its schedulers were not closed cleanly');
+    });
     this.#closing = undefined;
     threads.goesOn();
     this.#writers = await reopen();

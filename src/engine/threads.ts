@@ -92,6 +92,11 @@ export class EngineThreads {
     this.#watch.unref();
   }
 
+  /** Between `startCounting` and `stopCounting`. */
+  get isCounting(): boolean {
+    return this.#isCounting;
+  }
+
   get isStopping(): boolean {
     return this.#stopBeganMs !== undefined;
   }

@@ -140,14 +140,7 @@ export class ServiceFolder {
   /** A predecessor that is gone has left a stale lock; where it is not, another process is in its place. */
   async #replaceLock(): Promise<FolderLock> {
     if (this.predecessor?.isGone === false) return await replaceLock(this.folder);
-    for (let tries = lockTriesMax; ; tries--) {
-      try {
-        return await lockDataFolder(this.folder);
-      } catch (error) {
-        if (!(error instanceof DataFolderLockedError) || tries === 0) throw error;
-        await pause(lockRetryMs);
-      }
-    }
+    return await onceRefused(() => lockDataFolder(this.folder));
   }
 
   /** A disk that refuses leaves the marks of the start before, and the service goes on. */
@@ -177,15 +170,28 @@ export class ServiceFolder {
 
   /** The process that has replaced our lock is gone. */
   async lockAgain(): Promise<void> {
-    await this.#lock?.retake();
+    await onceRefused(async () => this.#lock?.retake());
     writePidFile(this.folder, this.#log);
   }
 
   async close(): Promise<void> {
-    this.predecessor?.close();
     this.#hosting?.close();
     removePidFile(this.folder);
     await this.#lock?.unlock();
+    // Last: a predecessor that answers open connections takes this for our end, and locks the folder again.
+    this.predecessor?.close();
+  }
+}
+
+/** The lock of a process that has just ended may answer a moment longer. */
+async function onceRefused<T>(lock: () => Promise<T>): Promise<T> {
+  for (let tries = lockTriesMax; ; tries--) {
+    try {
+      return await lock();
+    } catch (error) {
+      if (!(error instanceof DataFolderLockedError) || tries === 0) throw error;
+      await pause(lockRetryMs);
+    }
   }
 }
 

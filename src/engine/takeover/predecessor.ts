@@ -118,6 +118,11 @@ export class Predecessor {
     return this.#accepted?.ports ?? [];
   }
 
+  /** Its process may still write: journals, for connections that are open. */
+  get isWriting(): boolean {
+    return this.#state !== 'ended' && this.#state !== 'gone';
+  }
+
   /** Its process has ended without saying so. */
   get isGone(): boolean {
     return this.#state === 'gone';
