@@ -61,17 +61,9 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     if (this.#socket.writableLength > queueBytesMax) this.#socket.destroy();
   }
 
-  /**
-   * Sends the last message, and nothing after it; the other side ends the connection.
-   * @returns whether it is with the kernel
-   */
-  sendLast(message: Sent): Promise<boolean> {
-    if (!this.#socket.writable) return Promise.resolve(false);
-    return new Promise((done) => {
-      this.#socket.once('close', () => done(false));
-      this.#socket.once('finish', () => done(true));
-      this.#socket.end(lineOf(message));
-    });
+  /** Sends the last message, and nothing after it; the other side ends the connection. */
+  sendLast(message: Sent): void {
+    if (this.#socket.writable) this.#socket.end(lineOf(message));
   }
 
   /** Ends the connection: what is still to be sent may be lost. */

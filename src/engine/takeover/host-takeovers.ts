@@ -14,7 +14,7 @@ export const takeoverTimes: TakeoverTimes = {
   askMsMax: 20_000,
   listenMsMax: 30_000,
   tailsEveryMs: 50,
-  partMsMax: 1_000,
+  lastMsMax: 1_000,
 };
 
 /** Connections that have not said what they want. */

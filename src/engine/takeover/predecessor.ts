@@ -240,7 +240,7 @@ export class Predecessor {
     this.#state = 'ended';
     this.onTails?.(tails);
     this.#settle();
-    void this.#channel.sendLast({ type: 'understood' });
+    this.#channel.sendLast({ type: 'understood' });
   }
 
   #fault(fault: string): void {

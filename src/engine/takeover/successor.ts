@@ -59,13 +59,13 @@ interface SuccessorOptions {
 }
 
 export interface TakeoverTimes {
-  /** It says what it wants within so long. */
+  /** For it to ask for a takeover once it is connected. */
   readonly askMsMax: number;
   /** From `yielded` to `listening`; then it is killed. */
   readonly listenMsMax: number;
   readonly tailsEveryMs: number;
-  /** For the other side to end the connection after the last message. */
-  readonly partMsMax: number;
+  /** For the successor to answer the last message, or to end the connection after it. */
+  readonly lastMsMax: number;
 }
 
 type State =
@@ -165,7 +165,7 @@ export class Successor {
   #refuse(refusal: string): void {
     this.#log.warn({ refusal }, 'a takeover was refused');
     this.#over();
-    void this.#part({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+    void this.#sendRefusal(refusal);
   }
 
   async #yield(): Promise<void> {
@@ -195,8 +195,7 @@ export class Successor {
   async #failYield(err: unknown): Promise<void> {
     this.#log.error({ err }, 'yielding failed, the takeover is refused');
     const text = err instanceof Error ? err.message : String(err);
-    const reason = `Cannot take over: the running service could not yield (${text.slice(0, 500)})`;
-    void this.#part({ type: 'refused', reason });
+    void this.#sendRefusal(`the running service could not yield (${text.slice(0, 500)})`);
     await this.#takeBack();
   }
 
@@ -298,7 +297,7 @@ export class Successor {
     const beganMs = this.#options.clock.monotonicMs();
     this.#state = 'over';
     this.#stopTimers();
-    this.#log.warn('the successor is gone, taking back');
+    this.#log.warn('taking back from the successor');
     await this.#options.host.takeBack();
     this.#log.warn(
       { ms: this.#since(beganMs) },
@@ -307,9 +306,9 @@ export class Successor {
     this.#over();
   }
 
-  /** Sends the last message of a refusal, and waits for the end of the connection. */
-  async #part(message: PredecessorMessage): Promise<void> {
-    await this.#channel.sendLast(message);
+  /** The last message; then waits for the end of the connection. */
+  async #sendRefusal(refusal: string): Promise<void> {
+    this.#channel.sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
     await this.#inTime(this.#channel.closed.then(() => false));
   }
 
@@ -322,7 +321,7 @@ export class Successor {
   /** @returns what it waits for, or true when that takes too long; the connection is over */
   async #inTime(outcome: Promise<boolean>): Promise<boolean> {
     const waiting = new AbortController();
-    const late = pause(this.#options.times.partMsMax, true, { signal: waiting.signal });
+    const late = pause(this.#options.times.lastMsMax, true, { signal: waiting.signal });
     const result = await Promise.race([outcome, late]);
     waiting.abort();
     await late.catch(() => undefined);

@@ -331,7 +331,7 @@ test('finishing, the host fails: the process ends, and the successor goes on alo
 });
 
 test('ended, messages that crossed are ignored, and a successor that stays connected does not hold it up', async () => {
-  withTimes({ partMsMax: 10 });
+  withTimes({ lastMsMax: 10 });
   const talker = await talkUpTo('yielded');
   talker.say({ type: 'listening' }, { type: 'changed', link: 1 });
   await host.hasCalls('yield', 'finish', 'follow 1', 'ended');
@@ -341,7 +341,7 @@ test('ended, messages that crossed are ignored, and a successor that stays conne
 });
 
 test('ended, the successor says that it knows: the process ends at once', async () => {
-  withTimes({ partMsMax: 60_000 });
+  withTimes({ lastMsMax: 60_000 });
   const talker = await talkUpTo('yielded');
   talker.say({ type: 'listening' });
   await expect.poll(() => talker.lines.map((line) => JSON.parse(line)), soon).toContainEqual(ended);
