@@ -81,7 +81,9 @@ export async function takeOver(
   await pages;
   // On a full disk the predecessor has scans in memory that no journal takes; those of this process would be lost.
   if (base.management.environment.isFull) {
-    throw new DataFolderError(`Cannot take over: ${base.folder.path} has no space left`);
+    throw new DataFolderError(
+      `Cannot take over: data folder ${base.folder.path} has no space left`,
+    );
   }
   const yielded = await predecessor.yield();
   await begin();

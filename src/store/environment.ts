@@ -214,7 +214,7 @@ export class StoreEnvironment {
   }
 
   #check(): void {
-    if (this.#isHeld) throw replaced();
+    if (this.#isHeld) throw heldFailure();
     this.#guard.check();
   }
 
@@ -332,8 +332,8 @@ export async function keepNewest(path: string): Promise<void> {
  */
 const refusedCloseMsMax = 1_000;
 
-const replaced = (): Failure =>
-  new Failure('overloaded', 'Cannot change anything: another process takes this one over', {
+const heldFailure = (): Failure =>
+  new Failure('overloaded', 'Cannot change anything now: another process is taking over', {
     retryAfterSeconds: 1,
   });
 

@@ -232,7 +232,7 @@ class SocketLock implements FolderLock {
 const refusalText = lineOf({
   type: 'refused',
   reason:
-    'Cannot take over: the data folder is in use by a command, or by a service that is starting, stopping or asked by many; try again',
+    'Cannot take over: the data folder is in use by a command, or by a service that is starting, stopping or has too many connections; try again',
 } satisfies PredecessorMessage);
 /** For the other side to have read it. */
 const refuseMsMax = 1_000;
