@@ -194,7 +194,8 @@ test('it is written where there are 100,000 links and no image, and after 50,000
   const { meta, environment, bulk, last } = fixture.store;
   const pass = async (changes: number): Promise<void> =>
     await environment.transaction(() => {
-      for (const number of [...bulk.linkChanges.keys({})]) bulk.linkChanges.remove(number);
+      const numbers = [...bulk.linkChanges.keys({})];
+      for (const number of numbers) bulk.linkChanges.remove(number);
       meta.put('next:link', last('link') + 1 + changes);
     });
   await pass(49_000);
