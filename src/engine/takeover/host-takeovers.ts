@@ -7,6 +7,7 @@ import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { versionRefusal } from './data-versions.ts';
 import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
+import { pidNamespace } from './kill-other.ts';
 import type { TakeoverMessage } from './messages.ts';
 import { Successor, type TakeoverHost, type TakeoverTimes } from './successor.ts';
 
@@ -30,12 +31,15 @@ export function hostTakeovers(
 ): { close(): void } {
   const connected = new Set<Successor>();
   let current: Successor | undefined;
-  const refusalOf = ({ dataVersions }: TakeoverMessage): string | undefined => {
+  const refusalOf = (hello: TakeoverMessage): string | undefined => {
     if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
     if (!lock.isReplaceable) {
       return 'the file system of the data folder has no hard links; stop the running service, then start this one';
     }
-    return host.refusal ?? versionRefusal(host.dataVersions, dataVersions);
+    if (hello.pidNamespace !== pidNamespace()) {
+      return 'the running service is in another container; stop it, then start this one';
+    }
+    return host.refusal ?? versionRefusal(host.dataVersions, hello.dataVersions);
   };
   const onConnection = (socket: Socket): void => {
     if (connected.size >= askedMax) return refuseSuccessor(socket);

@@ -1,4 +1,14 @@
+import { readlinkSync } from 'node:fs';
 import type { Logger } from '../../telemetry/log.ts';
+
+/** Process ids mean something in it alone: containers have their own. Empty where the system has none. */
+export function pidNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
 
 /** Kills the other process of a takeover, which hangs or says what it should not: its connection ends with it. */
 export function killOther(side: 'successor' | 'predecessor', pid: number, log: Logger): void {

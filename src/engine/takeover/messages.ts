@@ -2,7 +2,7 @@
  * What a successor and a predecessor say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
  *
  *   successor (predecessor.ts)                        predecessor (successor.ts)
- *     takeover {protocol, release, dataVersions, pid} --->
+ *     takeover {protocol, release, dataVersions, pid, pidNamespace} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     boots
  *     ready --->                                        yields its writers: 20 s at most
@@ -86,6 +86,7 @@ export interface TakeoverMessage {
   readonly release: string;
   readonly dataVersions: DataVersions;
   readonly pid: number;
+  readonly pidNamespace: string;
 }
 
 export type SuccessorMessage =
@@ -145,12 +146,13 @@ export function parseSuccessorMessage(line: string): SuccessorMessage | undefine
 }
 
 function parseTakeover(fields: Fields): SuccessorMessage | undefined {
-  const { release, dataVersions, pid } = fields;
+  const { release, dataVersions, pid, pidNamespace } = fields;
   if (!isCount(fields['protocol'])) return undefined;
   if (fields['protocol'] !== protocol) {
     return { type: 'other protocol', protocol: fields['protocol'] };
   }
-  if (!isText(release) || !isCount(pid) || !isFields(dataVersions)) return undefined;
+  if (!isText(release) || !isCount(pid) || !isText(pidNamespace)) return undefined;
+  if (!isFields(dataVersions)) return undefined;
   const { management, scans, delivery } = dataVersions;
   if (!isCount(management) || !isCount(scans) || !isCount(delivery)) return undefined;
   return {
@@ -159,6 +161,7 @@ function parseTakeover(fields: Fields): SuccessorMessage | undefined {
     release,
     dataVersions: { management, scans, delivery },
     pid,
+    pidNamespace,
   };
 }
 

@@ -12,7 +12,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { Channel } from './channel.ts';
 import { lockPath } from './folder-lock.ts';
-import { killOther } from './kill-other.ts';
+import { killOther, pidNamespace } from './kill-other.ts';
 import {
   type AcceptedMessage,
   type DataVersions,
@@ -104,6 +104,7 @@ export class Predecessor {
       release,
       dataVersions,
       pid: process.pid,
+      pidNamespace: pidNamespace(),
     });
     if (answer !== 'gone') return predecessor;
     await stopOlderRelease(folder, log);

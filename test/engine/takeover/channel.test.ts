@@ -91,6 +91,7 @@ test('the other side does not read: beyond the bound the connection is ended', a
     release,
     dataVersions,
     pid: 2,
+    pidNamespace: '',
   };
   channel.send(message);
   channel.send(message);

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
 import { type DataFolder } from '../../../src/engine/data-folder.ts';
 import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
 import type { TakeoverHost } from '../../../src/engine/takeover/successor.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
@@ -23,7 +24,13 @@ export const accepted = {
   journals: [0, 1],
   ports: [80],
 };
-export const takeover = { type: 'takeover', protocol: 1, ...hello, pid: process.pid };
+export const takeover = {
+  type: 'takeover',
+  protocol: 1,
+  ...hello,
+  pid: process.pid,
+  pidNamespace: pidNamespace(),
+};
 
 type Step = 'yield' | 'finish' | 'takeBack' | 'follow';
 

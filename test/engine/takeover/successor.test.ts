@@ -132,6 +132,10 @@ test('asked, more connections than can be meant: the last is refused in words', 
 test.each([
   [{ ...takeover, protocol: 2, dataVersions: 'other' }, /knows protocol 2 of takeovers, the runn/],
   [
+    { ...takeover, pidNamespace: 'pid:[1]' },
+    /the running service is in another container; stop it/,
+  ],
+  [
     { ...takeover, dataVersions: { ...dataVersions, scans: 3 } },
     'Cannot take over: this release would convert the data (scans.mdb from version 2 to 3), which the running one could not follow; stop it, then start this one',
   ],
