@@ -73,7 +73,8 @@ test('a disk that is full when it has to yield: it goes on, and counts each scan
       void execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${bytes}:`]);
     const made = { body: { target: 'https://example.com/' } };
     const { json: code } = await client.call('POST', '/v1/qr-codes', made);
-    const path = new URL(String(code['shortUrl'])).pathname;
+    const { id, shortUrl } = code;
+    const path = new URL(textOf(shortUrl)).pathname;
     const successor = await successorOf(dataDir);
     limitFiles(String(metaBytes));
     // The use of its key is stored by the yield at the latest.
@@ -87,7 +88,7 @@ test('a disk that is full when it has to yield: it goes on, and counts each scan
     await vi.waitFor(async () => {
       expect(await isReady(service)).toBe(true);
       expect((await client.call('POST', '/v1/qr-codes', made)).status).toBe(201);
-      const { json } = await client.call('GET', `/v1/qr-codes/${String(code['id'])}/analytics`);
+      const { json } = await client.call('GET', `/v1/qr-codes/${textOf(id)}/analytics`);
       expect(json['totalScans']).toBe(3);
     }, soon);
     await client.close();
@@ -115,3 +116,8 @@ test('a takeover from one whose own predecessor still answers is refused', () =>
     expect(await isReady(second)).toBe(true);
     expect(await second.terminate()).toMatchObject({ code: 0, signal: null });
   }));
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new Error('not a text');
+  return value;
+}
