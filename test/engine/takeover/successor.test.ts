@@ -312,7 +312,7 @@ test('finishing, the connection ends: taken back once, beside finish, and nothin
   talker.close();
   await host.hasCalls('yield', 'finish', 'takeBack', 'taken back');
   finishing.go();
-  await talkUpToAccepted();
+  expect(await (await talk(takeover)).next()).toEqual(accepted);
   expect(host.calls).toEqual(['yield', 'finish', 'takeBack', 'taken back']);
 });
 
@@ -348,16 +348,14 @@ test('ended, the successor says that it knows: the process ends at once', async 
   withTimes({ lastMsMax: 60_000 });
   const talker = await talkUpTo('yielded');
   talker.say({ type: 'listening' });
-  await expect.poll(() => talker.lines.map((line) => JSON.parse(line)), soon).toContainEqual(ended);
+  await expect.poll(() => talker.lines, soon).toContainEqual(JSON.stringify(ended));
   talker.say({ type: 'understood' });
   await host.hasCalls('yield', 'finish', 'ended');
 });
 
 test('ended, the connection ends before the successor knows: taken back', async () => {
   const talker = await talkUpTo('yielded');
-  host.onCall = (call) => {
-    if (call === 'finish') talker.close();
-  };
+  host.onCall = (call) => void (call === 'finish' && talker.close());
   talker.say({ type: 'listening' });
   await host.hasCalls('yield', 'finish', 'takeBack', 'taken back');
 });
@@ -394,10 +392,6 @@ test('finishing, the service closes what it has open: the takeover ends as ever'
   hosted.close();
   await lock.unlock();
   finishing.go();
-  await expect.poll(() => talker.lines.map((line) => JSON.parse(line)), soon).toContainEqual(ended);
+  await expect.poll(() => talker.lines, soon).toContainEqual(JSON.stringify(ended));
   await host.hasCalls('yield', 'finish', 'ended');
 });
-
-async function talkUpToAccepted(): Promise<void> {
-  expect(await (await talk(takeover)).next()).toEqual(accepted);
-}
