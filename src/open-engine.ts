@@ -74,11 +74,12 @@ export async function takeOver(
   const { engine, refresher } = made;
   const { threads, codes, geo } = engine;
   await engine.linkImage.load();
-  await refresher.refresh();
   await geo.table;
   await threads.shards.boot('one by one');
   const openRedirects = await threads.redirects.boot('one by one');
   await pages;
+  // Here, so that little is left to follow once changes are held.
+  await refresher.refresh();
   // On a full disk the predecessor has scans in memory that no journal takes; those of this process would be lost.
   if (base.management.environment.isFull) {
     throw new DataFolderError(
@@ -96,6 +97,7 @@ export async function takeOver(
   refresher.start();
   await openRedirects();
   const changesFollowed = async (): Promise<void> => {
+    if (!predecessor.isWriting) return;
     base.management.environment.refresh();
     await predecessor.followed(base.management.last('link'));
   };

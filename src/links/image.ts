@@ -22,6 +22,7 @@ import {
   chunkUnitBits,
   chunkUnitMask,
   entryWord,
+  generationBitsMax,
   generationEndBytes,
   type LinkTableMemory,
   type TableLayout,
@@ -39,13 +40,7 @@ export const endBytes = 8;
 /** Of a head: pieces of 32 GiB. */
 const headBytesMax = 2 ** 20;
 
-export interface ImageHead extends TableLayout {
-  readonly used: number;
-  readonly live: number;
-  readonly lostUnits: number;
-  readonly tailUnits: number;
-  readonly arenaBytes: number;
-  readonly freeUnits: number;
+export interface ImageHead extends TableLayout, Omit<TableState, 'heads' | 'waiting'> {
   /** Of the last change that is in it for certain. */
   readonly number: number;
   readonly token: number;
@@ -241,4 +236,4 @@ function readBytes(file: number, at: number, count: number): Buffer {
 
 /** Whether a table of such slots can be reserved. */
 export const fits = ({ slotBits }: TableLayout, slotBytesMax: number): boolean =>
-  slotBits >= 1 && slotBits <= 29 && generationEndBytes(slotBits, 0) <= slotBytesMax;
+  slotBits >= 1 && slotBits <= generationBitsMax && generationEndBytes(slotBits, 0) <= slotBytesMax;

@@ -141,7 +141,7 @@ const slotBytes = 8;
 const slotBytesLeast = 2 ** generationBitsMin * slotBytes;
 /** 8 GiB hold a generation of 2^29 slots and all before it; line and start stay disjoint bits of a tag. */
 const slotBytesMost = 2 ** 30 * slotBytes;
-const generationBitsMax = 29;
+export const generationBitsMax = 29;
 /** A generation this full gets a successor; fuller, a missing key costs its second cache line. */
 export const slotLoadGrow = 0.75;
 /** Without memory for a successor it fills this far; then `storage_full`. Searches need empty slots. */
