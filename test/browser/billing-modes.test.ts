@@ -29,6 +29,8 @@ test(
   async () => {
     const harness = await open({ QZ_BILLING_CONFIRMED_BY: 'operator' });
     const page = await harness.openSignedIn('/billing');
+    // The dialog before it says that a plan waits for the operator, too.
+    const waitsForOperator = page.getByText('Waits for the operator', { exact: true });
     // The harness lifts the limits of the first workspace by a plan of its own.
     await page.getByRole('button', { name: 'Downgrade' }).first().waitFor();
     const choose = async (plan: string, action: string): Promise<void> => {
@@ -40,13 +42,13 @@ test(
       await page.getByRole('dialog').getByRole('button', { name: action }).click();
     };
     await choose('Starter', 'Go to checkout');
-    await page.getByText('Waits for the operator').waitFor();
+    await waitsForOperator.waitFor();
     await page.getByText(/^quietzone billing confirm chk_/).waitFor();
     expect(await page.getByRole('button', { name: 'Confirm' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Billing' }).first().click();
     await page.getByText('It waits for the operator of this installation.').waitFor();
     await page.getByRole('link', { name: 'Open checkout' }).click();
-    await page.getByText('Waits for the operator').waitFor();
+    await waitsForOperator.waitFor();
     await confirmWaiting(harness);
     // Another process confirmed it: the stream looks for that every 15 s.
     await page.getByText('Your plan is active').waitFor();
@@ -54,7 +56,7 @@ test(
 
     await page.getByRole('link', { name: 'Go to billing' }).click();
     await choose('Pro', 'Change plan');
-    await page.getByText('Waits for the operator').waitFor();
+    await waitsForOperator.waitFor();
     await page.getByText('Starter · owner').first().waitFor();
     await confirmWaiting(harness);
     await page.goto('/billing');
