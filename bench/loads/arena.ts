@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as Configuration from '../../src/config.ts';
 import type { TlsFiles } from '../../src/http/tls-files.ts';
+import { addDashboard, setup as buildDashboard } from '../../test/support/dashboard.ts';
 import { configureNginx, findNginx } from '../rivals/nginx.ts';
 import type * as Seeding from './seed.ts';
 import { type SeedDepth, shortCodeOf, targetOf } from './seed.ts';
@@ -35,6 +36,8 @@ export interface ServiceSetting {
   readonly processes?: string | undefined;
   /** Where `src/main.ts` is: another revision of the service. */
   readonly tree?: string;
+  /** Absent: these sources find it built, so that no load meets the building, two seconds of both cores. */
+  readonly dashboard?: 'built by the start';
 }
 
 export interface Service {
@@ -48,6 +51,9 @@ export interface Service {
 }
 
 type ServicePlace = Omit<Service, 'server' | 'restart'> & { readonly command: ServerCommand };
+
+/** Once a run. */
+let dashboard: Promise<void> | undefined;
 
 /** Folders and processes of one run; `close` ends and removes them all. */
 export class Arena {
@@ -87,6 +93,10 @@ export class Arena {
     const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
     const { seedCodes }: typeof Seeding = await import(join(tree, 'bench/loads/seed.ts'));
     await seedCodes(loadConfig(undefined, environment), setting.codes, setting.depth ?? 'whole');
+    if (setting.dashboard === undefined) {
+      await (dashboard ??= buildDashboard());
+      addDashboard(dataDir);
+    }
     const { processes } = setting;
     const program = programOf(setting.tree);
     return await this.#serve({

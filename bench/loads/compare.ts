@@ -12,7 +12,8 @@ import type { Server } from './server.ts';
 
 /** A shard counts what was answered within a window of 120 ms and saves it within seconds. */
 const settleMs = 400;
-const warmUpSeconds = 1;
+/** Or as long as what is measured, if that is less. */
+const warmUpSecondsMax = 1;
 
 export interface Contestant {
   readonly name: string;
@@ -49,7 +50,7 @@ export async function compare(
   const samples = new Map<Contestant, Sample[]>(contestants.map((contestant) => [contestant, []]));
   for (const contestant of contestants) {
     threads.set(contestant, await findRedirectThread(contestant, schedule));
-    await schedule.generator.run({ ...loadOf(contestant, schedule), seconds: warmUpSeconds });
+    await schedule.generator.run({ ...loadOf(contestant, schedule), seconds: warmUpOf(schedule) });
   }
   for (let round = 0; round < schedule.rounds; round++) {
     for (const [contestant, done] of samples) {
@@ -62,14 +63,17 @@ export async function compare(
 /** HEAD is answered with the redirect and is no scan: the thread that works is the one that redirects. */
 export async function findRedirectThread(
   contestant: Contestant,
-  schedule: Pick<Schedule, 'generator' | 'connections'>,
+  schedule: Pick<Schedule, 'generator' | 'connections' | 'seconds'>,
 ): Promise<number> {
   const { pid } = contestant.server;
   const before = threadNanoseconds(pid);
-  const burst = { ...loadOf(contestant, schedule), seconds: warmUpSeconds };
+  const burst = { ...loadOf(contestant, schedule), seconds: warmUpOf(schedule) };
   await schedule.generator.run({ ...burst, method: 'HEAD' });
   return busiestThread(spentSince(pid, before));
 }
+
+const warmUpOf = ({ seconds }: Pick<Schedule, 'seconds'>): number =>
+  Math.min(warmUpSecondsMax, seconds);
 
 function loadOf(
   { server, requests }: Contestant,

@@ -83,7 +83,7 @@ async function warmUp(
   options: LoadOptions,
 ): Promise<void> {
   const { generator, connections } = scheduleOf(options);
-  const seconds = options.isQuick ? 1 : warmUpSeconds;
+  const seconds = options.isQuick ? options.seconds : warmUpSeconds;
   const scheme = transport === 'tls' ? 'https:' : undefined;
   await generator.run({ port, scheme, method: 'GET', requests, connections, seconds });
 }

@@ -91,7 +91,8 @@ export class Server {
 
 /** Where the path leads; undefined while nobody answers. */
 function redirectOf({ scheme, port, path }: ServerCommand): Promise<string | undefined> {
-  const place = { host: '127.0.0.1', port, path, method: 'HEAD' };
+  // A connection that stays open would be waited for when the server stops: ten seconds of ours.
+  const place = { host: '127.0.0.1', port, path, method: 'HEAD', agent: false } as const;
   return new Promise((resolve) => {
     const onAnswer = ({ statusCode, headers }: IncomingMessage): void =>
       resolve(statusCode === 302 ? (headers.location ?? '') : `status ${statusCode}`);

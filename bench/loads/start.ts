@@ -32,7 +32,11 @@ export interface StartResult {
 export async function measureStart(codes: number, rounds: number): Promise<StartResult> {
   const arena = new Arena();
   try {
-    let service = await arena.service({ codes, depth: 'links' });
+    let service = await arena.service({
+      codes,
+      depth: 'links',
+      dashboard: 'built by the start',
+    });
     const plain = [startOf(service)];
     const linkBytes = await linkBytesOf(service.apiPort);
     let targetBytes = 0;

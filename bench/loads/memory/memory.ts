@@ -67,6 +67,7 @@ export async function measureMemory(arena: Arena, bounds: MemoryBounds): Promise
     const stage = await openScanStage(arena, {
       codes: bounds.codes,
       processes: group?.processes,
+      dashboard: 'built by the start',
       environment: { QZ_TRUSTED_PROXIES: '127.0.0.0/8', QZ_BOOTSTRAP_PASSWORD: password },
     });
     clearInterval(starting);

@@ -16,9 +16,9 @@ const million = 1e6;
 const samplesMin = 10;
 
 /** How far it goes: 2 million scans, 10 million with --full. */
-const boundsOf = ({ isQuick, isFull }: LoadOptions) =>
+const boundsOf = ({ isQuick, isFull, seconds }: LoadOptions) =>
   isQuick
-    ? { scans: 1_000, sliceSeconds: 1 }
+    ? { scans: 1_000, sliceSeconds: seconds }
     : { scans: isFull ? 10 * million : 2 * million, sliceSeconds: 5 };
 
 interface Sample {
