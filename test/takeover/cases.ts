@@ -1,32 +1,31 @@
 /**
- * Successors that fail, processes that are stopped, and takeovers at an unusual moment, each under load: one process
- * serves afterwards, the reason is told where one gave up, and the next takeover comes to its end.
+ * Faults of a takeover, each under load: successors that fail, processes that hang or are stopped, takeovers at an
+ * unusual moment. After each case one process serves, a process that gave up has said why, and another takeover
+ * completes.
  */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { openDataFolder } from '../../src/engine/data-folder.ts';
 import { openManagement } from '../../src/store/management/management.ts';
-import { pause, type Ports, type ServiceProcess } from '../support/process.ts';
-import type { LoadSetting } from './load.ts';
-import { isAlive, Stage, type StageResult } from './stage.ts';
-import { step, TakeoverLog } from './steps.ts';
+import { pause, type ServiceProcess } from '../support/process.ts';
+import {
+  isAlive,
+  type ServiceOptions,
+  type ServiceResult,
+  ServiceUnderLoad,
+} from './service-under-load.ts';
+import { type StepName, TakeoverLog } from './takeover-log.ts';
 
-export interface CasesOptions {
-  readonly dataDir: string;
-  readonly ports: Ports;
-  readonly perSecond: number;
-  readonly seed: number;
-  /** Connections that are kept. */
-  readonly kept?: LoadSetting['kept'];
-  /** All of them, or those with these names. */
+export interface CasesOptions extends ServiceOptions {
+  /** Names of cases; default: all of them. */
   readonly only?: readonly string[] | undefined;
-  /** When another takeover must come to its end. */
+  /** When another takeover must complete. */
   readonly takeoverAfter: 'each' | 'all';
   readonly onCase?: (name: string, ms: number, notes: readonly string[]) => void;
 }
 
-type Case = (stage: Stage) => Promise<void>;
+type Case = (service: ServiceUnderLoad) => Promise<void>;
 
 const endMsMax = 30_000;
 const servedMsMax = 10_000;
@@ -35,173 +34,165 @@ const hangMsMax = 45_000;
 /** Less than any page of LMDB but the two meta pages, and than any journal. */
 const fileBytesMax = 8_192;
 
-export async function runCases(options: CasesOptions): Promise<StageResult> {
-  const stage = await Stage.open({ ...options, codes: 50 });
+export async function runCases(options: CasesOptions): Promise<ServiceResult> {
+  const names = options.only ?? Object.keys(cases);
+  const selected = names.map((name): readonly [string, Case] => {
+    const run = cases[name];
+    if (run !== undefined) return [name, run];
+    throw new Error(`Cannot find the case "${name}", expected one of ${Object.keys(cases).join()}`);
+  });
+  const service = await ServiceUnderLoad.open(options);
   try {
-    for (const [name, run] of Object.entries(cases)) {
-      if (options.only !== undefined && !options.only.includes(name)) continue;
-      const before = stage.notes.length;
+    for (const [name, run] of selected) {
+      const before = service.notes.length;
       const startedMs = performance.now();
-      await run(stage);
-      if (!(await stage.serves(servedMsMax))) stage.note('nothing serves afterwards');
-      if (options.takeoverAfter === 'each') await stage.takeOver();
-      const notes = stage.notes.splice(before).map((note) => `${name}: ${note}`);
-      stage.notes.push(...notes);
+      await run(service);
+      if (!(await service.servesWithin(servedMsMax))) service.note('nothing serves afterwards');
+      if (options.takeoverAfter === 'each') await service.takeOver();
+      const notes = service.notes.splice(before).map((note) => `${name}: ${note}`);
+      service.notes.push(...notes);
       options.onCase?.(name, performance.now() - startedMs, notes);
     }
-    if (options.takeoverAfter === 'all') await stage.takeOver();
-    return await stage.finish();
+    if (options.takeoverAfter === 'all') await service.takeOver();
+    return await service.finish();
   } finally {
-    await stage.close();
+    await service.close();
   }
 }
 
-/** A successor gives up with a reason, and the one that runs goes on. */
-async function refused(
-  stage: Stage,
+/** The successor must give up for that reason, and its predecessor go on. */
+async function expectGivenUp(
+  service: ServiceUnderLoad,
   successor: ServiceProcess,
   reason: RegExp,
-  code = 1,
+  exitCode = 1,
 ): Promise<void> {
-  stage.killed(successor);
   const exit = await Promise.race([successor.exit, pause(hangMsMax)]);
-  if (exit === undefined) stage.note('the successor does not give up');
-  else if (exit.code !== code) stage.note(`the successor ended with ${exit.code ?? exit.signal}`);
-  const said = `${successor.stdout}${successor.stderr}`;
-  if (!reason.test(said)) stage.note(`no ${String(reason)} in ${said.slice(-1_000)}`);
-  if (!isAlive(stage.current)) stage.note('the predecessor is gone');
+  if (exit === undefined) service.note('the successor does not give up');
+  else if (exit.code !== exitCode) {
+    service.note(`the successor ended with ${exit.code ?? exit.signal}`);
+  }
+  const output = `${successor.stdout}${successor.stderr}`;
+  if (!reason.test(output)) service.note(`no ${String(reason)} in ${output.slice(-1_000)}`);
+  if (!isAlive(service.current)) service.note('the predecessor has ended');
 }
 
-/** Whichever of these is left becomes the current process; there must be one, or `leastLeft`. */
-async function oneIsLeft(
-  stage: Stage,
-  services: readonly ServiceProcess[],
-  leastLeft = 1,
+/** One of these processes must be left, or at least `leftMin`; it becomes the current one. */
+async function expectOneLeft(
+  service: ServiceUnderLoad,
+  processes: readonly ServiceProcess[],
+  leftMin = 1,
 ): Promise<void> {
   const deadlineMs = performance.now() + endMsMax;
-  while (services.filter(isAlive).length > 1 && performance.now() < deadlineMs) await pause(10);
-  const left = services.filter(isAlive);
-  if (left.length < leastLeft || left.length > 1) {
-    stage.note(`${left.length} processes are left`);
+  while (processes.filter(isAlive).length > 1 && performance.now() < deadlineMs) await pause(10);
+  const left = processes.filter(isAlive);
+  if (left.length < leftMin || left.length > 1) {
+    service.note(`${left.length} processes are left`);
   }
-  const [one] = left;
-  stage.current = one ?? stage.start(['serve']);
+  service.current = left[0] ?? service.start(['serve']);
 }
 
 const limitFiles = ({ pid }: ServiceProcess): void =>
   void execFileSync('prlimit', ['--pid', String(pid), `--fsize=${fileBytesMax}:`]);
 
-/** A successor, and the step at which something happens to it or to its predecessor. */
-async function successorAt(stage: Stage, name: Parameters<typeof step>[0]) {
-  const predecessor = stage.current;
-  const successor = stage.successor();
+/** Starts a successor; resolves at that step of its takeover. */
+async function takeoverAt(service: ServiceUnderLoad, step: StepName) {
+  const predecessor = service.current;
+  const successor = service.startSuccessor();
   const log = new TakeoverLog(predecessor, successor);
-  await Promise.race([log.reaches(step(name)), pause(endMsMax)]);
+  await Promise.race([log.reaches(step), pause(endMsMax)]);
   return { predecessor, successor };
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  async 'broken setting'(stage) {
-    await refused(
-      stage,
-      stage.successor({ QZ_REDIRECT_THREADS: 'many' }),
-      /redirect\.?threads/i,
-      2,
-    );
+  async 'broken setting'(service) {
+    const successor = service.startSuccessor({ QZ_REDIRECT_THREADS: 'many' });
+    await expectGivenUp(service, successor, /redirect\.?threads/i, 2);
   },
-  async 'port taken'(stage) {
+  async 'port taken'(service) {
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');
     const address = holder.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await refused(stage, stage.successor({ QZ_API_PORT: String(port) }), new RegExp(`${port}`));
+    const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+    const successor = service.startSuccessor({ QZ_API_PORT: port });
+    await expectGivenUp(service, successor, new RegExp(port));
     holder.close();
   },
-  async 'newer data'(stage) {
-    const restore = changeVersion(stage.current.dataDir);
-    await refused(stage, stage.successor(), /newer|version/i);
+  async 'newer data'(service) {
+    const restore = changeVersion(service.current.dataDir);
+    await expectGivenUp(service, service.startSuccessor(), /newer|version/i);
     await restore();
   },
-  async 'full disk'(stage) {
-    const successor = stage.successor();
+  async 'full disk'(service) {
+    const successor = service.startSuccessor();
     limitFiles(successor);
-    await refused(stage, successor, /space|full|EFBIG|write/i);
+    await expectGivenUp(service, successor, /space|full|EFBIG|write/i);
   },
-  async 'two at once'(stage) {
-    const predecessor = stage.current;
-    const both = [stage.successor(), stage.successor()];
-    for (const one of both) stage.killed(one);
-    await oneIsLeft(stage, [predecessor, ...both]);
+  async 'two successors at once'(service) {
+    const predecessor = service.current;
+    const successors = [service.startSuccessor(), service.startSuccessor()];
+    await expectOneLeft(service, [predecessor, ...successors]);
     const codes = await Promise.all(
-      both.filter((one) => one !== stage.current).map(async ({ exit }) => (await exit).code),
+      successors
+        .filter((one) => one !== service.current)
+        .map(async ({ exit }) => (await exit).code),
     );
-    if (codes.length !== 1 || codes[0] !== 1) stage.note(`two successors: ${codes.join(', ')}`);
+    if (codes.length !== 1 || codes[0] !== 1) service.note(`two successors: ${codes.join(', ')}`);
   },
-  async 'a takeover of a takeover'(stage) {
-    const { predecessor, successor } = await successorAt(stage, 'yielded');
-    const next = stage.successor();
-    stage.killed(next);
-    await oneIsLeft(stage, [predecessor, successor, next]);
+  async 'second successor during a takeover'(service) {
+    const { predecessor, successor } = await takeoverAt(service, 'yielded');
+    await expectOneLeft(service, [predecessor, successor, service.startSuccessor()]);
   },
-  async 'right after a start'(stage) {
-    await stage.current.terminate();
-    const first = stage.start(['serve']);
-    const successor = stage.successor();
-    stage.killed(first).killed(successor);
-    await oneIsLeft(stage, [first, successor]);
+  async 'predecessor still starting'(service) {
+    await service.current.terminate();
+    const predecessor = service.start(['serve']);
+    await expectOneLeft(service, [predecessor, service.startSuccessor()]);
   },
-  async 'nothing runs'(stage) {
-    await stage.current.terminate();
-    stage.current = stage.successor();
-    await stage.current.ready();
+  async 'no predecessor'(service) {
+    await service.current.terminate();
+    service.current = service.startSuccessor();
+    await service.current.ready();
   },
-  async 'predecessor killed'(stage) {
-    const { predecessor, successor } = await successorAt(stage, 'yielded');
-    stage.killed(predecessor).killed(successor);
-    await predecessor.kill();
-    stage.current = successor;
+  async 'predecessor killed'(service) {
+    const { predecessor, successor } = await takeoverAt(service, 'yielded');
+    await service.kill(predecessor);
+    service.current = successor;
   },
-  ...stops(),
-  async 'successor hangs'(stage) {
-    const { predecessor, successor } = await successorAt(stage, 'yielded');
-    stage.killed(successor).killed(predecessor);
+  ...stopCases(),
+  async 'successor hangs'(service) {
+    const { predecessor, successor } = await takeoverAt(service, 'yielded');
     successor.signal('SIGSTOP');
     const exit = await Promise.race([successor.exit, pause(hangMsMax)]);
-    if (exit?.signal !== 'SIGKILL') stage.note(`a successor that hangs: ${JSON.stringify(exit)}`);
+    if (exit?.signal !== 'SIGKILL') service.note(`a successor that hangs: ${JSON.stringify(exit)}`);
     successor.signal('SIGCONT');
-    if (!isAlive(predecessor)) stage.note('the predecessor is gone');
+    if (!isAlive(predecessor)) service.note('the predecessor has ended');
   },
-  async 'predecessor hangs'(stage) {
-    const predecessor = stage.current;
-    predecessor.signal('SIGSTOP');
-    stage.killed(predecessor);
-    const successor = stage.successor();
-    await refused(stage, successor, /answer|hang|seconds|within/i);
-    predecessor.signal('SIGCONT');
+  async 'predecessor hangs'(service) {
+    service.current.signal('SIGSTOP');
+    await expectGivenUp(service, service.startSuccessor(), /answer|hang|seconds|within/i);
+    service.current.signal('SIGCONT');
   },
 };
 
 /** SIGTERM of either process, at steps of the takeover. */
-function stops(): Record<string, Case> {
+function stopCases(): Record<string, Case> {
   const steps = ['accepted', 'ready', 'yielded', 'listening'] as const;
-  const entries = steps.flatMap((name) =>
-    (['predecessor', 'successor'] as const).map((whose): readonly [string, Case] => [
-      `SIGTERM of the ${whose}, ${name}`,
-      async (stage) => {
-        const both = await successorAt(stage, name);
-        stage.killed(both.predecessor).killed(both.successor);
-        both[whose].signal('SIGTERM');
-        await both[whose].exit;
-        // Once it listens the successor is the service: a signal stops that, and its predecessor may have ended.
-        const isServiceStopped = whose === 'successor' && name === 'listening';
-        await oneIsLeft(stage, [both.predecessor, both.successor], isServiceStopped ? 0 : 1);
+  const entries = steps.flatMap((step) =>
+    (['predecessor', 'successor'] as const).map((role): readonly [string, Case] => [
+      `SIGTERM of the ${role} at ${step}`,
+      async (service) => {
+        const processes = await takeoverAt(service, step);
+        await processes[role].terminate();
+        // A successor that listens is the service: SIGTERM stops that, and its predecessor may have ended.
+        const isServiceStopped = role === 'successor' && step === 'listening';
+        await expectOneLeft(service, Object.values(processes), isServiceStopped ? 0 : 1);
       },
     ]),
   );
   return Object.fromEntries(entries);
 }
 
-/** The folder claims to be of a later release. @returns what takes that back */
+/** Marks the data as a later release's. @returns what restores the version */
 function changeVersion(dataDir: string): () => Promise<void> {
   const store = openManagement(openDataFolder(dataDir).managementFile);
   const version = store.meta.get('schema');

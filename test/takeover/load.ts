@@ -1,74 +1,74 @@
-/** The load's thread, seen from the thread that starts and ends services. */
+/** The load from the side of the main thread, which starts and ends the service's processes (load.worker.ts runs it). */
 import { Worker } from 'node:worker_threads';
 import type { Comparison, Days } from '../crash/comparison.ts';
 import type { Ports } from '../support/process.ts';
-import type { FieldSums } from './field.ts';
-import type { LimitedSums } from './limited.ts';
-import type { Phase, PhoneSums } from './phones.ts';
-import type { WritingSums } from './writing.ts';
+import type { ApiWriteSums } from './api-writes.ts';
+import type { LimitedSums } from './limited-codes.ts';
+import type { Phase, ScanSums } from './scan-generator.ts';
+import type { SeededSums } from './seeded-codes.ts';
 
-export interface LoadSetting {
+export interface LoadOptions {
   readonly dataDir: string;
   readonly ports: Ports;
   readonly apiKey: string;
   readonly seed: number;
-  /** Scans, on new and on kept connections together. */
+  /** Scans, on new and on keep-alive connections together. */
   readonly perSecond: number;
-  /** That were seeded. */
+  /** Codes that were stored before. */
   readonly codes: number;
-  /** Connections that are kept, with a tenth of the scans: a predecessor waits for those that are idle. */
-  readonly kept: 'mostly idle' | 'busy';
+  /** Keep-alive connections have a tenth of the scans; a predecessor waits up to ten seconds for idle ones. */
+  readonly keepAlive: 'mostly idle' | 'busy';
 }
 
 export interface LoadSums {
-  readonly phones: PhoneSums;
-  /** Requests on kept connections without an answer. */
-  readonly keptBroken: number;
-  readonly writing: WritingSums;
+  /** Scans on new connections. */
+  readonly scans: ScanSums;
+  /** Requests on keep-alive connections without a response. */
+  readonly keepAliveBroken: number;
+  readonly apiWrites: ApiWriteSums;
 }
 
 export interface LoadComparison {
-  /** Codes that were created, led elsewhere and deleted meanwhile. */
+  /** Codes that the load created, gave other targets and deleted. */
   readonly changed: Comparison;
-  readonly field: FieldSums;
+  readonly seeded: SeededSums;
   readonly limited: LimitedSums;
 }
 
-export type LoadOrder = { readonly no: number } & (
+export type LoadCommand = { readonly no: number } & (
   | { readonly kind: 'phase'; readonly phase: Phase }
-  | { readonly kind: 'count' | 'finish' | 'ask' }
+  | { readonly kind: 'count' | 'finish' | 'check links' }
   | { readonly kind: 'compare'; readonly days: Days }
 );
 
 export interface LoadCounts {
-  /** The number of the next scan of a changed code. */
+  /** Scans of changed codes: the next one has this number. */
   readonly scans: number;
   readonly writesAcknowledged: number;
 }
 
-/** What an order has brought; each kind of order has a field of its own. */
+/** The result of a command; each kind of command that has one has a field of its own. */
 export interface LoadResult {
   readonly counts?: LoadCounts;
   readonly sums?: LoadSums;
   readonly comparison?: LoadComparison;
 }
 
-export interface LoadReply {
+export interface LoadReply extends LoadResult {
   readonly no: number;
-  readonly result: LoadResult;
   readonly error?: string;
 }
 
 export class LoadThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, PromiseWithResolvers<LoadResult>>();
-  #orders = 0;
+  #commands = 0;
 
-  constructor(setting: LoadSetting) {
+  constructor(options: LoadOptions) {
     this.#worker = new Worker(new URL('./load.worker.ts', import.meta.url), {
-      workerData: setting,
+      workerData: options,
     });
-    this.#worker.on('message', ({ no, result, error }: LoadReply) => {
+    this.#worker.on('message', ({ no, error, ...result }: LoadReply) => {
       const waiting = this.#waiting.get(no);
       this.#waiting.delete(no);
       if (error === undefined) waiting?.resolve(result);
@@ -79,44 +79,45 @@ export class LoadThread {
     });
   }
 
-  /** What scans that begin now, or are under way, are timed as. */
+  /** Scans that start or end from now on count to this phase. */
   set phase(phase: Phase) {
-    this.#worker.postMessage({ no: this.#orders++, kind: 'phase', phase } satisfies LoadOrder);
+    this.#worker.postMessage({ no: this.#commands++, kind: 'phase', phase } satisfies LoadCommand);
   }
 
   async count(): Promise<LoadCounts> {
-    const { counts } = await this.#order({ no: this.#orders++, kind: 'count' });
-    return counts ?? unanswered();
+    const { counts } = await this.#run({ no: this.#commands++, kind: 'count' });
+    return counts ?? missing();
   }
 
-  /** Scans and writes no more, and settles what is open. */
+  /** Ends scans and writes; resolves once each has its outcome. */
   async finish(): Promise<LoadSums> {
-    const { sums } = await this.#order({ no: this.#orders++, kind: 'finish' });
-    return sums ?? unanswered();
+    const { sums } = await this.#run({ no: this.#commands++, kind: 'finish' });
+    return sums ?? missing();
   }
 
-  async ask(): Promise<void> {
-    await this.#order({ no: this.#orders++, kind: 'ask' });
+  /** Compares the target of every changed code with its last acknowledged write. */
+  async checkLinks(): Promise<void> {
+    await this.#run({ no: this.#commands++, kind: 'check links' });
   }
 
-  /** After the service has ended. */
+  /** Compares the ledgers with the stores of the service, which has ended. */
   async compare(days: Days): Promise<LoadComparison> {
-    const { comparison } = await this.#order({ no: this.#orders++, kind: 'compare', days });
-    return comparison ?? unanswered();
+    const { comparison } = await this.#run({ no: this.#commands++, kind: 'compare', days });
+    return comparison ?? missing();
   }
 
   async close(): Promise<void> {
     await this.#worker.terminate();
   }
 
-  #order(order: LoadOrder): Promise<LoadResult> {
+  #run(command: LoadCommand): Promise<LoadResult> {
     const waiting = Promise.withResolvers<LoadResult>();
-    this.#waiting.set(order.no, waiting);
-    this.#worker.postMessage(order);
+    this.#waiting.set(command.no, waiting);
+    this.#worker.postMessage(command);
     return waiting.promise;
   }
 }
 
-function unanswered(): never {
-  throw new Error('The load gave another answer than it was asked for');
+function missing(): never {
+  throw new Error('The load replied without the result of the command');
 }

@@ -1,6 +1,10 @@
 /**
- * The load in a thread of its own, ledger and comparison with it: what starts and kills the service beside it holds up
- * no scan, and an answer is compared with what was acknowledged when its scan began.
+ * The load in a thread of its own, with its ledgers and their comparison: starts and kills of processes on the main
+ * thread delay no scan, and a scan and the writes before it are recorded in their order.
+ *
+ *   scans on new connections          scan-generator.ts    of changed, limited and seeded codes
+ *   scans on keep-alive connections   crash/scanners.ts    of changed codes
+ *   API writes                        api-writes.ts        create, change and delete the changed codes
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { compare, type Days, type OtherCodes, withStores } from '../crash/comparison.ts';
@@ -8,72 +12,71 @@ import { askEveryLink } from '../crash/every-link.ts';
 import { Ledger } from '../crash/ledger.ts';
 import { Random } from '../crash/random.ts';
 import { nextScan, requestOf, Scanners } from '../crash/scanners.ts';
-import { Writes } from '../crash/writes.ts';
-import { Field } from './field.ts';
-import { LimitedCodes } from './limited.ts';
+import { ApiWrites, RetryingClient } from './api-writes.ts';
+import { LimitedCodes } from './limited-codes.ts';
 import type {
+  LoadCommand,
   LoadComparison,
-  LoadOrder,
+  LoadOptions,
   LoadReply,
   LoadResult,
-  LoadSetting,
   LoadSums,
 } from './load.ts';
-import { type Asked, Phones } from './phones.ts';
-import { PatientClient, Writing } from './writing.ts';
+import { ScanGenerator } from './scan-generator.ts';
+import type { ScanRequest } from './scan-request.ts';
+import { SeededCodes } from './seeded-codes.ts';
 
-/** Of all scans: on connections that are kept. */
-const keptShare = 0.1;
-/** Of phones: codes that are led elsewhere meanwhile, and limited ones; the others scan the field. */
+/** Of all scans: those on keep-alive connections. */
+const keepAliveShare = 0.1;
+/** Of scans on new connections: those of changed and of limited codes; the others are of seeded ones. */
 const changedShare = 0.3;
 const limitedShare = 0.1;
 const refillMs = 20;
-const lastAnswersMsMax = 12_000;
+const lastResponsesMsMax = 12_000;
 
 class Load {
-  readonly #setting: LoadSetting;
+  readonly #options: LoadOptions;
+  /** Of changed codes. */
   readonly #ledger = new Ledger();
   readonly #random: Random;
-  readonly #field: Field;
+  readonly #seeded: SeededCodes;
   readonly #limited: LimitedCodes;
-  readonly #client: PatientClient;
-  readonly #writes: Writes;
-  readonly #writing: Writing;
-  readonly #phones: Phones;
-  readonly #kept: Scanners;
+  readonly #client: RetryingClient;
+  readonly #apiWrites: ApiWrites;
+  readonly #newConnections: ScanGenerator;
+  readonly #keepAlive: Scanners;
   readonly #refill: NodeJS.Timeout;
 
-  constructor(setting: LoadSetting) {
-    const { ports, perSecond, codes, apiKey, seed, kept } = setting;
-    this.#setting = setting;
+  constructor(options: LoadOptions) {
+    const { ports, perSecond, codes, apiKey, seed, keepAlive } = options;
+    this.#options = options;
     this.#random = new Random(seed);
     const ledger = this.#ledger;
-    this.#field = new Field(codes, ledger, this.#random.fork());
+    this.#seeded = new SeededCodes(codes, ledger, this.#random.fork());
     this.#limited = new LimitedCodes(ledger, this.#random.fork());
-    this.#client = new PatientClient(`http://127.0.0.1:${ports.api}`, apiKey, ledger);
-    this.#writes = new Writes(ledger, this.#random.fork());
-    this.#writing = new Writing(this.#writes, this.#client, ledger);
+    this.#client = new RetryingClient(`http://127.0.0.1:${ports.api}`, apiKey, ledger);
+    this.#apiWrites = new ApiWrites(this.#client, ledger, this.#random.fork());
     this.#refill = setInterval(() => this.#limited.refill(this.#client), refillMs);
-    this.#phones = new Phones({
+    this.#newConnections = new ScanGenerator({
       port: ports.redirect,
-      perSecond: perSecond * (1 - keptShare),
+      perSecond: perSecond * (1 - keepAliveShare),
       next: () => this.#next(),
     });
-    this.#kept = new Scanners({
+    this.#keepAlive = new Scanners({
       port: ports.redirect,
       ledger,
       random: this.#random.fork(),
-      perSecond: perSecond * keptShare,
-      ...(kept === 'busy'
+      perSecond: perSecond * keepAliveShare,
+      ...(keepAlive === 'busy'
         ? ({ connections: 4, use: 'evenly' } as const)
         : ({ connections: 32, use: 'first free' } as const)),
     });
   }
 
-  async take(order: LoadOrder): Promise<LoadResult> {
-    switch (order.kind) {
+  async run(command: LoadCommand): Promise<LoadResult> {
+    switch (command.kind) {
       case 'phase':
-        this.#phones.phase = order.phase;
+        this.#newConnections.phase = command.phase;
         return {};
       case 'count': {
         const { scans, acknowledged } = this.#ledger;
@@ -81,69 +84,68 @@ class Load {
       }
       case 'finish':
         return { sums: await this.#finish() };
-      case 'ask':
-        await askEveryLink(this.#ledger, this.#setting.ports.redirect);
+      case 'check links':
+        await askEveryLink(this.#ledger, this.#options.ports.redirect);
         return {};
       case 'compare':
-        return { comparison: await this.#compare(order.days) };
+        return { comparison: await this.#compare(command.days) };
       default:
-        throw new Error(`Cannot do ${JSON.stringify(order)}`);
+        throw new Error(`Cannot run the command ${JSON.stringify(command)}`);
     }
   }
 
-  #next(): Asked | undefined {
+  #next(): ScanRequest | undefined {
     const draw = this.#random.next();
-    if (draw < changedShare) return this.#changed();
+    if (draw < changedShare) return this.#nextChanged();
     const limited = draw < changedShare + limitedShare ? this.#limited.next() : undefined;
-    return limited ?? this.#field.next() ?? this.#changed();
+    return limited ?? this.#seeded.next() ?? this.#nextChanged();
   }
 
-  #changed(): Asked | undefined {
+  #nextChanged(): ScanRequest | undefined {
     const scan = nextScan(this.#ledger, this.#random);
     if (scan === undefined) return undefined;
     return {
       path: scan.code.path,
-      request: requestOf(scan, 'close'),
-      answered: (status, location) => this.#ledger.receive(scan, status, location),
-      lost: () => undefined,
+      text: requestOf(scan, 'close'),
+      onResponse: (status, location) => this.#ledger.receive(scan, status, location),
     };
   }
 
   async #finish(): Promise<LoadSums> {
     clearInterval(this.#refill);
-    await this.#writing.stop();
-    await this.#writes.resolve(this.#client);
+    await this.#apiWrites.finish();
     await this.#limited.close();
-    await this.#phones.finish();
-    const keptBroken = await this.#kept.finish(lastAnswersMsMax);
+    await this.#newConnections.finish();
+    const keepAliveBroken = await this.#keepAlive.finish(lastResponsesMsMax);
     await this.#client.close();
-    return { phones: this.#phones.sums, keptBroken, writing: this.#writing.sums };
+    return { scans: this.#newConnections.sums, keepAliveBroken, apiWrites: this.#apiWrites.sums };
   }
 
   async #compare(days: Days): Promise<LoadComparison> {
-    const parts = [this.#field, this.#limited];
+    const parts = [this.#seeded, this.#limited];
     const others: OtherCodes = {
       hasPath: (path) => parts.some((part) => part.hasPath(path)),
       hasReferer: (referer) => parts.some((part) => part.hasReferer(referer)),
     };
-    const { dataDir } = this.#setting;
-    const { field, limited } = await withStores(dataDir, (stores) => ({
-      field: this.#field.compare(stores),
+    const { dataDir } = this.#options;
+    const { seeded, limited } = await withStores(dataDir, (stores) => ({
+      seeded: this.#seeded.compare(stores),
       limited: this.#limited.compare(stores),
     }));
     const changed = await compare(this.#ledger, dataDir, days, { others });
-    return { changed, field, limited };
+    return { changed, seeded, limited };
   }
 }
 
 if (parentPort === null) throw new Error('Cannot run: expected to be a thread');
 const port = parentPort;
-const setting: LoadSetting = workerData;
-const load = new Load(setting);
-port.on('message', (order: LoadOrder) => {
-  const reply = (result: LoadReply): void => port.postMessage(result);
-  load.take(order).then(
-    (result) => reply({ no: order.no, result }),
-    (error: unknown) => reply({ no: order.no, result: {}, error: String(error) }),
+const options: LoadOptions = workerData;
+const load = new Load(options);
+port.on('message', (command: LoadCommand) => {
+  const { no } = command;
+  const reply = (message: LoadReply): void => port.postMessage(message);
+  load.run(command).then(
+    (result) => reply({ no, ...result }),
+    (error: unknown) => reply({ no, error: String(error) }),
   );
 });

@@ -1,10 +1,15 @@
 /**
  * `npm run takeover -- [--takeovers 20] [--kills 60] [--cases all] [--rate 2000] [--codes 200] [--seed 7]`
  *
- * Takeovers in a row under load; kills at the moments of as many more; then what else may go wrong (cases.ts). Prints a
- * line for each, a table after each part, and exits with 1 when something was lost, counted twice or unexpected, or took
- * longer than it may. `--cases none`, or some by name, with commas between them. With `--way restart` the processes
- * follow one another instead: what a takeover spares.
+ * Proves that a new process takes over from a running one without losing or doubling anything: three parts, each with a
+ * service, load and a ledger of every scan and write (service-under-load.ts) of its own.
+ *
+ *   takeovers.ts   takeovers in a row; --steady-ms between them; --way restart does plain restarts, which clients notice
+ *   kills.ts       kill -9 of either process at each step of a takeover and in between
+ *   cases.ts       successors that fail, processes that hang or are stopped; --cases none, or names with commas between
+ *
+ * Prints a line for each takeover, kill and case, and after each part a table and its criteria (report.ts). Exits with
+ * 1 when a criterion fails.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
@@ -12,9 +17,17 @@ import { parseArgs } from 'node:util';
 import { makeGeoFiles } from '../../config/release/geo-files.ts';
 import { freePorts, withDataFolder } from '../support/process.ts';
 import { type CasesOptions, runCases } from './cases.ts';
-import { type Criterion, figuresOf, killRows, type Row, soundness, speed } from './figures.ts';
 import { type KillsOptions, runKills } from './kills.ts';
-import type { StageResult } from './stage.ts';
+import {
+  availability,
+  correctness,
+  type Criterion,
+  killRows,
+  type Row,
+  rowsOf,
+  takeoverRows,
+} from './report.ts';
+import type { ServiceResult } from './service-under-load.ts';
 import { runTakeovers, type TakeoversOptions } from './takeovers.ts';
 
 const { values } = parseArgs({
@@ -34,13 +47,15 @@ const kills = Number(values.kills);
 const perSecond = Number(values.rate);
 const codes = Number(values.codes);
 const seed = Number(values.seed);
+const steadyMs = Number(values['steady-ms']);
+if (![takeovers, kills, perSecond, codes, seed, steadyMs].every(Number.isInteger)) {
+  throw new Error('Cannot run: an option is no number, expected one for all but --cases and --way');
+}
 const way = values.way === 'restart' ? 'restart' : 'takeover';
-/** Of kills and cases: they are about what is counted, not about times. */
-const lightPerSecond = Math.min(perSecond, 500);
-/** No predecessor waits for connections that are idle while kills and cases wait for it. */
-const kept = 'busy';
+/** Kills and cases are about what is counted, not about times. */
+const lightLoad = { perSecond: Math.min(perSecond, 500), keepAlive: 'busy', seed } as const;
 
-/** Whether the kernel gives what a listener has not accepted to another one when it closes. */
+/** Whether the kernel gives connections that a closing listener has not accepted to another one. */
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
 const migrates = existsSync(migrateFile) ? readFileSync(migrateFile, 'utf8').trim() : 'unknown';
 console.log(
@@ -50,7 +65,7 @@ console.log(
 makeGeoFiles(() => undefined);
 const failed: string[] = [];
 
-function show(result: StageResult, rows: readonly Row[], criteria: readonly Criterion[]): void {
+function show(result: ServiceResult, rows: readonly Row[], criteria: readonly Criterion[]): void {
   for (const note of result.notes) console.log(`unexpected: ${note}`);
   for (const [name, value] of rows) console.log(`${name.padEnd(34)} ${value}`);
   for (const { what, holds } of criteria) console.log(`${holds ? 'holds ' : 'FAILED'} ${what}`);
@@ -59,27 +74,27 @@ function show(result: StageResult, rows: readonly Row[], criteria: readonly Crit
 
 if (takeovers > 0) {
   const ports = await freePorts();
-  const steadyMs = Number(values['steady-ms']);
-  const onTakeover: TakeoversOptions['onTakeover'] = (number, takeover) => {
-    const parts = takeover?.intervals.map(({ name, ms }) => `${name} ${ms}`).join(', ');
-    console.log(`${way} ${number}: ${Math.round(takeover?.ms ?? 0)} ms (${parts ?? ''})`);
+  const onTakeover: TakeoversOptions['onTakeover'] = (number, { ms, intervals }) => {
+    const parts = intervals.map((interval) => `${interval.name} ${interval.ms}`).join(', ');
+    console.log(`takeover ${number}: ${Math.round(ms)} ms (${parts})`);
   };
-  const options = { ports, takeovers, perSecond, codes, seed, steadyMs, way, onTakeover } as const;
+  const load = { ports, perSecond, codes, seed, keepAlive: 'mostly idle' } as const;
+  const options = { ...load, takeovers, steadyMs, way, onTakeover } as const;
   const result = await withDataFolder((dataDir) => runTakeovers({ ...options, dataDir }));
-  show(result, figuresOf(result, result.takeovers), [...soundness(result), ...speed(result)]);
+  const rows = [...rowsOf(result), ...takeoverRows(result.takeovers)];
+  show(result, rows, [...correctness(result), ...availability(result)]);
 }
 
 if (kills > 0) {
   const ports = await freePorts();
-  const onKill: KillsOptions['onKill'] = ({ number, victim, moment, after, survivor, servedMs }) =>
+  const onKill: KillsOptions['onKill'] = ({ number, victim, moment, after, ...kill }) =>
     console.log(
-      `kill ${number} of the ${victim}, ${moment} (after ${after}): ${survivor} is left and ` +
-        `serves after ${servedMs?.toFixed(0) ?? '-'} ms`,
+      `kill ${number} of the ${victim}, ${moment} (after ${after}, ${kill.scans} scans): ` +
+        `${kill.survivor} is left and serves after ${kill.servedMs?.toFixed(0) ?? '-'} ms`,
     );
-  const load = { ports, perSecond: lightPerSecond, codes, seed, kept } as const;
-  const options = { ...load, kills, onKill };
+  const options = { ...lightLoad, ports, codes, kills, onKill };
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
-  show(result, [...figuresOf(result, []), ...killRows(result.kills)], soundness(result));
+  show(result, [...rowsOf(result), ...killRows(result.kills)], correctness(result));
 }
 
 if (values.cases !== 'none') {
@@ -89,10 +104,9 @@ if (values.cases !== 'none') {
       `${name}: ${notes.length === 0 ? 'as expected' : notes.join('; ')}, ${Math.round(ms)} ms`,
     );
   const only = values.cases === 'all' ? undefined : values.cases.split(',');
-  const load = { ports, perSecond: lightPerSecond, seed, kept } as const;
-  const options = { ...load, only, onCase, takeoverAfter: 'each' } as const;
+  const options = { ...lightLoad, ports, codes: 50, only, onCase, takeoverAfter: 'each' } as const;
   const result = await withDataFolder((dataDir) => runCases({ ...options, dataDir }));
-  show(result, figuresOf(result, []), soundness(result));
+  show(result, rowsOf(result), correctness(result));
 }
 
 console.log(failed.length === 0 ? 'passed' : `FAILED, reproduce with --seed ${seed}`);

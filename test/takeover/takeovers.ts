@@ -1,43 +1,43 @@
-/** Takeovers in a row under load, and then the comparison: nothing is killed, so answered and counted are the same. */
-import { pause, type Ports } from '../support/process.ts';
-import type { LoadSetting } from './load.ts';
-import { Stage, type StageResult, type Takeover } from './stage.ts';
+/** Takeovers in a row under load. Nothing is killed, so each scan that was answered is counted, and no other. */
+import { pause } from '../support/process.ts';
+import {
+  type ServiceOptions,
+  type ServiceResult,
+  ServiceUnderLoad,
+  type Takeover,
+} from './service-under-load.ts';
 
-export interface TakeoversOptions {
-  readonly dataDir: string;
-  readonly ports: Ports;
+export interface TakeoversOptions extends ServiceOptions {
   readonly takeovers: number;
-  readonly perSecond: number;
-  readonly codes: number;
-  readonly seed: number;
-  /** Connections that are kept. */
-  readonly kept?: LoadSetting['kept'];
-  /** Between two takeovers, and before the first. */
+  /** Between two takeovers, before the first and after the last. */
   readonly steadyMs: number;
-  /** `restart` is what a takeover is compared with. */
+  /** With `restart` each process ends before the next one starts, to compare. */
   readonly way: 'takeover' | 'restart';
-  readonly onTakeover?: (number: number, takeover: Takeover | undefined) => void;
+  readonly onTakeover?: (number: number, takeover: Takeover) => void;
 }
 
-export interface TakeoversResult extends StageResult {
+export interface TakeoversResult extends ServiceResult {
   readonly takeovers: readonly Takeover[];
 }
 
 export async function runTakeovers(options: TakeoversOptions): Promise<TakeoversResult> {
-  const stage = await Stage.open(options);
+  const service = await ServiceUnderLoad.open(options);
   const takeovers: Takeover[] = [];
   try {
     for (let number = 1; number <= options.takeovers; number++) {
       await pause(options.steadyMs);
-      let takeover: Takeover | undefined;
-      if (options.way === 'restart') await stage.restart();
-      else takeovers.push((takeover = await stage.takeOver()));
+      if (options.way === 'restart') {
+        await service.restart();
+        continue;
+      }
+      const takeover = await service.takeOver();
+      takeovers.push(takeover);
       options.onTakeover?.(number, takeover);
     }
     await pause(options.steadyMs);
-    const result = await stage.finish();
-    return { ...result, notes: [...result.notes, ...stage.complaints()], takeovers };
+    const result = await service.finish();
+    return { ...result, notes: [...result.notes, ...service.complaints()], takeovers };
   } finally {
-    await stage.close();
+    await service.close();
   }
 }

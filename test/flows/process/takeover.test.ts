@@ -1,12 +1,12 @@
 /** A little of what `npm run takeover` does at length. */
 import { describe, expect, it } from 'vitest';
 import { runCases } from '../../takeover/cases.ts';
-import { soundness, speed } from '../../takeover/figures.ts';
+import { availability, correctness } from '../../takeover/report.ts';
 import { runTakeovers } from '../../takeover/takeovers.ts';
 import { freePorts, withDataFolder } from '../../support/process.ts';
 
 /** No predecessor waits long for a connection that is idle. */
-const load = { perSecond: 200, kept: 'busy', codes: 20 } as const;
+const load = { perSecond: 200, keepAlive: 'busy', codes: 20 } as const;
 /** Times are for the script, on a machine that does nothing else; one reset there is one in a hundred thousand. */
 const ofTheScript = ['p99 at most doubled', 'at most one reset in 100,000'];
 
@@ -25,22 +25,22 @@ describe.concurrent('a takeover under load', () => {
       }),
     );
     expect(result.notes).toEqual([]);
-    const criteria = [...soundness(result), ...speed(result)];
+    const criteria = [...correctness(result), ...availability(result)];
     const failed = criteria.filter(({ what, holds }) => !holds && !ofTheScript.includes(what));
     expect(failed).toEqual([]);
-    expect(result.phones.answered).toBeGreaterThan(50);
-    expect(result.phones.faults.reset).toBeLessThanOrEqual(1);
+    expect(result.scans.answered).toBeGreaterThan(50);
+    expect(result.scans.faults.reset).toBeLessThanOrEqual(1);
     expect(result.changed.writes).toBeGreaterThan(10);
     expect(result.limited.redirects).toBeGreaterThan(0);
   });
 
   it('leaves one process that serves: a kill, a stop, a disk without space', async () => {
     const ports = await freePorts();
-    const only = ['full disk', 'SIGTERM of the successor, yielded', 'predecessor killed'];
+    const only = ['full disk', 'SIGTERM of the successor at yielded', 'predecessor killed'];
     const result = await withDataFolder((dataDir) =>
       runCases({ ...load, dataDir, ports, seed: 12, only, takeoverAfter: 'all' }),
     );
     expect(result.notes).toEqual([]);
-    expect(soundness(result).filter(({ holds }) => !holds)).toEqual([]);
+    expect(correctness(result).filter(({ holds }) => !holds)).toEqual([]);
   });
 });

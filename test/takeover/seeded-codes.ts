@@ -1,27 +1,25 @@
 /**
- * The codes that were there before the load, up to millions: counted in two arrays, because an entry of the crash
- * runs' ledger holds a kilobyte. Half of the scans go to a thousand of them, the others to any.
+ * The codes that were stored before the load began, up to millions, and the ledger of their scans: two arrays, because
+ * an entry of the crash runs' ledger takes a kilobyte. Half of the scans go to a thousand of them, the others to any.
  */
 import { pathsOf, targetOf } from '../../bench/loads/seed.ts';
-import { agentOf, requestText } from '../crash/scanners.ts';
 import type { Ledger } from '../crash/ledger.ts';
 import type { Random } from '../crash/random.ts';
 import type { OtherCodes, Stores } from '../crash/comparison.ts';
-import type { Asked } from './phones.ts';
+import { requestOnNewConnection, type ScanRequest } from './scan-request.ts';
 
-const favourites = 1_000;
-const refererStart = 'https://field.example/';
+const popularCodes = 1_000;
+const refererStart = 'https://seeded.example/';
 
-export interface FieldSums {
-  readonly sent: number;
+export interface SeededSums {
   readonly answered: number;
   readonly counted: number;
-  /** Answered and not counted; counted and neither answered nor unanswered; code by code. */
+  /** Answered and not counted; counted more often than sent; code by code. */
   readonly lost: number;
   readonly duplicated: number;
 }
 
-export class Field implements OtherCodes {
+export class SeededCodes implements OtherCodes {
   readonly #ledger: Pick<Ledger, 'note'>;
   readonly #random: Random;
   readonly #paths: readonly string[];
@@ -47,40 +45,31 @@ export class Field implements OtherCodes {
     return referer.startsWith(refererStart);
   }
 
-  next(): Asked | undefined {
+  next(): ScanRequest | undefined {
     const count = this.#paths.length;
     if (count === 0) return undefined;
-    const among = this.#random.chance(0.5) ? Math.min(favourites, count) : count;
+    const among = this.#random.chance(0.5) ? Math.min(popularCodes, count) : count;
     const index = this.#random.between(0, among);
     const path = this.#paths[index] ?? '';
     const visitor = this.#scans++;
     this.#sent[index]!++;
     return {
       path,
-      request: requestText({
-        path,
-        visitor,
-        agent: agentOf(visitor).text,
-        referer: `${refererStart}${visitor}`,
-        connection: 'close',
-      }),
-      answered: (status, location) => {
+      text: requestOnNewConnection(path, visitor, refererStart),
+      onResponse: (status, location) => {
         if (status === 302) this.#answered[index]!++;
         if (status === 302 && location === targetOf(index + 1)) return;
         this.#ledger.note(`${path} was answered ${status} ${location}`);
       },
-      lost: () => undefined,
     };
   }
 
-  /** Against the store of a service that has ended: its codes have the numbers from `firstNo` on. */
-  compare({ management, queries: { analytics } }: Stores): FieldSums {
-    const sums = { sent: 0, answered: 0, counted: 0, lost: 0, duplicated: 0 };
+  compare({ management, queries: { analytics } }: Stores): SeededSums {
+    const sums = { answered: 0, counted: 0, lost: 0, duplicated: 0 };
     for (const [index, path] of this.#paths.entries()) {
       const [sent = 0, answered = 0] = [this.#sent[index], this.#answered[index]];
       const no = management.shortCodes.get(path.slice(1));
       const counted = no === undefined ? 0 : analytics.lifetimeScans(no);
-      sums.sent += sent;
       sums.answered += answered;
       sums.counted += counted;
       sums.lost += Math.max(0, answered - counted);

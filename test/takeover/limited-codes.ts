@@ -1,19 +1,18 @@
 /**
- * Codes with a scan limit, one after the other, scanned by a crowd until each has refused its share: exactly as many
- * redirects as its limit, whichever processes gave them, and from then on 410.
+ * Codes with a scan limit and the ledger of their scans. One after the other is scanned until its limit is reached and
+ * beyond: it gives exactly as many redirects as its limit, in whichever processes, and from then on 410.
  */
 import { foldShortCode } from '../../src/model/code.ts';
-import { agentOf, requestText } from '../crash/scanners.ts';
 import type { Ledger } from '../crash/ledger.ts';
 import type { Random } from '../crash/random.ts';
 import type { OtherCodes, Stores } from '../crash/comparison.ts';
 import type { Caller } from '../crash/writes.ts';
-import type { Asked } from './phones.ts';
+import { requestOnNewConnection, type ScanRequest } from './scan-request.ts';
 
 const limitMin = 20;
 const limitMax = 400;
-/** Refusals that show that it stays over. */
-const refusalsWanted = 20;
+/** Responses 410 before the next code follows: the limit holds once it is reached. */
+const refusalsMin = 20;
 const refererStart = 'https://limited.example/';
 
 interface LimitedCode {
@@ -22,15 +21,12 @@ interface LimitedCode {
   readonly limit: number;
   redirects: number;
   refusals: number;
-  lost: number;
-  inFlight: number;
-  /** Something was refused: what is asked from now on must be refused too. */
-  isOver: boolean;
+  faults: number;
 }
 
 export interface LimitedSums {
   readonly codes: number;
-  readonly ended: number;
+  readonly limitsReached: number;
   readonly redirects: number;
   readonly counted: number;
   readonly lost: number;
@@ -59,14 +55,14 @@ export class LimitedCodes implements OtherCodes {
     return referer.startsWith(refererStart);
   }
 
-  /** Sees to it that there is one to scan. */
+  /** Creates the next code once the current one needs no more scans. */
   refill(client: Caller): void {
     const current = this.#current;
-    const isDone = current === undefined || current.refusals >= refusalsWanted;
+    const isDone = current === undefined || current.refusals >= refusalsMin;
     if (!isDone || this.#creating !== undefined || this.#isClosed) return;
     this.#current = undefined;
     this.#creating = this.#create(client)
-      // Its service was killed: the next refill makes another one.
+      // The service was killed: the next refill creates another one.
       .catch(() => undefined)
       .finally(() => (this.#creating = undefined));
   }
@@ -84,9 +80,7 @@ export class LimitedCodes implements OtherCodes {
       limit: this.#random.between(limitMin, limitMax),
       redirects: 0,
       refusals: 0,
-      lost: 0,
-      inFlight: 0,
-      isOver: false,
+      faults: 0,
     };
     this.#codes.push(code);
     const body = { target: code.target, slug: code.path.slice(1), scanLimit: code.limit };
@@ -95,30 +89,21 @@ export class LimitedCodes implements OtherCodes {
     this.#current = code;
   }
 
-  next(): Asked | undefined {
+  next(): ScanRequest | undefined {
     const code = this.#current;
     if (code === undefined) return undefined;
     const visitor = this.#scans++;
-    const wasOver = code.isOver;
-    code.inFlight++;
+    const wasReached = code.refusals > 0;
     return {
       path: code.path,
-      request: requestText({
-        path: code.path,
-        visitor,
-        agent: agentOf(visitor).text,
-        referer: `${refererStart}${visitor}`,
-        connection: 'close',
-      }),
-      answered: (status, location) => {
-        code.inFlight--;
+      text: requestOnNewConnection(code.path, visitor, refererStart),
+      onResponse: (status, location) => {
         this.#take(code, status, location);
-        if (status === 302 && wasOver) this.#ledger.note(`${code.path} redirects after it refused`);
+        if (status === 302 && wasReached) {
+          this.#ledger.note(`${code.path} redirects after its limit was reached`);
+        }
       },
-      lost: () => {
-        code.inFlight--;
-        code.lost++;
-      },
+      onFault: () => code.faults++,
     };
   }
 
@@ -127,7 +112,6 @@ export class LimitedCodes implements OtherCodes {
       code.redirects++;
       if (code.redirects > code.limit) this.#ledger.note(`${code.path} exceeds ${code.limit}`);
     } else if (status === 410) {
-      code.isOver = true;
       code.refusals++;
     } else {
       this.#ledger.note(`${code.path} was answered ${status} ${location}`);
@@ -135,22 +119,22 @@ export class LimitedCodes implements OtherCodes {
   }
 
   compare({ management, queries: { analytics } }: Stores): LimitedSums {
-    let [ended, redirects, counted, lost, duplicated] = [0, 0, 0, 0, 0];
+    let [limitsReached, redirects, counted, lost, duplicated] = [0, 0, 0, 0, 0];
     for (const code of this.#codes) {
       const no = management.shortCodes.get(foldShortCode(code.path.slice(1)));
       const scans = no === undefined ? 0 : analytics.lifetimeScans(no);
       redirects += code.redirects;
       counted += scans;
       lost += Math.max(0, code.redirects - scans);
-      duplicated += Math.max(0, scans - code.redirects - code.lost);
-      if (!code.isOver) continue;
-      ended++;
-      // What was lost on its way back may have been a redirect.
-      if (code.redirects + code.lost < code.limit) {
-        this.#ledger.note(`${code.path} ended after ${code.redirects} of ${code.limit}`);
+      duplicated += Math.max(0, scans - code.redirects - code.faults);
+      if (code.refusals === 0) continue;
+      limitsReached++;
+      // A response that never arrived may have been a redirect.
+      if (code.redirects + code.faults < code.limit) {
+        this.#ledger.note(`${code.path} refused after ${code.redirects} of ${code.limit}`);
       }
       if (scans > code.limit) this.#ledger.note(`${code.path} has ${scans} of ${code.limit} scans`);
     }
-    return { codes: this.#codes.length, ended, redirects, counted, lost, duplicated };
+    return { codes: this.#codes.length, limitsReached, redirects, counted, lost, duplicated };
   }
 }

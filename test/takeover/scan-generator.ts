@@ -1,29 +1,22 @@
 /**
- * The scanning side: phones that come at a steady rate whatever the service does, each on a connection of its own. Every
- * outcome is counted, and every answer's time, apart by what the service is doing when the scan begins or ends:
+ * The load generator for scans on new connections. It is an open loop: scans start at a steady rate, however slow the
+ * service answers. Outcomes and response times are counted by phase, the later one of a scan's start and end:
  *
  *   steady     one process                   booting    a successor starts beside it
  *   changing   from the successor's readiness to the end of its predecessor
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { build, type Histogram } from 'hdr-histogram-js';
-import { ask, type Fault } from './ask.ts';
+import { type Fault, type ScanRequest, send } from './scan-request.ts';
 
 export type Phase = 'steady' | 'booting' | 'changing';
 const phases: readonly Phase[] = ['steady', 'booting', 'changing'];
 
-/** A scan and its ledger. */
-export interface Asked {
-  readonly path: string;
-  readonly request: string;
-  answered(status: number, location: string): void;
-  lost(): void;
-}
-
-export interface PhonesOptions {
+export interface ScanGeneratorOptions {
   readonly port: number;
   readonly perSecond: number;
   /** @returns undefined when there is nothing to scan yet */
-  readonly next: () => Asked | undefined;
+  readonly next: () => ScanRequest | undefined;
 }
 
 export interface Times {
@@ -33,15 +26,14 @@ export interface Times {
   readonly maxMs: number;
 }
 
-export interface PhoneSums {
+export interface ScanSums {
   readonly sent: number;
   readonly answered: number;
   readonly faults: Record<Fault, number>;
   readonly faultsByPhase: Record<Phase, number>;
-  /** Redirects of limited codes to themselves. */
-  readonly followed: number;
+  readonly selfRedirects: number;
   readonly times: Record<Phase | 'takeover', Times>;
-  /** By how much scans were sent too late, at the most: what the generator itself was held up. */
+  /** Longest delay of a scan in the generator itself. */
   readonly lateMsMax: number;
 }
 
@@ -53,8 +45,8 @@ const burstMax = 20;
 
 const histogram = (): Histogram => build({ numberOfSignificantValueDigits: 3 });
 
-export class Phones {
-  readonly #options: PhonesOptions;
+export class ScanGenerator {
+  readonly #options: ScanGeneratorOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = performance.now();
   readonly #times = { steady: histogram(), booting: histogram(), changing: histogram() };
@@ -62,19 +54,19 @@ export class Phones {
     refused: 0,
     reset: 0,
     'timed out': 0,
-    astray: 0,
-    unable: 0,
+    'redirect loop': 0,
+    'local error': 0,
   };
   readonly #faultsByPhase: Record<Phase, number> = { steady: 0, booting: 0, changing: 0 };
   #sent = 0;
-  /** What was due and not sent, because nothing could be scanned or the generator was held up. */
+  /** Due and not sent, because there was nothing to scan or the generator was late. */
   #skipped = 0;
-  #answered = 0;
-  #followed = 0;
+  #inFlight = 0;
+  #selfRedirects = 0;
   #lateMsMax = 0;
   phase: Phase = 'steady';
 
-  constructor(options: PhonesOptions) {
+  constructor(options: ScanGeneratorOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
@@ -82,22 +74,20 @@ export class Phones {
   /** Sends no more; resolves once every scan has its outcome. */
   async finish(): Promise<void> {
     clearInterval(this.#timer);
-    while (this.#answered + this.#faulty < this.#sent) {
-      await new Promise((resolve) => setTimeout(resolve, checkMs));
-    }
+    while (this.#inFlight > 0) await pause(checkMs);
   }
 
-  get sums(): PhoneSums {
+  get sums(): ScanSums {
     const { steady, booting, changing } = this.#times;
     const takeover = histogram();
     takeover.add(booting);
     takeover.add(changing);
     return {
       sent: this.#sent,
-      answered: this.#answered,
-      faults: { ...this.#faults },
-      faultsByPhase: { ...this.#faultsByPhase },
-      followed: this.#followed,
+      answered: steady.totalCount + takeover.totalCount,
+      faults: this.#faults,
+      faultsByPhase: this.#faultsByPhase,
+      selfRedirects: this.#selfRedirects,
       times: {
         steady: timesOf(steady),
         booting: timesOf(booting),
@@ -108,45 +98,42 @@ export class Phones {
     };
   }
 
-  get #faulty(): number {
-    return Object.values(this.#faults).reduce((sum, count) => sum + count, 0);
-  }
-
   #tick(): void {
     const { perSecond, next } = this.#options;
     const elapsedMs = performance.now() - this.#startedMs;
     const due = Math.floor((elapsedMs * perSecond) / 1_000) - this.#skipped - this.#sent;
     this.#lateMsMax = Math.max(this.#lateMsMax, (due / perSecond) * 1_000);
-    for (let scan = 0; scan < due; scan++) {
-      const asked = scan < burstMax ? next() : undefined;
-      if (asked === undefined) this.#skipped++;
-      else this.#send(asked);
+    for (let number = 0; number < due; number++) {
+      const scan = number < burstMax ? next() : undefined;
+      if (scan === undefined) this.#skipped++;
+      else this.#send(scan);
     }
   }
 
-  #send(asked: Asked): void {
+  #send(scan: ScanRequest): void {
     this.#sent++;
-    const begun = this.phase;
+    this.#inFlight++;
+    const sentIn = this.phase;
     const sentMs = performance.now();
-    ask({ ...asked, port: this.#options.port }, (end) => {
-      const phase = worse(begun, this.phase);
+    send(this.#options.port, scan, (end) => {
+      this.#inFlight--;
+      const phase = later(sentIn, this.phase);
       if (typeof end === 'string') {
         this.#faults[end]++;
         this.#faultsByPhase[phase]++;
-        asked.lost();
+        scan.onFault?.();
         return;
       }
-      this.#answered++;
-      this.#followed += end.followed;
+      this.#selfRedirects += end.selfRedirects;
       this.#times[phase].recordValue(
         Math.max(1, Math.round((performance.now() - sentMs) * microseconds)),
       );
-      asked.answered(end.status, end.location);
+      scan.onResponse(end.status, end.location);
     });
   }
 }
 
-const worse = (one: Phase, other: Phase): Phase =>
+const later = (one: Phase, other: Phase): Phase =>
   phases.indexOf(one) > phases.indexOf(other) ? one : other;
 
 function timesOf(times: Histogram): Times {

@@ -1,0 +1,127 @@
+/** The table of what a run has measured, and the criteria that it must meet. */
+import type { Kill } from './kills.ts';
+import type { Times } from './scan-generator.ts';
+import type { ServiceResult, Takeover } from './service-under-load.ts';
+
+export interface Criterion {
+  readonly what: string;
+  readonly holds: boolean;
+}
+
+export type Row = readonly [name: string, value: string];
+
+const resetsPer100kMax = 1;
+const slowerMax = 2;
+
+/** Whatever was killed: nothing is lost, nothing is doubled. */
+export function correctness(result: ServiceResult): Criterion[] {
+  const { scans, changed, seeded, limited, receipts, notes, exitCode } = result;
+  const lost = changed.lost + seeded.lost + limited.lost;
+  const doubled = changed.duplicated + seeded.duplicated + limited.duplicated;
+  return [
+    { what: 'no scan lost', holds: lost === 0 },
+    { what: 'no scan counted twice', holds: doubled === 0 },
+    { what: 'no redirect loop', holds: scans.faults['redirect loop'] === 0 },
+    { what: 'no acknowledged write lost', holds: changed.writesLost === 0 },
+    { what: 'every event delivered as it is', holds: receipts.missing + receipts.altered === 0 },
+    { what: 'no event twice without a kill', holds: receipts.repeats.unexplained === 0 },
+    { what: 'nothing unexpected', holds: notes.length + changed.unexpected === 0 },
+    { what: 'ended with 0', holds: exitCode === 0 },
+  ];
+}
+
+/** Where nothing is killed: clients notice nothing. */
+export function availability(result: ServiceResult): Criterion[] {
+  const { scans, changed, seeded, limited } = result;
+  const { faults, times } = scans;
+  const answered = changed.answered + seeded.answered + limited.redirects;
+  const counted = changed.counted + seeded.counted + limited.counted;
+  const unanswered = scans.sent - scans.answered + result.keepAliveBroken;
+  return [
+    { what: 'no connection refused', holds: faults.refused === 0 },
+    { what: 'at most one reset in 100,000', holds: resetsOf(result) <= resetsPer100kMax },
+    { what: 'no scan timed out', holds: faults['timed out'] === 0 },
+    { what: 'p99 at most doubled', holds: times.takeover.p99Ms <= slowerMax * times.steady.p99Ms },
+    { what: 'as many counted as answered', holds: counted - answered <= unanswered },
+  ];
+}
+
+const resetsOf = ({ scans }: ServiceResult): number =>
+  (scans.faults.reset / Math.max(1, scans.sent)) * 100_000;
+
+export function rowsOf(result: ServiceResult): Row[] {
+  const { scans, changed, seeded, limited, receipts, apiWrites } = result;
+  const { faults, times } = scans;
+  const { steady, booting, changing } = scans.faultsByPhase;
+  return [
+    ['scans on new connections', String(scans.sent)],
+    ['  answered', String(scans.answered)],
+    ['  refused', String(faults.refused)],
+    ['  reset', `${faults.reset} (${resetsOf(result).toFixed(2)} of 100,000)`],
+    ['  timed out, redirect loops', `${faults['timed out']}, ${faults['redirect loop']}`],
+    ['  local errors of the generator', String(faults['local error'])],
+    ['  faults steady, booting, changing', `${steady}, ${booting}, ${changing}`],
+    ['  redirects to the same link', String(scans.selfRedirects)],
+    ['broken on keep-alive connections', String(result.keepAliveBroken)],
+    ['generator late at most', `${scans.lateMsMax.toFixed(1)} ms`],
+    ['response time, steady', timesText(times.steady)],
+    ['response time, during takeovers', timesText(times.takeover)],
+    ['  while the successor boots', timesText(times.booting)],
+    ['  from its readiness to the end', timesText(times.changing)],
+    ['changed codes: answered, counted', `${changed.answered}, ${changed.counted}`],
+    ['seeded codes: answered, counted', `${seeded.answered}, ${seeded.counted}`],
+    ['limited codes: redirects, counted', `${limited.redirects}, ${limited.counted}`],
+    ['limited codes, limits reached', `${limited.codes}, ${limited.limitsReached}`],
+    ['lost', `${changed.lost}, ${seeded.lost}, ${limited.lost} ${changed.lostScans.join(' ')}`],
+    ['counted twice', `${changed.duplicated}, ${seeded.duplicated}, ${limited.duplicated}`],
+    ['API writes acknowledged, lost', `${changed.writes}, ${changed.writesLost}`],
+    ['API calls answered 503, broken', `${apiWrites.unavailable}, ${apiWrites.broken}`],
+    ['longest time without a write', `${apiWrites.pauseMsMax.toFixed(0)} ms`],
+    ['events committed, missing', `${receipts.committed}, ${receipts.missing}`],
+    ['events altered, twice', `${receipts.altered}, ${receipts.duplicated}`],
+    ['  twice without a kill', String(receipts.repeats.unexplained)],
+  ];
+}
+
+export function takeoverRows(takeovers: readonly Takeover[]): Row[] {
+  if (takeovers.length === 0) return [];
+  const intervals = takeovers.flatMap((takeover) => takeover.intervals);
+  const names = [...new Set(intervals.map(({ name }) => name))];
+  const most = (bytes: readonly number[]): string => `${Math.round(Math.max(...bytes) / 1e6)} MB`;
+  return [
+    ['takeover', quantiles(takeovers.map(({ ms }) => ms))],
+    ...names.map((step): Row => {
+      const times = intervals.filter(({ name }) => name === step).map(({ ms }) => ms);
+      return [`  up to ${step}`, quantiles(times)];
+    }),
+    ['predecessor, resident at most', most(takeovers.map((one) => one.predecessorBytes))],
+    ['successor, resident at most', most(takeovers.map((one) => one.successorBytes))],
+  ];
+}
+
+export function killRows(kills: readonly Kill[]): Row[] {
+  const steps = [...new Set(kills.map(({ after }) => after))];
+  const served = (some: readonly Kill[]): string =>
+    quantiles(some.map(({ servedMs }) => servedMs ?? Infinity));
+  return [
+    ['kills', String(kills.length)],
+    ...steps.flatMap((step) =>
+      (['predecessor', 'successor'] as const).flatMap((victim): Row[] => {
+        const some = kills.filter((kill) => kill.after === step && kill.victim === victim);
+        const text = `${some.length}, served after ${served(some)}`;
+        return some.length === 0 ? [] : [[`  ${victim}, after ${step}`, text]];
+      }),
+    ),
+    ['served after a kill', served(kills)],
+  ];
+}
+
+const timesText = ({ count, p50Ms, p99Ms, maxMs }: Times): string =>
+  `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms, max ${maxMs.toFixed(1)} ms, ${count} scans`;
+
+function quantiles(times: readonly number[]): string {
+  const sorted = times.toSorted((a, b) => a - b);
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? NaN;
+  const most = sorted.at(-1) ?? NaN;
+  return `p50 ${Math.round(median)} ms, max ${Math.round(most)} ms`;
+}

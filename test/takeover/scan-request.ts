@@ -1,0 +1,87 @@
+/**
+ * One scan on a connection of its own: connect, request, response, close. It has one of these outcomes:
+ *
+ *   response        status and target               refused      nobody listened
+ *   reset           closed without a response       timed out    no response within ten seconds
+ *   redirect loop   redirected to itself too often  local error  of the generator: no port, no descriptor
+ *
+ * A redirect to its own path is followed on a new connection: a process that has handed over a code with a scan limit
+ * answers so, until the connection reaches the process that counts against the limit.
+ */
+import { connect } from 'node:net';
+import { agentOf, requestText } from '../crash/scanners.ts';
+
+export type Fault = 'refused' | 'reset' | 'timed out' | 'redirect loop' | 'local error';
+
+export interface ScanRequest {
+  readonly path: string;
+  /** As it is sent, with `Connection: close`. */
+  readonly text: string;
+  readonly onResponse: (status: number, location: string) => void;
+  readonly onFault?: () => void;
+}
+
+export interface ScanResponse {
+  readonly status: number;
+  readonly location: string;
+  /** How often the scan was redirected to itself before. */
+  readonly selfRedirects: number;
+}
+
+const responseMsMax = 10_000;
+const selfRedirectsMax = 200;
+
+/** `refererStart` tells whose ledger has the scan. */
+export function requestOnNewConnection(path: string, visitor: number, refererStart: string) {
+  const agent = agentOf(visitor).text;
+  const referer = `${refererStart}${visitor}`;
+  return requestText({ path, visitor, agent, referer, connection: 'close' });
+}
+
+export function send(
+  port: number,
+  scan: ScanRequest,
+  onEnd: (end: ScanResponse | Fault) => void,
+  selfRedirects = 0,
+): void {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  let received = '';
+  let fault: Fault = 'reset';
+  let isOver = false;
+  const end = (result: ScanResponse | Fault): void => {
+    if (isOver) return;
+    isOver = true;
+    socket.destroy();
+    const isSelfRedirect =
+      typeof result === 'object' && result.status === 302 && result.location === scan.path;
+    if (!isSelfRedirect) onEnd(result);
+    else if (selfRedirects >= selfRedirectsMax) onEnd('redirect loop');
+    else send(port, scan, onEnd, selfRedirects + 1);
+  };
+  socket.setEncoding('latin1').setTimeout(responseMsMax, () => end('timed out'));
+  socket.write(scan.text);
+  socket.on('data', (chunk: string) => {
+    received += chunk;
+    const response = parseResponse(received);
+    if (response !== undefined) end({ ...response, selfRedirects });
+  });
+  socket.on('error', (error) => {
+    const code = 'code' in error ? error.code : '';
+    if (code === 'ECONNREFUSED') fault = 'refused';
+    else if (code !== 'ECONNRESET' && code !== 'EPIPE') fault = 'local error';
+  });
+  socket.on('close', () => end(fault));
+}
+
+/** @returns undefined while it is not complete */
+function parseResponse(text: string): Omit<ScanResponse, 'selfRedirects'> | undefined {
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const head = text.slice(0, headEnd);
+  const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+  if (text.length < headEnd + 4 + length) return undefined;
+  return {
+    status: Number(head.slice(9, 12)),
+    location: /^location: (.*)$/im.exec(head)?.[1] ?? '',
+  };
+}
