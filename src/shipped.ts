@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export type WorkerName = 'shard' | 'redirect' | 'render' | 'attempt' | 'geo';
+export type WorkerName = 'shard' | 'redirect' | 'render' | 'attempt' | 'geo' | 'hold';
 
 /** The settings whose value `bundled` names a file that comes along. */
 export type GeoName = 'countryFile' | 'cityFileV4' | 'cityFileV6';
@@ -74,6 +74,7 @@ const workers: Readonly<Record<WorkerName, string>> = {
   render: './images/render.worker.ts',
   attempt: './webhooks/attempt/attempt.worker.ts',
   geo: './scans/visitor/geo/table.worker.ts',
+  hold: './engine/opening/hold.worker.ts',
 };
 
 const geo: Readonly<Record<GeoName, readonly [name: string, file: string]>> = {

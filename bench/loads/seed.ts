@@ -34,8 +34,8 @@ export function targetOf(no: number): string {
 export type SeedDepth = 'whole' | 'links';
 
 export async function seedCodes(config: Config, count: number, depth: SeedDepth): Promise<void> {
-  const folder = await openOrMakeInstallation(config.dataDir);
-  const administration = openAdministration(config);
+  const { folder, close } = await openOrMakeInstallation(config.dataDir);
+  const administration = openAdministration(config, folder);
   await administration.services.workspaces.bootstrap(config.bootstrap);
   const [workspace] = [...administration.services.workspaces.all()];
   const owner = administration.services.users.firstOwner(workspace?.no ?? 0);
@@ -68,6 +68,7 @@ export async function seedCodes(config: Config, count: number, depth: SeedDepth)
   }
   await store.environment.flush();
   await store.close();
+  await close();
 }
 
 function putCode(store: Management, code: QrCodeRecord): void {

@@ -62,6 +62,7 @@ export async function bundleProgram(options: BundleOptions): Promise<Bundle> {
       'render.worker': 'src/images/render.worker.ts',
       'attempt.worker': 'src/webhooks/attempt/attempt.worker.ts',
       'geo.worker': 'src/scans/visitor/geo/table.worker.ts',
+      'hold.worker': 'src/engine/opening/hold.worker.ts',
     },
     outExtension: { '.js': '.mjs' },
     entryNames: '[name]',

@@ -1,6 +1,7 @@
 /** `quietzone backup` and `quietzone restore`: their arguments and what they print. */
 import type { Command } from 'commander';
 import { openExistingDataFolder, openFolderToRestore } from '../engine/data-folder.ts';
+import { openDataFiles } from '../engine/opening/data-files-opening.ts';
 import { isoTime } from '../model/day.ts';
 import { systemClock } from '../system-clock.ts';
 import {
@@ -50,8 +51,13 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
         const createdAt = isoTime(systemClock.now());
         const damaged = options.keepDamaged && 'keep';
         const { backup } = await import('../engine/backup/backup.ts');
-        const summary = await backup(folder, dir, { createdAt, progress, damaged });
-        end('Backed up', summary, `to ${summary.path}`);
+        const files = await openDataFiles(folder, 'read');
+        try {
+          const summary = await backup(folder, dir, { createdAt, progress, damaged });
+          end('Backed up', summary, `to ${summary.path}`);
+        } finally {
+          await files.close();
+        }
       }),
     );
   program

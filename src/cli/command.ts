@@ -57,11 +57,16 @@ export async function administer(
 ): Promise<void> {
   const config = configOf(context, options);
   const { openAdministration } = await import('../app.ts');
-  const administration = openAdministration(config, await open(config.dataDir));
+  const { folder, close } = await open(config.dataDir);
   try {
-    await work(administration, config);
+    const administration = openAdministration(config, folder);
+    try {
+      await work(administration, config);
+    } finally {
+      await administration.close();
+    }
   } finally {
-    await administration.close();
+    await close();
   }
 }
 

@@ -3,12 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import {
-  DataFolderError,
-  dataFolderAt,
-  DataFolderLockedError,
-  openDataFolder,
-} from '../engine/data-folder.ts';
+import { DataFolderError, dataFolderAt, openDataFolder } from '../engine/data-folder.ts';
 import type { StartScope } from '../engine/data-files.ts';
 import { type Fault, faultText } from '../engine/installation/folder-faults.ts';
 import {
@@ -16,7 +11,7 @@ import {
   inspectFolder,
   type Inspection,
 } from '../engine/installation/installation.ts';
-import { lockDataFolder } from '../engine/takeover/folder-lock.ts';
+import { openDataFiles, type OpenDataFiles } from '../engine/opening/data-files-opening.ts';
 import { filesOpenToOthers } from '../engine/file-modes.ts';
 import { configWarnings } from '../engine/config-warnings.ts';
 import { measureResources, memoryBytesMin, threadCounts } from '../engine/machine/machine-plan.ts';
@@ -61,13 +56,15 @@ export async function diagnose(config: Config): Promise<{ text: string; ok: bool
   ];
   if (folder.ok) {
     findings.push(space(config.dataDir), modes(config.dataDir));
-    let isRunning = false;
+    let files: OpenDataFiles | undefined;
     const lock = await examine(async () => {
-      isRunning = await isLocked(config.dataDir);
-      return isRunning ? 'a service is running on this data folder' : 'data folder is free';
+      files = await openDataFiles(openDataFolder(config.dataDir), 'read');
+      return files.isServiceRunning
+        ? 'a service is running on this data folder'
+        : 'data folder is free';
     });
-    findings.push(lock, ...(await parts(config.dataDir, isRunning ? 'quick' : 'start')));
-    if (!isRunning) findings.push(...(await ports(config)));
+    findings.push(lock);
+    if (files !== undefined) findings.push(...(await parts(config, files)));
   }
   for (const listener of [config.redirect, config.api]) {
     if (listener.tlsCertFile === '') continue;
@@ -92,20 +89,17 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
   }
 }
 
-/** @throws DataFolderError when it cannot be locked */
-async function isLocked(dataDir: string): Promise<boolean> {
+/** Whether the parts of the folder fit together, as a start would find them, and what else it needs. */
+async function parts(config: Config, files: OpenDataFiles): Promise<Finding[]> {
   try {
-    const lock = await lockDataFolder(openDataFolder(dataDir));
-    await lock.unlock();
-    return false;
-  } catch (error) {
-    if (error instanceof DataFolderLockedError) return true;
-    throw error;
+    if (files.isServiceRunning) return await folderParts(config.dataDir, 'quick');
+    return [...(await folderParts(config.dataDir, 'start')), ...(await ports(config))];
+  } finally {
+    await files.close();
   }
 }
 
-/** Whether the parts of the folder fit together, as a start would find them. */
-async function parts(dataDir: string, scope: StartScope): Promise<Finding[]> {
+async function folderParts(dataDir: string, scope: StartScope): Promise<Finding[]> {
   const folder = openDataFolder(dataDir);
   let faults: readonly Fault[] = [];
   const found = await examine(async () => {

@@ -1,6 +1,7 @@
 /** `quietzone verify`: its arguments and what it prints. */
 import type { Command } from 'commander';
 import { openExistingDataFolder } from '../engine/data-folder.ts';
+import { openDataFiles } from '../engine/opening/data-files-opening.ts';
 import type { Verification } from '../engine/verify/verify.ts';
 import { systemClock } from '../system-clock.ts';
 import {
@@ -28,6 +29,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
       const { verifyFolder } = await import('../engine/verify/verify.ts');
       const { partFindings } = await import('../engine/verify/parts.ts');
       const progress = new PrintedProgress(context, systemClock);
+      const files = await openDataFiles(folder, 'read');
       try {
         const read = await verifyFolder(folder, {
           onBegin: (bytes) => progress.begin(bytes),
@@ -39,6 +41,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
         context.result(options.json === true ? JSON.stringify(found) : textOf(found));
         if (found.findings.length > 0) context.fail();
       } finally {
+        await files.close();
         progress.stop();
       }
     });

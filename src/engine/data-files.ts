@@ -35,7 +35,8 @@ const probeBytes = 65_536;
  */
 export type StartScope = 'quick' | 'start';
 
-const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
+/** The data files that have content. */
+export const storesOf = ({ managementFile, scansFile, deliveryFile }: DataFolder): string[] =>
   [managementFile, scansFile, deliveryFile].filter((file) => bytesOf(file) > 0);
 
 const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

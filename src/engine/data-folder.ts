@@ -1,6 +1,6 @@
 /**
  * The data folder: created, checked for writing, and locked by one service at a time (takeover/folder-lock.ts).
- * Commands that only open the store (`keys`, …) need no lock: LMDB is made for several processes.
+ * Commands (`keys`, …) open the stores with the service's leave, or lock the folder where none runs (opening/).
  *
  *   management.mdb   workspaces, users, keys, codes, their outbox
  *   scans.mdb        blocks, rollups, watermarks
@@ -28,9 +28,18 @@ export class DataFolderError extends Error {
   override readonly name: string = 'DataFolderError';
 }
 
+/** A service that runs; busy = a command, or a service that is starting or stopping. */
+export type FolderOwner = 'running' | 'busy';
+
 /** Another process has locked it. */
 export class DataFolderLockedError extends DataFolderError {
   override readonly name = 'DataFolderLockedError';
+  readonly owner: FolderOwner;
+
+  constructor(message: string, owner: FolderOwner) {
+    super(message);
+    this.owner = owner;
+  }
 }
 
 export interface DataFolder {

@@ -10,7 +10,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { open, type Database, type RootDatabase } from 'lmdb';
+import { ABORT, open, type Database, type RootDatabase } from 'lmdb';
 import { Failure } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 import { createCodec } from './codec.ts';
@@ -24,6 +24,7 @@ import {
 } from './checked-table.ts';
 import type { AuditedSlice, AuditedTable } from './audit.ts';
 import { fileError } from './data-file-error.ts';
+import { maxDbs } from './kept-environment.ts';
 import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
 import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
 
@@ -84,7 +85,7 @@ export class StoreEnvironment {
     this.#guard = new SpaceGuard(() => this.#probe.takesWrites());
     this.#checking = { isComplete: false, damage: new DamageLog(basename(path)) };
     try {
-      this.#root = open({ path, noSubdir: true, maxDbs: 64, noMemInit: false });
+      this.#root = open({ path, noSubdir: true, maxDbs, noMemInit: false });
     } catch (error) {
       throw fileError(path, error);
     }
@@ -211,6 +212,16 @@ export class StoreEnvironment {
 
   release(): void {
     this.#isHeld = false;
+  }
+
+  /** Runs `work` while no thread and no process commits here; it writes nothing itself. */
+  holdWriters(work: () => void): void {
+    const holding = (): unknown => {
+      work();
+      return ABORT;
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
+    this.#root.transactionSync(holding, abortableWithoutFlush);
   }
 
   #check(): void {

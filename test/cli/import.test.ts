@@ -5,24 +5,29 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Administration, openAdministration } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openOrMakeInstallation } from '../../src/engine/installation/service-folder.ts';
+import {
+  type CommandFolder,
+  openOrMakeInstallation,
+} from '../../src/engine/installation/service-folder.ts';
 import { importFile, type ImportRequest } from '../../src/cli/import/import-file.ts';
 import { systemClock } from '../../src/system-clock.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 let folder: string;
+let opened: CommandFolder;
 let administration: Administration;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quietzone-import-'));
   const config = loadConfig(undefined, { QZ_DATA_DIR: join(folder, 'data') });
-  const opened = await openOrMakeInstallation(config.dataDir);
-  administration = openAdministration(config, opened);
+  opened = await openOrMakeInstallation(config.dataDir);
+  administration = openAdministration(config, opened.folder);
   await administration.services.workspaces.bootstrap(config.bootstrap);
 });
 afterAll(async () => {
   await administration.close();
+  await opened.close();
   rmSync(folder, { recursive: true });
 });
 

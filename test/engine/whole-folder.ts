@@ -18,7 +18,7 @@ export const quiet: CopyProgress = {
 };
 
 export async function makeWholeFolder(path: string): Promise<DataFolder> {
-  const folder = await openOrMakeInstallation(path);
+  const { folder, close } = await openOrMakeInstallation(path);
   await openManagement(folder.managementFile).close();
   await openScanStore(folder.scansFile).environment.close();
   await openDeliveryTables(folder.deliveryFile).environment.close();
@@ -26,6 +26,7 @@ export async function makeWholeFolder(path: string): Promise<DataFolder> {
   writeFileSync(join(folder.journalRoot, '0', '0000000000000000.log'), '');
   mkdirSync(join(path, 'logos'));
   writeFileSync(join(path, 'logos', 'one.png'), 'picture');
+  await close();
   return folder;
 }
 

@@ -4,6 +4,8 @@
  */
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
+import { openDataFolder } from '../../src/engine/data-folder.ts';
+import { openDataFiles } from '../../src/engine/opening/data-files-opening.ts';
 import { dayMs } from '../../src/model/day.ts';
 import { openManagement } from '../../src/store/management/management.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -121,6 +123,7 @@ it(
       const later = await spawn(dataDir, ports, 91 * dayMs);
       api = new Client(`${later.apiUrl}/v1`, key);
       // Beside the running service, a process of its own: two handles of one thread may wait for each other.
+      const files = await openDataFiles(openDataFolder(dataDir), 'read');
       const management = openManagement(join(dataDir, 'management.mdb'));
       const scans = openScanStore(join(dataDir, 'scans.mdb'));
       const left = (): unknown[] => {
@@ -142,6 +145,7 @@ it(
       expect([again.status, again.json.code]).toEqual([409, 'slug_taken']);
       await management.close();
       await scans.environment.close();
+      await files.close();
       await api.close();
       await later.kill();
     }),

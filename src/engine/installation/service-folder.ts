@@ -36,6 +36,7 @@ import {
   endMarking,
   makeInstallation,
 } from './installation.ts';
+import { openDataFiles, type OpenDataFiles } from '../opening/data-files-opening.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
 import { hostTakeovers } from '../takeover/host-takeovers.ts';
 import { Predecessor, type TakeoverHello } from '../takeover/predecessor.ts';
@@ -47,26 +48,32 @@ import { raiseNumbers } from './numbers.ts';
 export type ServiceStart = 'any' | 'existing';
 
 /** The kernel closes a dead process's connections a moment before its lock. */
+const deadLockTriesMax = 100;
+/** For a command, or a service that is stopping, to be done with the folder: each finds out who has it in half a second at most. */
+const busyLockTriesMax = 200;
 const lockRetryMs = 20;
-const lockTriesMax = 100;
 
 export class ServiceFolder {
   readonly folder: DataFolder;
   /** The service that this process takes over from, which has locked the folder until `begin`. */
   readonly predecessor: Predecessor | undefined;
   readonly #inspection: Inspection;
+  /** Of a successor, which opens the files beside its predecessor. */
+  readonly #files: OpenDataFiles | undefined;
   readonly #log: Logger;
   #lock: FolderLock | undefined;
-  #hosting: { close(): void } | undefined;
+  #hosting: { close(): Promise<void> } | undefined;
 
   private constructor(
     folder: DataFolder,
     inspection: Inspection,
     owner: FolderLock | Predecessor,
+    files: OpenDataFiles | undefined,
     log: Logger,
   ) {
     this.folder = folder;
     this.#inspection = inspection;
+    this.#files = files;
     this.predecessor = owner instanceof Predecessor ? owner : undefined;
     this.#lock = owner instanceof Predecessor ? undefined : owner;
     this.#log = log;
@@ -85,16 +92,19 @@ export class ServiceFolder {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
     const predecessor = takeover && (await Predecessor.find(folder, takeover, log));
-    const owner = predecessor ?? (await lockDataFolder(folder));
+    const owner = predecessor ?? (await lockOnceFree(folder));
+    let files: OpenDataFiles | undefined;
     try {
+      files = predecessor && (await openDataFiles(folder, 'read'));
       // A service that runs has read all of it.
       const inspection = await inspectFolder(folder, predecessor === undefined ? 'start' : 'quick');
       assertSound('start', folder, inspection);
       if (start === 'existing' && isUnfinished(inspection))
         throw noFirstStart(dataDir, 'has no data');
       if (predecessor === undefined) writePidFile(folder, log);
-      return new ServiceFolder(folder, inspection, owner, log);
+      return new ServiceFolder(folder, inspection, owner, files, log);
     } catch (error) {
+      await files?.close();
       await (owner instanceof Predecessor ? owner.close() : owner.unlock());
       throw error;
     }
@@ -140,7 +150,7 @@ export class ServiceFolder {
   /** A predecessor that is gone has left a stale lock; where it is not, another process is in its place. */
   async #replaceLock(): Promise<FolderLock> {
     if (this.predecessor?.isGone === false) return await replaceLock(this.folder);
-    return await onceRefused(() => lockDataFolder(this.folder));
+    return await lockOnceDead(() => lockDataFolder(this.folder));
   }
 
   /** A disk that refuses leaves the marks of the start before, and the service goes on. */
@@ -170,26 +180,43 @@ export class ServiceFolder {
 
   /** The process that has replaced our lock is gone. */
   async lockAgain(): Promise<void> {
-    await onceRefused(async () => this.#lock?.retake());
+    await lockOnceDead(async () => this.#lock?.retake());
     writePidFile(this.folder, this.#log);
   }
 
   async close(): Promise<void> {
-    this.#hosting?.close();
+    await this.#hosting?.close();
     removePidFile(this.folder);
+    await this.#files?.close();
     await this.#lock?.unlock();
     // Last: a predecessor that answers open connections takes this for our end, and locks the folder again.
     this.predecessor?.close();
   }
 }
 
+/** A running service is refused at once. */
+const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
+  retryWhile(
+    () => lockDataFolder(folder),
+    ({ owner }) => owner === 'busy',
+    busyLockTriesMax,
+  );
+
 /** The lock of a process that has just ended may answer a moment longer. */
-async function onceRefused<T>(lock: () => Promise<T>): Promise<T> {
-  for (let tries = lockTriesMax; ; tries--) {
+const lockOnceDead = <T>(lock: () => Promise<T>): Promise<T> =>
+  retryWhile(lock, () => true, deadLockTriesMax);
+
+async function retryWhile<T>(
+  lock: () => Promise<T>,
+  isWaitedFor: (error: DataFolderLockedError) => boolean,
+  triesMax: number,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
     try {
       return await lock();
     } catch (error) {
-      if (!(error instanceof DataFolderLockedError) || tries === 0) throw error;
+      const isLocked = error instanceof DataFolderLockedError && isWaitedFor(error);
+      if (!isLocked || tries === triesMax) throw error;
       await pause(lockRetryMs);
     }
   }
@@ -201,27 +228,38 @@ const noFirstStart = (dataDir: string, state: string): DataFolderError =>
       'is its disk mounted?',
   );
 
-/** For commands on data that a service has made. @throws DataFolderError */
-export async function openInstallation(dataDir: string): Promise<DataFolder> {
-  const folder = openExistingDataFolder(dataDir);
-  await assertInstallation('open', folder);
-  return folder;
+/** The data folder in the hands of a command. */
+export interface CommandFolder {
+  readonly folder: DataFolder;
+  close(): Promise<void>;
 }
 
+/** For commands on data that a service has made. @throws DataFolderError */
+export const openInstallation = (dataDir: string): Promise<CommandFolder> =>
+  openForCommand(openExistingDataFolder(dataDir), async () => undefined);
+
 /** For commands that may fill a new folder. @throws DataFolderError */
-export async function openOrMakeInstallation(dataDir: string): Promise<DataFolder> {
-  const folder = openDataFolder(dataDir);
-  if (isUnfinished(await inspectFolder(folder))) {
-    const lock = await lockDataFolder(folder);
-    try {
-      const inspection = await inspectFolder(folder);
-      assertSound('open', folder, inspection);
-      const randomBytes: RandomBytes = (bytes) => randomFillSync(bytes);
-      await makeInstallation(folder, inspection, { randomBytes });
-    } finally {
-      await lock.unlock();
-    }
+export const openOrMakeInstallation = (dataDir: string): Promise<CommandFolder> =>
+  openForCommand(openDataFolder(dataDir), async (folder) => {
+    const inspection = await inspectFolder(folder);
+    if (!isUnfinished(inspection)) return;
+    assertSound('open', folder, inspection);
+    const randomBytes: RandomBytes = (bytes) => randomFillSync(bytes);
+    await makeInstallation(folder, inspection, { randomBytes });
+  });
+
+/** @param make called where no service runs, with the folder locked */
+async function openForCommand(
+  folder: DataFolder,
+  make: (folder: DataFolder) => Promise<void>,
+): Promise<CommandFolder> {
+  const files = await openDataFiles(folder, 'change');
+  try {
+    if (!files.isServiceRunning) await make(folder);
+    await assertInstallation('open', folder);
+    return { folder, close: () => files.close() };
+  } catch (error) {
+    await files.close();
+    throw error;
   }
-  await assertInstallation('open', folder);
-  return folder;
 }

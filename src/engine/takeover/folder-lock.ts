@@ -24,10 +24,16 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
-import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
+import {
+  type DataFolder,
+  DataFolderError,
+  DataFolderLockedError,
+  type FolderOwner,
+} from '../data-folder.ts';
 import { lineOf, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
+  readonly folder: DataFolder;
   /** Called with each connection; without a handler a successor is refused. */
   onConnection: ((socket: Socket) => void) | undefined;
   /** Whether a successor may put its own in the place of this one: not without hard links. */
@@ -86,15 +92,36 @@ export function lockPath({ path }: Pick<DataFolder, 'path'>): string {
 export const isFolderLocked = (folder: Pick<DataFolder, 'path'>): Promise<boolean> =>
   isAnswered(lockPath(folder));
 
+/** @param action what cannot be done otherwise @returns undefined when no process has the lock @throws DataFolderError */
+export function connectToOwner(folder: DataFolder, action: string): Promise<Socket | undefined> {
+  return new Promise((done, fail) => {
+    const socket = connect(lockPath(folder));
+    const refuse = (error: Error): void => {
+      if (isGone(error)) return done(undefined);
+      const code = systemErrorCode(error);
+      fail(
+        new DataFolderError(
+          `Cannot ${action}: the service on data folder ${folder.path} cannot be asked: ${code}`,
+        ),
+      );
+    };
+    socket.once('error', refuse);
+    socket.once('connect', () => {
+      socket.off('error', refuse);
+      done(socket);
+    });
+  });
+}
+
 class SocketLock implements FolderLock {
   onConnection: ((socket: Socket) => void) | undefined;
   readonly path: string;
-  readonly #folder: DataFolder;
+  readonly folder: DataFolder;
   readonly #link: typeof linkSync;
   #held: ListeningSocket | undefined;
 
   constructor(folder: DataFolder, link: typeof linkSync) {
-    this.#folder = folder;
+    this.folder = folder;
     this.#link = link;
     this.path = lockPath(folder);
   }
@@ -126,7 +153,7 @@ class SocketLock implements FolderLock {
         beside.server.close();
         const code = systemErrorCode(error);
         if (code === 'ENOENT' && attempt < attemptsMax) continue;
-        throw new DataFolderError(`Cannot lock data folder ${this.#folder.path}: ${code}`);
+        throw new DataFolderError(`Cannot lock data folder ${this.folder.path}: ${code}`);
       }
     }
   }
@@ -176,8 +203,10 @@ class SocketLock implements FolderLock {
   async #removeStale(action: string): Promise<void> {
     const found = identityOf(this.path);
     if (await isAnswered(this.path)) {
+      const owner = await ownerOf(this.path);
       throw new DataFolderLockedError(
-        `Cannot ${action}: data folder ${this.#folder.path} is locked by a running service, expected an unlocked one`,
+        `Cannot ${action}: data folder ${this.folder.path} is ${ownerTexts[owner]}, expected an unlocked one`,
+        owner,
       );
     }
     if (found !== undefined && identityOf(this.path) === found) rmSync(this.path, { force: true });
@@ -205,7 +234,8 @@ class SocketLock implements FolderLock {
 
   #isBeingLocked(action: string): DataFolderLockedError {
     return new DataFolderLockedError(
-      `Cannot ${action}: data folder ${this.#folder.path} is being locked by another process`,
+      `Cannot ${action}: data folder ${this.folder.path} is being locked by another process`,
+      'busy',
     );
   }
 
@@ -274,6 +304,29 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
+/** A running service waits for what it is asked; another owner refuses unasked (`refuseSuccessor`). */
+const refusedMsMax = 500;
+
+function ownerOf(path: string): Promise<FolderOwner> {
+  return new Promise((done) => {
+    const socket = connect(path);
+    const end = (owner: FolderOwner): void => {
+      socket.destroy();
+      done(owner);
+    };
+    socket.setTimeout(refusedMsMax, () => end('running'));
+    socket.once('data', () => end('busy'));
+    // Gone meanwhile.
+    socket.once('close', () => end('busy'));
+    socket.once('error', (error) => end(isGone(error) ? 'busy' : 'running'));
+  });
+}
+
+const ownerTexts: Readonly<Record<FolderOwner, string>> = {
+  running: 'locked by a running service',
+  busy: 'in use by a command, or by a service that is starting or stopping',
+};
+
 /** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
 export function isAnswered(path: string): Promise<boolean> {
   return new Promise((done) => {
@@ -282,9 +335,11 @@ export function isAnswered(path: string): Promise<boolean> {
       socket.destroy();
       done(true);
     });
-    socket.once('error', (error) => {
-      const code = systemErrorCode(error);
-      done(code !== 'ECONNREFUSED' && code !== 'ENOENT');
-    });
+    socket.once('error', (error) => done(!isGone(error)));
   });
+}
+
+function isGone(error: Error): boolean {
+  const code = systemErrorCode(error);
+  return code === 'ECONNREFUSED' || code === 'ENOENT';
 }

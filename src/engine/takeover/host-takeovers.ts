@@ -1,6 +1,6 @@
 /**
- * The running service waits for successors on the folder's lock, and admits one at a time. The conversation with each is
- * in successor.ts.
+ * The running service waits on the folder's lock for successors, of which it admits one at a time, and for processes that
+ * open the data files (../opening/host-openings.ts). The conversation with a successor is in successor.ts.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../model/clock.ts';
@@ -10,11 +10,13 @@ import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
 import { pidNamespace } from './kill-other.ts';
 import type { TakeoverMessage } from './messages.ts';
 import { Successor, type TakeoverHost, type TakeoverTimes } from './successor.ts';
+import { HostedOpenings } from '../opening/host-openings.ts';
 
 export const takeoverTimes: TakeoverTimes = {
   askMsMax: 20_000,
   listenMsMax: 30_000,
   tailsEveryMs: 50,
+  openMsMax: 5_000,
   lastMsMax: 1_000,
 };
 
@@ -28,7 +30,8 @@ export function hostTakeovers(
   clock: Clock,
   log: Logger,
   times: TakeoverTimes = takeoverTimes,
-): { close(): void } {
+): { close(): Promise<void> } {
+  const openings = new HostedOpenings(lock.folder, log, times.openMsMax);
   const connected = new Set<Successor>();
   let current: Successor | undefined;
   const refusalOf = (hello: TakeoverMessage): string | undefined => {
@@ -53,6 +56,7 @@ export function hostTakeovers(
         if (refusal === undefined) current = admitted;
         return refusal;
       },
+      onOpen: (channel, message) => openings.admit(channel, message),
       onOver: (over) => {
         connected.delete(over);
         if (current === over) current = undefined;
@@ -62,9 +66,10 @@ export function hostTakeovers(
   };
   lock.onConnection = onConnection;
   return {
-    close: () => {
+    close: async () => {
       if (lock.onConnection === onConnection) lock.onConnection = undefined;
       for (const successor of connected) successor.stop();
+      await openings.close();
     },
   };
 }

@@ -10,8 +10,12 @@ export function pidNamespace(): string {
   }
 }
 
-/** Kills the other process of a takeover, which hangs or says what it should not: its connection ends with it. */
-export function killOther(side: 'successor' | 'predecessor', pid: number, log: Logger): void {
+/** Kills a process that hangs or says what it should not: its connection ends with it. */
+export function killOther(
+  side: 'successor' | 'predecessor' | 'process',
+  pid: number,
+  log: Logger,
+): void {
   // The id is what that process said of itself: never init, a group of processes, or this one.
   if (pid <= 1 || pid === process.pid) {
     return log.error(`the ${side} cannot be killed: its process id is not its own`);

@@ -1,5 +1,10 @@
 /**
- * What a successor and a predecessor say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
+ * What a running service and another process say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
+ *
+ *   any process (opening/)                            running service
+ *     open {pid, pidNamespace} --->                     takes the writer's lock of every data file
+ *                          <--- held
+ *     opens them, ends the connection --->              lets go
  *
  *   successor (predecessor.ts)                        predecessor (successor.ts)
  *     takeover {protocol, release, dataVersions, pid, pidNamespace} --->
@@ -9,7 +14,7 @@
  *                          <--- yielded {limits, tails}, or refused {reason}
  *     opens its writers and listens
  *     listening --->                                    stops listening, answers what is open
- *     changed {link} --->  <--- seen {link}             from `yielded` to `ended`
+ *     changed {link} --->  <--- followed {link}         from `yielded` to `ended`
  *                          <--- tails {tails}           while it journals
  *                          <--- ended {tails, lostScans}
  *     understood, ends the connection --->              exits
@@ -20,6 +25,7 @@
  *
  *   predecessor   message or event      next        does
  *   asked         takeover              accepted    answers `accepted`; else `refused` and over
+ *   asked         open                  over        goes on as an opening
  *   asked         20 s, fault           over        ends the connection
  *   accepted      ready                 yielding    host.yield
  *   accepted      fault                 over        ends the connection
@@ -29,9 +35,9 @@
  *   yielding      connection ended      over        waits for host.yield, then host.takeBack
  *   yielded       listening             finishing   host.finish, tells tails every 50 ms
  *   yielded       30 s, fault           yielded     kills the successor
- *   yielded       changed               yielded     host.follow, answers `seen`
+ *   yielded       changed               yielded     host.follow, answers `followed`
  *   yielded       connection ended      over        host.takeBack
- *   finishing     changed               finishing   host.follow, answers `seen`
+ *   finishing     changed               finishing   host.follow, answers `followed`
  *   finishing     fault                 finishing   kills the successor
  *   finishing     host has finished     ended       answers `ended`
  *   finishing     host has failed       ended       host.ended
@@ -54,7 +60,7 @@
  *   yielding      connection ended      gone        `yield` resolves with 'gone'
  *   yielded       listening()           listening   says `listening`
  *   yielded, listening   followed()     -           says `changed`
- *   yielded, listening   seen           -           `followed` resolves
+ *   yielded, listening   followed       -           `followed` resolves
  *   yielded, listening   fault          -           skips it: this process writes
  *   yielded, listening   connection ended   gone    `followed` and `ended` resolve
  *   listening     tails                 listening   `onTails`
@@ -89,7 +95,15 @@ export interface TakeoverMessage {
   readonly pidNamespace: string;
 }
 
+/** Of a process that opens the data files: a successor, or a command. */
+export interface OpenMessage {
+  readonly type: 'open';
+  readonly pid: number;
+  readonly pidNamespace: string;
+}
+
 export type SuccessorMessage =
+  | OpenMessage
   | TakeoverMessage
   /** Of a later release: the rest of it is unknown. */
   | { readonly type: 'other protocol'; readonly protocol: number }
@@ -115,12 +129,14 @@ export interface YieldedMessage {
 }
 
 export type PredecessorMessage =
+  /** No commit is under way until the connection ends. */
+  | { readonly type: 'held' }
   | { readonly type: 'refused'; readonly reason: string }
   | AcceptedMessage
   | YieldedMessage
   | { readonly type: 'tails'; readonly tails: Tails }
   /** Redirects by every link change up to this number. */
-  | { readonly type: 'seen'; readonly link: number }
+  | { readonly type: 'followed'; readonly link: number }
   | { readonly type: 'ended'; readonly tails: Tails; readonly lostScans: number };
 
 export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =>
@@ -130,6 +146,8 @@ export const lineOf = (message: SuccessorMessage | PredecessorMessage): string =
 export function parseSuccessorMessage(line: string): SuccessorMessage | undefined {
   const fields = parseFields(line);
   switch (fields?.['type']) {
+    case 'open':
+      return parseOpen(fields);
     case 'takeover':
       return parseTakeover(fields);
     case 'ready':
@@ -143,6 +161,10 @@ export function parseSuccessorMessage(line: string): SuccessorMessage | undefine
     default:
       return undefined;
   }
+}
+
+function parseOpen({ pid, pidNamespace }: Fields): OpenMessage | undefined {
+  return isCount(pid) && isText(pidNamespace) ? { type: 'open', pid, pidNamespace } : undefined;
 }
 
 function parseTakeover(fields: Fields): SuccessorMessage | undefined {
@@ -171,6 +193,8 @@ export function parsePredecessorMessage(line: string): PredecessorMessage | unde
   if (fields === undefined) return undefined;
   const { type, reason, release, pid, journals, ports, limits, tails, link, lostScans } = fields;
   switch (type) {
+    case 'held':
+      return { type };
     case 'refused':
       return isText(reason) ? { type, reason } : undefined;
     case 'accepted':
@@ -181,7 +205,7 @@ export function parsePredecessorMessage(line: string): PredecessorMessage | unde
       return isPairs(limits) && isPairs(tails) ? { type, limits, tails } : undefined;
     case 'tails':
       return isPairs(tails) ? { type, tails } : undefined;
-    case 'seen':
+    case 'followed':
       return isCount(link) ? { type, link } : undefined;
     case 'ended':
       return isPairs(tails) && isCount(lostScans) ? { type, tails, lostScans } : undefined;

@@ -6,12 +6,11 @@
  * this process writes, so a line that it does not understand is logged and skipped: ending the connection would
  * tell the other one to write again.
  */
-import { connect, type Socket } from 'node:net';
-import { systemErrorCode } from '../../model/failure.ts';
+import type { Socket } from 'node:net';
 import type { Logger } from '../../telemetry/log.ts';
 import { type DataFolder, DataFolderError } from '../data-folder.ts';
 import { Channel } from './channel.ts';
-import { lockPath } from './folder-lock.ts';
+import { connectToOwner } from './folder-lock.ts';
 import { killOther, pidNamespace } from './kill-other.ts';
 import {
   type AcceptedMessage,
@@ -68,7 +67,7 @@ export class Predecessor {
   #answer: PromiseWithResolvers<PredecessorMessage | 'gone'> | undefined;
   /** Numbers of link changes: the highest it was told, and the highest it redirects by. */
   #toldLink = 0;
-  #seenLink = 0;
+  #followedLink = 0;
   #waiting: Array<{ readonly link: number; readonly done: () => void }> = [];
 
   private constructor(socket: Socket, log: Logger, times: PredecessorTimes) {
@@ -94,7 +93,7 @@ export class Predecessor {
     log: Logger,
     times = predecessorTimes,
   ): Promise<Predecessor | undefined> {
-    const socket = await connectTo(folder);
+    const socket = await connectToOwner(folder, 'take over');
     if (socket === undefined) return undefined;
     const predecessor = new Predecessor(socket, log, times);
     const { release, dataVersions } = hello;
@@ -156,7 +155,7 @@ export class Predecessor {
 
   /** Resolves when the other one redirects by every link change up to this number, or is gone. At once after `ended`. */
   async followed(link: number): Promise<void> {
-    if (this.#isOver() || link <= this.#seenLink) return;
+    if (this.#isOver() || link <= this.#followedLink) return;
     if (this.#state !== 'listening') this.#expect('yielded');
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push({ link, done: resolve });
@@ -212,10 +211,10 @@ export class Predecessor {
         if (type === 'yielded') return this.#answered('yielded', message);
         break;
       case 'yielded':
-        if (type === 'seen') return this.#see(message.link);
+        if (type === 'followed') return this.#follow(message.link);
         break;
       case 'listening':
-        if (type === 'seen') return this.#see(message.link);
+        if (type === 'followed') return this.#follow(message.link);
         if (type === 'tails') return this.onTails?.(message.tails);
         if (type === 'ended') return this.#end(message);
         break;
@@ -229,11 +228,11 @@ export class Predecessor {
     this.#answer?.resolve(message);
   }
 
-  #see(link: number): void {
-    this.#seenLink = Math.max(this.#seenLink, link);
-    const seen = this.#waiting.filter((waiting) => waiting.link <= this.#seenLink);
-    this.#waiting = this.#waiting.filter((waiting) => waiting.link > this.#seenLink);
-    for (const { done } of seen) done();
+  #follow(link: number): void {
+    this.#followedLink = Math.max(this.#followedLink, link);
+    const followed = this.#waiting.filter((waiting) => waiting.link <= this.#followedLink);
+    this.#waiting = this.#waiting.filter((waiting) => waiting.link > this.#followedLink);
+    for (const { done } of followed) done();
   }
 
   #end({ tails, lostScans }: { readonly tails: Tails; readonly lostScans: number }): void {
@@ -286,28 +285,7 @@ export class Predecessor {
   /** It writes nothing more: resolves all that waits for that. */
   #settle(): void {
     clearTimeout(this.#endTimer);
-    this.#see(Number.MAX_SAFE_INTEGER);
+    this.#follow(Number.MAX_SAFE_INTEGER);
     this.#ended.resolve();
   }
-}
-
-/** @returns undefined when no process listens there */
-function connectTo(folder: DataFolder): Promise<Socket | undefined> {
-  return new Promise((done, fail) => {
-    const socket = connect(lockPath(folder));
-    const refuse = (error: Error): void => {
-      const code = systemErrorCode(error);
-      if (code === 'ECONNREFUSED' || code === 'ENOENT') return done(undefined);
-      fail(
-        new DataFolderError(
-          `Cannot take over: the service on data folder ${folder.path} cannot be asked: ${code}`,
-        ),
-      );
-    };
-    socket.once('error', refuse);
-    socket.once('connect', () => {
-      socket.off('error', refuse);
-      done(socket);
-    });
-  });
 }

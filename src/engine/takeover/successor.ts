@@ -16,6 +16,7 @@ import {
   type DataVersions,
   type Limits,
   lineBytesMax,
+  type OpenMessage,
   parseSuccessorMessage,
   type PredecessorMessage,
   protocol,
@@ -47,6 +48,8 @@ export interface TakeoverHost {
   ended(): void;
 }
 
+export type SuccessorChannel = Channel<SuccessorMessage, PredecessorMessage>;
+
 interface SuccessorOptions {
   readonly host: TakeoverHost;
   readonly clock: Clock;
@@ -54,6 +57,8 @@ interface SuccessorOptions {
   readonly times: TakeoverTimes;
   /** @returns why it may not take over */
   readonly admit: (successor: Successor, hello: TakeoverMessage) => string | undefined;
+  /** It opens the data files, and is no successor. */
+  readonly onOpen: (channel: SuccessorChannel, message: OpenMessage) => void;
   /** Another one may come. */
   readonly onOver: (successor: Successor) => void;
 }
@@ -64,6 +69,8 @@ export interface TakeoverTimes {
   /** From `yielded` to `listening`; then it is killed. */
   readonly listenMsMax: number;
   readonly tailsEveryMs: number;
+  /** For a process to open the data files once they are held: a millisecond is enough. Then it is killed. */
+  readonly openMsMax: number;
   /** For the successor to answer the last message, or to end the connection after it. */
   readonly lastMsMax: number;
 }
@@ -80,7 +87,7 @@ type State =
 
 export class Successor {
   readonly #options: SuccessorOptions;
-  readonly #channel: Channel<SuccessorMessage, PredecessorMessage>;
+  readonly #channel: SuccessorChannel;
   #log: Logger;
   #state: State = 'asked';
   #pid = 0;
@@ -126,6 +133,7 @@ export class Successor {
     switch (this.#state) {
       case 'asked':
         if (type === 'takeover') return this.#meet(message);
+        if (type === 'open') return this.#open(message);
         if (type !== 'other protocol') break;
         return this.#refuse(
           `this release knows protocol ${message.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`,
@@ -146,6 +154,11 @@ export class Successor {
       default:
     }
     this.#fault(`"${type}" while ${this.#state}`);
+  }
+
+  #open(message: OpenMessage): void {
+    this.#over();
+    this.#options.onOpen(this.#channel, message);
   }
 
   #meet(hello: TakeoverMessage): void {
@@ -241,7 +254,7 @@ export class Successor {
 
   #follow(link: number): void {
     this.#wantedLink = Math.max(this.#wantedLink, link);
-    if (link <= this.#followedLink) this.#channel.send({ type: 'seen', link });
+    if (link <= this.#followedLink) this.#channel.send({ type: 'followed', link });
     else if (!this.#isFollowing) void this.#followAll();
   }
 
@@ -253,7 +266,7 @@ export class Successor {
         const link = this.#wantedLink;
         await this.#options.host.follow(link);
         this.#followedLink = link;
-        this.#channel.send({ type: 'seen', link });
+        this.#channel.send({ type: 'followed', link });
       }
     } catch (err) {
       this.#log.error({ err }, 'a link change of the successor was not followed');

@@ -168,23 +168,23 @@ test.each([bootAndYield, bootAndListen])(
     talker.write('garbage\n');
     talker.say(accepted, refused);
     expect(await talker.next()).toEqual({ type: 'changed', link: 1 });
-    talker.say({ type: 'seen', link: 1 });
+    talker.say({ type: 'followed', link: 1 });
     await following;
     expect(told.lines.filter((line) => line.includes('was skipped'))).toHaveLength(3);
     expect(talker.isClosed).toBe(false);
   },
 );
 
-test('listening, a change is told one time, and waited for until it is seen', async () => {
+test('listening, a change is told one time, and waited for until it is followed', async () => {
   const { predecessor, talker } = await bootAndListen();
-  const seen: number[] = [];
-  for (const link of [2, 1, 3, 3]) void predecessor.followed(link).then(() => seen.push(link));
+  const followed: number[] = [];
+  for (const link of [2, 1, 3, 3]) void predecessor.followed(link).then(() => followed.push(link));
   expect(await talker.next()).toEqual({ type: 'changed', link: 2 });
   expect(await talker.next()).toEqual({ type: 'changed', link: 3 });
-  talker.say({ type: 'seen', link: 2 });
-  await expect.poll(() => seen, soon).toEqual([2, 1]);
-  talker.say({ type: 'seen', link: 3 });
-  await expect.poll(() => seen, soon).toEqual([2, 1, 3, 3]);
+  talker.say({ type: 'followed', link: 2 });
+  await expect.poll(() => followed, soon).toEqual([2, 1]);
+  talker.say({ type: 'followed', link: 3 });
+  await expect.poll(() => followed, soon).toEqual([2, 1, 3, 3]);
   expect(talker.lines).toEqual([]);
 });
 

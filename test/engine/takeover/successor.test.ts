@@ -278,16 +278,18 @@ test.each(['yielded', 'finishing'] as const)(
     talker.say(...[5, 6, 7].map((link) => ({ type: 'changed', link })));
     expect(talker.lines).toEqual([]);
     following.go();
-    expect(await talker.next()).toEqual({ type: 'seen', link: 4 });
+    expect(await talker.next()).toEqual({ type: 'followed', link: 4 });
     await expect.poll(() => host.calls.at(-1), soon).toBe('follow 7');
     talker.say({ type: 'changed', link: 3 });
     await expect
       .poll(() => talker.lines, soon)
-      .toEqual(expect.arrayContaining(['{"type":"seen","link":3}', '{"type":"seen","link":7}']));
+      .toEqual(
+        expect.arrayContaining(['{"type":"followed","link":3}', '{"type":"followed","link":7}']),
+      );
   },
 );
 
-test('a change that cannot be followed is not seen', async () => {
+test('a change that cannot be followed gets no answer', async () => {
   const talker = await talkUpTo('yielded');
   const following = host.hold('follow');
   talker.say({ type: 'changed', link: 4 });

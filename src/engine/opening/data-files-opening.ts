@@ -1,0 +1,142 @@
+/**
+ * Opens the data files beside a service that may write to them.
+ *
+ * LMDB, as it opens a file, reads which commit is the newest, and then tells all processes that it is that one
+ * (mdb_env_open2 of lmdb 3.5: `mti_txnid`). A commit between the two is lost: the next one is written over it,
+ * although it was confirmed. So no process commits while another one opens:
+ *
+ *   a service runs    open {pid} ->  <- held: it holds the writer's lock of every file   (host-openings.ts)
+ *                     opens, ends the connection -> it lets go
+ *   none runs         locks the data folder; a command that changes something keeps the lock until it ends
+ *
+ * What stays open is shared by all that this process opens later (store/kept-environment.ts).
+ *
+ * Not covered: a command beside a service that is killed and starts again commits in the very microseconds of that
+ * opening; and a running service of a release before this one, which knows nothing of openings.
+ */
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { readMetas } from '../../store/data-file/walk.ts';
+import { keepEnvironment } from '../../store/kept-environment.ts';
+import { closeAll, type Closers } from '../closers.ts';
+import { assertStoreSpace, storesOf } from '../data-files.ts';
+import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
+import { Channel } from '../takeover/channel.ts';
+import { connectToOwner, lockDataFolder } from '../takeover/folder-lock.ts';
+import { pidNamespace } from '../takeover/kill-other.ts';
+import {
+  lineBytesMax,
+  parsePredecessorMessage,
+  type PredecessorMessage,
+  type SuccessorMessage,
+} from '../takeover/messages.ts';
+
+/** What the process does with the files: one that changes them keeps others from opening them where no service runs. */
+export type OpeningPurpose = 'read' | 'change';
+
+export interface OpenDataFiles {
+  readonly isServiceRunning: boolean;
+  close(): Promise<void>;
+}
+
+/** A service that starts or stops, and a command that changes something, let nobody in meanwhile. */
+const triesMax = 600;
+const retryMs = 50;
+/** A running service answers at once: it hangs. */
+const answerMsMax = 10_000;
+
+/** @throws DataFolderError when no one lets it in */
+export async function openDataFiles(
+  folder: DataFolder,
+  purpose: OpeningPurpose,
+): Promise<OpenDataFiles> {
+  for (let tries = 1; ; tries++) {
+    const opened = (await openBeside(folder)) ?? (await openAlone(folder, purpose));
+    if (opened !== undefined) return opened;
+    if (tries === triesMax) {
+      throw new DataFolderError(
+        `Cannot open data folder ${folder.path}: it is in use by a command, or by a service that is starting or stopping; try again`,
+      );
+    }
+    await pause(retryMs);
+  }
+}
+
+/** @returns undefined where no service is running */
+async function openBeside(folder: DataFolder): Promise<OpenDataFiles | undefined> {
+  const socket = await connectToOwner(folder, 'open');
+  if (socket === undefined) return undefined;
+  try {
+    const answer = await ask(socket, folder);
+    // A release before openings ends the connection without a word.
+    if (answer !== undefined && answer.type !== 'held') return undefined;
+    const close = open(folder);
+    return { isServiceRunning: true, close: async () => close() };
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** @returns undefined where another process has locked the folder */
+async function openAlone(
+  folder: DataFolder,
+  purpose: OpeningPurpose,
+): Promise<OpenDataFiles | undefined> {
+  const lock = await lockDataFolder(folder, 'open').catch((error: unknown) => {
+    if (error instanceof DataFolderLockedError) return undefined;
+    throw error;
+  });
+  if (lock === undefined) return undefined;
+  const closers: Closers = [() => lock.unlock()];
+  try {
+    const close = open(folder);
+    if (purpose === 'read') await lock.unlock();
+    closers.push(close);
+  } catch (error) {
+    await lock.unlock();
+    throw error;
+  }
+  return { isServiceRunning: false, close: () => closeAll(closers) };
+}
+
+/** A file that LMDB cannot open stays closed: what opens it next says what is wrong with it. @returns closes them */
+function open(folder: DataFolder): () => void {
+  assertStoreSpace(folder);
+  const closers: Array<() => void> = [];
+  for (const path of storesOf(folder)) {
+    try {
+      if (readMetas(path).meta !== undefined) closers.push(keepEnvironment(path));
+    } catch {
+      // As above.
+    }
+  }
+  return () => {
+    for (const close of closers) close();
+  };
+}
+
+/** @returns undefined when the connection ends without an answer that is known @throws DataFolderError when none comes */
+async function ask(socket: Socket, folder: DataFolder): Promise<PredecessorMessage | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<PredecessorMessage | undefined>();
+  const channel = new Channel<PredecessorMessage, SuccessorMessage>(socket, {
+    parse: parsePredecessorMessage,
+    lineBytesMax,
+    onMessage: resolve,
+    onFault: () => resolve(undefined),
+  });
+  void channel.closed.then(() => resolve(undefined));
+  const late = setTimeout(() => {
+    const seconds = answerMsMax / 1_000;
+    reject(
+      new DataFolderError(
+        `Cannot open data folder ${folder.path}: its service did not answer within ${seconds} s`,
+      ),
+    );
+  }, answerMsMax);
+  channel.send({ type: 'open', pid: process.pid, pidNamespace: pidNamespace() });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Takes the writer's lock of every data file, so that no thread and no process commits, until it is told to let go
+ * (host-openings.ts). A thread of its own, because LMDB's lock belongs to the thread that waits.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { StoreEnvironment } from '../../store/environment.ts';
+
+export interface HoldSetup {
+  /** Of data files that exist. All take them in this order: none waits for another in a circle. */
+  readonly paths: readonly string[];
+  /** One number: 1 = let go. */
+  readonly released: Int32Array;
+}
+
+const { paths, released }: HoldSetup = workerData;
+
+function hold([environment, ...others]: readonly StoreEnvironment[]): void {
+  if (environment !== undefined) return environment.holdWriters(() => hold(others));
+  parentPort?.postMessage('held');
+  Atomics.wait(released, 0, 0);
+}
+
+const environments = paths.map((path) => new StoreEnvironment(path));
+hold(environments);
+for (const environment of environments) await environment.close();

@@ -1,0 +1,90 @@
+/**
+ * The running service's side of an opening (data-files-opening.ts): while another process opens the data files, no
+ * commit is under way. Redirects go on; changes and shards wait, some milliseconds.
+ */
+import { existsSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { shipped } from '../../shipped.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { threadStart } from '../../workers/thread-sources.ts';
+import type { DataFolder } from '../data-folder.ts';
+import { killOther, pidNamespace } from '../takeover/kill-other.ts';
+import type { OpenMessage } from '../takeover/messages.ts';
+import type { SuccessorChannel } from '../takeover/successor.ts';
+import type { HoldSetup } from './hold.worker.ts';
+
+export class HostedOpenings {
+  readonly #folder: DataFolder;
+  readonly #log: Logger;
+  readonly #openMsMax: number;
+  #hold: Hold | undefined;
+  #last: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(folder: DataFolder, log: Logger, openMsMax: number) {
+    this.#folder = folder;
+    this.#log = log;
+    this.#openMsMax = openMsMax;
+  }
+
+  /** Holds the files from its answer to the end of the connection; for one process after the other. */
+  admit(channel: SuccessorChannel, message: OpenMessage): void {
+    this.#last = this.#last.then(() => this.#admit(channel, message));
+  }
+
+  async #admit(channel: SuccessorChannel, message: OpenMessage): Promise<void> {
+    if (this.#isClosed) return channel.sendLast(stopping);
+    if (channel.isClosed) return;
+    const { pid, pidNamespace: namespace } = message;
+    const log = this.#log.child({ pid });
+    const hold = new Hold(this.#folder);
+    this.#hold = hold;
+    await hold.taken.catch((err: unknown) => {
+      // What cannot be locked by this process cannot be written by it either.
+      log.error({ err }, 'a data file could not be held for a process that opens it');
+    });
+    channel.send({ type: 'held' });
+    const late = setTimeout(() => {
+      log.error('a process that opens the data files did not do so in time');
+      if (namespace === pidNamespace()) killOther('process', pid, log);
+      else channel.destroy();
+    }, this.#openMsMax);
+    await channel.closed;
+    clearTimeout(late);
+    await hold.release();
+  }
+
+  /** Before the process ends: a lock that ends with its thread would be held forever. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#hold?.release();
+  }
+}
+
+const stopping = { type: 'refused', reason: 'the service is stopping' } as const;
+
+/** The writer's locks of all data files. */
+class Hold {
+  /** Resolves when they are held. */
+  readonly taken: Promise<void>;
+  readonly #released = new Int32Array(new SharedArrayBuffer(4));
+  readonly #ended: Promise<unknown>;
+
+  constructor({ managementFile, scansFile, deliveryFile }: DataFolder) {
+    const paths = [managementFile, scansFile, deliveryFile].filter((path) => existsSync(path));
+    const { file, argv } = threadStart(shipped.workerFile('hold'));
+    const workerData: HoldSetup = { paths, released: this.#released };
+    const worker = new Worker(file, { workerData, argv });
+    this.#ended = new Promise((resolve) => worker.once('exit', resolve));
+    this.taken = new Promise((resolve, reject) => {
+      worker.once('message', () => resolve());
+      worker.once('error', reject);
+    });
+  }
+
+  async release(): Promise<void> {
+    Atomics.store(this.#released, 0, 1);
+    Atomics.notify(this.#released, 0);
+    await this.#ended;
+  }
+}
