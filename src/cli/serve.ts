@@ -25,13 +25,19 @@ export interface ServeOptions extends CommonOptions {
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
   const config = configOf(context, options);
-  const { log, adopt } = openServiceLog(config.log.level);
-  process.on('unhandledRejection', (err) => {
-    log.fatal({ err }, 'a defect: an unhandled rejection');
-    process.exit(1);
-  });
+  const { log, adopt, flush } = openServiceLog(config.log.level);
+  const die = (): void => {
+    flush();
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const onDefect = (err: unknown, event: string): void => {
+    log.fatal({ err, event }, 'a defect ends the service');
+    die();
+  };
+  process.on('unhandledRejection', (err) => onDefect(err, 'unhandledRejection'));
+  process.on('uncaughtException', onDefect);
   const { existing, takeover, readyOn } = options;
-  const shutdown = new Shutdown(log);
+  const shutdown = new Shutdown(log, die);
   const opening = openApp(config, log, {
     start: existing ? 'existing' : 'any',
     takeover,
@@ -82,15 +88,22 @@ const stopSignals = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const;
  */
 const stopMsMax = 15_000;
 
-/** Stops the service: at a signal, or when another process has taken over. */
+/**
+ * Stops the service: at a signal, or when another process has taken over.
+ *
+ * A service that is not closed kills itself. `process.exit` would unmap LMDB's lock beneath a thread that writes, and
+ * another process on the same data would wait for that lock forever.
+ */
 class Shutdown {
   readonly #log: Logger;
+  readonly #die: () => void;
   #predecessor: Pick<Predecessor, 'isGone'> | undefined;
   #isOpen = false;
   #isStopping = false;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, die: () => void) {
     this.#log = log;
+    this.#die = die;
   }
 
   /** @param opening a service that is still starting stops once it has: its redirects may be under way */
@@ -131,7 +144,7 @@ class Shutdown {
       this.#log.fatal(
         'the stop took too long: scans that are not counted are counted at the next start',
       );
-      process.exit(1);
+      this.#die();
     }, stopMsMax);
     opening
       .then((app) => app.close())
@@ -147,7 +160,6 @@ class Shutdown {
   #abandon(): void {
     if (this.#isOpen || this.#predecessor === undefined || this.#predecessor.isGone) return;
     this.#log.warn('stopped before it served: the running service goes on');
-    // Not `process.exit`: it unmaps LMDB's lock beneath a thread that writes, and the other process waits for it forever.
-    process.kill(process.pid, 'SIGKILL');
+    this.#die();
   }
 }

@@ -17,6 +17,8 @@ export interface ServiceLog {
   readonly log: Logger;
   /** What is written to standard error from here on is logged. */
   readonly adopt: () => void;
+  /** Before the process ends: waits for a reader that is slow, half a second at most. */
+  readonly flush: () => void;
 }
 
 export function openServiceLog(level: LogLevel): ServiceLog {
@@ -25,7 +27,8 @@ export function openServiceLog(level: LogLevel): ServiceLog {
     onLost: (lines) => log.warn({ lines }, 'lines of the log were lost, nobody could read them'),
   });
   const log = createLog(level, destination);
-  process.once('exit', () => destination.flush(flushMsMax));
+  const flush = (): void => destination.flush(flushMsMax);
+  process.once('exit', flush);
   const adopt = (): void => {
     process.stderr.write = (text: string | Uint8Array, ...more: unknown[]): boolean => {
       const output = Buffer.from(text).toString().trimEnd();
@@ -35,7 +38,7 @@ export function openServiceLog(level: LogLevel): ServiceLog {
       return true;
     };
   };
-  return { log, adopt };
+  return { log, adopt, flush };
 }
 
 /** Lines that nobody could read, since the start; 0 for the log of a test or a command. */

@@ -133,6 +133,8 @@ test('without enough space nothing is written', async () => {
 
 test('a folder in use is refused before anything else', async () => {
   const lock = await lockDataFolder(openDataFolder(target));
+  // A running service waits for what it is asked.
+  lock.onConnection = (socket) => void socket.on('error', () => undefined);
   expect(
     await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),
   ).toMatch(/^Cannot restore into .*: data folder .* is locked by a running service/);
