@@ -22,7 +22,7 @@ import { startWarnings } from './engine/config-warnings.ts';
 import { narrowModes } from './engine/file-modes.ts';
 import type { FirstSecrets, FirstStart } from './engine/installation/first-start.ts';
 import { fitToMemory } from './engine/machine/machine-plan.ts';
-import type { Predecessor } from './engine/takeover/predecessor.ts';
+import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { ServiceFolder, type ServiceStart } from './engine/installation/service-folder.ts';
 import { openDashboard } from './http/dashboard/dashboard-cache.ts';
 import { DashboardFiles } from './http/dashboard/dashboard-files.ts';
@@ -70,7 +70,7 @@ export interface AppOptions {
   /** Takes over from the service that runs on the data folder, where one does. */
   readonly takeover?: true | undefined;
   /** Called once that service has accepted: if this process ends before it is open, that one goes on. */
-  readonly onPredecessor?: (predecessor: Pick<Predecessor, 'isGone'>) => void;
+  readonly onPredecessor?: (predecessor: Pick<PredecessorConnection, 'isGone'>) => void;
 }
 
 /** What the command line needs of a workspace, beside a running service or without one. */

@@ -14,7 +14,7 @@ import { visitorKeyBytes, visitorKeyFile } from './engine/installation/key-files
 import { raise } from './engine/installation/numbers.ts';
 import { threadCounts } from './engine/machine/machine-plan.ts';
 import type { Tails } from './engine/takeover/messages.ts';
-import type { Predecessor } from './engine/takeover/predecessor.ts';
+import type { PredecessorConnection } from './engine/takeover/predecessor-connection.ts';
 import { EngineThreads } from './engine/threads.ts';
 import { openImages } from './images/image-service.ts';
 import { addressSpace, createLinkTableMemory } from './links/layout.ts';
@@ -67,7 +67,7 @@ export async function startEngine(opening: EngineOpening): Promise<StartedEngine
 /** The same at a takeover: the predecessor redirects until this resolves, and a moment longer. */
 export async function takeOver(
   opening: EngineOpening,
-  predecessor: Predecessor,
+  predecessor: PredecessorConnection,
 ): Promise<StartedEngine> {
   const { begin, pages, base } = opening;
   const made = makeEngine(opening, predecessor.journals);
@@ -107,7 +107,7 @@ export async function takeOver(
 /** What the predecessor still journals is counted here. */
 function followTails(
   { journals, folder }: EngineThreads,
-  predecessor: Predecessor,
+  predecessor: PredecessorConnection,
   tails: Tails,
   { log }: Base,
 ): void {

@@ -11,7 +11,7 @@
  */
 import type { LinkRefresher } from './codes/links/link-refresher.ts';
 import type { Limits, Tails } from './engine/takeover/messages.ts';
-import type { TakeoverHost } from './engine/takeover/successor.ts';
+import type { TakeoverHost } from './engine/takeover/successor-connection.ts';
 import { Signal } from './model/signal.ts';
 import { type Base, dataVersions } from './modules.ts';
 import { shipped } from './shipped.ts';

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type App, openApp } from '../app.ts';
 import type { Config } from '../config.ts';
-import type { Predecessor } from '../engine/takeover/predecessor.ts';
+import type { PredecessorConnection } from '../engine/takeover/predecessor-connection.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { shipped } from '../shipped.ts';
 import { openServiceLog } from '../telemetry/service-log.ts';
@@ -97,7 +97,7 @@ const stopMsMax = 15_000;
 class Shutdown {
   readonly #log: Logger;
   readonly #die: () => void;
-  #predecessor: Pick<Predecessor, 'isGone'> | undefined;
+  #predecessor: Pick<PredecessorConnection, 'isGone'> | undefined;
   #isOpen = false;
   #isStopping = false;
 
@@ -130,7 +130,7 @@ class Shutdown {
   }
 
   /** Until this process is open, the service is the other one's: it goes on when this one ends, and takes back what it gave. */
-  takesOverFrom(predecessor: Pick<Predecessor, 'isGone'>): void {
+  takesOverFrom(predecessor: Pick<PredecessorConnection, 'isGone'>): void {
     this.#predecessor = predecessor;
     if (this.#isStopping) this.#abandon();
   }

@@ -39,8 +39,8 @@ import {
 import { openDataFiles, type OpenDataFiles } from '../opening/data-files-opening.ts';
 import { type FolderLock, lockDataFolder, replaceLock } from '../takeover/folder-lock.ts';
 import { hostTakeovers } from '../takeover/host-takeovers.ts';
-import { Predecessor, type TakeoverHello } from '../takeover/predecessor.ts';
-import type { TakeoverHost } from '../takeover/successor.ts';
+import { PredecessorConnection, type TakeoverHello } from '../takeover/predecessor-connection.ts';
+import type { TakeoverHost } from '../takeover/successor-connection.ts';
 import { removePidFile, writePidFile } from '../takeover/pid-file.ts';
 import { raiseNumbers } from './numbers.ts';
 
@@ -56,7 +56,7 @@ const lockRetryMs = 20;
 export class ServiceFolder {
   readonly folder: DataFolder;
   /** The service that this process takes over from, which has locked the folder until `begin`. */
-  readonly predecessor: Predecessor | undefined;
+  readonly predecessor: PredecessorConnection | undefined;
   readonly #inspection: Inspection;
   /** Of a successor, which opens the files beside its predecessor. */
   readonly #files: OpenDataFiles | undefined;
@@ -67,15 +67,15 @@ export class ServiceFolder {
   private constructor(
     folder: DataFolder,
     inspection: Inspection,
-    owner: FolderLock | Predecessor,
+    owner: FolderLock | PredecessorConnection,
     files: OpenDataFiles | undefined,
     log: Logger,
   ) {
     this.folder = folder;
     this.#inspection = inspection;
     this.#files = files;
-    this.predecessor = owner instanceof Predecessor ? owner : undefined;
-    this.#lock = owner instanceof Predecessor ? undefined : owner;
+    this.predecessor = owner instanceof PredecessorConnection ? owner : undefined;
+    this.#lock = owner instanceof PredecessorConnection ? undefined : owner;
     this.#log = log;
   }
 
@@ -91,7 +91,7 @@ export class ServiceFolder {
   ): Promise<ServiceFolder> {
     if (start === 'existing' && !existsSync(dataDir)) throw noFirstStart(dataDir, 'does not exist');
     const folder = openDataFolder(dataDir);
-    const predecessor = takeover && (await Predecessor.find(folder, takeover, log));
+    const predecessor = takeover && (await PredecessorConnection.find(folder, takeover, log));
     const owner = predecessor ?? (await lockOnceFree(folder));
     let files: OpenDataFiles | undefined;
     try {
@@ -105,7 +105,7 @@ export class ServiceFolder {
       return new ServiceFolder(folder, inspection, owner, files, log);
     } catch (error) {
       await files?.close();
-      await (owner instanceof Predecessor ? owner.close() : owner.unlock());
+      await (owner instanceof PredecessorConnection ? owner.close() : owner.unlock());
       throw error;
     }
   }

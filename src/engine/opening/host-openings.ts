@@ -10,7 +10,7 @@ import { threadStart } from '../../workers/thread-sources.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { killOther, pidNamespace } from '../takeover/kill-other.ts';
 import type { OpenMessage } from '../takeover/messages.ts';
-import type { SuccessorChannel } from '../takeover/successor.ts';
+import type { SuccessorChannel } from '../takeover/successor-connection.ts';
 import type { HoldSetup } from './hold.worker.ts';
 
 export class HostedOpenings {

@@ -1,6 +1,6 @@
 /**
  * The running service waits on the folder's lock for successors, of which it admits one at a time, and for processes that
- * open the data files (../opening/host-openings.ts). The conversation with a successor is in successor.ts.
+ * open the data files (../opening/host-openings.ts). The conversation with a successor is in successor-connection.ts.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../model/clock.ts';
@@ -9,7 +9,11 @@ import { versionRefusal } from './data-versions.ts';
 import { type FolderLock, refuseSuccessor } from './folder-lock.ts';
 import { pidNamespace } from './kill-other.ts';
 import type { TakeoverMessage } from './messages.ts';
-import { Successor, type TakeoverHost, type TakeoverTimes } from './successor.ts';
+import {
+  SuccessorConnection,
+  type TakeoverHost,
+  type TakeoverTimes,
+} from './successor-connection.ts';
 import { HostedOpenings } from '../opening/host-openings.ts';
 
 export const takeoverTimes: TakeoverTimes = {
@@ -32,8 +36,8 @@ export function hostTakeovers(
   times: TakeoverTimes = takeoverTimes,
 ): { close(): Promise<void> } {
   const openings = new HostedOpenings(lock.folder, log, times.openMsMax);
-  const connected = new Set<Successor>();
-  let current: Successor | undefined;
+  const connected = new Set<SuccessorConnection>();
+  let current: SuccessorConnection | undefined;
   const refusalOf = (hello: TakeoverMessage): string | undefined => {
     if (current !== undefined) return `another takeover is under way, by process ${current.pid}`;
     if (!lock.isReplaceable) {
@@ -46,7 +50,7 @@ export function hostTakeovers(
   };
   const onConnection = (socket: Socket): void => {
     if (connected.size >= askedMax) return refuseSuccessor(socket);
-    const successor = new Successor(socket, {
+    const successor = new SuccessorConnection(socket, {
       host,
       clock,
       log,

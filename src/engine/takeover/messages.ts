@@ -6,7 +6,7 @@
  *                          <--- held
  *     opens them, ends the connection --->              lets go
  *
- *   successor (predecessor.ts)                        predecessor (successor.ts)
+ *   successor (predecessor-connection.ts)             predecessor (successor-connection.ts)
  *     takeover {protocol, release, dataVersions, pid, pidNamespace} --->
  *                          <--- accepted {release, pid, journals, ports}, or refused {reason}
  *     boots

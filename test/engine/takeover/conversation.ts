@@ -6,7 +6,7 @@ import { type DataFolder } from '../../../src/engine/data-folder.ts';
 import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
-import type { TakeoverHost } from '../../../src/engine/takeover/successor.ts';
+import type { TakeoverHost } from '../../../src/engine/takeover/successor-connection.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
 import { soon } from '../../support/soon.ts';
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { stopOlderRelease } from '../../../src/engine/takeover/older-release.ts';
-import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { collectLog, hello } from './conversation.ts';
 
 let parent: string;
@@ -38,7 +38,7 @@ test.each(['data', 'link'])(
   async (name) => {
     const { exited, child } = await startOlder('bind', join(parent, name));
     const told = collectLog();
-    expect(await Predecessor.find(folder, hello, told.log)).toBeUndefined();
+    expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
     expect(await exited).toEqual([null, 'SIGTERM']);
     expect(told.lines).toEqual([
       'an older release runs on this data folder, and is stopped',

@@ -1,17 +1,17 @@
 /** A successor that takes a folder over up to a step, and hangs there. */
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
 import { replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
-import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { hello } from './conversation.ts';
 
 const [path = '', lastStep] = process.argv.slice(2);
 const folder = openDataFolder(path);
 
-let predecessor: Predecessor | undefined;
+let predecessor: PredecessorConnection | undefined;
 const steps = {
   booting: async () => {
-    predecessor = await Predecessor.find(folder, hello, createLog('silent'));
+    predecessor = await PredecessorConnection.find(folder, hello, createLog('silent'));
   },
   yielding: () => void predecessor?.yield(),
   yielded: async () => void (await predecessor?.yield()),

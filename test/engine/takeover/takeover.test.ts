@@ -12,7 +12,7 @@ import {
   replaceLock,
 } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
-import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
@@ -23,7 +23,7 @@ let folder: DataFolder;
 let lock: FolderLock;
 let host: TestHost;
 let told: TestLog;
-const opened: Predecessor[] = [];
+const opened: PredecessorConnection[] = [];
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
@@ -40,8 +40,8 @@ afterEach(async () => {
   rmSync(folder.path, { recursive: true, force: true });
 });
 
-async function find(): Promise<Predecessor> {
-  const predecessor = await Predecessor.find(folder, hello, collectLog().log);
+async function find(): Promise<PredecessorConnection> {
+  const predecessor = await PredecessorConnection.find(folder, hello, collectLog().log);
   if (predecessor === undefined) throw new Error('no predecessor');
   opened.push(predecessor);
   return predecessor;
@@ -111,7 +111,7 @@ test('a successor that gives up after that is taken back from, and the next one 
 
 test('no service, no predecessor', async () => {
   await lock.unlock();
-  expect(await Predecessor.find(folder, hello, told.log)).toBeUndefined();
+  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
 });
 
 test('what cannot be yielded is refused with the reason', async () => {

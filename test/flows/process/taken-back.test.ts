@@ -5,7 +5,7 @@ import { renameSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openDataFolder } from '../../../src/engine/data-folder.ts';
-import { Predecessor } from '../../../src/engine/takeover/predecessor.ts';
+import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { deliveryVersion } from '../../../src/store/delivery/open-delivery.ts';
 import { managementVersion } from '../../../src/store/management/management.ts';
 import { scansVersion } from '../../../src/store/scans/scans.ts';
@@ -27,7 +27,7 @@ const metaBytes = 8_192;
 const person = { headers: { 'user-agent': 'Mozilla/5.0 (iPhone)' } };
 
 /** A successor that says what it should, and never serves. */
-async function successorOf(dataDir: string): Promise<Predecessor> {
+async function successorOf(dataDir: string): Promise<PredecessorConnection> {
   const dataVersions = {
     management: managementVersion.version,
     scans: scansVersion.version,
@@ -35,7 +35,7 @@ async function successorOf(dataDir: string): Promise<Predecessor> {
   };
   const hello = { release: '1.0.0', dataVersions };
   const log = createLog('fatal', process.stderr);
-  const predecessor = await Predecessor.find(openDataFolder(dataDir), hello, log);
+  const predecessor = await PredecessorConnection.find(openDataFolder(dataDir), hello, log);
   if (predecessor === undefined) throw new Error('no service to take over from');
   return predecessor;
 }

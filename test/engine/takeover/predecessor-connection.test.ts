@@ -12,7 +12,10 @@ import {
 } from '../../../src/engine/data-folder.ts';
 import { lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
-import { Predecessor, predecessorTimes } from '../../../src/engine/takeover/predecessor.ts';
+import {
+  PredecessorConnection,
+  predecessorTimes,
+} from '../../../src/engine/takeover/predecessor-connection.ts';
 import { soon } from '../../support/soon.ts';
 import {
   accepted,
@@ -43,14 +46,14 @@ afterEach(() => {
 });
 
 interface Conversation {
-  readonly found: Promise<Predecessor | undefined>;
+  readonly found: Promise<PredecessorConnection | undefined>;
   readonly talker: Talker;
 }
 
 /** `takeover` is said. */
 async function begin(answerMsMax = predecessorTimes.answerMsMax): Promise<Conversation> {
   const { server, talker } = await listenAs(folder);
-  const found = Predecessor.find(folder, hello, told.log, {
+  const found = PredecessorConnection.find(folder, hello, told.log, {
     ...predecessorTimes,
     answerMsMax,
   });
@@ -63,7 +66,9 @@ async function begin(answerMsMax = predecessorTimes.answerMsMax): Promise<Conver
   return { found, talker: met };
 }
 
-async function boot(answerMsMax?: number): Promise<{ predecessor: Predecessor; talker: Talker }> {
+async function boot(
+  answerMsMax?: number,
+): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
   const { found, talker } = await begin(answerMsMax);
   talker.say(accepted);
   const predecessor = await found;
@@ -72,7 +77,7 @@ async function boot(answerMsMax?: number): Promise<{ predecessor: Predecessor; t
   return { predecessor, talker };
 }
 
-async function bootAndYield(): Promise<{ predecessor: Predecessor; talker: Talker }> {
+async function bootAndYield(): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
   const { predecessor, talker } = await boot();
   const yielding = predecessor.yield();
   expect(await talker.next()).toEqual({ type: 'ready' });
@@ -81,7 +86,7 @@ async function bootAndYield(): Promise<{ predecessor: Predecessor; talker: Talke
   return { predecessor, talker };
 }
 
-async function bootAndListen(): Promise<{ predecessor: Predecessor; talker: Talker }> {
+async function bootAndListen(): Promise<{ predecessor: PredecessorConnection; talker: Talker }> {
   const { predecessor, talker } = await bootAndYield();
   predecessor.listening();
   expect(await talker.next()).toEqual({ type: 'listening' });
@@ -225,24 +230,24 @@ test('calls that do not fit are refused', async () => {
 
 test('a folder that a command has is no older release', async () => {
   const lock = await lockDataFolder(folder);
-  await expect(Predecessor.find(folder, hello, told.log)).rejects.toThrow(
+  await expect(PredecessorConnection.find(folder, hello, told.log)).rejects.toThrow(
     /^Cannot take over: the data folder is in use by a command, or by a service that is starting/,
   );
   await lock.unlock();
 });
 
 test('none runs: undefined, also where one was killed', async () => {
-  expect(await Predecessor.find(folder, hello, told.log)).toBeUndefined();
+  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
   await end(await hostInChild());
   expect(readdirSync(folder.path)).toEqual(['service.sock']);
-  expect(await Predecessor.find(folder, hello, told.log)).toBeUndefined();
+  expect(await PredecessorConnection.find(folder, hello, told.log)).toBeUndefined();
 });
 
 test.each(['booting', 'yielding', 'yielded', 'listening'] as const)(
   '%s, the predecessor is killed: it is gone, and the folder can be locked',
   async (state) => {
     const child = await hostInChild(state === 'yielding' ? 'yield' : 'finish');
-    const predecessor = await Predecessor.find(folder, hello, told.log);
+    const predecessor = await PredecessorConnection.find(folder, hello, told.log);
     if (predecessor === undefined) throw new Error('no predecessor');
     closers.push(() => predecessor.close());
     const yielding = state === 'booting' ? undefined : predecessor.yield();
@@ -262,7 +267,7 @@ test.each(['booting', 'yielding', 'yielded', 'listening'] as const)(
 test('listening, a predecessor that does not end is killed', async () => {
   const child = await hostInChild('finish');
   const times = { ...predecessorTimes, endMsMax: 50 };
-  const predecessor = await Predecessor.find(folder, hello, told.log, times);
+  const predecessor = await PredecessorConnection.find(folder, hello, told.log, times);
   if (predecessor === undefined) throw new Error('no predecessor');
   closers.push(() => predecessor.close());
   await predecessor.yield();

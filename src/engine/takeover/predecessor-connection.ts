@@ -51,7 +51,7 @@ export interface PredecessorTimes {
 
 export const predecessorTimes: PredecessorTimes = { answerMsMax: 20_000, endMsMax: 20_000 };
 
-export class Predecessor {
+export class PredecessorConnection {
   /** Called with what it journals while it still answers. */
   onTails: ((tails: Tails) => void) | undefined;
   /** Resolves when its process no longer writes: it said so, or it is gone. */
@@ -92,10 +92,10 @@ export class Predecessor {
     hello: TakeoverHello,
     log: Logger,
     times = predecessorTimes,
-  ): Promise<Predecessor | undefined> {
+  ): Promise<PredecessorConnection | undefined> {
     const socket = await connectToOwner(folder, 'take over');
     if (socket === undefined) return undefined;
-    const predecessor = new Predecessor(socket, log, times);
+    const predecessor = new PredecessorConnection(socket, log, times);
     const { release, dataVersions } = hello;
     const answer = await predecessor.#ask({
       type: 'takeover',

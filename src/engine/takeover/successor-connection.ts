@@ -56,11 +56,11 @@ interface SuccessorOptions {
   readonly log: Logger;
   readonly times: TakeoverTimes;
   /** @returns why it may not take over */
-  readonly admit: (successor: Successor, hello: TakeoverMessage) => string | undefined;
+  readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
   /** It opens the data files, and is no successor. */
   readonly onOpen: (channel: SuccessorChannel, message: OpenMessage) => void;
   /** Another one may come. */
-  readonly onOver: (successor: Successor) => void;
+  readonly onOver: (successor: SuccessorConnection) => void;
 }
 
 export interface TakeoverTimes {
@@ -85,7 +85,7 @@ type State =
   | 'stopping'
   | 'over';
 
-export class Successor {
+export class SuccessorConnection {
   readonly #options: SuccessorOptions;
   readonly #channel: SuccessorChannel;
   #log: Logger;
