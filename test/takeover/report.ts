@@ -80,6 +80,7 @@ export function rowsOf(result: ServiceResult): Row[] {
     ['events committed, missing', `${receipts.committed}, ${receipts.missing}`],
     ['events altered, twice', `${receipts.altered}, ${receipts.duplicated}`],
     ['  twice without a kill', String(receipts.repeats.unexplained)],
+    ['commands beside it', String(result.commands)],
   ];
 }
 

@@ -52,8 +52,13 @@ if (![takeovers, kills, perSecond, codes, seed, steadyMs].every(Number.isInteger
   throw new Error('Cannot run: an option is no number, expected one for all but --cases and --way');
 }
 const way = values.way === 'restart' ? 'restart' : 'takeover';
-/** Kills and cases are about what is counted, not about times. */
-const lightLoad = { perSecond: Math.min(perSecond, 500), keepAlive: 'busy', seed } as const;
+/** Kills and cases are about what is counted, not about times: an operator's commands run beside them. */
+const lightLoad = {
+  perSecond: Math.min(perSecond, 500),
+  keepAlive: 'busy',
+  beside: 'commands',
+  seed,
+} as const;
 
 /** Whether the kernel gives connections that a closing listener has not accepted to another one. */
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';

@@ -13,10 +13,14 @@ import { Receipts, type ReceiptSums } from '../crash/receipts.ts';
 import { Client } from '../support/client.ts';
 import { liftQuota } from '../support/lift-quota.ts';
 import { pause, type ProcessOptions, ServiceProcess, settingsOf } from '../support/process.ts';
+import { Commands } from './commands.ts';
 import { type LoadComparison, type LoadOptions, type LoadSums, LoadThread } from './load.ts';
 import { type Interval, TakeoverLog } from './takeover-log.ts';
 
-export type ServiceOptions = Omit<LoadOptions, 'apiKey'>;
+export interface ServiceOptions extends Omit<LoadOptions, 'apiKey'> {
+  /** What runs beside the service and its load. */
+  readonly beside?: 'commands';
+}
 
 export interface Takeover {
   /** From the start of the successor to the end of its predecessor. */
@@ -29,6 +33,7 @@ export interface Takeover {
 
 export interface ServiceResult extends LoadSums, LoadComparison {
   readonly receipts: ReceiptSums;
+  readonly commands: number;
   readonly exitCode: number | null;
   /** Whatever was unexpected, in words. */
   readonly notes: readonly string[];
@@ -50,6 +55,7 @@ export class ServiceUnderLoad {
   readonly #firstDay = today();
   readonly #receipts: Receipts;
   readonly #processes: ServiceProcess[] = [];
+  readonly #commands: Commands | undefined;
   readonly load: LoadThread;
   readonly notes: string[] = [];
   /** The process that serves. */
@@ -67,6 +73,10 @@ export class ServiceUnderLoad {
     this.#processes.push(current);
     const { dataDir, ports, seed, perSecond, codes, keepAlive } = options;
     this.load = new LoadThread({ dataDir, ports, apiKey, seed, perSecond, codes, keepAlive });
+    if (options.beside === 'commands') {
+      const environment = { QZ_DATA_DIR: dataDir };
+      this.#commands = new Commands(environment, (what) => this.note(what));
+    }
   }
 
   static async open(options: ServiceOptions): Promise<ServiceUnderLoad> {
@@ -183,6 +193,7 @@ export class ServiceUnderLoad {
   /** Ends the load, then the service once every event is delivered, and compares. */
   async finish(): Promise<ServiceResult> {
     const sums = await this.load.finish();
+    await this.#commands?.stop();
     await this.load.checkLinks();
     await this.#receipts.settle(() => undelivered(this.current));
     const { code } = await this.current.terminate();
@@ -194,7 +205,8 @@ export class ServiceUnderLoad {
       this.#receipts.compare(this, management, queries),
     );
     for (const note of compared.changed.notes) this.note(note);
-    return { ...sums, ...compared, receipts, exitCode: code, notes: this.notes };
+    const commands = this.#commands?.count ?? 0;
+    return { ...sums, ...compared, receipts, commands, exitCode: code, notes: this.notes };
   }
 
   /** What the processes logged above information. */
@@ -204,6 +216,7 @@ export class ServiceUnderLoad {
   }
 
   async close(): Promise<void> {
+    await this.#commands?.stop();
     await this.load.close();
     await this.#receipts.close();
     await Promise.all(this.#processes.filter(isAlive).map((left) => left.kill()));
