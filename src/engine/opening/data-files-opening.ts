@@ -42,6 +42,8 @@ export interface OpenDataFiles {
 /** A service that starts or stops, and a command that changes something, let nobody in meanwhile. */
 const triesMax = 600;
 const retryMs = 50;
+/** A process that is killed is silent once; a release before openings always. */
+const silencesMax = 3;
 /** A running service answers at once: it hangs. */
 const answerMsMax = 10_000;
 
@@ -50,9 +52,13 @@ export async function openDataFiles(
   folder: DataFolder,
   purpose: OpeningPurpose,
 ): Promise<OpenDataFiles> {
+  let silences = 0;
   for (let tries = 1; ; tries++) {
-    const opened = (await openBeside(folder)) ?? (await openAlone(folder, purpose));
-    if (opened !== undefined) return opened;
+    const opened = await openBeside(folder);
+    if (typeof opened === 'object') return opened;
+    if (opened === 'silent' && ++silences === silencesMax) return keepBeside(folder);
+    const alone = opened === 'none' ? await openAlone(folder, purpose) : undefined;
+    if (alone !== undefined) return alone;
     if (tries === triesMax) {
       throw new DataFolderError(
         `Cannot open data folder ${folder.path}: it is in use by a command, or by a service that is starting or stopping; try again`,
@@ -62,19 +68,24 @@ export async function openDataFiles(
   }
 }
 
-/** @returns undefined where no service is running */
-async function openBeside(folder: DataFolder): Promise<OpenDataFiles | undefined> {
+/** @returns none where no service runs; silent where it ended the connection without an answer */
+async function openBeside(
+  folder: DataFolder,
+): Promise<OpenDataFiles | 'none' | 'silent' | 'refused'> {
   const socket = await connectToOwner(folder, 'open');
-  if (socket === undefined) return undefined;
+  if (socket === undefined) return 'none';
   try {
     const answer = await ask(socket, folder);
-    // A release before openings ends the connection without a word.
-    if (answer !== undefined && answer.type !== 'held') return undefined;
-    const close = open(folder);
-    return { isServiceRunning: true, close: async () => close() };
+    if (answer === undefined) return 'silent';
+    return answer.type === 'held' ? keepBeside(folder) : 'refused';
   } finally {
     socket.destroy();
   }
+}
+
+function keepBeside(folder: DataFolder): OpenDataFiles {
+  const close = open(folder);
+  return { isServiceRunning: true, close: async () => close() };
 }
 
 /** @returns undefined where another process has locked the folder */

@@ -14,12 +14,20 @@ export interface HoldSetup {
 
 const { paths, released }: HoldSetup = workerData;
 
-function hold([environment, ...others]: readonly StoreEnvironment[]): void {
-  if (environment !== undefined) return environment.holdWriters(() => hold(others));
-  parentPort?.postMessage('held');
-  Atomics.wait(released, 0, 0);
+function hold([path, ...others]: readonly string[]): void {
+  if (path === undefined) {
+    parentPort?.postMessage('held');
+    Atomics.wait(released, 0, 0);
+    return;
+  }
+  try {
+    const environment = new StoreEnvironment(path);
+    environment.holdWriters(() => hold(others));
+    void environment.close();
+  } catch {
+    // LMDB refuses the file to this process, so that it does not write there either.
+    hold(others);
+  }
 }
 
-const environments = paths.map((path) => new StoreEnvironment(path));
-hold(environments);
-for (const environment of environments) await environment.close();
+hold(paths);

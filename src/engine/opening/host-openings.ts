@@ -29,20 +29,22 @@ export class HostedOpenings {
 
   /** Holds the files from its answer to the end of the connection; for one process after the other. */
   admit(channel: SuccessorChannel, message: OpenMessage): void {
-    this.#last = this.#last.then(() => this.#admit(channel, message));
+    this.#last = this.#last
+      .then(() => this.#admit(channel, message))
+      .catch((err: unknown) => {
+        this.#log.error({ err }, 'the data files cannot be held for a process that opens them');
+        channel.sendLast(refused);
+      });
   }
 
   async #admit(channel: SuccessorChannel, message: OpenMessage): Promise<void> {
-    if (this.#isClosed) return channel.sendLast(stopping);
+    if (this.#isClosed) return channel.sendLast(refused);
     if (channel.isClosed) return;
     const { pid, pidNamespace: namespace } = message;
     const log = this.#log.child({ pid });
     const hold = new Hold(this.#folder);
     this.#hold = hold;
-    await hold.taken.catch((err: unknown) => {
-      // What cannot be locked by this process cannot be written by it either.
-      log.error({ err }, 'a data file could not be held for a process that opens it');
-    });
+    await hold.taken;
     channel.send({ type: 'held' });
     const late = setTimeout(() => {
       log.error('a process that opens the data files did not do so in time');
@@ -61,7 +63,7 @@ export class HostedOpenings {
   }
 }
 
-const stopping = { type: 'refused', reason: 'the service is stopping' } as const;
+const refused = { type: 'refused', reason: 'the service holds its files for nobody now' } as const;
 
 /** The writer's locks of all data files. */
 class Hold {

@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,7 +13,11 @@ import {
   openDataFiles,
   type OpenDataFiles,
 } from '../../../src/engine/opening/data-files-opening.ts';
-import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
+import {
+  type FolderLock,
+  lockDataFolder,
+  lockPath,
+} from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import { openScanStore } from '../../../src/store/scans/scans.ts';
@@ -138,6 +143,18 @@ test('without a service a command that changes something keeps others out until 
   await Promise.all([...opened, service.then((own) => own.close())]);
 });
 
+test('a service that is killed before it answers is no release before openings', async () => {
+  const { server, talker } = await listenAs(folder);
+  const opening = openDataFiles(folder, 'change');
+  const asked = await talker;
+  await asked.next();
+  server.close();
+  asked.close();
+  const files = await opening;
+  expect(files.isServiceRunning).toBe(false);
+  await files.close();
+});
+
 test('without a service a command that reads keeps nobody out', async () => {
   const files = await openDataFiles(folder, 'read');
   const lock = await lockDataFolder(folder);
@@ -145,12 +162,11 @@ test('without a service a command that reads keeps nobody out', async () => {
   await files.close();
 });
 
-test('a release before openings is not waited for', async () => {
-  const { server, talker } = await listenAs(folder);
+test('a release before openings ends each connection, and is not waited for', async () => {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((done) => server.listen(lockPath(folder), done));
   closers.push(() => new Promise((done) => server.close(() => done())));
-  const opening = openDataFiles(folder, 'change');
-  (await talker).close();
-  const files = await opening;
+  const files = await openDataFiles(folder, 'change');
   expect(files.isServiceRunning).toBe(true);
   await files.close();
 });
