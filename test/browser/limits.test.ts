@@ -156,7 +156,8 @@ const refusal = (seconds: number) => ({
   },
 });
 
-test(
+// Side by side, each on a page of its own: two of them wait until a refusal has lasted.
+test.concurrent(
   'one refused request takes one part of the page, counts down and comes back by itself',
   async () => {
     const page = await harness.openSignedIn('/settings/data');
@@ -186,7 +187,7 @@ test(
   allPagesMs,
 );
 
-test(
+test.concurrent(
   'the overview without its numbers keeps its activity, and without that its numbers',
   async () => {
     const page = await harness.openSignedIn('/settings/data');
@@ -206,7 +207,7 @@ test(
   allPagesMs,
 );
 
-test(
+test.concurrent(
   'a refused session keeps the frame, and the page comes by itself',
   async () => {
     const page = await harness.openSignedIn('/settings/data');

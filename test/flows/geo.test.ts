@@ -30,7 +30,10 @@ it('redirects run while a table is made, scans wait for it', () =>
       body: { target: 'https://example.com/' },
     });
     const headers = { 'user-agent': 'Mozilla/5.0 (iPhone)', 'x-forwarded-for': '8.8.8.8' };
-    const answer = await fetch(word(json.shortUrl), { redirect: 'manual', headers });
+    const links = new Client(service.redirectUrl);
+    const answer = await links.call('GET', new URL(word(json.shortUrl)).pathname, { headers });
+    // Open, it would be waited for at the stop.
+    await links.close();
     expect(answer.status).toBe(302);
     expect(service.complaints).toEqual([]);
     const places = async () => {

@@ -26,7 +26,8 @@ interface Seen {
 
 async function scan(service: RunningService, slug: string, dispatcher?: Agent): Promise<Seen> {
   const url = `http://127.0.0.1:${service.ports.redirect}/${slug}`;
-  const options = dispatcher === undefined ? {} : { dispatcher };
+  // One that stays open would be waited for at the stop, four seconds.
+  const options = dispatcher === undefined ? { reset: true } : { dispatcher };
   const { statusCode, body } = await request(url, { headers: person, ...options });
   return { status: statusCode, text: await body.text() };
 }
