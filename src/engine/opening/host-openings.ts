@@ -1,6 +1,9 @@
 /**
  * The running service's side of an opening (data-files-opening.ts): while another process opens the data files, no
  * commit is under way. Redirects go on; changes and shards wait, some milliseconds.
+ *
+ * The main thread lets go, so it must not wait for the lock itself: a takeover that is taken back opens delivery.mdb
+ * again, and writes to it, on that thread. From a yield on nothing is held.
  */
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -19,6 +22,7 @@ export class HostedOpenings {
   readonly #openMsMax: number;
   #hold: Hold | undefined;
   #last: Promise<void> = Promise.resolve();
+  #isPaused = false;
   #isClosed = false;
 
   constructor(folder: DataFolder, log: Logger, openMsMax: number) {
@@ -37,8 +41,18 @@ export class HostedOpenings {
       });
   }
 
+  /** Lets nobody in until `resume`: they come again. Resolves when nothing is held. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    await this.#last;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+  }
+
   async #admit(channel: SuccessorChannel, message: OpenMessage): Promise<void> {
-    if (this.#isClosed) return channel.sendLast(refused);
+    if (this.#isPaused || this.#isClosed) return channel.sendLast(refused);
     if (channel.isClosed) return;
     const { pid, pidNamespace: namespace } = message;
     const log = this.#log.child({ pid });
@@ -49,7 +63,8 @@ export class HostedOpenings {
     const late = setTimeout(() => {
       log.error('a process that opens the data files did not do so in time');
       if (namespace === pidNamespace()) killOther('process', pid, log);
-      else channel.destroy();
+      // Also where it cannot be killed, as one of root: a service that never writes again would be worse.
+      channel.destroy();
     }, this.#openMsMax);
     await channel.closed;
     clearTimeout(late);

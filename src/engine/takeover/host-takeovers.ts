@@ -61,9 +61,12 @@ export function hostTakeovers(
         return refusal;
       },
       onOpen: (channel, message) => openings.admit(channel, message),
+      beforeYield: () => openings.pause(),
       onOver: (over) => {
         connected.delete(over);
-        if (current === over) current = undefined;
+        if (current !== over) return;
+        current = undefined;
+        openings.resume();
       },
     });
     connected.add(successor);

@@ -59,6 +59,8 @@ interface SuccessorOptions {
   readonly admit: (successor: SuccessorConnection, hello: TakeoverMessage) => string | undefined;
   /** It opens the data files, and is no successor. */
   readonly onOpen: (channel: SuccessorChannel, message: OpenMessage) => void;
+  /** Resolves when no process opens the data files, and none does so until `onOver`. */
+  readonly beforeYield: () => Promise<void>;
   /** Another one may come. */
   readonly onOver: (successor: SuccessorConnection) => void;
 }
@@ -182,12 +184,13 @@ export class SuccessorConnection {
   }
 
   async #yield(): Promise<void> {
-    const { host, clock, times } = this.#options;
+    const { host, clock, times, beforeYield } = this.#options;
     this.#state = 'yielding';
     this.#log.info('the successor is ready, yielding to it');
     const beganMs = clock.monotonicMs();
     let yielded: { readonly limits: Limits; readonly tails: Tails };
     try {
+      await beforeYield();
       yielded = await host.yield();
     } catch (err) {
       if (this.#state === 'yielding') await this.#failYield(err);

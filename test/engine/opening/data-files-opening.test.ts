@@ -24,7 +24,7 @@ import { openScanStore } from '../../../src/store/scans/scans.ts';
 import { type Management, openManagement } from '../../../src/store/management/management.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
-import { listenAs, type Talker, talkTo, TestHost } from '../takeover/conversation.ts';
+import { listenAs, takeover, type Talker, talkTo, TestHost } from '../takeover/conversation.ts';
 import { makeWholeFolder } from '../whole-folder.ts';
 
 const shortMs = 200;
@@ -44,10 +44,13 @@ afterEach(async () => {
 });
 
 /** A service that runs on the folder. */
-async function host(times: Partial<typeof takeoverTimes> = {}): Promise<FolderLock> {
+async function host(
+  times: Partial<typeof takeoverTimes> = {},
+  service = new TestHost(),
+): Promise<FolderLock> {
   const lock = await lockDataFolder(folder);
   const all = { ...takeoverTimes, ...times };
-  const hosted = hostTakeovers(lock, new TestHost(), systemClock, createLog('silent'), all);
+  const hosted = hostTakeovers(lock, service, systemClock, createLog('silent'), all);
   closers.push(
     () => lock.unlock(),
     () => hosted.close(),
@@ -116,6 +119,14 @@ test('a process that has leave and hangs is killed', async () => {
   await commit(store);
 });
 
+test('a process that hangs and cannot be killed is waited for no longer', async () => {
+  await host({ openMsMax: 100 });
+  const store = openStore();
+  const talker = await talk({ ...open, pid: 1 });
+  await talker.next();
+  await Promise.all([talker.closed, commit(store)]);
+});
+
 test('a service that stops lets go of its files, and refuses who waits', async () => {
   const lock = await lockDataFolder(folder);
   closers.push(() => lock.unlock());
@@ -169,6 +180,36 @@ test('a release before openings ends each connection, and is not waited for', as
   const files = await openDataFiles(folder, 'change');
   expect(files.isServiceRunning).toBe(true);
   await files.close();
+});
+
+test('a service that ends before it answers is no older release', async () => {
+  const { server, talker } = await listenAs(folder);
+  const opening = openDataFiles(folder, 'change');
+  const asked = await talker;
+  server.close();
+  asked.close();
+  const files = await opening;
+  expect(files.isServiceRunning).toBe(false);
+  await files.close();
+});
+
+test('a takeover yields once nothing is held, and lets nobody in until it is over', async () => {
+  const service = new TestHost();
+  await host({}, service);
+  const opening = await talk(open);
+  await opening.next();
+  const successor = await talk(takeover);
+  expect(await successor.next()).toMatchObject({ type: 'accepted' });
+  successor.say({ type: 'ready' });
+  const yielded = successor.next();
+  expect(await isDoneIn(shortMs, yielded)).toBe(false);
+  await service.hasCalls();
+  opening.close();
+  expect(await yielded).toMatchObject({ type: 'yielded' });
+  expect(await (await talk(open)).next()).toMatchObject({ type: 'refused' });
+  successor.close();
+  await service.hasCalls('yield', 'takeBack', 'taken back');
+  expect(await (await talk(open)).next()).toEqual({ type: 'held' });
 });
 
 test('files that LMDB cannot open stay closed', async () => {
