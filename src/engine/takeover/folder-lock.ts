@@ -19,10 +19,11 @@
  * file with the one that refused just before it removes it.
  */
 import { createHash } from 'node:crypto';
-import { linkSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import { systemErrorCode } from '../../model/failure.ts';
 import {
   type DataFolder,
@@ -252,9 +253,32 @@ class SocketLock implements FolderLock {
         if (error.code === 'EADDRINUSE') done(undefined);
         else fail(new DataFolderError(`Cannot lock the data folder: ${error.message}`));
       });
-      server.listen(path, () => done({ server, path, identity: identityOf(path) }));
+      asOwnerOf(this.folder, () => {
+        server.listen(path, () => done({ server, path, identity: identityOf(path) }));
+      });
       server.unref();
     });
+  }
+}
+
+/**
+ * Makes a socket as the folder's user where root does it: that user's service could not ask one of root's whether it is
+ * stale, and would never start again. Not by `chown`, which follows what that user may put at its path meanwhile.
+ */
+function asOwnerOf({ path }: DataFolder, listen: () => void): void {
+  const owner = isMainThread && process.getuid?.() === 0 ? statSync(path).uid : 0;
+  if (owner === 0) return listen();
+  try {
+    process.seteuid?.(owner);
+    readdirSync(path);
+  } catch {
+    // A copy below a folder that is root's alone, or a container that lets nobody be another user.
+    process.seteuid?.(0);
+  }
+  try {
+    listen();
+  } finally {
+    process.seteuid?.(0);
   }
 }
 

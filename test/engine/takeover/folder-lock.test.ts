@@ -1,7 +1,15 @@
 /** The lock of a data folder, with the remains of a crash and of other processes, and a successor's in its place. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,6 +78,14 @@ test('one process locks the folder, the next is refused until it is unlocked', a
   await again.unlock();
   await again.unlock();
   expect(readdirSync(path)).toEqual([]);
+});
+
+test("root's lock belongs to the folder's user, whose service finds it stale once its process is killed", async () => {
+  const { uid } = process.getuid?.() === 0 ? { uid: 65_534 } : lstatSync(path);
+  chownSync(path, uid, -1);
+  const child = await lockInChild('lock');
+  expect(lstatSync(join(path, 'service.sock')).uid).toBe(uid);
+  await end(child, 'SIGKILL');
 });
 
 test('of several starts at once one has the lock', async () => {
