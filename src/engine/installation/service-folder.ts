@@ -231,7 +231,7 @@ const noFirstStart = (dataDir: string, state: string): DataFolderError =>
 /** The data folder in the hands of a command. */
 export interface CommandFolder {
   readonly folder: DataFolder;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** For commands on data that a service has made. @throws DataFolderError */

@@ -140,7 +140,8 @@ async function ask(socket: Socket, folder: DataFolder): Promise<PredecessorMessa
     const seconds = answerMsMax / 1_000;
     reject(
       new DataFolderError(
-        `Cannot open data folder ${folder.path}: its service did not answer within ${seconds} s`,
+        `Cannot open data folder ${folder.path}: its service did not answer within ${seconds} s, it hangs; ` +
+          'end its process (its number is in service.pid), then try again',
       ),
     );
   }, answerMsMax);

@@ -10,14 +10,16 @@ export interface HoldSetup {
   readonly paths: readonly string[];
   /** One number: 1 = let go. */
   readonly released: Int32Array;
+  /** Then it lets go by itself: the thread that would tell it may wait for the lock. */
+  readonly msMax: number;
 }
 
-const { paths, released }: HoldSetup = workerData;
+const { paths, released, msMax }: HoldSetup = workerData;
 
 function hold([path, ...others]: readonly string[]): void {
   if (path === undefined) {
     parentPort?.postMessage('held');
-    Atomics.wait(released, 0, 0);
+    Atomics.wait(released, 0, 0, msMax);
     return;
   }
   try {

@@ -23,6 +23,7 @@ export class HostedOpenings {
   #hold: Hold | undefined;
   #last: Promise<void> = Promise.resolve();
   #isPaused = false;
+  #isFailing = false;
   #isClosed = false;
 
   constructor(folder: DataFolder, log: Logger, openMsMax: number) {
@@ -36,7 +37,9 @@ export class HostedOpenings {
     this.#last = this.#last
       .then(() => this.#admit(channel, message))
       .catch((err: unknown) => {
-        this.#log.error({ err }, 'the data files cannot be held for a process that opens them');
+        // It tries again, some times a second.
+        if (!this.#isFailing) this.#log.error({ err }, 'the data files cannot be held for others');
+        this.#isFailing = true;
         channel.sendLast(refused);
       });
   }
@@ -56,9 +59,10 @@ export class HostedOpenings {
     if (channel.isClosed) return;
     const { pid, pidNamespace: namespace } = message;
     const log = this.#log.child({ pid });
-    const hold = new Hold(this.#folder);
+    const hold = new Hold(this.#folder, 2 * this.#openMsMax);
     this.#hold = hold;
     await hold.taken;
+    this.#isFailing = false;
     channel.send({ type: 'held' });
     const late = setTimeout(() => {
       log.error('a process that opens the data files did not do so in time');
@@ -87,15 +91,16 @@ class Hold {
   readonly #released = new Int32Array(new SharedArrayBuffer(4));
   readonly #ended: Promise<unknown>;
 
-  constructor({ managementFile, scansFile, deliveryFile }: DataFolder) {
+  constructor({ managementFile, scansFile, deliveryFile }: DataFolder, msMax: number) {
     const paths = [managementFile, scansFile, deliveryFile].filter((path) => existsSync(path));
     const { file, argv } = threadStart(shipped.workerFile('hold'));
-    const workerData: HoldSetup = { paths, released: this.#released };
+    const workerData: HoldSetup = { paths, released: this.#released, msMax };
     const worker = new Worker(file, { workerData, argv });
     this.#ended = new Promise((resolve) => worker.once('exit', resolve));
     this.taken = new Promise((resolve, reject) => {
       worker.once('message', () => resolve());
       worker.once('error', reject);
+      worker.once('exit', () => resolve());
     });
   }
 
