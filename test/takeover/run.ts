@@ -52,13 +52,8 @@ if (![takeovers, kills, perSecond, codes, seed, steadyMs].every(Number.isInteger
   throw new Error('Cannot run: an option is no number, expected one for all but --cases and --way');
 }
 const way = values.way === 'restart' ? 'restart' : 'takeover';
-/** Kills and cases are about what is counted, not about times: an operator's commands run beside them. */
-const lightLoad = {
-  perSecond: Math.min(perSecond, 500),
-  keepAlive: 'busy',
-  beside: 'commands',
-  seed,
-} as const;
+/** Kills and cases are about what is counted, not about times. */
+const lightLoad = { perSecond: Math.min(perSecond, 500), keepAlive: 'busy', seed } as const;
 
 /** Whether the kernel gives connections that a closing listener has not accepted to another one. */
 const migrateFile = '/proc/sys/net/ipv4/tcp_migrate_req';
@@ -97,7 +92,7 @@ if (kills > 0) {
       `kill ${number} of the ${victim}, ${moment} (after ${after}, ${kill.scans} scans): ` +
         `${kill.survivor} is left and serves after ${kill.servedMs?.toFixed(0) ?? '-'} ms`,
     );
-  const options = { ...lightLoad, ports, codes, kills, onKill };
+  const options = { ...lightLoad, beside: 'commands', ports, codes, kills, onKill } as const;
   const result = await withDataFolder((dataDir) => runKills({ ...options, dataDir }));
   show(result, [...rowsOf(result), ...killRows(result.kills)], correctness(result));
 }
