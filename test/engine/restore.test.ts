@@ -12,6 +12,7 @@ import {
 } from '../../src/engine/data-folder.ts';
 import { restore } from '../../src/engine/backup/restore.ts';
 import { lockDataFolder } from '../../src/engine/takeover/folder-lock.ts';
+import { lineOf } from '../../src/engine/takeover/messages.ts';
 import {
   callsMax,
   contentsOf,
@@ -133,8 +134,7 @@ test('without enough space nothing is written', async () => {
 
 test('a folder in use is refused before anything else', async () => {
   const lock = await lockDataFolder(openDataFolder(target));
-  // A running service waits for what it is asked.
-  lock.onConnection = (socket) => void socket.on('error', () => undefined);
+  lock.onConnection = (socket) => socket.end(lineOf({ type: 'running' }));
   expect(
     await refusalOf(restore(openFolderToRestore(target), '/nowhere', { progress: quiet })),
   ).toMatch(/^Cannot restore into .*: data folder .* is locked by a running service/);

@@ -3,7 +3,7 @@
  *
  *   service   lock -> inspect -> [ports are free] -> make what a first start makes -> raise numbers -> mark the start
  *   takeover  inspect, beside the service that runs -> [it yields] -> lock -> raise numbers -> mark the start
- *   command   inspect, beside a running service too
+ *   command   the service's leave to open the files, or the lock where none runs -> inspect
  *
  * The last step of marking the start goes on beside the loading.
  */
@@ -49,7 +49,7 @@ export type ServiceStart = 'any' | 'existing';
 
 /** The kernel closes a dead process's connections a moment before its lock. */
 const deadLockTriesMax = 100;
-/** For a command, or a service that is stopping, to be done with the folder: each finds out who has it in half a second at most. */
+/** For a command, or a service that is stopping, to be done with the folder. */
 const busyLockTriesMax = 200;
 const lockRetryMs = 20;
 

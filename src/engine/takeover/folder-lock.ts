@@ -31,7 +31,7 @@ import {
   DataFolderLockedError,
   type FolderOwner,
 } from '../data-folder.ts';
-import { lineOf, type PredecessorMessage } from './messages.ts';
+import { lineOf, parsePredecessorMessage, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
   readonly folder: DataFolder;
@@ -328,9 +328,10 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** A running service waits for what it is asked; another owner refuses unasked (`refuseSuccessor`). */
-const refusedMsMax = 500;
+/** An owner answers at once, however busy: it hangs. */
+const answerMsMax = 10_000;
 
+/** A running service says that it is one; another owner refuses unasked (`refuseSuccessor`). */
 function ownerOf(path: string): Promise<FolderOwner> {
   return new Promise((done) => {
     const socket = connect(path);
@@ -338,11 +339,18 @@ function ownerOf(path: string): Promise<FolderOwner> {
       socket.destroy();
       done(owner);
     };
-    socket.setTimeout(refusedMsMax, () => end('running'));
-    socket.once('data', () => end('busy'));
-    // Gone meanwhile.
-    socket.once('close', () => end('busy'));
-    socket.once('error', (error) => end(isGone(error) ? 'busy' : 'running'));
+    socket.setTimeout(answerMsMax, () => end('running'));
+    // One write of a few bytes: it comes as a whole.
+    socket.once('data', (line: Buffer) => {
+      end(parsePredecessorMessage(line.toString())?.type === 'running' ? 'running' : 'busy');
+    });
+    socket.on('error', (error) => end(isGone(error) ? 'busy' : 'running'));
+    socket.once('connect', () => {
+      // Gone meanwhile, or a service of an older release.
+      socket.removeAllListeners('error').on('error', () => end('busy'));
+      socket.once('close', () => end('busy'));
+      socket.write(lineOf({ type: 'status' }));
+    });
   });
 }
 

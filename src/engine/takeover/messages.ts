@@ -1,6 +1,10 @@
 /**
  * What a running service and another process say to each other, as lines of JSON over the folder's lock (folder-lock.ts).
  *
+ *   another start (folder-lock.ts)                    running service
+ *     status --->
+ *                          <--- running; a command, and a service that starts or stops, refuses unasked
+ *
  *   any process (opening/)                            running service
  *     open {pid, pidNamespace} --->                     takes the writer's lock of every data file
  *                          <--- held
@@ -26,6 +30,7 @@
  *   predecessor   message or event      next        does
  *   asked         takeover              accepted    answers `accepted`; else `refused` and over
  *   asked         open                  over        goes on as an opening
+ *   asked         status                over        answers `running`
  *   asked         20 s, fault           over        ends the connection
  *   accepted      ready                 yielding    host.yield
  *   accepted      fault                 over        ends the connection
@@ -104,6 +109,8 @@ export interface OpenMessage {
 
 export type SuccessorMessage =
   | OpenMessage
+  /** Of a start that found the folder locked. */
+  | { readonly type: 'status' }
   | TakeoverMessage
   /** Of a later release: the rest of it is unknown. */
   | { readonly type: 'other protocol'; readonly protocol: number }
@@ -131,6 +138,7 @@ export interface YieldedMessage {
 export type PredecessorMessage =
   /** No commit is under way until the connection ends. */
   | { readonly type: 'held' }
+  | { readonly type: 'running' }
   | { readonly type: 'refused'; readonly reason: string }
   | AcceptedMessage
   | YieldedMessage
@@ -150,6 +158,7 @@ export function parseSuccessorMessage(line: string): SuccessorMessage | undefine
       return parseOpen(fields);
     case 'takeover':
       return parseTakeover(fields);
+    case 'status':
     case 'ready':
     case 'listening':
     case 'understood':
@@ -194,6 +203,7 @@ export function parsePredecessorMessage(line: string): PredecessorMessage | unde
   const { type, reason, release, pid, journals, ports, limits, tails, link, lostScans } = fields;
   switch (type) {
     case 'held':
+    case 'running':
       return { type };
     case 'refused':
       return isText(reason) ? { type, reason } : undefined;

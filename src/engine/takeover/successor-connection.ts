@@ -136,6 +136,7 @@ export class SuccessorConnection {
       case 'asked':
         if (type === 'takeover') return this.#meet(message);
         if (type === 'open') return this.#open(message);
+        if (type === 'status') return this.#sayRunning();
         if (type !== 'other protocol') break;
         return this.#refuse(
           `this release knows protocol ${message.protocol} of takeovers, the running one ${protocol}; stop it, then start this one`,
@@ -161,6 +162,11 @@ export class SuccessorConnection {
   #open(message: OpenMessage): void {
     this.#over();
     this.#options.onOpen(this.#channel, message);
+  }
+
+  #sayRunning(): void {
+    this.#over();
+    void this.#sendLast({ type: 'running' });
   }
 
   #meet(hello: TakeoverMessage): void {
@@ -322,9 +328,13 @@ export class SuccessorConnection {
     this.#over();
   }
 
-  /** The last message; then waits for the end of the connection. */
-  async #sendRefusal(refusal: string): Promise<void> {
-    this.#channel.sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+  #sendRefusal(refusal: string): Promise<void> {
+    return this.#sendLast({ type: 'refused', reason: `Cannot take over: ${refusal}` });
+  }
+
+  /** Then waits for the end of the connection. */
+  async #sendLast(message: PredecessorMessage): Promise<void> {
+    this.#channel.sendLast(message);
     await this.#inTime(this.#channel.closed.then(() => false));
   }
 

@@ -10,7 +10,7 @@ import {
   readdirSync,
   rmSync,
 } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -19,8 +19,10 @@ import {
   type FolderLock,
   lockDataFolder,
   lockPath,
+  refuseSuccessor,
   replaceLock,
 } from '../../../src/engine/takeover/folder-lock.ts';
+import { lineOf } from '../../../src/engine/takeover/messages.ts';
 import { soon } from '../../support/soon.ts';
 
 let path: string;
@@ -79,6 +81,24 @@ test('one process locks the folder, the next is refused until it is unlocked', a
   await again.unlock();
   expect(readdirSync(path)).toEqual([]);
 });
+
+test.each([
+  ['a running service', (socket: Socket) => socket.end(lineOf({ type: 'running' })), 'running'],
+  ['a command', refuseSuccessor, 'busy'],
+  ['an older release', (socket: Socket) => socket.destroy(), 'busy'],
+] as const)(
+  'tells whether the owner is %s, however late it answers',
+  async (_name, answer, owner) => {
+    const folder = openDataFolder(path);
+    const lock = await lockDataFolder(folder);
+    lock.onConnection = (socket) => {
+      socket.on('error', () => undefined);
+      setTimeout(() => answer(socket), 700);
+    };
+    await expect(lockDataFolder(folder)).rejects.toMatchObject({ owner });
+    await lock.unlock();
+  },
+);
 
 test("root's lock belongs to the folder's user, whose service finds it stale once its process is killed", async () => {
   const { uid } = process.getuid?.() === 0 ? { uid: 65_534 } : lstatSync(path);
