@@ -28,8 +28,8 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
       const { PrintedProgress } = await import('./copy-progress.ts');
       const { verifyFolder } = await import('../engine/verify/verify.ts');
       const { partFindings } = await import('../engine/verify/parts.ts');
-      const progress = new PrintedProgress(context, systemClock);
       const files = await openDataFiles(folder, 'read');
+      const progress = new PrintedProgress(context, systemClock);
       try {
         const read = await verifyFolder(folder, {
           onBegin: (bytes) => progress.begin(bytes),

@@ -7,7 +7,6 @@
 import { nativeAddon } from 'lmdb';
 
 interface NativeEnvironment {
-  readonly address: number;
   open(options: object, flags: number, jsFlags: number): void;
   close(): void;
 }
@@ -16,7 +15,6 @@ declare module 'lmdb' {
   /** What lmdb-js itself is built on; it exports it without a type. */
   export const nativeAddon: {
     readonly Env: new () => NativeEnvironment;
-    getEnvFlags(address: number): number;
   };
 }
 

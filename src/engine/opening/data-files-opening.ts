@@ -18,7 +18,6 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readMetas } from '../../store/data-file/walk.ts';
 import { keepEnvironment } from '../../store/kept-environment.ts';
-import { closeAll, type Closers } from '../closers.ts';
 import { assertStoreSpace, storesOf } from '../data-files.ts';
 import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
 import { Channel } from '../takeover/channel.ts';
@@ -98,16 +97,18 @@ async function openAlone(
     throw error;
   });
   if (lock === undefined) return undefined;
-  const closers: Closers = [() => lock.unlock()];
   try {
-    const close = open(folder);
+    const closeFiles = open(folder);
     if (purpose === 'read') await lock.unlock();
-    closers.push(close);
+    const close = async (): Promise<void> => {
+      closeFiles();
+      await lock.unlock();
+    };
+    return { isServiceRunning: false, close };
   } catch (error) {
     await lock.unlock();
     throw error;
   }
-  return { isServiceRunning: false, close: () => closeAll(closers) };
 }
 
 /** A file that LMDB cannot open stays closed: what opens it next says what is wrong with it. @returns closes them */

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { StoreEnvironment } from '../../store/environment.ts';
 
 export interface HoldSetup {
-  /** Of data files that exist. All take them in this order: none waits for another in a circle. */
+  /** Of data files. All take them in this order: none waits for another in a circle. */
   readonly paths: readonly string[];
   /** One number: 1 = let go. */
   readonly released: Int32Array;

@@ -5,11 +5,11 @@
  * The main thread lets go, so it must not wait for the lock itself: a takeover that is taken back opens delivery.mdb
  * again, and writes to it, on that thread. From a yield on nothing is held.
  */
-import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { shipped } from '../../shipped.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { threadStart } from '../../workers/thread-sources.ts';
+import { storesOf } from '../data-files.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { killOther, pidNamespace } from '../takeover/kill-other.ts';
 import type { OpenMessage } from '../takeover/messages.ts';
@@ -91,10 +91,9 @@ class Hold {
   readonly #released = new Int32Array(new SharedArrayBuffer(4));
   readonly #ended: Promise<unknown>;
 
-  constructor({ managementFile, scansFile, deliveryFile }: DataFolder, msMax: number) {
-    const paths = [managementFile, scansFile, deliveryFile].filter((path) => existsSync(path));
+  constructor(folder: DataFolder, msMax: number) {
     const { file, argv } = threadStart(shipped.workerFile('hold'));
-    const workerData: HoldSetup = { paths, released: this.#released, msMax };
+    const workerData: HoldSetup = { paths: storesOf(folder), released: this.#released, msMax };
     const worker = new Worker(file, { workerData, argv });
     this.#ended = new Promise((resolve) => worker.once('exit', resolve));
     this.taken = new Promise((resolve, reject) => {

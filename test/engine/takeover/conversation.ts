@@ -1,12 +1,21 @@
 /** Both sides of a takeover for tests: a host that does what the test says, and sockets that say anything. */
+import { mkdtempSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect } from 'vitest';
-import { type DataFolder } from '../../../src/engine/data-folder.ts';
-import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
+import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
+import {
+  type FolderLock,
+  lockDataFolder,
+  lockPath,
+} from '../../../src/engine/takeover/folder-lock.ts';
+import { hostTakeovers } from '../../../src/engine/takeover/host-takeovers.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
 import type { Limits, Tails } from '../../../src/engine/takeover/messages.ts';
 import type { TakeoverHost } from '../../../src/engine/takeover/successor-connection.ts';
+import { systemClock } from '../../../src/system-clock.ts';
 import { createLog, type Logger } from '../../../src/telemetry/log.ts';
 import { soon } from '../../support/soon.ts';
 
@@ -160,6 +169,23 @@ export async function listenAs(folder: DataFolder): Promise<TestPredecessor> {
   const server = createServer((socket) => met.resolve(new Talker(socket)));
   await new Promise<void>((done) => server.listen(lockPath(folder), done));
   return { server, talker: met.promise };
+}
+
+export interface HostedFolder {
+  readonly folder: DataFolder;
+  readonly lock: FolderLock;
+  readonly host: TestHost;
+  readonly told: TestLog;
+  readonly hosted: { close(): Promise<void> };
+}
+
+/** A data folder whose service, the test's host, waits for successors. */
+export async function openHostedFolder(): Promise<HostedFolder> {
+  const folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
+  const lock = await lockDataFolder(folder);
+  const host = new TestHost();
+  const told = collectLog();
+  return { folder, lock, host, told, hosted: hostTakeovers(lock, host, systemClock, told.log) };
 }
 
 export interface TestLog {

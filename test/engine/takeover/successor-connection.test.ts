@@ -1,26 +1,24 @@
 /** Every row of the predecessor's table of states, against a successor that says anything. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
+import type { DataFolder } from '../../../src/engine/data-folder.ts';
 import { type FolderLock, lockDataFolder } from '../../../src/engine/takeover/folder-lock.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { soon } from '../../support/soon.ts';
 import {
   accepted,
-  collectLog,
   dataVersions,
   limits,
+  openHostedFolder,
   tails,
   takeover,
   type Talker,
   talkTo,
   type TestLog,
-  TestHost,
+  type TestHost,
 } from './conversation.ts';
 
 const yielded = { type: 'yielded', limits, tails };
@@ -33,16 +31,12 @@ let folder: DataFolder;
 let lock: FolderLock;
 let host: TestHost;
 let told: TestLog;
-let hosted: { close(): void };
+let hosted: { close(): Promise<void> };
 const talkers: Talker[] = [];
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
-  folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
-  lock = await lockDataFolder(folder);
-  host = new TestHost();
-  told = collectLog();
-  hosted = hostTakeovers(lock, host, systemClock, told.log);
+  ({ folder, lock, host, told, hosted } = await openHostedFolder());
 });
 afterEach(async () => {
   for (const talker of talkers.splice(0)) talker.close();
@@ -52,8 +46,8 @@ afterEach(async () => {
 });
 
 /** Hosts again, with shorter times. */
-function withTimes(times: Partial<typeof takeoverTimes>): void {
-  hosted.close();
+async function withTimes(times: Partial<typeof takeoverTimes>): Promise<void> {
+  await hosted.close();
   hosted = hostTakeovers(lock, host, systemClock, told.log, { ...takeoverTimes, ...times });
 }
 
@@ -110,6 +104,12 @@ test.each([
   await talkUpTo('accepted');
 });
 
+test('asked, whether it runs: says so, and waits for the end', async () => {
+  const talker = await talk({ type: 'status' });
+  expect(await talker.next()).toEqual({ type: 'running' });
+  await talkUpTo('accepted');
+});
+
 test('asked, bytes of a line come one by one', async () => {
   const talker = await talk();
   for (const byte of `${JSON.stringify(takeover)}\n`) talker.write(byte);
@@ -117,7 +117,7 @@ test('asked, bytes of a line come one by one', async () => {
 });
 
 test('asked, silence: the connection is ended', async () => {
-  withTimes({ askMsMax: 10 });
+  await withTimes({ askMsMax: 10 });
   const talker = await talk();
   await talker.closed;
   expect(told.lines).toEqual(['warn: the connection of a successor was ended: silence']);
@@ -252,7 +252,7 @@ test.each(['yielding', 'yielded', 'finishing'] as const)(
 );
 
 test('yielded, not listening in time: the successor is killed', async () => {
-  withTimes({ listenMsMax: 10 });
+  await withTimes({ listenMsMax: 10 });
   const { pid, exited } = otherProcess();
   const talker = await talkUpTo('yielded', pid);
   expect(await exited).toEqual([null, 'SIGKILL']);
@@ -262,7 +262,7 @@ test('yielded, not listening in time: the successor is killed', async () => {
 });
 
 test.each([process.pid, 1, 0])('process %i is never killed', async (pid) => {
-  withTimes({ listenMsMax: 10 });
+  await withTimes({ listenMsMax: 10 });
   await talkUpTo('yielded', pid);
   await expect.poll(() => told.lines, soon).toContainEqual(expect.stringMatching(/cannot be kill/));
 });
@@ -337,7 +337,7 @@ test('finishing, the host fails: the process ends, and the successor goes on alo
 });
 
 test('ended, messages that crossed are ignored, and a successor that stays connected does not hold it up', async () => {
-  withTimes({ lastMsMax: 10 });
+  await withTimes({ lastMsMax: 10 });
   const talker = await talkUpTo('yielded');
   talker.say({ type: 'listening' }, { type: 'changed', link: 1 });
   await host.hasCalls('yield', 'finish', 'follow 1', 'ended');
@@ -347,7 +347,7 @@ test('ended, messages that crossed are ignored, and a successor that stays conne
 });
 
 test('ended, the successor says that it knows: the process ends at once', async () => {
-  withTimes({ lastMsMax: 60_000 });
+  await withTimes({ lastMsMax: 60_000 });
   const talker = await talkUpTo('yielded');
   talker.say({ type: 'listening' });
   await expect.poll(() => talker.lines, soon).toContainEqual(JSON.stringify(ended));
@@ -367,7 +367,7 @@ test.each(['accepted', 'yielding', 'yielded'] as const)(
   async (state) => {
     const talker = await talkUpTo(state);
     const before = [...host.calls];
-    hosted.close();
+    await hosted.close();
     talker.say({ type: 'ready' }, { type: 'listening' });
     expect(await (await talk(takeover)).next()).toMatchObject({ type: 'refused' });
     expect(talker.isClosed).toBe(false);
@@ -382,7 +382,7 @@ test('asked, the service stops: the connection is ended', async () => {
   const talker = await talk();
   const answered = await talk(takeover);
   expect(await answered.next()).toEqual(accepted);
-  hosted.close();
+  await hosted.close();
   await talker.closed;
 });
 
@@ -391,7 +391,7 @@ test('finishing, the service closes what it has open: the takeover ends as ever'
   const finishing = host.hold('finish');
   talker.say({ type: 'listening' });
   await host.hasCalls('yield', 'finish');
-  hosted.close();
+  await hosted.close();
   await lock.unlock();
   finishing.go();
   await expect.poll(() => talker.lines, soon).toContainEqual(JSON.stringify(ended));

@@ -1,23 +1,25 @@
 /** Both sides of a takeover against each other. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type DataFolder, openDataFolder } from '../../../src/engine/data-folder.ts';
-import {
-  type FolderLock,
-  lockDataFolder,
-  replaceLock,
-} from '../../../src/engine/takeover/folder-lock.ts';
+import type { DataFolder } from '../../../src/engine/data-folder.ts';
+import { type FolderLock, replaceLock } from '../../../src/engine/takeover/folder-lock.ts';
 import type { Tails } from '../../../src/engine/takeover/messages.ts';
 import { PredecessorConnection } from '../../../src/engine/takeover/predecessor-connection.ts';
 import { hostTakeovers, takeoverTimes } from '../../../src/engine/takeover/host-takeovers.ts';
 import { systemClock } from '../../../src/system-clock.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { soon } from '../../support/soon.ts';
-import { collectLog, hello, limits, tails, type TestLog, TestHost } from './conversation.ts';
+import {
+  collectLog,
+  hello,
+  limits,
+  openHostedFolder,
+  tails,
+  type TestLog,
+  type TestHost,
+} from './conversation.ts';
 
 let folder: DataFolder;
 let lock: FolderLock;
@@ -27,11 +29,7 @@ const opened: PredecessorConnection[] = [];
 const children: ChildProcess[] = [];
 
 beforeEach(async () => {
-  folder = openDataFolder(mkdtempSync(join(tmpdir(), 'quietzone-takeover-')));
-  lock = await lockDataFolder(folder);
-  host = new TestHost();
-  told = collectLog();
-  hostTakeovers(lock, host, systemClock, told.log);
+  ({ folder, lock, host, told } = await openHostedFolder());
 });
 afterEach(async () => {
   for (const predecessor of opened.splice(0)) predecessor.close();
