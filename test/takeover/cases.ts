@@ -31,6 +31,8 @@ const endMsMax = 30_000;
 const servedMsMax = 10_000;
 /** A predecessor kills a successor that hangs after 30 s; a successor gives up a predecessor that hangs after 20 s. */
 const hangMsMax = 45_000;
+/** What a process has sent when it is stopped arrives by then. */
+const arrivalMs = 1_000;
 /** Less than any page of LMDB but the two meta pages, and than any journal. */
 const fileBytesMax = 8_192;
 
@@ -162,6 +164,8 @@ const cases: Readonly<Record<string, Case>> = {
   async 'successor hangs'(service) {
     const { predecessor, successor } = await takeoverAt(service, 'yielded');
     successor.signal('SIGSTOP');
+    await pause(arrivalMs);
+    service.interrupted();
     const exit = await Promise.race([successor.exit, pause(hangMsMax)]);
     if (exit?.signal !== 'SIGKILL') service.note(`a successor that hangs: ${JSON.stringify(exit)}`);
     successor.signal('SIGCONT');
@@ -170,6 +174,7 @@ const cases: Readonly<Record<string, Case>> = {
   async 'predecessor hangs'(service) {
     service.current.signal('SIGSTOP');
     await expectGivenUp(service, service.startSuccessor(), /answer|hang|seconds|within/i);
+    service.interrupted();
     service.current.signal('SIGCONT');
   },
 };

@@ -119,10 +119,17 @@ export class ServiceUnderLoad {
 
   /** `kill -9`. */
   async kill(victim: ServiceProcess): Promise<void> {
-    // Events that arrive from now on may be repeated, whichever process sends them.
+    this.interrupted();
+    await victim.kill();
+  }
+
+  /**
+   * A process is being killed, or goes on after it hung so long that its requests are timed out: what arrived until now,
+   * or is on its way, may come again, whichever process sends it.
+   */
+  interrupted(): void {
     this.#receipts.killed();
     this.#receipts.started();
-    await victim.kill();
   }
 
   /** A successor takes over from the current process, to the end. */
