@@ -194,7 +194,7 @@ export class ServiceFolder {
   }
 }
 
-/** A running service is refused at once. */
+/** A running service is not waited for. */
 const lockOnceFree = (folder: DataFolder): Promise<FolderLock> =>
   retryWhile(
     () => lockDataFolder(folder),

@@ -14,21 +14,14 @@
  * Not covered: a command beside a service that is killed and starts again commits in the very microseconds of that
  * opening; and a running service of a release before this one, which knows nothing of openings.
  */
-import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readMetas } from '../../store/data-file/walk.ts';
 import { keepEnvironment } from '../../store/kept-environment.ts';
 import { assertStoreSpace, storesOf } from '../data-files.ts';
 import { type DataFolder, DataFolderError, DataFolderLockedError } from '../data-folder.ts';
-import { Channel } from '../takeover/channel.ts';
+import { answerMsMax, askOwner } from '../takeover/channel.ts';
 import { connectToOwner, lockDataFolder } from '../takeover/folder-lock.ts';
 import { pidNamespace } from '../takeover/kill-other.ts';
-import {
-  lineBytesMax,
-  parsePredecessorMessage,
-  type PredecessorMessage,
-  type SuccessorMessage,
-} from '../takeover/messages.ts';
 
 /** What the process does with the files: one that changes them keeps others from opening them where no service runs. */
 export type OpeningPurpose = 'read' | 'change';
@@ -43,8 +36,6 @@ const triesMax = 600;
 const retryMs = 50;
 /** A process that is killed is silent once; a release before openings always. */
 const silencesMax = 3;
-/** A running service answers at once: it hangs. */
-const answerMsMax = 10_000;
 
 /** @throws DataFolderError when no one lets it in */
 export async function openDataFiles(
@@ -67,15 +58,29 @@ export async function openDataFiles(
   }
 }
 
-/** @returns none where no service runs; silent where it ended the connection without an answer */
+/**
+ * @returns none where no service runs; silent where it ended the connection without an answer
+ * @throws DataFolderError when it hangs
+ */
 async function openBeside(
   folder: DataFolder,
 ): Promise<OpenDataFiles | 'none' | 'silent' | 'refused'> {
   const socket = await connectToOwner(folder, 'open');
   if (socket === undefined) return 'none';
   try {
-    const answer = await ask(socket, folder);
+    const answer = await askOwner(socket, {
+      type: 'open',
+      pid: process.pid,
+      pidNamespace: pidNamespace(),
+    });
     if (answer === undefined) return 'silent';
+    if (answer === 'late') {
+      const seconds = answerMsMax / 1_000;
+      throw new DataFolderError(
+        `Cannot open data folder ${folder.path}: its service did not answer within ${seconds} s, it hangs; ` +
+          'end its process (its number is in service.pid), then try again',
+      );
+    }
     return answer.type === 'held' ? keepBeside(folder) : 'refused';
   } finally {
     socket.destroy();
@@ -125,31 +130,4 @@ function open(folder: DataFolder): () => void {
   return () => {
     for (const close of closers) close();
   };
-}
-
-/** @returns undefined when the connection ends without an answer that is known @throws DataFolderError when none comes */
-async function ask(socket: Socket, folder: DataFolder): Promise<PredecessorMessage | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<PredecessorMessage | undefined>();
-  const channel = new Channel<PredecessorMessage, SuccessorMessage>(socket, {
-    parse: parsePredecessorMessage,
-    lineBytesMax,
-    onMessage: resolve,
-    onFault: () => resolve(undefined),
-  });
-  void channel.closed.then(() => resolve(undefined));
-  const late = setTimeout(() => {
-    const seconds = answerMsMax / 1_000;
-    reject(
-      new DataFolderError(
-        `Cannot open data folder ${folder.path}: its service did not answer within ${seconds} s, it hangs; ` +
-          'end its process (its number is in service.pid), then try again',
-      ),
-    );
-  }, answerMsMax);
-  channel.send({ type: 'open', pid: process.pid, pidNamespace: pidNamespace() });
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(late);
-  }
 }

@@ -6,7 +6,13 @@
  * `queueBytesMax`: beyond it the other side does not read, and the connection is ended.
  */
 import type { Socket } from 'node:net';
-import { lineOf, type PredecessorMessage, type SuccessorMessage } from './messages.ts';
+import {
+  lineBytesMax,
+  lineOf,
+  parsePredecessorMessage,
+  type PredecessorMessage,
+  type SuccessorMessage,
+} from './messages.ts';
 
 export interface ChannelOptions<Received> {
   /** @returns undefined for what is no message */
@@ -110,4 +116,30 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
     if (message === undefined) this.#options.onFault(`no message: ${line.slice(0, 100)}`);
     else this.#options.onMessage(message);
   }
+}
+
+/** A folder's owner answers at once, however busy: it hangs. */
+export const answerMsMax = 10_000;
+
+/**
+ * Asks a folder's owner one question. The caller ends the connection.
+ * @returns late when nothing comes in time; undefined when it ends without an answer that is known
+ */
+export async function askOwner(
+  socket: Socket,
+  question: SuccessorMessage,
+): Promise<PredecessorMessage | 'late' | undefined> {
+  const { promise, resolve } = Promise.withResolvers<PredecessorMessage | 'late' | undefined>();
+  const channel = new Channel<PredecessorMessage, SuccessorMessage>(socket, {
+    parse: parsePredecessorMessage,
+    lineBytesMax,
+    onMessage: resolve,
+    onFault: () => resolve(undefined),
+  });
+  void channel.closed.then(() => resolve(undefined));
+  const late = setTimeout(() => resolve('late'), answerMsMax);
+  channel.send(question);
+  const answer = await promise;
+  clearTimeout(late);
+  return answer;
 }

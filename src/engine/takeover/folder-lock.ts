@@ -31,7 +31,8 @@ import {
   DataFolderLockedError,
   type FolderOwner,
 } from '../data-folder.ts';
-import { lineOf, parsePredecessorMessage, type PredecessorMessage } from './messages.ts';
+import { askOwner } from './channel.ts';
+import { lineOf, type PredecessorMessage } from './messages.ts';
 
 export interface FolderLock {
   readonly folder: DataFolder;
@@ -204,7 +205,7 @@ class SocketLock implements FolderLock {
   async #removeStale(action: string): Promise<void> {
     const found = identityOf(this.path);
     if (await isAnswered(this.path)) {
-      const owner = await ownerOf(this.path);
+      const owner = await ownerOf(this.folder, action);
       throw new DataFolderLockedError(
         `Cannot ${action}: data folder ${this.folder.path} is ${ownerTexts[owner]}, expected an unlocked one`,
         owner,
@@ -328,30 +329,19 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** An owner answers at once, however busy: it hangs. */
-const answerMsMax = 10_000;
-
 /** A running service says that it is one; another owner refuses unasked (`refuseSuccessor`). */
-function ownerOf(path: string): Promise<FolderOwner> {
-  return new Promise((done) => {
-    const socket = connect(path);
-    const end = (owner: FolderOwner): void => {
-      socket.destroy();
-      done(owner);
-    };
-    socket.setTimeout(answerMsMax, () => end('running'));
-    // One write of a few bytes: it comes as a whole.
-    socket.once('data', (line: Buffer) => {
-      end(parsePredecessorMessage(line.toString())?.type === 'running' ? 'running' : 'busy');
-    });
-    socket.on('error', (error) => end(isGone(error) ? 'busy' : 'running'));
-    socket.once('connect', () => {
-      // Gone meanwhile, or a service of an older release.
-      socket.removeAllListeners('error').on('error', () => end('busy'));
-      socket.once('close', () => end('busy'));
-      socket.write(lineOf({ type: 'status' }));
-    });
-  });
+async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner> {
+  let socket: Socket | undefined;
+  try {
+    socket = await connectToOwner(folder, action);
+  } catch {
+    // Its queue is full, or it is another user's.
+    return 'running';
+  }
+  const answer = socket && (await askOwner(socket, { type: 'status' }));
+  socket?.destroy();
+  // Without an answer it is gone meanwhile, or of an older release.
+  return answer === 'late' || answer?.type === 'running' ? 'running' : 'busy';
 }
 
 const ownerTexts: Readonly<Record<FolderOwner, string>> = {

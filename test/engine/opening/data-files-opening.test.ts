@@ -154,17 +154,20 @@ test('without a service a command that changes something keeps others out until 
   await Promise.all([...opened, service.then((own) => own.close())]);
 });
 
-test('a service that is killed before it answers is no release before openings', async () => {
-  const { server, talker } = await listenAs(folder);
-  const opening = openDataFiles(folder, 'change');
-  const asked = await talker;
-  await asked.next();
-  server.close();
-  asked.close();
-  const files = await opening;
-  expect(files.isServiceRunning).toBe(false);
-  await files.close();
-});
+test.each(['before', 'after'])(
+  'a service that ends %s it is asked is no older release',
+  async (when) => {
+    const { server, talker } = await listenAs(folder);
+    const opening = openDataFiles(folder, 'change');
+    const asked = await talker;
+    if (when === 'after') await asked.next();
+    server.close();
+    asked.close();
+    const files = await opening;
+    expect(files.isServiceRunning).toBe(false);
+    await files.close();
+  },
+);
 
 test('without a service a command that reads keeps nobody out', async () => {
   const files = await openDataFiles(folder, 'read');
@@ -179,17 +182,6 @@ test('a release before openings ends each connection, and is not waited for', as
   closers.push(() => new Promise((done) => server.close(() => done())));
   const files = await openDataFiles(folder, 'change');
   expect(files.isServiceRunning).toBe(true);
-  await files.close();
-});
-
-test('a service that ends before it answers is no older release', async () => {
-  const { server, talker } = await listenAs(folder);
-  const opening = openDataFiles(folder, 'change');
-  const asked = await talker;
-  server.close();
-  asked.close();
-  const files = await opening;
-  expect(files.isServiceRunning).toBe(false);
   await files.close();
 });
 

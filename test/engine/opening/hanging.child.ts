@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { dataFolderAt } from '../../../src/engine/data-folder.ts';
 import { lockPath } from '../../../src/engine/takeover/folder-lock.ts';
 import { pidNamespace } from '../../../src/engine/takeover/kill-other.ts';
+import { lineOf } from '../../../src/engine/takeover/messages.ts';
 
 const socket = connect(lockPath(dataFolderAt(process.argv[2] ?? '')));
-const message = { type: 'open', pid: process.pid, pidNamespace: pidNamespace() };
-socket.write(`${JSON.stringify(message)}\n`);
+socket.write(lineOf({ type: 'open', pid: process.pid, pidNamespace: pidNamespace() }));
 socket.once('data', () => process.send?.('held'));
