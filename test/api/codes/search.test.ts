@@ -11,7 +11,9 @@ beforeAll(async () => {
   client = new Client(service.url, service.apiKey);
   const names = ['Café Zürich, table 12', 'Table 7, Bakery', 'Straßenfest Łódź'];
   for (const [at, name] of names.entries()) {
-    const body = { target: `https://example.com/menu/${at}`, name, externalId: `POS-${at}` };
+    const target = `https://example.com/menu/${at}`;
+    // A drawn short code is searched too, and may hold a "12".
+    const body = { target, name, externalId: `POS-${at}`, slug: `code-${'abc'[at]}` };
     await client.call('POST', '/v1/qr-codes', { body });
   }
 });
