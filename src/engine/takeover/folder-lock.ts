@@ -19,6 +19,7 @@
  * file with the one that refused just before it removes it.
  */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { linkSync, lstatSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -95,24 +96,19 @@ export const isFolderLocked = (folder: Pick<DataFolder, 'path'>): Promise<boolea
   isAnswered(lockPath(folder));
 
 /** @param action what cannot be done otherwise @returns undefined when no process has the lock @throws DataFolderError */
-export function connectToOwner(folder: DataFolder, action: string): Promise<Socket | undefined> {
-  return new Promise((done, fail) => {
-    const socket = connect(lockPath(folder));
-    const refuse = (error: Error): void => {
-      if (isGone(error)) return done(undefined);
-      const code = systemErrorCode(error);
-      fail(
-        new DataFolderError(
-          `Cannot ${action}: the service on data folder ${folder.path} cannot be asked: ${code}`,
-        ),
-      );
-    };
-    socket.once('error', refuse);
-    socket.once('connect', () => {
-      socket.off('error', refuse);
-      done(socket);
-    });
-  });
+export async function connectToOwner(
+  folder: DataFolder,
+  action: string,
+): Promise<Socket | undefined> {
+  try {
+    return await connectTo(lockPath(folder));
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    const code = systemErrorCode(error);
+    throw new DataFolderError(
+      `Cannot ${action}: the service on data folder ${folder.path} cannot be asked: ${code}`,
+    );
+  }
 }
 
 class SocketLock implements FolderLock {
@@ -350,18 +346,30 @@ const ownerTexts: Readonly<Record<FolderOwner, string>> = {
 };
 
 /** Only a socket that refuses is stale: one with a full queue, or of another user, has an owner. */
-export function isAnswered(path: string): Promise<boolean> {
-  return new Promise((done) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      done(true);
-    });
-    socket.once('error', (error) => done(!isGone(error)));
-  });
+export async function isAnswered(path: string): Promise<boolean> {
+  try {
+    const socket = await connectTo(path);
+    socket.destroy();
+    return true;
+  } catch (error) {
+    return !isGone(error);
+  }
 }
 
-function isGone(error: Error): boolean {
+/** One that stops listening resets who waits to be accepted (ECONNRESET): another may listen at its path by then. */
+async function connectTo(path: string): Promise<Socket> {
+  for (let attempt = 1; ; attempt++) {
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch (error) {
+      if (systemErrorCode(error) !== 'ECONNRESET' || attempt === attemptsMax) throw error;
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
   const code = systemErrorCode(error);
   return code === 'ECONNREFUSED' || code === 'ENOENT';
 }

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  renameSync,
   rmSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -16,7 +17,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataFolderLockedError, openDataFolder } from '../../../src/engine/data-folder.ts';
 import {
+  connectToOwner,
   type FolderLock,
+  isFolderLocked,
   lockDataFolder,
   lockPath,
   refuseSuccessor,
@@ -230,6 +233,42 @@ test('without a handler connections are refused and closed, with one they are gi
   named(lock, 'handled');
   expect(await ask()).toBe('handled');
   await lock.unlock();
+});
+
+/** The answer of a lock whose owner stops listening before it accepts, and how many come to what is then in its place. */
+async function askEnding<T>(
+  ask: () => Promise<T>,
+  end: 'removed' | 'replaced',
+): Promise<[answer: T, accepted: number]> {
+  const lock = join(path, 'service.sock');
+  let accepted = 0;
+  const [owner, next] = [createServer(), createServer(() => (accepted += 1))];
+  for (const [server, name] of [[owner, 'owner'] as const, [next, 'next'] as const]) {
+    server.listen(join(path, name));
+    await once(server, 'listening');
+  }
+  renameSync(join(path, 'owner'), lock);
+  const asked = ask();
+  if (end === 'removed') rmSync(lock);
+  else renameSync(join(path, 'next'), lock);
+  owner.close();
+  const answer = await asked;
+  await new Promise((done) => next.close(done).unref());
+  return [answer, accepted];
+}
+
+test('an owner that ends while it is asked is gone, unless another is in its place', async () => {
+  const folder = openDataFolder(path);
+  const isLocked = (): Promise<boolean> => isFolderLocked(folder);
+  expect(await askEnding(isLocked, 'removed')).toEqual([false, 0]);
+  expect(await askEnding(isLocked, 'replaced')).toEqual([true, 1]);
+  const isAsked = async (): Promise<boolean> => {
+    const socket = await connectToOwner(folder, 'open');
+    socket?.destroy();
+    return socket !== undefined;
+  };
+  expect(await askEnding(isAsked, 'removed')).toEqual([false, 0]);
+  expect(await askEnding(isAsked, 'replaced')).toEqual([true, 1]);
 });
 
 test('an open connection does not hold up the unlocking', async () => {
