@@ -118,7 +118,7 @@ export class Channel<Received, Sent extends SuccessorMessage | PredecessorMessag
   }
 }
 
-/** A folder's owner answers at once, however busy: it hangs. */
+/** A folder's owner answers at once, however busy; one that has not by then hangs. */
 export const answerMsMax = 10_000;
 
 /**

@@ -200,8 +200,8 @@ class SocketLock implements FolderLock {
   /** @throws DataFolderLockedError when its owner runs */
   async #removeStale(action: string): Promise<void> {
     const found = identityOf(this.path);
-    if (await isAnswered(this.path)) {
-      const owner = await ownerOf(this.folder, action);
+    const owner = await ownerOf(this.folder, action);
+    if (owner !== undefined) {
       throw new DataFolderLockedError(
         `Cannot ${action}: data folder ${this.folder.path} is ${ownerTexts[owner]}, expected an unlocked one`,
         owner,
@@ -325,8 +325,11 @@ async function removeLeftovers(path: string): Promise<void> {
   }
 }
 
-/** A running service says that it is one; another owner refuses unasked (`refuseSuccessor`). */
-async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner> {
+/**
+ * A running service says that it is one; another owner refuses unasked (`refuseSuccessor`).
+ * @returns undefined when no process has the lock
+ */
+async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner | undefined> {
   let socket: Socket | undefined;
   try {
     socket = await connectToOwner(folder, action);
@@ -334,8 +337,9 @@ async function ownerOf(folder: DataFolder, action: string): Promise<FolderOwner>
     // Its queue is full, or it is another user's.
     return 'running';
   }
-  const answer = socket && (await askOwner(socket, { type: 'status' }));
-  socket?.destroy();
+  if (socket === undefined) return undefined;
+  const answer = await askOwner(socket, { type: 'status' });
+  socket.destroy();
   // Without an answer it is gone meanwhile, or of an older release.
   return answer === 'late' || answer?.type === 'running' ? 'running' : 'busy';
 }

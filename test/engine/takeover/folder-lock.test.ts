@@ -253,7 +253,7 @@ async function askEnding<T>(
   else renameSync(join(path, 'next'), lock);
   owner.close();
   const answer = await asked;
-  await new Promise((done) => next.close(done).unref());
+  await new Promise((done) => next.close(done));
   return [answer, accepted];
 }
 
