@@ -14,11 +14,18 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Of the workers, and of the processes that tests start. */
+const stripSources = new URL('../test/support/strip-sources.mjs', import.meta.url).href;
+
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/dashboard.ts'],
+    env: { NODE_OPTIONS: `--import ${stripSources}` },
+    // Modules are loaded by Node, as an operator's are: no other loader compiles them once more.
+    experimental: { viteModuleRunner: false },
+    execArgv: ['--import', stripSources],
     pool: 'forks',
     // One more than cores: much of a test is waiting for a process, a socket or a page.
     maxWorkers: 3,

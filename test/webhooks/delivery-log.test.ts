@@ -119,7 +119,7 @@ describe('a window', () => {
 
   it('stays apart from other endpoints', () => {
     const log = openLog();
-    for (const of of [endpointNo - 1, endpointNo + 1]) log.add([1, 2, 3], { of });
+    for (const other of [endpointNo - 1, endpointNo + 1]) log.add([1, 2, 3], { of: other });
     log.add([2]);
     expect(log.nos()).toEqual([2]);
     expect(log.nos(2)).toEqual([]);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createPool } from '../../src/workers/pool.ts';
 import { threadStart } from '../../src/workers/thread-sources.ts';
+import { environmentWith } from '../support/program.ts';
 import type { Probe } from './probe.worker.ts';
 
 const pool = createPool<Probe, string>({
@@ -33,7 +34,10 @@ describe('a thread', () => {
       console.log(await pool.run({ kind: 'echo', text: 'hello' }));
       await pool.close();`;
     const options = ['--max-old-space-size=512', '--input-type=module', '--eval', script];
-    const { stdout, stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(process.execPath, options, {
+      env: environmentWith({}),
+      encoding: 'utf8',
+    });
     expect([stdout, stderr]).toEqual(['hello\n', '']);
   });
 
