@@ -16,7 +16,7 @@ it(
         seed: 4,
         durability: 'process',
         // Scanned at this rate at most: a tenth of a second is enough for what is checked below.
-        loadMsMax: 2_000,
+        loadMsMax: 800,
         perSecond: 600,
       }),
     );

@@ -2,17 +2,25 @@ import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { assertFloor, floors, readNeeds, withoutSymbols } from '../../config/release/elf.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
 const target = `linux-${process.arch}`;
 
-/** The file under node_modules that a pattern names: versions stand in some names. */
+/** Read once: Node has more than a hundred megabytes. */
+const files = new Map<string, Buffer>();
+afterAll(() => files.clear());
+
+/** The file under node_modules that a pattern names: versions stand in some names. Not to be changed. */
 function read(pattern: string): Buffer {
+  const known = files.get(pattern);
+  if (known !== undefined) return known;
   const [path] = globSync(pattern, { cwd: modules });
   if (path === undefined) throw new Error(`Cannot read ${pattern}: no such file`);
-  return readFileSync(join(modules, path));
+  const bytes = readFileSync(join(modules, path));
+  files.set(pattern, bytes);
+  return bytes;
 }
 
 const node = `node-${target}/bin/node`;
@@ -104,7 +112,7 @@ describe('assertFloor', () => {
   });
 
   it('refuses a version without a number', () => {
-    const bytes = read(sharp);
+    const bytes = Buffer.from(read(sharp));
     bytes.write('GLIBC_PRIVATE\0', bytes.indexOf('GLIBCXX_3.4.21\0'));
     expect(() => assertFloor('sharp.node', bytes, floors['2.34'])).toThrow(
       'requires GLIBC_PRIVATE',
@@ -114,7 +122,7 @@ describe('assertFloor', () => {
 
 describe('withoutSymbols', () => {
   it.each([node, lmdb])('drops the symbols of %s, and nothing else', (pattern) => {
-    const before = read(pattern);
+    const before = Buffer.from(read(pattern));
     const after = withoutSymbols(before);
     expect(after.length).toBeLessThan(before.length * 0.9);
     const symbols = /^\.(symtab|strtab|debug_.*)$/;

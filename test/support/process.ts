@@ -293,28 +293,24 @@ export async function endOf(child: ChildProcess): Promise<CommandResult> {
   return { code, signal, stdout, stderr };
 }
 
-/**
- * Milliseconds that the machine takes now to load the program, a third of a second when it is idle: bounds of
- * time are multiples of it, so that they hold on a machine whose cores others use too.
- */
-export async function timeToLoad(): Promise<number> {
-  const startedMs = performance.now();
-  // Compiled anew, as an operator's service is. Not `version`: the one file answers that before it loads.
-  await spawnCommand(['help'], { NODE_COMPILE_CACHE: '' });
-  return performance.now() - startedMs;
-}
-
 /** How long something may take. */
 export interface TimeLimit {
   /** On a machine with cores to spare. */
   readonly msMax: number;
-  /** Elsewhere so many times what it takes to load the program. */
+  /** Elsewhere so many times what it takes to load the program, a third of a second when it is idle. */
   readonly loadings: number;
 }
 
-/** The limit on this machine, now. @param loadBeforeMs what loading took before, where that was measured */
-export async function limitMs({ msMax, loadings }: TimeLimit, loadBeforeMs = 0): Promise<number> {
-  return Math.max(msMax, loadings * Math.max(loadBeforeMs, await timeToLoad()));
+/**
+ * Whether it took no longer than it may. How long the machine takes now to load the program is measured for what takes
+ * longer than it does elsewhere: a bound that holds on a machine whose cores others use too.
+ */
+export async function isWithin(ms: number, { msMax, loadings }: TimeLimit): Promise<boolean> {
+  if (ms < msMax) return true;
+  const startedMs = performance.now();
+  // Compiled anew, as an operator's service is. Not `version`: the one file answers that before it loads.
+  await spawnCommand(['help'], { NODE_COMPILE_CACHE: '' });
+  return ms < loadings * (performance.now() - startedMs);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 import { loadConfig } from '../../src/config.ts';
 import { memoryOf } from '../../bench/loads/cpu.ts';
+import { makeKeys } from '../../bench/loads/deliver/events.ts';
 import { seedCodes } from '../../bench/loads/seed.ts';
 import { type Days, withStores } from '../crash/comparison.ts';
 import { leftInJournals, undelivered } from '../crash/left-over.ts';
@@ -41,6 +42,7 @@ export interface ServiceResult extends LoadSums, LoadComparison {
 
 type Environment = Readonly<Record<string, string>>;
 
+const tree = new URL('../..', import.meta.url).pathname;
 const dayMs = 86_400_000;
 const today = (): number => Math.floor(Date.now() / dayMs);
 /** Short, so that a run ends; as many as the real ones. */
@@ -81,23 +83,18 @@ export class ServiceUnderLoad {
 
   static async open(options: ServiceOptions): Promise<ServiceUnderLoad> {
     const receipts = new Receipts(new Random(options.seed));
+    const { dataDir, codes } = options;
+    await seedCodes(loadConfig(undefined, settingsOf(processOptions(options))), codes, 'whole');
+    await liftQuota(dataDir);
+    const [apiKey = ''] = await makeKeys({ dataDir, tree }, 1);
     receipts.started();
-    const first = new ServiceProcess(processOptions(options));
-    await first.ready();
-    // The key is printed once the service is ready.
-    while (!/API key/.test(first.stdout)) await pause(1);
-    const { apiKey } = first;
-    const client = new Client(first.apiUrl, apiKey);
+    const current = new ServiceProcess(processOptions(options));
+    await current.ready();
+    const client = new Client(current.apiUrl, apiKey);
     const body = { url: await receipts.open(), events: ['*'] };
     const { status, text } = await client.call('POST', '/v1/webhooks', { body });
     if (status !== 201) throw new Error(`Cannot subscribe the receiver: ${text}`);
     await client.close();
-    await first.terminate();
-    await liftQuota(options.dataDir);
-    const settings = settingsOf(processOptions(options));
-    await seedCodes(loadConfig(undefined, settings), options.codes, 'whole');
-    const current = new ServiceProcess(processOptions(options));
-    await current.ready();
     const service = new ServiceUnderLoad(options, receipts, current, apiKey);
     while ((await service.load.count()).writesAcknowledged < firstWrites) await pause(pollMs);
     return service;

@@ -24,7 +24,10 @@ const lateMsMax = 60_000;
 const workspaceNo = 1;
 
 /** A key of an owner to each of so many workspaces, on the largest plan; the first exists. */
-export async function makeKeys({ dataDir, tree }: Service, count: number): Promise<string[]> {
+export async function makeKeys(
+  { dataDir, tree }: Pick<Service, 'dataDir' | 'tree'>,
+  count: number,
+): Promise<string[]> {
   const { openAdministration }: typeof App = await import(join(tree, 'src/app.ts'));
   const { loadConfig }: typeof Configuration = await import(join(tree, 'src/config.ts'));
   const administration = openAdministration(loadConfig(undefined, { QZ_DATA_DIR: dataDir }));

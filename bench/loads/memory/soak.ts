@@ -9,6 +9,7 @@ import { Arena } from '../arena.ts';
 import { memoryOf } from '../cpu.ts';
 import { fieldOf, type LoadOptions, type LoadReport, scheduleOf } from '../options.ts';
 import type { LoadRequest } from '../requests.ts';
+import type { Server } from '../server.ts';
 
 const mebibyte = 2 ** 20;
 const million = 1e6;
@@ -37,8 +38,8 @@ export async function soak(options: LoadOptions): Promise<LoadReport> {
   ] as const;
   const rows: string[][] = [];
   const targets: string[] = [];
-  for (const [name, requests] of loads) {
-    const samples = await soakWith(options, field.codes, requests);
+  const soaked = await (options.isQuick ? soakTogether : soakApart)(options, field.codes, loads);
+  for (const [name, samples] of soaked) {
     const half = samples.slice(Math.floor(samples.length / 2));
     const grown = slopeOf(
       half.map(({ scans, heldBytes }) => [scans / million, heldBytes / mebibyte]),
@@ -57,35 +58,61 @@ export async function soak(options: LoadOptions): Promise<LoadReport> {
   return { text, rows: rows.map(([name = '']) => name) };
 }
 
-async function soakWith(
+type Load = readonly [name: string, requests: readonly LoadRequest[]];
+type Soaked = ReadonlyMap<string, readonly Sample[]>;
+
+/** Each load on a service of its own. */
+async function soakApart(options: LoadOptions, codes: number, loads: readonly Load[]) {
+  const soaked = new Map<string, readonly Sample[]>();
+  for (const load of loads) {
+    for (const [name, samples] of await soakTogether(options, codes, [load])) {
+      soaked.set(name, samples);
+    }
+  }
+  return soaked;
+}
+
+/** One load after the other on one service: a look whether the bench works needs no second one. */
+async function soakTogether(
   options: LoadOptions,
   codes: number,
-  requests: readonly LoadRequest[],
-): Promise<Sample[]> {
-  const { generator, connections } = scheduleOf(options);
-  const bounds = boundsOf(options);
+  loads: readonly Load[],
+): Promise<Soaked> {
   const arena = new Arena();
   try {
     const { server } = await arena.service({
       codes,
       environment: { QZ_TRUSTED_PROXIES: '127.0.0.0/8' },
     });
-    const samples: Sample[] = [];
-    const sample = (scans: number): void => {
-      const { residentBytes, fileBytes } = memoryOf(server.pid);
-      samples.push({ scans, heldBytes: residentBytes - fileBytes, fileBytes });
-    };
-    sample(0);
-    for (let scans = 0; scans < bounds.scans;) {
-      const spec = { port: server.port, method: 'GET', requests, connections } as const;
-      const result = await generator.run({ ...spec, seconds: bounds.sliceSeconds });
-      if (result.failed > 0) throw new Error(`Cannot soak: ${result.failed} requests failed`);
-      scans += result.requests;
-      sample(scans);
-    }
+    const soaked = new Map<string, readonly Sample[]>();
+    for (const [name, requests] of loads)
+      soaked.set(name, await soakWith(options, server, requests));
     server.assertRuns();
-    return samples;
+    return soaked;
   } finally {
     await arena.close();
   }
+}
+
+async function soakWith(
+  options: LoadOptions,
+  server: Server,
+  requests: readonly LoadRequest[],
+): Promise<Sample[]> {
+  const { generator, connections } = scheduleOf(options);
+  const bounds = boundsOf(options);
+  const samples: Sample[] = [];
+  const sample = (scans: number): void => {
+    const { residentBytes, fileBytes } = memoryOf(server.pid);
+    samples.push({ scans, heldBytes: residentBytes - fileBytes, fileBytes });
+  };
+  sample(0);
+  for (let scans = 0; scans < bounds.scans;) {
+    const spec = { port: server.port, method: 'GET', requests, connections } as const;
+    const result = await generator.run({ ...spec, seconds: bounds.sliceSeconds });
+    if (result.failed > 0) throw new Error(`Cannot soak: ${result.failed} requests failed`);
+    scans += result.requests;
+    sample(scans);
+  }
+  return samples;
 }

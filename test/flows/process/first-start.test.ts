@@ -59,12 +59,18 @@ async function killFirst(dataDir: string, name: string): Promise<void> {
   expect(shownBy(service)).toBeUndefined();
 }
 
-it('when it is killed with its secrets kept, and again while it opens everything else', () =>
-  withDataFolder(async (dataDir) => {
+it('when it is killed with its secrets kept, and again while it opens everything else, and in a backup of then', () =>
+  withDataFolder(async (parent) => {
     const ports = await freePorts();
+    const dataDir = join(parent, 'data');
+    const backup = join(parent, 'backup');
+    const other = join(parent, 'other');
     await killFirst(dataDir, secretsName);
     await killFirst(dataDir, journalName);
     expect(existsSync(fileOf(dataDir))).toBe(true);
+    expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
+    expect((await runCommand(['restore', backup], { QZ_DATA_DIR: other })).code).toBe(0);
+    await expectShown(other, await freePorts());
     await expectShown(dataDir, ports);
     // Of another installation.
     writeFileSync(fileOf(dataDir), JSON.stringify(strange));
@@ -93,15 +99,4 @@ it('when its output is discarded, or its reader has gone', () =>
     expect(await unread.terminate()).toMatchObject({ code: 0 });
     expect(existsSync(fileOf(dataDir))).toBe(true);
     await expectShown(dataDir, ports);
-  }));
-
-it('when the folder was backed up before they were shown', () =>
-  withDataFolder(async (parent) => {
-    const dataDir = join(parent, 'data');
-    await killFirst(dataDir, journalName);
-    const backup = join(parent, 'backup');
-    expect((await runCommand(['backup', backup], { QZ_DATA_DIR: dataDir })).code).toBe(0);
-    const other = join(parent, 'other');
-    expect((await runCommand(['restore', backup], { QZ_DATA_DIR: other })).code).toBe(0);
-    await expectShown(other, await freePorts());
   }));
