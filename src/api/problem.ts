@@ -142,6 +142,12 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     meaning:
       'A stored record is damaged and is not used. The operator finds its place in the log and runs quietzone verify.',
   },
+  not_active: {
+    status: 503,
+    title: 'Not active',
+    meaning:
+      'No machine of the cluster may make changes now; nothing was changed. Try again after Retry-After.',
+  },
   storage_full: {
     status: 507,
     title: 'Storage full',

@@ -27,6 +27,7 @@ export type FailureCode =
   | 'daily_cap_reached'
   | 'overloaded'
   | 'data_damaged'
+  | 'not_active'
   | 'storage_full';
 
 /** Characters of a fault's path: names that a client made up are in it. */

@@ -12,6 +12,7 @@ import type { Codec } from './codec.ts';
 import type { DamageLog } from './damage.ts';
 import { isDamagedFile } from './data-file-error.ts';
 import { checksumBytes, checksumMark, hasChecksum, keySeed, writeChecksum } from './checksum.ts';
+import type { ReplicatedWrites, WrittenTable } from './replicated-writes.ts';
 import type { Range, Table, TableKey } from './table.ts';
 
 /** Of an environment, for all its tables. */
@@ -24,6 +25,7 @@ interface CheckedTableOptions<V> {
   readonly name: string;
   readonly codec: Codec<V>;
   readonly checking: Checking;
+  readonly writes: ReplicatedWrites;
   readonly plainKeys: ReadonlySet<TableKey>;
   readonly uncheckedBytes: number | undefined;
   /** LMDB could not read on: its transaction reads nothing any more. */
@@ -48,13 +50,17 @@ export type TableUpgrade = () => {
   readonly isEnd: boolean;
 };
 
-export class CheckedTable<K extends TableKey, V> implements Table<K, V>, AuditedTable {
+export class CheckedTable<K extends TableKey, V>
+  implements Table<K, V>, AuditedTable, WrittenTable<K>
+{
+  readonly name: string;
   readonly #database: Database<Uint8Array, K>;
   readonly #options: CheckedTableOptions<V>;
   readonly #codec: Codec<V>;
   readonly #seed: number;
 
   constructor(database: Database<Uint8Array, K>, options: CheckedTableOptions<V>) {
+    this.name = options.name;
     this.#database = database;
     this.#options = options;
     this.#codec = options.codec;
@@ -93,19 +99,29 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
   }
 
   put(key: K, value: V): void {
-    const { plainKeys, checking, name } = this.#options;
     const bytes = this.#codec.encode(value);
-    if (plainKeys.has(key)) this.#database.putSync(key, bytes.subarray(checksumBytes));
-    else {
-      writeChecksum(bytes, this.#seedOf(key));
-      this.#database.putSync(key, bytes);
-    }
-    checking.damage.mended(name, key);
+    if (this.#options.plainKeys.has(key)) return this.#write(key, bytes.subarray(checksumBytes));
+    writeChecksum(bytes, this.#seedOf(key));
+    this.#write(key, bytes);
   }
 
   remove(key: K): void {
-    this.#database.removeSync(key);
-    this.#options.checking.damage.mended(this.#options.name, key);
+    this.#write(key, undefined);
+  }
+
+  #write(key: K, bytes: Uint8Array | undefined): void {
+    if (this.#options.writes.isOn) return this.#options.writes.write(this, key, bytes);
+    this.write(key, bytes);
+    this.mended(key);
+  }
+
+  write(key: K, bytes: Uint8Array | undefined): void {
+    if (bytes === undefined) this.#database.removeSync(key);
+    else this.#database.putSync(key, bytes);
+  }
+
+  mended(key: K): void {
+    this.#options.checking.damage.mended(this.name, key);
   }
 
   *range(range: Range<K>, onDamaged?: (key: K) => void): Iterable<{ key: K; value: V }> {
@@ -147,7 +163,7 @@ export class CheckedTable<K extends TableKey, V> implements Table<K, V>, Audited
       const { older, last, read, isEnd } = this.#olderAfter(after);
       for (const { key, bytes } of older) {
         writeChecksum(bytes, this.#seedOf(key));
-        this.#database.putSync(key, bytes);
+        this.#write(key, bytes);
       }
       after = last;
       return { records: older.length, read, isEnd };
@@ -237,16 +253,18 @@ const damagedRecord = (): Failure => dataDamaged('A record that this needs is da
 
 const present = new Uint8Array(0);
 
-export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable {
-  readonly #name: string;
+export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, WrittenTable<K> {
+  readonly name: string;
   readonly #database: Database<Uint8Array, K>;
+  readonly #writes: ReplicatedWrites;
 
-  constructor(name: string, database: Database<Uint8Array, K>) {
-    this.#name = name;
+  constructor(name: string, database: Database<Uint8Array, K>, writes: ReplicatedWrites) {
+    this.name = name;
     this.#database = database;
+    this.#writes = writes;
   }
   audit(): Generator<AuditedSlice> {
-    return auditOf(this.#name, this.#database, () => false);
+    return auditOf(this.name, this.#database, () => false);
   }
   get(key: K): 1 | undefined {
     return this.has(key) ? 1 : undefined;
@@ -255,10 +273,19 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable {
     return this.#database.doesExist(key);
   }
   put(key: K): void {
-    this.#database.putSync(key, present);
+    if (this.#writes.isOn) this.#writes.write(this, key, present);
+    else this.#database.putSync(key, present);
   }
   remove(key: K): void {
-    this.#database.removeSync(key);
+    if (this.#writes.isOn) this.#writes.write(this, key);
+    else this.#database.removeSync(key);
+  }
+  write(key: K, bytes: Uint8Array | undefined): void {
+    if (bytes === undefined) this.#database.removeSync(key);
+    else this.#database.putSync(key, bytes);
+  }
+  mended(): void {
+    // Keys have no checksum.
   }
   *range(range: Range<K>): Iterable<{ key: K; value: 1 }> {
     for (const key of this.keys(range)) yield { key, value: 1 };

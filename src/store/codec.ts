@@ -67,3 +67,11 @@ const string: Codec<string> = {
 function fit(bytes: number): void {
   if (scratch.length < bytes) scratch = Buffer.allocUnsafeSlow(bytes * 2);
 }
+
+/** For bytes that other programs read: no state between two values, arrays and maps as they are. */
+const plain = new Packr({ useRecords: false, copyBuffers: true });
+
+/** @returns bytes of their own */
+export const packPlain = (value: unknown): Uint8Array => plain.pack(value);
+/** @throws Error for bytes that are no msgpack */
+export const unpackPlain = (bytes: Uint8Array): unknown => plain.unpack(bytes);

@@ -4,10 +4,11 @@
  * Every change goes through a transaction: its writes become visible together or not at all. A commit
  * survives the death of the process at once and the loss of power after `flush()`.
  * A full disk rejects with `Failure('storage_full')`; committed data stays intact, and the guard keeps
- * lmdb-js away from the disk until it takes writes again (space-guard.ts). lmdb-js fires an extra
- * rejection per failed commit, `commitError`, which is silenced here and nowhere else.
+ * lmdb-js away from the disk until it takes writes again (space-guard.ts).
+ * Where a log decides what is committed, transactions are only tried here, and `applyWrites` commits what the log has
+ * (replicated-transactions.ts).
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ABORT, open, type Database, type RootDatabase } from 'lmdb';
@@ -25,7 +26,10 @@ import {
 import type { AuditedSlice, AuditedTable } from './audit.ts';
 import { fileError } from './data-file-error.ts';
 import { maxDbs } from './kept-environment.ts';
-import { fullDisk, SpaceGuard, WriteProbe } from './space-guard.ts';
+import { type BatchRun, ReplicatedTransactions, type Work } from './replicated-transactions.ts';
+import { ReplicatedWrites } from './replicated-writes.ts';
+import type { Replicator, StoredWrite } from './replication.ts';
+import { fullDisk, isRefusedWrite, SpaceGuard, WriteProbe } from './space-guard.ts';
 import type { KeyEncoding, Table, TableEncodings, TableKey } from './table.ts';
 
 export type { Range, Table, TableKey } from './table.ts';
@@ -63,6 +67,8 @@ export class StoreEnvironment {
   readonly #upgrades = new Map<string, () => TableUpgrade>();
   readonly #mode: OpenMode;
   readonly #tables: AuditedTable[] = [];
+  readonly #writes = new ReplicatedWrites();
+  #replicated: ReplicatedTransactions | undefined;
   #wasRefused = false;
   #isHeld = false;
   /** Transactions of `transaction` that have not ended. */
@@ -118,20 +124,23 @@ export class StoreEnvironment {
       name,
       codec: createCodec<V>(encodings.value ?? 'msgpack'),
       checking: this.#checking,
+      writes: this.#writes,
       plainKeys: new Set<TableKey>(encodings.plainKeys),
       uncheckedBytes: encodings.uncheckedBytes,
       onFailedRead: () => this.refresh(),
     });
     this.#upgrades.set(name, () => table.upgrade());
     this.#tables.push(table);
+    this.#writes.add(table);
     return table;
   }
 
   /** A table whose keys are all it says: its values read as 1, and need no checksum. */
   set<K extends TableKey>(name: string, key?: KeyEncoding): Table<K, 1> {
     if (this.#isMissing(name)) return new EmptyTable();
-    const table = new SetTable(name, this.#openDatabase<K>(name, key));
+    const table = new SetTable(name, this.#openDatabase<K>(name, key), this.#writes);
     this.#tables.push(table);
+    this.#writes.add(table);
     return table;
   }
 
@@ -158,6 +167,7 @@ export class StoreEnvironment {
 
   /** Removes all records of a table but some, which stay as they are, damaged or not. Inside a transaction. */
   clear(name: string, kept: readonly TableKey[] = []): void {
+    this.#assertSingle('clear a table');
     const database = this.#openDatabase<TableKey>(name);
     const records = kept.flatMap((key) => {
       const bytes = database.get(key);
@@ -179,14 +189,14 @@ export class StoreEnvironment {
    * `work` is synchronous and must not touch anything but this environment before it returns.
    * A child transaction within the batch: what throws is undone, others of the batch stand. It costs 2 to 3 us, and a
    * damaged record that is met after the first write leaves nothing half done.
+   * @throws Failure storage_full, overloaded; of a replicated environment also not_active
    */
   async transaction<T>(work: () => T): Promise<T> {
     this.#check();
     this.#underWay += 1;
     try {
-      const committed = this.#root.childTransaction(work);
-      this.#watchBatch();
-      const result = await committed;
+      if (this.#replicated !== undefined) return await this.#replicated.add(work);
+      const result = await this.#begin(work);
       this.committed.fire();
       return result;
     } catch (error) {
@@ -198,11 +208,56 @@ export class StoreEnvironment {
   }
 
   /**
+   * From here on a log decides what is committed. A transaction runs on the data as it is and is undone; its writes go
+   * to the replicator, which applies them when they are in the log, and then its promise resolves.
+   * @throws Error while transactions are under way
+   */
+  replicateWith(replicator: Replicator): void {
+    this.#assertSingle('replicate twice');
+    if (this.#underWay > 0) throw new Error(`Cannot replicate ${this.path}: it is written`);
+    const run = async (works: readonly Work[]): Promise<BatchRun> => await this.#try(works);
+    this.#replicated = new ReplicatedTransactions({ run, replicator });
+    this.#writes.isOn = true;
+  }
+
+  #assertSingle(action: string): void {
+    if (this.#replicated === undefined) return;
+    throw new Error(`Cannot ${action}: ${this.path} is replicated`);
+  }
+
+  async #try(works: readonly Work[]): Promise<BatchRun> {
+    this.#guard.check();
+    let run!: BatchRun;
+    await this.#begin(() => {
+      run = this.#writes.try(works, (work) => void this.#root.childTransaction(work));
+      return ABORT;
+    });
+    return run;
+  }
+
+  /**
+   * Commits writes of the log, byte for byte, in one transaction with `also`, which may write more. Resolves once
+   * committed: this thread reads it then. Several at once are committed in the order of the calls, with one flush; one
+   * that fails does not keep the next from being committed.
+   * @throws what `also` threw; Failure storage_full; Error naming a table that is not open: nothing of it was done
+   */
+  async applyWrites(writes: readonly StoredWrite[], also: () => void): Promise<void> {
+    this.#guard.check();
+    try {
+      await this.#begin(() => this.#writes.apply(writes, also));
+      this.committed.fire();
+    } catch (error) {
+      throw this.#refusal(error);
+    }
+  }
+
+  /**
    * This process writes nothing more here, until `release`: another one does. What comes meanwhile is refused with
-   * `overloaded`. Resolves when what is under way has ended.
+   * `overloaded`, and so is what a replicated environment has not begun. Resolves when what is under way has ended.
    */
   async hold(): Promise<void> {
     this.#isHeld = true;
+    this.#replicated?.refuse(heldFailure());
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEnded = resolve;
@@ -229,6 +284,13 @@ export class StoreEnvironment {
     this.#guard.check();
   }
 
+  /** A child of the cycle's batch. Waiting for the writer's lock and for the disk is not this thread's. */
+  #begin<T>(work: () => T): Promise<T> {
+    const committed = this.#root.childTransaction(work);
+    this.#watchBatch();
+    return committed;
+  }
+
   /**
    * lmdb-js opens a batch in each cycle of the event loop that has a transaction, and closes it in an immediate of
    * its own, queued before ours; the batch has a promise that rejects beside those of its members.
@@ -242,8 +304,9 @@ export class StoreEnvironment {
     });
   }
 
-  /** The same, on this thread, now: for threads whose only work is to write. */
+  /** `transaction`, on this thread, now: for threads whose only work is to write. Not where it is replicated. */
   transactionSync<T>(work: () => T): T {
+    this.#assertSingle('commit at once');
     this.#check();
     try {
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
@@ -273,7 +336,7 @@ export class StoreEnvironment {
   get isLost(): boolean {
     try {
       this.refresh();
-      this.#root.doesExist(emptyName);
+      this.#root.doesExist('no table');
       return false;
     } catch (error) {
       return error instanceof Error && error.message.includes('MDB_PANIC');
@@ -309,31 +372,15 @@ export class StoreEnvironment {
     return { bytes: (stats.lastPageNumber ?? 0) * (stats.pageSize ?? 4_096) };
   }
 
+  /**
+   * Of a replicated environment, what waits is refused with `not_active`; what is being written to the log is answered as
+   * the log decides. Its owner ends the replicator first.
+   */
   async close(): Promise<void> {
+    this.#replicated?.close();
     const closed = this.#root.close();
     await (this.#wasRefused ? Promise.race([closed, pause(refusedCloseMsMax)]) : closed);
     this.#probe.close();
-  }
-}
-
-/**
- * Makes the newest transaction of a copied file the one that every machine opens.
- *
- * A commit that the disk has not confirmed stands only until the machine boots again: lmdb-js compares the boot's
- * id in the file, and goes back to the newest confirmed commit. A copy has the same marks, so on another machine
- * it went back to commits whose pages the writer may have used again while it was copied. One more commit,
- * confirmed and without content, makes the copied ones stand.
- */
-export async function keepNewest(path: string): Promise<void> {
-  const root = open({ path, noSubdir: true, overlappingSync: false });
-  try {
-    root.transactionSync(() => {
-      root.putSync(emptyName, 0);
-      root.removeSync(emptyName);
-    });
-  } finally {
-    await root.close();
-    rmSync(`${path}-lock`, { force: true });
   }
 }
 
@@ -348,28 +395,4 @@ const heldFailure = (): Failure =>
     retryAfterSeconds: 1,
   });
 
-/** No table has it. */
-const emptyName = 'copied';
-
-/**
- * Texts of a write that the system or LMDB refuses: no space (ENOSPC), over a limit or quota (EFBIG, EDQUOT),
- * a bad disk (EIO), the map's bound, and what LMDB says of a transaction in which one of these came before.
- */
-const refusedWrite =
-  /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
-
-function isRefusedWrite(error: unknown): boolean {
-  if (error instanceof Failure) return false;
-  const commitError: unknown =
-    error instanceof Error && 'commitError' in error ? error.commitError : undefined;
-  silence(commitError);
-  const text = error instanceof Error ? error.message : String(error);
-  return commitError !== undefined || refusedWrite.test(text);
-}
-
 const ignore = (): void => undefined;
-
-/** The rejection that lmdb-js fires beside the one we answer: it must not become an unhandled one. */
-function silence(commitError: unknown): void {
-  if (commitError instanceof Promise) void commitError.catch(() => undefined);
-}

@@ -105,3 +105,24 @@ export function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
+
+/**
+ * Texts of a write that the system or LMDB refuses: no space (ENOSPC), over a limit or quota (EFBIG, EDQUOT),
+ * a bad disk (EIO), the map's bound, and what LMDB says of a transaction in which one of these came before.
+ */
+const refusedWrite =
+  /no space|ENOSPC|file too large|quota exceeded|Input\/output|MAP_FULL|BAD_TXN|PANIC|Commit failed/i;
+
+export function isRefusedWrite(error: unknown): boolean {
+  if (error instanceof Failure) return false;
+  const commitError: unknown =
+    error instanceof Error && 'commitError' in error ? error.commitError : undefined;
+  silence(commitError);
+  const text = error instanceof Error ? error.message : String(error);
+  return commitError !== undefined || refusedWrite.test(text);
+}
+
+/** The rejection that lmdb-js fires beside the one we answer: it must not become an unhandled one. */
+function silence(commitError: unknown): void {
+  if (commitError instanceof Promise) void commitError.catch(() => undefined);
+}

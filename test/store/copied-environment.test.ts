@@ -2,7 +2,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { keepNewest, StoreEnvironment } from '../../src/store/environment.ts';
+import { keepNewest } from '../../src/store/copied-file.ts';
+import { StoreEnvironment } from '../../src/store/environment.ts';
 import { asOfAnotherBoot } from './data-file/other-boot.ts';
 import { temporaryFolder } from './temporary-management.ts';
 

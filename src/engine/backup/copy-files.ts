@@ -10,7 +10,8 @@ import { existsSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { metaBytes, pickMeta } from '../../store/data-file/format.ts';
-import { keepNewest, StoreEnvironment } from '../../store/environment.ts';
+import { keepNewest } from '../../store/copied-file.ts';
+import { StoreEnvironment } from '../../store/environment.ts';
 import { systemErrorCode } from '../../model/failure.ts';
 import type { CopyDisk } from './copy-disk.ts';
 import { DataFolderError } from '../data-folder.ts';

@@ -13,7 +13,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
-import { keepNewest } from '../../store/environment.ts';
+import { keepNewest } from '../../store/copied-file.ts';
 import {
   assertEmpty,
   assertSpace,

@@ -18,7 +18,8 @@ import {
   listSegments,
   recoverJournal,
 } from '../../scans/journal/segments.ts';
-import { keepNewest, type OpenMode, StoreEnvironment } from '../../store/environment.ts';
+import { keepNewest } from '../../store/copied-file.ts';
+import { type OpenMode, StoreEnvironment } from '../../store/environment.ts';
 import {
   type InstallationState,
   type KeyPrint,

@@ -1,0 +1,333 @@
+/** A replicated environment against a model of it, and against one that only replays its log. */
+import { setImmediate as cycle } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createRandom } from '../../bench/random.ts';
+import { Failure } from '../../src/model/failure.ts';
+import type { TableKey } from '../../src/store/environment.ts';
+import {
+  expectSameReplica,
+  type Log,
+  nameOfKey,
+  notActive,
+  replicatedStore,
+  type Store,
+} from './replicated-store.ts';
+
+type TableName = keyof Store['tables'];
+
+const pick = <T>(random: () => number, of: readonly T[]): T => of[random() % of.length]!;
+
+const keysOf: Readonly<Record<TableName, readonly TableKey[]>> = {
+  any: [
+    'a',
+    'ä',
+    'k'.repeat(500),
+    1,
+    -1,
+    0.5,
+    -7.25,
+    2 ** 40,
+    -(2 ** 40),
+    [1, 'a'],
+    ['a', [-2.5, 'b'], 9],
+  ],
+  numbers: [0, 1, 2, 3, 255, 256, 65_536, 2 ** 32 - 1],
+  bytes: [1, 2, 3, 4].flatMap((n) => [new Uint8Array([n]), new Uint8Array([n, 0, 255])]),
+  texts: ['x', 'y', ['z', 1]],
+  set: [[1, 'a'], [2, 'a'], [2, 'b'], 'alone'],
+  meta: ['schema', 'other'],
+};
+
+const valueOf: Readonly<Record<TableName, (random: () => number) => unknown>> = {
+  any: (random) =>
+    pick<unknown>(random, [random(), `text ${random()}`, { a: [random(), null] }, -0.5]),
+  numbers: (random) => new Uint8Array(random() % 40).fill(random()),
+  bytes: (random) => random(),
+  texts: (random) => 't'.repeat(random() % 30),
+  set: () => 1,
+  meta: (random) => random(),
+};
+
+/** 2,000 find no more, at four times the time. */
+const batches = 500;
+
+const names = Object.keys(keysOf) as TableName[];
+const plain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value);
+
+/** Records by table and key. */
+class Model {
+  readonly records: Map<string, unknown>;
+
+  constructor(from: Iterable<readonly [string, unknown]> = []) {
+    this.records = new Map(from);
+  }
+
+  put(name: TableName, key: TableKey, value: unknown): void {
+    this.records.set(`${name} ${nameOfKey(key)}`, plain(value));
+  }
+  remove(name: TableName, key: TableKey): void {
+    this.records.delete(`${name} ${nameOfKey(key)}`);
+  }
+  get(name: TableName, key: TableKey): unknown {
+    return this.records.get(`${name} ${nameOfKey(key)}`);
+  }
+  has(name: TableName, key: TableKey): boolean {
+    return this.records.has(`${name} ${nameOfKey(key)}`);
+  }
+}
+
+/** Some reads and writes, in the tables and in a model of them; now and then it throws midway. */
+function randomWork(random: () => number, tables: Store['tables'], own: Model): void {
+  for (let left = random() % 4; left >= 0; left--) {
+    const name = pick(random, names);
+    const key = pick(random, keysOf[name]);
+    expect(plain(tables[name].get(key))).toEqual(own.get(name, key));
+    if (random() % 3 === 0) {
+      tables[name].remove(key);
+      own.remove(name, key);
+    } else {
+      const value = valueOf[name](random);
+      tables[name].put(key, value);
+      own.put(name, key, value);
+    }
+  }
+  for (const name of ['numbers', 'bytes'] as const) {
+    const expected = keysOf[name].filter((key) => own.has(name, key)).map(nameOfKey);
+    expect(Array.from(tables[name].range({}), ({ key }) => nameOfKey(key))).toEqual(expected);
+  }
+  if (random() % 5 === 0) throw new Failure('conflict', 'midway');
+}
+
+test('random works, in batches that the log takes, delays and refuses, leave what a model and a replica have', async () => {
+  const { store, log, replica } = replicatedStore();
+  const random = createRandom(0x5ea3);
+  let model = new Model();
+  /** With what the works of the running batch wrote; a batch begins with a check. */
+  let trial: Model | undefined;
+  log.onCheck = () => {
+    trial = undefined;
+  };
+  const expectModel = (name: TableName, key: TableKey): void => {
+    expect(plain(store.tables[name].get(key))).toEqual(model.get(name, key));
+  };
+  log.gate = () => {
+    // What a batch wrote is not seen while the log has not taken it.
+    const name = pick(random, names);
+    expectModel(name, pick(random, keysOf[name]));
+    const kind = random() % 8;
+    if (kind === 0) throw notActive();
+    return kind < 4 ? cycle() : undefined;
+  };
+  const work = (): void => {
+    trial ??= new Model(model.records);
+    const own = new Model(trial.records);
+    randomWork(random, store.tables, own);
+    trial = own;
+  };
+
+  let refused = 0;
+  for (let batch = 0; batch < batches; batch++) {
+    const calls = Array.from({ length: 1 + (random() % 4) }, () =>
+      store.environment.transaction(work),
+    );
+    const before = log.entries.length;
+    const outcomes = await Promise.allSettled(calls);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') continue;
+      expect(outcome.reason).toBeInstanceOf(Failure);
+      if ((outcome.reason as Failure).code === 'not_active') refused++;
+    }
+    // All of a batch that the log took, nothing of another.
+    const isTaken = log.entries.length > before;
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(isTaken);
+    if (isTaken && trial !== undefined) model = trial;
+    const name = pick(random, names);
+    expectModel(name, pick(random, keysOf[name]));
+  }
+
+  expect(refused).toBeGreaterThan(batches / 20);
+  for (const name of names) {
+    for (const key of keysOf[name]) expectModel(name, key);
+  }
+  await expectSameReplica(store, log, replica);
+});
+
+test('keys and values of all kinds are applied as they were put', async () => {
+  const { store, log, replica } = replicatedStore();
+  const { any, numbers, bytes, texts } = store.tables;
+  const key = new Uint8Array([7, 0, 9]);
+  const large = new Uint8Array(5_000_000).fill(5);
+  await store.environment.transaction(() => {
+    for (const number of [0, -0, -1, 0.5, -1e-9, 2 ** 40, -(2 ** 53)])
+      any.put(number, `n${number}`);
+    any.put(['a', [-1, 'b'], 'c'.repeat(500)], { deep: [undefined, null, 1.5] });
+    numbers.put(0, new Uint8Array(0));
+    numbers.put(2 ** 32 - 1, large);
+    bytes.put(key, 'binary');
+    texts.put('empty', '');
+    texts.remove('missing');
+    key.fill(255);
+  });
+  expect(any.get(-0)).toBe('n0');
+  expect(plain(numbers.get(0))).toEqual([]);
+  expect(Buffer.compare(numbers.get(2 ** 32 - 1) as Uint8Array, large)).toBe(0);
+  expect(bytes.get(new Uint8Array([7, 0, 9]))).toBe('binary');
+  expect(texts.get('empty')).toBe('');
+  await expectSameReplica(store, log, replica);
+});
+
+test('a batch ends at 512 KB, and its works are answered in their order', async () => {
+  const { store, log } = replicatedStore();
+  const { numbers } = store.tables;
+  const sizes = [300_000, 300_000, 300_000, 2_000_000, 10];
+  await Promise.all(
+    sizes.map((size, at) =>
+      store.environment.transaction(() => numbers.put(at, new Uint8Array(size))),
+    ),
+  );
+  expect(log.entries.map(({ length }) => length)).toEqual([2, 2, 1]);
+});
+
+test('a work that returns a promise is refused and leaves nothing, also what it writes later', async () => {
+  const { store, log } = replicatedStore();
+  const { any, set } = store.tables;
+  const asynchronous = async (): Promise<void> => {
+    any.put('early', 1);
+    await cycle();
+    any.put('late', 1);
+  };
+  let end: Promise<void> | undefined;
+  const refused = store.environment.transaction(() => {
+    end = asynchronous();
+    end.catch(() => undefined);
+    return end;
+  });
+  const other = store.environment.transaction(() => any.put('other', 1));
+  await expect(refused).rejects.toThrow('returned a promise');
+  await expect(end).rejects.toThrow('no transaction runs');
+  await other;
+  expect(log.entries).toHaveLength(1);
+  expect(['early', 'late', 'other'].map((key) => any.get(key))).toEqual([undefined, undefined, 1]);
+  expect(() => set.remove('outside')).toThrow('no transaction runs');
+});
+
+test('a transaction within a work is one of its own, after it', async () => {
+  const { store, log } = replicatedStore();
+  const { any } = store.tables;
+  let inner: Promise<unknown> | undefined;
+  const outer = store.environment.transaction(() => {
+    inner = store.environment.transaction(() => any.get('outer'));
+    any.put('outer', 1);
+  });
+  await outer;
+  expect(await inner).toBe(1);
+  expect(log.entries).toHaveLength(1);
+});
+
+test('what would bypass the log throws: a synchronous transaction, a cleared table, a second replicator', async () => {
+  const { store, log } = replicatedStore();
+  const { environment, tables } = store;
+  expect(() => environment.transactionSync(() => tables.any.put('a', 1))).toThrow('is replicated');
+  expect(() => environment.replicateWith(log)).toThrow('is replicated');
+  await expect(environment.transaction(() => environment.clear('any'))).rejects.toThrow(
+    'is replicated',
+  );
+  await expect(environment.transaction(() => environment.transactionSync(() => 1))).rejects.toThrow(
+    'is replicated',
+  );
+  // A trial is undone, and an apply in it would be.
+  let applied: Promise<void> | undefined;
+  await environment.transaction(() => {
+    applied = store.replay([], 9);
+    applied.catch(() => undefined);
+  });
+  await expect(applied).rejects.toThrow('within a transaction');
+  expect([log.entries.length, store.position]).toEqual([0, 0]);
+});
+
+test('applyWrites commits all or nothing, fires, mends what was damaged, and is read at once', async () => {
+  const { store, log, replica } = replicatedStore();
+  await store.environment.transaction(() => store.tables.any.put('a', 1));
+  const writes = log.entries[0]!;
+  const { environment, tables } = replica;
+  let fired = 0;
+  environment.committed.listen(() => fired++);
+  environment.damage.note('any', 'a', () => false);
+  expect(tables.any.get('a')).toBeUndefined();
+
+  await expect(replica.replay([...writes, ['gone', 1]], 1)).rejects.toThrow('no table gone');
+  const failing = environment.applyWrites(writes, () => {
+    throw new Error('no position');
+  });
+  await expect(failing).rejects.toThrow('no position');
+  expect([tables.any.has('a'), replica.position, fired]).toEqual([false, 0, 0]);
+
+  await replica.replay(writes, 1);
+  expect([tables.any.get('a'), replica.position, fired]).toEqual([1, 1, 1]);
+  expect(environment.damage.places).toEqual([]);
+});
+
+test('records of an older release get their checksums through the log', async () => {
+  const { store, log, replica } = replicatedStore();
+  const { environment, tables } = store;
+  const older = [['any', 'old', Buffer.from([7])]] as const;
+  await store.replay(older, 1);
+  await replica.replay(older, 1);
+  expect(tables.any.get('old')).toBe(7);
+  const step = environment.upgrades.get('any')!();
+  expect(await environment.transaction(step)).toMatchObject({ records: 1 });
+  expect(log.entries[0]![0]![2]).toHaveLength(6);
+  environment.requireChecksums();
+  expect(tables.any.get('old')).toBe(7);
+  await expectSameReplica(store, log, replica);
+});
+
+/** Of two transactions one waits for the log until `open` is called, the other behind it. */
+async function oneAtTheLog({ environment, tables }: Store, log: Log) {
+  let open = (): void => undefined;
+  log.gate = async () =>
+    await new Promise<void>((resolve) => {
+      open = resolve;
+    });
+  const running = environment.transaction(() => tables.any.put('running', 1));
+  while (log.isIdle) await cycle();
+  const queued = environment.transaction(() => tables.any.put('queued', 1));
+  return { open: () => open(), running, queued };
+}
+
+test('a hold refuses what has not begun, and waits for what stands at the log', async () => {
+  const { store, log } = replicatedStore();
+  const { environment, tables } = store;
+  const { open, running, queued } = await oneAtTheLog(store, log);
+  let isHeld = false;
+  const hold = async (): Promise<void> => {
+    await environment.hold();
+    isHeld = true;
+  };
+  const held = hold();
+  await expect(queued).rejects.toMatchObject({ code: 'overloaded' });
+  await expect(environment.transaction(() => 1)).rejects.toMatchObject({ code: 'overloaded' });
+  expect(isHeld).toBe(false);
+  open();
+  await held;
+  await running;
+  environment.release();
+  log.gate = () => undefined;
+  await environment.transaction(() => tables.any.put('after', 1));
+  expect(['running', 'queued', 'after'].map((key) => tables.any.has(key))).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('what waits when an environment closes is refused, and a commit that comes later is not done here', async () => {
+  const { store, log } = replicatedStore();
+  const { environment } = store;
+  const { open, running, queued } = await oneAtTheLog(store, log);
+  const closing = environment.close();
+  await expect(queued).rejects.toMatchObject({ code: 'not_active' });
+  await closing;
+  open();
+  await expect(running).rejects.toThrow(/closed/i);
+});
