@@ -24,6 +24,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   workers: [],
   outbox: ['store'],
   links: [],
+  cluster: ['store', 'scans', 'links'],
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links'],
   campaigns: ['store', 'outbox', 'scans/query/analytics.ts', 'scans/query/answers.ts'],

@@ -21,6 +21,8 @@ const homes: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['src/model/address.ts'],
   stripe: ['src/billing/'],
   nodemailer: ['src/mail/'],
+  '@nats-io/transport-node': ['src/cluster/'],
+  '@nats-io/jetstream': ['src/cluster/'],
 };
 
 /**

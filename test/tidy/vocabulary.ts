@@ -86,7 +86,13 @@ const retired: readonly Retired[] = [
     phrases:
       /\b(event-loop|this|that|each|one|every|own|the|a|its|whose) turns?(?=[\s'’.,:;)]|$)|\b(by|take|takes|takes its|of its) turns?\b/i,
   },
-  { instead: 'partition consumer', parts: /^inbox(es)?$/, phrases: /\binbox(es)?\b/i },
+  {
+    instead: 'partition consumer',
+    parts: /^inbox(es)?$/,
+    phrases: /\binbox(es)?\b/i,
+    // Where answers of NATS come to.
+    but: /^inboxPrefix$/,
+  },
   {
     instead: 'publish, pending links, or bulk load',
     parts: /^(wake|wakes|woken|adopt|adopts|adopted)$/,
@@ -104,6 +110,8 @@ const retired: readonly Retired[] = [
     parts:
       /^(purge|purges|purged|forget|forgets|forgot|forgotten|reclaim|reclaims|sweep|sweeps|sweeper)$/,
     phrases: /\b(purge[sd]?|forgets?|forgotten|reclaim(s|ed)?|sweep(s|er)?)\b/i,
+    // What NATS calls the pruning of a stream.
+    within: /^(?!src\/cluster\/nats-|test\/cluster\/nats-)/,
   },
   {
     instead: 'prune or expire',
