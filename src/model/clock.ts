@@ -17,3 +17,11 @@ export interface SteadyClock {
   /** Milliseconds with a fraction. */
   sinceBootMs(): number;
 }
+
+/** Spans of monotonic time: what is to run when one has passed. */
+export interface Timers {
+  /** Monotonic milliseconds with a fraction, from an arbitrary origin. */
+  monotonicMs(): number;
+  /** Runs it once, not before `ms` have passed. @returns cancels it */
+  after(ms: number, run: () => void): () => void;
+}
