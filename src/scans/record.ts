@@ -43,16 +43,18 @@ const recordHeaderBytes = 16;
 /** Longer user agents and referers are cut: 512 holds all real ones and bounds a record. */
 export const textBytesMax = 512;
 const recordBytesMax = recordHeaderBytes + 16 + 2 * textBytesMax;
-/** A cycle's batch never exceeds this; a reader refuses a larger frame as damaged. */
+/** A reader refuses a larger frame as damaged. */
 export const frameBytesMax = 1_048_576;
+/** A cycle's batch never exceeds this: a frame travels in one message of a cluster, of at most 1 MB with all else. */
+export const batchBytesMax = 524_288;
 
 export const flagPrefetch = 1;
 const flagIpv6 = 2;
 
 /** Collects the scans of one cycle into one frame, in place, without allocating. */
 export class ScanBatch {
-  readonly #bytes = Buffer.alloc(frameBytesMax);
-  readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, frameBytesMax);
+  readonly #bytes = Buffer.alloc(batchBytesMax);
+  readonly #view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, batchBytesMax);
   #end = frameHeaderBytes;
   #scans = 0;
 
@@ -62,7 +64,7 @@ export class ScanBatch {
 
   /** True when one more record might not fit: flush first. */
   get isFull(): boolean {
-    return this.#end + recordBytesMax > frameBytesMax;
+    return this.#end + recordBytesMax > batchBytesMax;
   }
 
   /** @param address 4 bytes, or 16 with IPv4-mapped addresses already cut to 4 */

@@ -145,11 +145,21 @@ export class EngineHarness {
   }
 
   scan(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
-    const writer = this.#writers[journal]!;
-    for (const { codeNo, workspaceNo, isPrefetch, address, agent, referer } of inputs) {
+    let batched: ScanInput[] = [];
+    for (const input of inputs) {
+      const { codeNo, workspaceNo, isPrefetch, address, agent, referer } = input;
       const flags = isPrefetch ? flagPrefetch : 0;
       this.#batch.add(partitionOf(codeNo), codeNo, workspaceNo, flags, address, agent, referer);
+      batched.push(input);
+      if (!this.#batch.isFull) continue;
+      this.#append(journal, timeMs, batched);
+      batched = [];
     }
+    if (batched.length > 0) this.#append(journal, timeMs, batched);
+  }
+
+  #append(journal: number, timeMs: number, inputs: readonly ScanInput[]): void {
+    const writer = this.#writers[journal]!;
     const base = writer.position;
     const frame = this.#batch.finish(timeMs);
     const cursor = new RecordCursor();

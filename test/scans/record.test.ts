@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { partitionCount } from '../../src/model/code.ts';
 import {
   flagPrefetch,
-  frameBytesMax,
+  batchBytesMax,
   framePayloadBytes,
   frameScans,
   isFrameHeader,
@@ -93,8 +93,8 @@ describe('ScanBatch and RecordCursor', () => {
       batch.add(1, ++added, 2, 0, new Uint8Array(16), text, text);
     }
     const frame = batch.finish(5);
-    expect(frame.length).toBeLessThanOrEqual(frameBytesMax);
-    expect(frame.length).toBeGreaterThan(frameBytesMax - 2_200);
+    expect(frame.length).toBeLessThanOrEqual(batchBytesMax);
+    expect(frame.length).toBeGreaterThan(batchBytesMax - 2_200);
     expect(isSound(frame)).toBe(true);
     expect(readFrame(frame, 0).found.length).toBe(added);
     expect(batch.isFull).toBe(false);

@@ -14,7 +14,7 @@
  * death of a sleeper costs one wake-up of nobody. A writer that dies between clearing and waking wakes nobody, so a
  * sleeper also looks now and then by itself.
  */
-const journalsMax = 4_096;
+export const journalsMax = 4_096;
 const endAt = 0;
 const wordBytes = 8;
 const sleepBytesAt = (journalsMax + 1) * wordBytes;
