@@ -1,0 +1,231 @@
+/** What happens to the machines of a run, to their disks, their paths to the log, and its brokers. */
+import type { Random } from '../../crash/random.ts';
+import { type Cut, noCut, noFaults, type LogFaults } from '../faulty-log.ts';
+import type { MemoryStream } from '../memory-log.ts';
+import { diskMs, type Machine } from './machine.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+export interface FaultInjectorOptions {
+  readonly random: Random;
+  readonly time: VirtualTime;
+  readonly machines: readonly Machine[];
+  readonly stream: MemoryStream;
+  readonly note: (line: string) => void;
+  /** Faults may last longer than any lease or timeout. */
+  readonly isLong: boolean;
+  /** Clients ask one machine for many writes at once. */
+  readonly crowd: (machine: Machine) => void;
+}
+
+export class FaultInjector {
+  readonly #options: FaultInjectorOptions;
+  readonly #random: Random;
+  readonly #machines: readonly Machine[];
+  readonly #mayLose: boolean;
+  readonly #mayPrune: boolean;
+  /** The brokers lost entries that they had confirmed. */
+  hasLost = false;
+  /** A machine lost what it had applied and not flushed. */
+  hasLostPower = false;
+  burnt: Machine | undefined;
+  /** Its fault stays when all others are healed: the other machines must do without it. */
+  ill: Machine | undefined;
+
+  constructor(options: FaultInjectorOptions) {
+    this.#options = options;
+    this.#random = options.random;
+    this.#machines = options.machines;
+    this.#mayLose = this.#random.chance(0.15);
+    this.#mayPrune = this.#random.chance(0.2);
+  }
+
+  drawFaults(): LogFaults {
+    const pick = this.#random.pick.bind(this.#random);
+    return {
+      lostAnswer: pick([0, 0.02, 0.2]),
+      lostAppend: pick([0, 0.02, 0.2]),
+      late: pick([0, 0.02, 0.1]),
+      duplicate: pick([0, 0.05, 0.3]),
+      lateMs: pick([50, 2_000, 8_000]),
+      end: pick([0, 0.01, 0.05]),
+      stall: pick([0, 0.01, 0.1]),
+      // The last is a reading that is dead without a word.
+      stallMs: pick([100, 3_000, 200_000]),
+      latencyMs: pick([1, 5, 100]),
+      entriesMax: pick([1, 3, Infinity]),
+    };
+  }
+
+  #drawCut(): Cut {
+    const random = this.#random;
+    return {
+      appends: random.chance(0.4),
+      readings: random.chance(0.4),
+      bounds: random.pick(['asked', 'unanswered', 'old']),
+    };
+  }
+
+  strike(): void {
+    const random = this.#random;
+    const { isLong, note, time } = this.#options;
+    const machine = random.pick(this.#machines);
+    const ms = random.pick(isLong ? [4_000, 14_000] : [100, 1_000, 4_000]) * random.next();
+    const backLater = (line: string, back: () => void): void => {
+      note(`${machine.name} ${line} for ${ms.toFixed(0)} ms`);
+      time.later(ms, back);
+    };
+    random.pick([...this.#ofOne(machine, backLater), ...this.#ofAll(machine, backLater)])();
+  }
+
+  #ofOne(machine: Machine, backLater: (line: string, back: () => void) => void): Array<() => void> {
+    const random = this.#random;
+    return [
+      () => {
+        machine.kill();
+        backLater('is killed', () => machine.start());
+      },
+      () => {
+        this.hasLostPower = true;
+        machine.cutPower(random.between(0, 4));
+        backLater('loses power', () => machine.start());
+      },
+      () => {
+        machine.pause();
+        backLater('stands still', () => machine.resume());
+      },
+      () => {
+        const { log } = machine;
+        log?.leave();
+        backLater('is cut off', () => log?.comeBack());
+      },
+      () => {
+        machine.cut = this.#drawCut();
+        backLater('is half cut off', () => {
+          machine.cut = noCut;
+        });
+      },
+      () => {
+        machine.store.isFull = true;
+        backLater('has a full disk', () => {
+          machine.store.isFull = false;
+        });
+      },
+      () => {
+        machine.diskMs = random.pick([300, 3_000, 6_000]);
+        backLater('has a slow disk', () => {
+          machine.diskMs = diskMs;
+        });
+      },
+      () => {
+        machine.faults = this.drawFaults();
+      },
+      () => machine.store.flush(),
+      () => {
+        if (!this.#burn(machine)) return;
+        backLater('burns, and is replaced', () => machine.start());
+      },
+    ];
+  }
+
+  #ofAll(machine: Machine, backLater: (line: string, back: () => void) => void): Array<() => void> {
+    return [
+      () => {
+        const logs = this.#machines.map(({ log }) => log);
+        for (const log of logs) log?.leave();
+        backLater('and all others are cut off', () => {
+          for (const log of logs) log?.comeBack();
+        });
+      },
+      () => {
+        for (const { store } of this.#machines) store.isFull = true;
+        backLater('and all others have full disks', () => {
+          for (const { store } of this.#machines) store.isFull = false;
+        });
+      },
+      () => {
+        if (this.#random.chance(0.05)) this.#options.crowd(machine);
+      },
+      () => this.#loseEntries(),
+      () => this.#prune(),
+    ];
+  }
+
+  /** Rarely: all brokers lose power and had not written. */
+  #loseEntries(): void {
+    const { stream, note } = this.#options;
+    if (!this.#mayLose || this.#random.chance(0.5)) return;
+    const { last } = stream;
+    const kept = Math.max(stream.first - 1, last - this.#random.between(1, 6));
+    if (kept === last) return;
+    this.hasLost = true;
+    note(`the brokers lose ${kept + 1} to ${last}`);
+    stream.loseAbove(kept);
+    // The machine that has applied most may be lost with them.
+    const seqOf = ({ store }: Machine): number => store.position().seq;
+    const most = this.#machines.toSorted((one, other) => seqOf(other) - seqOf(one))[0]!;
+    if (this.#random.chance(0.5) && this.#burn(most)) note(`${most.name} burns too`);
+  }
+
+  /** At most one machine a run: a write that only that one has may be lost. */
+  #burn(machine: Machine): boolean {
+    if (this.burnt !== undefined || this.#random.chance(0.8)) return false;
+    this.burnt = machine;
+    machine.burn();
+    return true;
+  }
+
+  /** Prunes what all have applied and flushed; an empty machine that comes later stops as `behind`. */
+  #prune(): void {
+    if (!this.#mayPrune) return;
+    for (const { store } of this.#machines) store.flush();
+    const below = Math.min(...this.#machines.map(({ store }) => store.position().seq));
+    this.#options.note(`entries below ${below} are pruned`);
+    this.#options.stream.prune(below);
+  }
+
+  heal(): void {
+    this.#options.note('everything heals');
+    for (const machine of this.#machines) this.#healOne(machine);
+  }
+
+  healIll(): void {
+    if (this.ill !== undefined) this.#healOne(this.ill);
+    this.ill = undefined;
+  }
+
+  #healOne(machine: Machine): void {
+    machine.store.isFull = false;
+    machine.diskMs = diskMs;
+    machine.faults = noFaults;
+    machine.cut = noCut;
+    machine.log?.comeBack();
+    machine.resume();
+    machine.start();
+  }
+
+  /** One machine, until `healIll`. */
+  sicken(): void {
+    const random = this.#random;
+    const machine = random.pick(this.#machines);
+    this.ill = machine;
+    this.#options.note(`${machine.name} stays ill`);
+    random.pick([
+      () => machine.kill(),
+      () => machine.pause(),
+      () => machine.log?.leave(),
+      () => {
+        machine.cut = this.#drawCut();
+      },
+      () => {
+        machine.store.isFull = true;
+      },
+      () => {
+        machine.diskMs = random.pick([1_000, 4_000]);
+      },
+      () => {
+        // What it reads is older than its lease, mostly.
+        machine.faults = { ...noFaults, stall: 1, stallMs: random.pick([2_000, 8_000]) };
+      },
+    ])();
+  }
+}

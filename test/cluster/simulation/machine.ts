@@ -1,0 +1,240 @@
+/** One machine of the simulation: a disk that stays, and a process that is killed, paused and started again. */
+import type { Applied, AppliedReports } from '../../../src/cluster/applied-reports.ts';
+import { LogReplicator, type Stop } from '../../../src/cluster/replicator.ts';
+import type { Work } from '../../../src/store/replicated-transactions.ts';
+import type { Random } from '../../crash/random.ts';
+import { type Cut, FaultyLog, noCut, noFaults, type LogFaults } from '../faulty-log.ts';
+import type { MemoryStream } from '../memory-log.ts';
+import type { SimulatedStore } from './simulated-store.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+const beatMs = 500;
+const restartMs = 500;
+/** Until a transaction is stored, and until its trial is known to be undone. */
+export const diskMs = 3;
+/** So that most batches of several writes stand in several entries. */
+const partBytes = 60;
+
+export interface MachineOptions {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly stream: MemoryStream;
+  readonly ack: 'broker' | 'standby';
+  readonly reports: Reports;
+  readonly note: (line: string) => void;
+  readonly store: SimulatedStore;
+  readonly leaseMs: number;
+  /** Of its clock: 1.01 is 1 % fast. */
+  readonly rate: number;
+  readonly onLeading: () => void;
+}
+
+/** One run of a process. */
+interface Process {
+  readonly log: FaultyLog;
+  readonly replicator: LogReplicator;
+  readonly run: (work: Work) => Promise<unknown>;
+  isAlive: boolean;
+}
+
+export class Machine {
+  readonly #options: MachineOptions;
+  readonly name: string;
+  readonly store: SimulatedStore;
+  #process: Process | undefined;
+  #runs = 0;
+  /** What happens to a paused machine waits. */
+  #paused: Array<() => void> | undefined;
+  #faults: LogFaults = noFaults;
+  #cut = noCut;
+  /** At most: of what is stored from now on. */
+  diskMs = diskMs;
+  stop: Stop | undefined;
+  /** It leads, or led until another did. */
+  leads = 0;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.store = options.store;
+  }
+
+  get isUp(): boolean {
+    return this.#process !== undefined;
+  }
+
+  /** It is up and not paused. */
+  get isRunning(): boolean {
+    return this.isUp && this.#paused === undefined;
+  }
+
+  get replicator(): LogReplicator | undefined {
+    return this.#process?.replicator;
+  }
+
+  /** Undefined while it is down. */
+  get log(): FaultyLog | undefined {
+    return this.#process?.log;
+  }
+
+  set faults(faults: LogFaults) {
+    this.#faults = faults;
+    if (this.#process !== undefined) this.#process.log.faults = faults;
+  }
+
+  set cut(cut: Cut) {
+    this.#cut = cut;
+    if (this.#process !== undefined) this.#process.log.cut = cut;
+  }
+
+  /** A clock of this machine: what is due while it is paused happens when it goes on. */
+  readonly #later = (ms: number, run: () => void): (() => void) => {
+    let isCancelled = false;
+    const due = (): void => {
+      if (isCancelled) return;
+      if (this.#paused === undefined) run();
+      else this.#paused.push(due);
+    };
+    this.#options.time.later(ms, due);
+    return () => {
+      isCancelled = true;
+    };
+  };
+
+  start(): void {
+    if (this.#process !== undefined || this.stop !== undefined) return;
+    const { name, time, random, stream, ack, reports, note, leaseMs, rate } = this.#options;
+    const draws = random.fork();
+    const log = new FaultyLog({
+      stream,
+      random: () => draws.next(),
+      later: this.#later,
+      faults: this.#faults,
+    });
+    log.cut = this.#cut;
+    const process: Partial<Process> = { log, isAlive: true };
+    const later = (ms: number, run: () => void): (() => void) =>
+      this.#later(ms, () => {
+        if (process.isAlive === true) run();
+      });
+    let appliedMs = 0;
+    const inOrder = (run: () => void): void => {
+      const atMs = time.nowMs + this.diskMs * draws.next();
+      appliedMs = Math.max(atMs, appliedMs);
+      later(appliedMs - time.nowMs, run);
+    };
+    const owner = `${name}.${++this.#runs}`;
+    const replicator = new LogReplicator({
+      log,
+      store: this.store.replicated(inOrder),
+      self: { owner, url: `http://${name}`, version: '1' },
+      timers: {
+        monotonicMs: () => time.nowMs * rate,
+        after: (ms, run) => later(ms / rate, run),
+      },
+      random: () => draws.next(),
+      leaseMs,
+      beatMs,
+      ack,
+      partBytes,
+      reports: reports.of(later),
+      onLeading: () => {
+        this.leads++;
+        note(`${owner} leads`);
+        this.#options.onLeading();
+      },
+      onDeposed: () => note(`${owner} is deposed`),
+      onStopped: (stop) => {
+        note(`${owner} stopped: ${stop.reason}: ${stop.detail}`);
+        if (stop.reason === 'unapplied') this.#restart();
+        else this.stop = stop;
+      },
+    });
+    const soon = (begin: () => void): void => void later(0, begin);
+    const tried = (done: () => void): void => {
+      if (this.diskMs > diskMs) later(this.diskMs * draws.next(), done);
+      else done();
+    };
+    const run = this.store.replicateWith(replicator, soon, tried);
+    this.#process = Object.assign(process, { log, replicator, run, isAlive: true });
+    replicator.start();
+  }
+
+  /** As a service manager does. */
+  #restart(): void {
+    const ended = this.#process;
+    this.#options.time.later(restartMs, () => {
+      if (this.#process !== ended) return;
+      this.kill();
+      this.start();
+    });
+  }
+
+  /** @throws Failure not_active, and what the work throws. Never settles when the process dies before. */
+  async transaction(work: Work): Promise<unknown> {
+    if (this.#process === undefined) throw new Error('it is down');
+    return await this.#process.run(work);
+  }
+
+  kill(): void {
+    if (this.#process === undefined) return;
+    this.#process.isAlive = false;
+    this.#process.log.kill();
+    this.#process = undefined;
+    this.store.reopen();
+    this.resume();
+  }
+
+  /** It is killed, and what the disk has not confirmed is lost from some commit on. */
+  cutPower(keep: number): void {
+    this.kill();
+    this.store.loseUnflushed(keep);
+  }
+
+  /** The machine is replaced by an empty one. */
+  burn(): void {
+    this.kill();
+    this.store.empty();
+  }
+
+  pause(): void {
+    this.#paused ??= [];
+  }
+
+  resume(): void {
+    const waiting = this.#paused ?? [];
+    this.#paused = undefined;
+    for (const run of waiting) this.#options.time.later(0, run);
+  }
+}
+
+/** Reports between machines: some are lost, some come late. */
+export class Reports {
+  readonly #random: Random;
+  readonly #listeners = new Map<object, (applied: Applied) => void>();
+  /** Share of reports that are lost. */
+  lost = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  of(later: (ms: number, run: () => void) => unknown): AppliedReports {
+    const self = {};
+    return {
+      report: (applied) => {
+        for (const [other, listener] of this.#listeners) {
+          if (other === self || this.#random.chance(this.lost)) continue;
+          listener(applied);
+        }
+      },
+      listen: (listener) => {
+        this.#listeners.set(self, (applied) => {
+          later(this.#random.next() * 20, () => listener(applied));
+        });
+        return () => void this.#listeners.delete(self);
+      },
+    };
+  }
+}

@@ -1,0 +1,351 @@
+/**
+ * A run of one seed of the way of scans: two edges write journals, two cores receive them through one log. Edges and cores
+ * die, lose power, stand still and are cut off; the log has every fault of its port and loses what it had confirmed.
+ *
+ * A scan is 8 bytes that are never written again, so what stands at a position says whether the position means one thing.
+ */
+import { ScanReceiver } from '../../../src/cluster/scan-receiver.ts';
+import { type JournalPiece, ScanUplink } from '../../../src/cluster/scan-uplink.ts';
+import { Random } from '../../crash/random.ts';
+import { FaultyLog, noFaults, type LogFaults } from '../faulty-log.ts';
+import { type Later, MemoryStream } from '../memory-log.ts';
+import { copyOf, Core, Edge, scanBytes } from './scan-machines.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+export interface ScanResult {
+  readonly faults: readonly string[];
+  readonly scans: number;
+  readonly rewinds: number;
+  /** Scans that were lost with the power of their edge. */
+  readonly burnt: number;
+}
+
+const pieceScansMax = 16;
+const faultyMs = 6_000;
+/** Until what is lost without a word is sent again, twice. */
+const healMsMax = 40_000;
+const marksEveryMs = 1_000;
+
+class ScanSimulation {
+  readonly #random: Random;
+  readonly #time = new VirtualTime();
+  readonly #stream = new MemoryStream();
+  readonly #edges = [new Edge(0), new Edge(1)];
+  readonly #cores = [new Core(), new Core()];
+  readonly faults: string[] = [];
+  #scans = 0;
+  rewinds = 0;
+  burnt = 0;
+  #logFaults: LogFaults;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+    this.#logFaults = this.#drawFaults();
+  }
+
+  async run(): Promise<void> {
+    for (const edge of this.#edges) this.#startEdge(edge);
+    for (const core of this.#cores) this.#startCore(core);
+    const endMs = this.#time.nowMs + faultyMs;
+    this.#every(40, endMs, () => this.#scan());
+    this.#every(this.#random.pick([150, 500, 2_000]), endMs, () => this.#fault());
+    this.#every(marksEveryMs, endMs + healMsMax, () => this.#tellMarks());
+    await this.#time.run(endMs);
+    this.#heal();
+    await this.#time.run(endMs + healMsMax, () => this.#isWhole());
+    this.#check();
+  }
+
+  get scans(): number {
+    return this.#scans;
+  }
+
+  #every(ms: number, untilMs: number, run: () => void): void {
+    this.#time.later(2 * ms * this.#random.next(), () => {
+      if (this.#time.nowMs > untilMs) return;
+      run();
+      this.#every(ms, untilMs, run);
+    });
+  }
+
+  #drawFaults(): LogFaults {
+    const pick = <T>(choices: readonly T[]): T => this.#random.pick(choices);
+    return {
+      ...noFaults,
+      lostAnswer: pick([0, 0.05, 0.3]),
+      lostAppend: pick([0, 0.05, 0.3]),
+      late: pick([0, 0.05, 0.2]),
+      duplicate: pick([0, 0.1, 0.3]),
+      lateMs: pick([50, 2_000, 8_000]),
+      end: pick([0, 0.02, 0.1]),
+      stall: pick([0, 0.05]),
+      stallMs: pick([100, 100_000]),
+      latencyMs: pick([1, 20]),
+      entriesMax: pick([1, Infinity]),
+    };
+  }
+
+  #openLog(): {
+    log: FaultyLog;
+    later: Later;
+    kill: () => void;
+  } {
+    const draws = this.#random.fork();
+    const log = new FaultyLog({
+      stream: this.#stream,
+      random: () => draws.next(),
+      later: this.#time.later,
+      faults: this.#logFaults,
+    });
+    let isAlive = true;
+    const later = (ms: number, run: () => void): (() => void) =>
+      this.#time.later(ms, () => {
+        if (isAlive) run();
+      });
+    const kill = (): void => {
+      isAlive = false;
+      log.kill();
+    };
+    return { log, later, kill };
+  }
+
+  #startEdge(edge: Edge): void {
+    if (edge.uplink !== undefined) return;
+    const { log, later, kill } = this.#openLog();
+    edge.run++;
+    edge.log = log;
+    edge.kill = kill;
+    edge.uplink = new ScanUplink({
+      log,
+      timers: { monotonicMs: () => this.#time.nowMs, after: later },
+      journal: edge.journal,
+      run: edge.run,
+      // What the cores have is not known at first: it sends all that it keeps.
+      position: 0,
+      source: {
+        tail: () => edge.tail,
+        read: (from, bytesMax) => this.#read(edge, from, bytesMax, later),
+      },
+    });
+    edge.uplink.written();
+  }
+
+  #read(
+    edge: Edge,
+    position: number,
+    bytesMax: number,
+    later: Later,
+  ): Promise<JournalPiece | undefined> {
+    let from = position;
+    while (from < edge.tail && !edge.bytes.has(from)) from += scanBytes;
+    const scans: number[] = [];
+    const max = Math.min(bytesMax / scanBytes, this.#random.between(1, pieceScansMax));
+    for (let at = from; scans.length < max && edge.bytes.has(at); at += scanBytes) {
+      scans.push(edge.bytes.get(at)!);
+    }
+    const bytes = Buffer.alloc(scans.length * scanBytes);
+    for (const [at, scan] of scans.entries()) bytes.writeDoubleLE(scan, at * scanBytes);
+    const { tail } = edge;
+    return new Promise((resolve) => {
+      later(this.#random.next() * 20, () => {
+        edge.flushed = Math.max(edge.flushed, tail);
+        resolve(scans.length === 0 ? undefined : { from, bytes });
+      });
+    });
+  }
+
+  #startCore(core: Core): void {
+    if (core.receiver !== undefined) return;
+    const { log, later, kill } = this.#openLog();
+    core.log = log;
+    core.kill = kill;
+    core.receiver = new ScanReceiver({
+      log,
+      timers: { monotonicMs: () => this.#time.nowMs, after: later },
+      sink: {
+        tail: (journal) => core.of(journal).tail,
+        write: (journal, position, bytes) => this.#write(core, journal, position, bytes),
+        sync: () => this.#sync(core, later),
+      },
+      saved: () => core.saved,
+      save: (seq) => {
+        core.saved = seq;
+        return Promise.resolve();
+      },
+      isOwner: () => true,
+      rewind: (journal, position) => this.#rewind(journal, position, later),
+      onMissed: () => undefined,
+    });
+    core.receiver.start();
+  }
+
+  #write(core: Core, journal: number, position: number, bytes: Uint8Array): void {
+    if (core.isFull) throw new Error('the disk is full');
+    const written = core.of(journal);
+    if (position < written.tail)
+      this.faults.push(`journal ${journal} is written over at ${position}`);
+    const scans = Buffer.from(bytes);
+    for (let at = 0; at < scans.length; at += scanBytes) {
+      written.bytes.set(position + at, scans.readDoubleLE(at));
+    }
+    written.tail = position + scans.length;
+  }
+
+  #sync(core: Core, later: Later): Promise<void> {
+    const copied = copyOf(core.journals);
+    return new Promise((resolve) => {
+      later(this.#random.next() * 30, () => {
+        // What was written since need not be there.
+        const now = copyOf(core.journals);
+        core.journals.clear();
+        for (const [key, value] of copied) core.journals.set(key, value);
+        core.flush();
+        for (const [key, value] of now) core.journals.set(key, value);
+        resolve();
+      });
+    });
+  }
+
+  #rewind(journal: number, position: number, later: Later): void {
+    this.rewinds++;
+    if (this.#random.chance(0.3)) return;
+    later(this.#random.next() * 50, () => this.#edges[journal]?.uplink?.rewind(position));
+  }
+
+  /** As cores publish it: some of it is lost. */
+  #tellMarks(): void {
+    for (const edge of this.#edges) {
+      if (this.#random.chance(0.2)) continue;
+      const lowest = Math.min(...this.#cores.map((core) => core.of(edge.journal).tail));
+      edge.uplink?.arrived(lowest);
+    }
+  }
+
+  #scan(): void {
+    const edge = this.#random.pick(this.#edges);
+    if (edge.uplink === undefined) return;
+    for (let count = this.#random.pick([1, 1, 3, 20]); count > 0; count--) {
+      const scan = ++this.#scans;
+      if (edge.history.has(edge.tail)) {
+        this.faults.push(`position ${edge.tail} of ${edge.journal} is given out again`);
+      }
+      edge.bytes.set(edge.tail, scan);
+      edge.history.set(edge.tail, scan);
+      edge.tail += scanBytes;
+    }
+    if (this.#random.chance(0.3)) edge.flushed = edge.tail;
+    edge.uplink.written();
+  }
+
+  #fault(): void {
+    const random = this.#random;
+    const edge = random.pick(this.#edges);
+    const core = random.pick(this.#cores);
+    const ms = random.pick([50, 500, 3_000]) * random.next();
+    const back = (run: () => void): void => void this.#time.later(ms, run);
+    const actions: Array<() => void> = [
+      () => {
+        this.#killEdge(edge);
+        back(() => this.#startEdge(edge));
+      },
+      () => {
+        this.#killEdge(edge);
+        this.#losePower(edge);
+        back(() => this.#startEdge(edge));
+      },
+      () => {
+        this.#killCore(core);
+        back(() => this.#startCore(core));
+      },
+      () => {
+        this.#killCore(core);
+        core.losePower();
+        back(() => this.#startCore(core));
+      },
+      () => {
+        const { log } = random.chance(0.5) ? edge : core;
+        log?.leave();
+        back(() => log?.comeBack());
+      },
+      () => {
+        core.isFull = true;
+        back(() => {
+          core.isFull = false;
+        });
+      },
+      () => {
+        const lost = random.between(0, 5);
+        this.#stream.loseAbove(Math.max(0, this.#stream.last - lost));
+      },
+      () => {
+        this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved)));
+      },
+    ];
+    random.pick(actions)();
+  }
+
+  #killEdge(edge: Edge): void {
+    edge.kill();
+    edge.uplink = undefined;
+  }
+
+  #killCore(core: Core): void {
+    core.kill();
+    core.receiver = undefined;
+  }
+
+  /** What was not flushed is gone, and its positions are given out again. */
+  #losePower(edge: Edge): void {
+    for (const position of edge.bytes.keys()) {
+      if (position < edge.flushed) continue;
+      edge.bytes.delete(position);
+      edge.history.delete(position);
+      this.burnt++;
+    }
+    edge.tail = edge.flushed;
+  }
+
+  #heal(): void {
+    this.#logFaults = noFaults;
+    for (const core of this.#cores) {
+      core.isFull = false;
+      this.#startCore(core);
+      core.log!.faults = noFaults;
+      core.log!.comeBack();
+    }
+    for (const edge of this.#edges) {
+      this.#startEdge(edge);
+      edge.log!.faults = noFaults;
+      edge.log!.comeBack();
+    }
+  }
+
+  #isWhole(): boolean {
+    return this.#edges.every(({ journal, bytes }) =>
+      this.#cores.every((core) => [...bytes.keys()].every((at) => core.of(journal).bytes.has(at))),
+    );
+  }
+
+  #check(): void {
+    for (const { journal, bytes, history } of this.#edges) {
+      for (const [name, core] of this.#cores.entries()) {
+        const received = core.of(journal);
+        const missing = [...bytes.keys()].filter((at) => !received.bytes.has(at));
+        if (missing.length > 0) {
+          this.faults.push(`core ${name} misses ${missing.length} scans of journal ${journal}`);
+        }
+        for (const [position, scan] of received.bytes) {
+          if (history.get(position) === scan) continue;
+          this.faults.push(`position ${position} of journal ${journal} is another on core ${name}`);
+        }
+      }
+    }
+  }
+}
+
+export async function simulateScans(seed: number): Promise<ScanResult> {
+  const simulation = new ScanSimulation(seed);
+  await simulation.run();
+  const { faults, scans, rewinds, burnt } = simulation;
+  return { faults, scans, rewinds, burnt };
+}
