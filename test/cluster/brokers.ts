@@ -54,6 +54,8 @@ export interface Brokers {
   readonly urls: readonly string[];
   /** Waits until JetStream has a leader again, and each broker that runs knows it and is up to date. */
   readonly ready: () => Promise<void>;
+  /** @returns whether they are ready within `msMax` */
+  readonly becomeReady: (msMax: number) => Promise<boolean>;
   /** The ends of their logs, for the message of a test that fails. */
   readonly logs: () => string;
   readonly close: () => Promise<void>;
@@ -98,6 +100,7 @@ export async function startBrokers(options: BrokersOptions): Promise<Brokers> {
     all,
     urls: all.map(({ url }) => url),
     ready: () => ready(all),
+    becomeReady: (msMax) => becomeReady(all, msMax),
     logs: () => logsOf(all),
     close,
   };

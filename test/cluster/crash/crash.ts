@@ -33,6 +33,8 @@ export interface CrashOptions {
   readonly load: Load;
   /** Empty: no faults, for figures. */
   readonly kinds: readonly FaultKind[];
+  /** Until the cores are equal after healing. */
+  readonly equalMsMax: number;
 }
 
 export interface CrashResult {
@@ -56,7 +58,6 @@ export interface CrashResult {
 const warmUpMs = 2_000;
 /** After everything has healed. */
 const recoveredMsMax = 60_000;
-const equalMsMax = 5_000;
 const settledMsMax = 10_000;
 
 export async function runCrashes(options: CrashOptions): Promise<CrashResult> {
@@ -198,6 +199,7 @@ class CrashRun {
   /** Until all have replayed the same log. */
   async #equalAfter(fromMs: number): Promise<number | undefined> {
     if (this.#brokers === undefined) return undefined;
+    const { equalMsMax } = this.#options;
     const equal = await becomeEqual(this.#cores, recoveredMsMax);
     const equalMs = equal && performance.now() - fromMs;
     if (equalMs === undefined || equalMs > equalMsMax) {

@@ -1,9 +1,10 @@
 /**
  * `npm run crash:cluster -- [--seconds 60] [--seed 7] [--kills all|none|kill-active,pause-broker…] [--ack broker|standby|single]
- *                           [--rate 100 | --callers 50] [--plain]`
+ *                           [--rate 100 | --callers 50] [--plain] [--equal-within 5]`
  *
  * The replicated log on real brokers and real processes (crash.ts). Prints what was done, what was answered and how
- * long nothing could be written; exits with 1 when anything was lost, was there although refused, or was answered late.
+ * long nothing could be written; exits with 1 when anything was lost, was there although refused, or was answered late,
+ * and when the cores are not equal `--equal-within` so many seconds after healing.
  * With `--kills none --plain` it gives figures; `--callers` writes as fast as that many callers can.
  * Without a nats-server it says why it does not run, and exits with 0.
  */
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     ack: { type: 'string' },
     rate: { type: 'string', default: '100' },
     callers: { type: 'string', default: '0' },
+    'equal-within': { type: 'string', default: '5' },
     plain: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
   },
@@ -63,6 +65,7 @@ function readOptions(): Omit<CrashOptions, 'server'> {
     seconds: seconds!,
     seed,
     kinds: ack === 'single' ? [] : kinds,
+    equalMsMax: 1_000 * Number(values['equal-within']),
     ack: ack ?? (seed % 2 === 0 ? 'broker' : 'standby'),
     load: { perSecond: callers! > 0 ? 0 : perSecond!, callers: callers!, isPlain: values.plain },
   };
