@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import { messageOf } from '../model/failure.ts';
 import type { Config } from '../config.ts';
 import { DataFolderError, dataFolderAt, openDataFolder } from '../engine/data-folder.ts';
 import type { StartScope } from '../engine/data-files.ts';
@@ -85,7 +86,7 @@ async function examine(work: () => Promise<string>): Promise<Finding> {
   try {
     return good(await work());
   } catch (error) {
-    return { ok: false, text: error instanceof Error ? error.message : String(error) };
+    return { ok: false, text: messageOf(error) };
   }
 }
 

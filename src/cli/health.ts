@@ -4,6 +4,7 @@
  * this file alone for it.
  */
 import { Command, CommanderError } from 'commander';
+import { messageOf } from '../model/failure.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { CommandContext, Process } from './command.ts';
 
@@ -25,7 +26,7 @@ export async function run(args: readonly string[], output: Process): Promise<num
     return isFailed ? 1 : 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    output.progress(error instanceof Error ? error.message : String(error));
+    output.progress(messageOf(error));
     return 2;
   }
 }

@@ -21,6 +21,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../model/failure.ts';
 import { dataFolderAt } from '../engine/data-folder.ts';
 import { leanEnvironment, programArguments } from '../engine/machine/allocator.ts';
 import { measureResources } from '../engine/machine/machine-plan.ts';
@@ -96,7 +97,7 @@ async function endOf(successor: ChildProcess): Promise<Outcome> {
     const result = signal === null ? `exit code ${code}` : signal;
     return { state: 'ended', how: `ended with ${result}, its reason is above` };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { state: 'ended', how: `could not be started (${reason})` };
   }
 }

@@ -2,6 +2,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../model/failure.ts';
 import { type App, openApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { PredecessorConnection } from '../engine/takeover/predecessor-connection.ts';
@@ -71,7 +72,7 @@ async function greet(context: Process, config: Config, app: App, log: Logger): P
     if (firstSecrets !== undefined) app.secretsShown();
   } catch (error) {
     if (firstSecrets === undefined) return;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     log.warn(
       { reason },
       'nobody could see the first sign-in and key on standard output: the next start shows them',

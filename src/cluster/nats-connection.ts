@@ -12,6 +12,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { ConnectionOptions, NatsConnection as Client } from '@nats-io/transport-node';
+import { messageOf } from '../model/failure.ts';
 import { Signal } from '../model/signal.ts';
 
 export interface NatsOptions {
@@ -262,9 +263,6 @@ const isForbidden = (error: unknown): boolean =>
   (error instanceof Error && nameOf(error.cause) === 'PermissionViolationError');
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
-
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 /**
  * Closes a client whose server is silent though it is asked. The client's own check counts answers alone, which on a

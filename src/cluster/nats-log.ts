@@ -8,7 +8,8 @@
  * An append that is refused may be in the stream all the same. While the stream has no leader appends are refused at
  * once: pause before sending again.
  */
-import { apiMs, messageOf, type NatsConnection, type Session } from './nats-connection.ts';
+import { messageOf } from '../model/failure.ts';
+import { apiMs, type NatsConnection, type Session } from './nats-connection.ts';
 import { NatsReading } from './nats-reading.ts';
 import { hasMajority } from './nats-stream.ts';
 import type { LogBounds, LogReader, OrderedLog, Reading } from './ordered-log.ts';

@@ -13,7 +13,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
-import { messageOf, type NatsConnection, type Session } from './nats-connection.ts';
+import { messageOf } from '../model/failure.ts';
+import type { NatsConnection, Session } from './nats-connection.ts';
 import { LogPrunedError, type LogBounds, type LogReader, type Reading } from './ordered-log.ts';
 
 /** For a connection. */

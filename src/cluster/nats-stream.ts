@@ -3,7 +3,8 @@
  * refused, with the reasons, where it would lose entries.
  */
 import type { ClusterInfo, StreamConfig } from '@nats-io/jetstream';
-import { apiMs, messageOf, type NatsConnection } from './nats-connection.ts';
+import { messageOf } from '../model/failure.ts';
+import { apiMs, type NatsConnection } from './nats-connection.ts';
 
 export interface NatsStreamOptions {
   readonly stream: string;

@@ -14,7 +14,7 @@
  * that it needs (`behind`), has entries of a newer program (`newer`), or where a leader cannot apply what counts
  * (`unapplied`); a standby tries again, because no caller waits for it.
  */
-import { Failure } from '../model/failure.ts';
+import { Failure, messageOf } from '../model/failure.ts';
 import type { Signal } from '../model/signal.ts';
 import type { Timers } from '../model/clock.ts';
 import type { Replicator, StoredWrite } from '../store/replication.ts';
@@ -353,7 +353,7 @@ export class LogReplicator implements Replicator {
   }
 
   #failed(error: unknown): void {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     this.#fault = detail;
     if (this.#lead.state === 'leader') {
       this.#end('unapplied', `an entry that counts cannot be applied: ${detail}`);

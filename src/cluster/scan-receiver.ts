@@ -10,6 +10,7 @@
  * How far the log was read is saved only when everything before it is on the disk. What a machine that lost
  * power has lost is read again.
  */
+import { messageOf } from '../model/failure.ts';
 import type { Timers } from '../model/clock.ts';
 import { LogConsumer } from './log-consumer.ts';
 import type { LogBounds, OrderedLog } from './ordered-log.ts';
@@ -155,6 +156,3 @@ export class ScanReceiver {
     if (!this.#isStopped) this.#saveLater();
   }
 }
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

@@ -12,6 +12,7 @@
  * sent again, perhaps longer by then. The redirect path knows nothing of this: while the brokers are away the journal grows on
  * the disk, and is sent from where it stopped.
  */
+import { messageOf } from '../model/failure.ts';
 import type { Timers } from '../model/clock.ts';
 import type { OrderedLog } from './ordered-log.ts';
 import { encodeScanMessage } from './scan-message.ts';
@@ -174,7 +175,7 @@ export class ScanUplink {
 
   #refused(error: unknown): void {
     this.#isSending = false;
-    this.fault = error instanceof Error ? error.message : String(error);
+    this.fault = messageOf(error);
     if (this.#isStopped) return;
     this.#cancel = this.#options.timers.after(this.#retryMs, () => this.#due());
     this.#retryMs = Math.min(2 * this.#retryMs, retryMsMax);

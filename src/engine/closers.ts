@@ -1,4 +1,6 @@
 /** What is open, oldest first. */
+import { messageOf } from '../model/failure.ts';
+
 export type Closers = Array<() => Promise<void> | void>;
 
 /**
@@ -16,6 +18,6 @@ export async function closeAll(closers: Closers): Promise<void> {
     }
   }
   if (errors.length === 1) throw errors[0];
-  const texts = errors.map((error) => (error instanceof Error ? error.message : String(error)));
+  const texts = errors.map(messageOf);
   if (errors.length > 1) throw new AggregateError(errors, texts.join('; '));
 }

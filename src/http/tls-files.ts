@@ -1,6 +1,7 @@
 /** Certificate and key of a listener, looked at before uWS is given them, which says only that it failed. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { messageOf } from '../model/failure.ts';
 import { ListenError } from './port.ts';
 
 export interface TlsFiles {
@@ -25,7 +26,7 @@ function parse<Parsed>(file: string, wanted: string, read: (pem: Buffer) => Pars
   try {
     return read(readFileSync(file));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new ListenError(`Cannot use TLS file ${file}: ${reason}, expected ${wanted}`);
   }
 }

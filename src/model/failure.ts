@@ -84,8 +84,11 @@ export function invalid(path: string, code: string, message: string): Failure {
   return new Failure('validation_failed', message, { faults: [{ path, code, message }] });
 }
 
+/** What was thrown, in words. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
 /** Code of an error of the system: `ENOENT`, `EACCES`, …; the error's text where it has no code. */
 export function systemErrorCode(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error ? String(error.code) : error.message;
+  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error);
 }

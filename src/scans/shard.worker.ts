@@ -10,7 +10,7 @@
  * found again.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Failure, isDamage } from '../model/failure.ts';
+import { Failure, isDamage, messageOf } from '../model/failure.ts';
 import { openScanStore } from '../store/scans/scans.ts';
 import { systemClock } from '../system-clock.ts';
 import { openThreadChannel } from '../workers/thread-setup.ts';
@@ -152,7 +152,7 @@ function sendFigures(nowMs: number): void {
     .consumed()
     .then((consumed) => send({ kind: 'consumed', consumed }))
     .catch((error: unknown) => {
-      fault = error instanceof Error ? error.message : String(error);
+      fault = messageOf(error);
     })
     .finally(() => {
       isReadingConsumed = false;

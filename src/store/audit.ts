@@ -1,5 +1,6 @@
 /** Reading a table from its first record to its last, to find what is damaged. */
 import type { Database } from 'lmdb';
+import { messageOf } from '../model/failure.ts';
 import type { TableKey } from './table.ts';
 
 const sliceRecords = 2_000;
@@ -39,7 +40,7 @@ export function* auditOf<K extends TableKey>(
     }
     yield { table, records, bytes, unchecked };
   } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = messageOf(error);
     yield { table, records, bytes, unchecked, fault };
   }
 }

@@ -14,7 +14,7 @@
  */
 import { closeSync, ftruncateSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Failure } from '../model/failure.ts';
+import { Failure, messageOf } from '../model/failure.ts';
 
 /** Enough for the pages of a few large windows; what is left of it serves the journals. */
 const reserveBytes = 1_048_576;
@@ -118,7 +118,7 @@ export function isRefusedWrite(error: unknown): boolean {
   const commitError: unknown =
     error instanceof Error && 'commitError' in error ? error.commitError : undefined;
   silence(commitError);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return commitError !== undefined || refusedWrite.test(text);
 }
 

@@ -17,7 +17,7 @@ import { ImageFault, ImageFile, fits } from '../../links/image.ts';
 import { draftOf, imageBytes, writeImage } from '../../links/image-writer.ts';
 import { addressSpace, type LinkTableMemory, type TableLayout } from '../../links/layout.ts';
 import type { LinkWriter } from '../../links/writer.ts';
-import { Failure } from '../../model/failure.ts';
+import { Failure, messageOf } from '../../model/failure.ts';
 import {
   type ImageRow,
   readImageRow,
@@ -74,7 +74,7 @@ export function findLinkImage(
 }
 
 const warn = (log: Logger, error: unknown): void => {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   log.warn({ reason }, 'the image of the link table cannot be used, links are read from the store');
 };
 

@@ -4,6 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../../model/failure.ts';
 import { journalFolder, listJournals, listSegments } from '../../scans/journal/segments.ts';
 import { statsTable } from '../../store/delivery/delivery.ts';
 import { resultFiles } from '../../store/delivery/result-journal.ts';
@@ -132,7 +133,7 @@ async function readEnvironment(
     const mark = readMark(environment);
     return mark === undefined ? { kind: 'unmarked', ...state } : { kind: 'marked', mark };
   } catch (error) {
-    return { kind: 'damaged', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'damaged', reason: messageOf(error) };
   } finally {
     await environment?.close();
   }

@@ -10,6 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { messageOf } from '../../model/failure.ts';
 import type { KeyPrint } from '../../store/installation.ts';
 import { readIfThere } from '../small-files.ts';
 import {
@@ -39,7 +40,7 @@ export function readKeyFile(folder: string, name: KeyFileName): KeyFile {
     const prints = name === visitorKeyFile ? visitorPrint(bytes) : signingPrints(bytes);
     return { kind: 'present', prints };
   } catch (error) {
-    return { kind: 'damaged', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'damaged', reason: messageOf(error) };
   }
 }
 

@@ -8,6 +8,7 @@
  */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../model/failure.ts';
 import type { Clock } from '../../model/clock.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { Channel } from './channel.ts';
@@ -216,7 +217,7 @@ export class SuccessorConnection {
 
   async #failYield(err: unknown): Promise<void> {
     this.#log.error({ err }, 'yielding failed, the takeover is refused');
-    const text = err instanceof Error ? err.message : String(err);
+    const text = messageOf(err);
     void this.#sendRefusal(`the running service could not yield (${text.slice(0, 500)})`);
     await this.#takeBack();
   }

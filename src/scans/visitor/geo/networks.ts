@@ -1,4 +1,5 @@
 /** What a table is made of: all networks of one family, in the order of their addresses. */
+import { messageOf } from '../../../model/failure.ts';
 
 /** Bits with which all addresses of a family begin, ::/96 and 2000::/3, and how many. */
 export const families = {
@@ -22,7 +23,7 @@ export class SourceError extends Error {
   readonly source: GeoSource;
 
   constructor(source: GeoSource, cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     this.source = source;
   }
 }

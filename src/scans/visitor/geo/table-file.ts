@@ -12,6 +12,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { messageOf } from '../../../model/failure.ts';
 import { type FilePart, type GeoName, shipped } from '../../../shipped.ts';
 import { Mmdb } from './mmdb.ts';
 import { type GeoSource, SourceError } from './networks.ts';
@@ -85,8 +86,7 @@ export function checkFiles(files: GeoFiles): string[] {
 const unusable = (name: GeoName, path: string, error: unknown): string =>
   `Cannot use geo.${name} ${path}: ${reasonOf(error)}; places it would name are unknown`;
 
-export const reasonOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
+export const reasonOf = (error: unknown): string => messageOf(error).split('\n', 1)[0]!;
 
 /**
  * Programs cannot set the time of change (ctime): every write, rename and new mode takes the present.
