@@ -99,20 +99,15 @@ export class CheckedTable<K extends TableKey, V>
   }
 
   put(key: K, value: V): void {
+    const { plainKeys, writes } = this.#options;
     const bytes = this.#codec.encode(value);
-    if (this.#options.plainKeys.has(key)) return this.#write(key, bytes.subarray(checksumBytes));
+    if (plainKeys.has(key)) return writes.write(this, key, bytes.subarray(checksumBytes));
     writeChecksum(bytes, this.#seedOf(key));
-    this.#write(key, bytes);
+    writes.write(this, key, bytes);
   }
 
   remove(key: K): void {
-    this.#write(key, undefined);
-  }
-
-  #write(key: K, bytes: Uint8Array | undefined): void {
-    if (this.#options.writes.isOn) return this.#options.writes.write(this, key, bytes);
-    this.write(key, bytes);
-    this.mended(key);
+    this.#options.writes.write(this, key);
   }
 
   write(key: K, bytes: Uint8Array | undefined): void {
@@ -163,7 +158,7 @@ export class CheckedTable<K extends TableKey, V>
       const { older, last, read, isEnd } = this.#olderAfter(after);
       for (const { key, bytes } of older) {
         writeChecksum(bytes, this.#seedOf(key));
-        this.#write(key, bytes);
+        this.#options.writes.write(this, key, bytes);
       }
       after = last;
       return { records: older.length, read, isEnd };
@@ -273,12 +268,10 @@ export class SetTable<K extends TableKey> implements Table<K, 1>, AuditedTable, 
     return this.#database.doesExist(key);
   }
   put(key: K): void {
-    if (this.#writes.isOn) this.#writes.write(this, key, present);
-    else this.#database.putSync(key, present);
+    this.#writes.write(this, key, present);
   }
   remove(key: K): void {
-    if (this.#writes.isOn) this.#writes.write(this, key);
-    else this.#database.removeSync(key);
+    this.#writes.write(this, key);
   }
   write(key: K, bytes: Uint8Array | undefined): void {
     if (bytes === undefined) this.#database.removeSync(key);

@@ -217,7 +217,7 @@ export class StoreEnvironment {
     if (this.#underWay > 0) throw new Error(`Cannot replicate ${this.path}: it is written`);
     const run = async (works: readonly Work[]): Promise<BatchRun> => await this.#try(works);
     this.#replicated = new ReplicatedTransactions({ run, replicator });
-    this.#writes.isOn = true;
+    this.#writes.isReplicated = true;
   }
 
   #assertSingle(action: string): void {

@@ -1,6 +1,6 @@
 /**
- * What the tables of a replicated environment write: in a trial, whose writes are kept for the log and undone in the
- * file, or as the log says. Any other write would put the file ahead of the log: it throws.
+ * What tables write. Of a replicated environment: in a trial, whose writes are kept for the log and undone in the file,
+ * or as the log says. Any other write would put that file ahead of the log: it throws.
  */
 import type { BatchRun, Outcome, Work } from './replicated-transactions.ts';
 import type { StoredWrite } from './replication.ts';
@@ -25,21 +25,21 @@ export class ReplicatedWrites {
   #stage: 'closed' | 'trial' | 'applying' = 'closed';
   #writes: StoredWrite[] = [];
   #bytes = 0;
-  /** False without a replicator: tables then write to LMDB directly. */
-  isOn = false;
+  /** A log decides what is written. */
+  isReplicated = false;
 
   /** `apply` knows it from here on. */
   add<K extends TableKey>(table: WrittenTable<K>): void {
     this.#tables.set(table.name, table);
   }
 
-  /** @throws Error outside a transaction */
+  /** @throws Error where it is replicated, outside a transaction */
   write<K extends TableKey>(table: WrittenTable<K>, key: K, bytes?: Uint8Array): void {
-    if (this.#stage === 'closed') {
+    if (this.isReplicated && this.#stage === 'closed') {
       throw new Error(`Cannot write to ${table.name}: no transaction runs, expected one`);
     }
     table.write(key, bytes);
-    if (this.#stage === 'applying') return table.mended(key);
+    if (this.#stage !== 'trial') return table.mended(key);
     // The encoder uses its buffer again, and the caller its key.
     const copied = copyOf(key);
     this.#writes.push(
@@ -95,8 +95,7 @@ export class ReplicatedWrites {
         if (table === undefined) {
           throw new Error(`Cannot apply writes: there is no table ${name}, expected it open`);
         }
-        table.write(key, bytes);
-        table.mended(key);
+        this.write(table, key, bytes);
       }
       also();
     } finally {
