@@ -43,11 +43,16 @@ export class LogConsumer {
   /** Answers to what was asked before are dropped. */
   #round = 0;
   #isStopped = false;
-  /** Readings that were begun after the first. */
-  restarts = -1;
+  /** Readings that were begun. */
+  #readings = 0;
 
   constructor(options: LogConsumerOptions) {
     this.#options = options;
+  }
+
+  /** Readings that were begun after the first. */
+  get restarts(): number {
+    return Math.max(0, this.#readings - 1);
   }
 
   start(): void {
@@ -95,7 +100,7 @@ export class LogConsumer {
   #begin(): void {
     const begin = (bounds: LogBounds): void => {
       this.#seen = Math.min(this.#seen, bounds.last);
-      this.restarts++;
+      this.#readings++;
       const from = this.#options.from(bounds);
       if (from === undefined || this.#isStopped) return;
       this.#at = from - 1;

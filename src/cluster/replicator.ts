@@ -148,7 +148,7 @@ export class LogReplicator implements Replicator {
       leader: this.#lead.leader,
       position: this.#applier.position,
       ignored: this.#ignored,
-      restarts: Math.max(0, this.#consumer.restarts),
+      restarts: this.#consumer.restarts,
       fault: this.#fault,
       stop: this.#stop,
     };

@@ -47,9 +47,10 @@ class ScanSimulation {
     for (const edge of this.#edges) this.#startEdge(edge);
     for (const core of this.#cores) this.#startCore(core);
     const endMs = this.#time.nowMs + faultyMs;
-    this.#every(40, endMs, () => this.#scan());
-    this.#every(this.#random.pick([150, 500, 2_000]), endMs, () => this.#fault());
-    this.#every(marksEveryMs, endMs + healMsMax, () => this.#tellMarks());
+    const next = (): number => this.#random.next();
+    this.#time.every(40, endMs, next, () => this.#scan());
+    this.#time.every(this.#random.pick([150, 500, 2_000]), endMs, next, () => this.#fault());
+    this.#time.every(marksEveryMs, endMs + healMsMax, next, () => this.#tellMarks());
     await this.#time.run(endMs);
     this.#heal();
     await this.#time.run(endMs + healMsMax, () => this.#isWhole());
@@ -58,14 +59,6 @@ class ScanSimulation {
 
   get scans(): number {
     return this.#scans;
-  }
-
-  #every(ms: number, untilMs: number, run: () => void): void {
-    this.#time.later(2 * ms * this.#random.next(), () => {
-      if (this.#time.nowMs > untilMs) return;
-      run();
-      this.#every(ms, untilMs, run);
-    });
   }
 
   #drawFaults(): LogFaults {

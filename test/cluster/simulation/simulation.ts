@@ -103,8 +103,9 @@ class Simulation {
     }
     this.#reports.lost = random.pick([0, 0.1, 0.5]);
     const endMs = time.nowMs + (this.#isLong ? longMs : random.pick(faultyMs));
-    this.#every(clientEveryMs, endMs, () => this.#client());
-    this.#every(random.pick([200, 600, 2_000]), endMs, () => injector.strike());
+    const next = (): number => random.next();
+    time.every(clientEveryMs, endMs, next, () => this.#client());
+    time.every(random.pick([200, 600, 2_000]), endMs, next, () => injector.strike());
     await time.run(endMs);
     injector.heal();
     this.#reports.lost = 0;
@@ -131,14 +132,6 @@ class Simulation {
   #fail(text: string): void {
     this.#note(`FAULT ${text}`);
     this.faults.push(text);
-  }
-
-  #every(ms: number, untilMs: number, run: () => void): void {
-    this.#time.later(2 * ms * this.#random.next(), () => {
-      if (this.#time.nowMs > untilMs) return;
-      run();
-      this.#every(ms, untilMs, run);
-    });
   }
 
   #client(): void {

@@ -37,6 +37,15 @@ export class VirtualTime {
     this.nowMs = untilMs;
   }
 
+  /** Again and again until `untilMs`, after `ms` on average. @param random from 0 up to 1 */
+  every(ms: number, untilMs: number, random: () => number, run: () => void): void {
+    this.later(2 * ms * random(), () => {
+      if (this.nowMs > untilMs) return;
+      run();
+      this.every(ms, untilMs, random, run);
+    });
+  }
+
   /** Real work: time stands until it has settled. */
   busy(work: Promise<unknown>): void {
     this.#busy.add(work);
