@@ -111,7 +111,7 @@ const retired: readonly Retired[] = [
       /^(purge|purges|purged|forget|forgets|forgot|forgotten|reclaim|reclaims|sweep|sweeps|sweeper)$/,
     phrases: /\b(purge[sd]?|forgets?|forgotten|reclaim(s|ed)?|sweep(s|er)?)\b/i,
     // What NATS calls the pruning of a stream.
-    within: /^(?!src\/cluster\/nats-|test\/cluster\/nats-)/,
+    within: /^(?!src\/cluster\/nats\/|test\/cluster\/nats\/)/,
   },
   {
     instead: 'prune or expire',

@@ -1,10 +1,10 @@
 /** A core's process, without its service: a data file, the log, and what its parent orders. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { EnvironmentStore } from '../../../src/cluster/environment-store.ts';
-import { NatsAppliedReports } from '../../../src/cluster/nats-applied-reports.ts';
-import { openNats, type NatsConnection } from '../../../src/cluster/nats-connection.ts';
-import { NatsLog } from '../../../src/cluster/nats-log.ts';
-import { LogReplicator } from '../../../src/cluster/replicator.ts';
+import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
+import { NatsAppliedReports } from '../../../src/cluster/nats/nats-applied-reports.ts';
+import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
+import { LogReplicator } from '../../../src/cluster/log/replicator.ts';
 import { Failure } from '../../../src/model/failure.ts';
 import { StoreEnvironment } from '../../../src/store/environment.ts';
 import { systemTimers } from '../../../src/system-clock.ts';

@@ -6,8 +6,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Stop } from '../../../src/cluster/replicator.ts';
-import type { CuttablePath } from '../cuttable-path.ts';
+import type { Stop } from '../../../src/cluster/log/replicator.ts';
+import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { Answer, CoreMessage, CoreSettings, Order, Status } from './messages.ts';
 
 /** Of one run of the process: it died before it answered. */

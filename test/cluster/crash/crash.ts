@@ -9,13 +9,13 @@
 import { rmSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNats } from '../../../src/cluster/nats-connection.ts';
-import { ensureStream } from '../../../src/cluster/nats-stream.ts';
+import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
+import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
 import { Random } from '../../crash/random.ts';
 import { pause } from '../../support/process.ts';
-import { startBrokers, type Brokers } from '../brokers.ts';
-import { CuttablePath } from '../cuttable-path.ts';
-import type { NatsServer } from '../nats-server.ts';
+import { startBrokers, type Brokers } from '../nats/brokers.ts';
+import { CuttablePath } from '../nats/cuttable-path.ts';
+import type { NatsServer } from '../nats/nats-server.ts';
 import { becomeEqual, differing, stops, wrongWrites } from './checks.ts';
 import { Clients, type Load } from './clients.ts';
 import { Core } from './core.ts';

@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../crash/random.ts';
 import { pause } from '../../support/process.ts';
-import type { Broker, Brokers } from '../brokers.ts';
+import type { Broker, Brokers } from '../nats/brokers.ts';
 import { activeOf } from './clients.ts';
 import type { Core } from './core.ts';
 import type { Failovers } from './failovers.ts';

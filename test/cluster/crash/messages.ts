@@ -1,6 +1,6 @@
 /** What a core's process and the run that started it say to each other. */
-import type { LogPosition } from '../../../src/cluster/applier.ts';
-import type { Stop } from '../../../src/cluster/replicator.ts';
+import type { LogPosition } from '../../../src/cluster/log/applier.ts';
+import type { Stop } from '../../../src/cluster/log/replicator.ts';
 
 export interface CoreSettings {
   readonly name: string;

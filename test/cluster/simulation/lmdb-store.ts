@@ -3,9 +3,9 @@
  * A killed process closes its files, so nothing unflushed is lost here, and no disk is full.
  */
 import { join } from 'node:path';
-import type { LogPosition } from '../../../src/cluster/applier.ts';
-import type { ReplicatedStore } from '../../../src/cluster/apply-queue.ts';
-import { EnvironmentStore } from '../../../src/cluster/environment-store.ts';
+import type { LogPosition } from '../../../src/cluster/log/applier.ts';
+import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
+import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
 import { StoreEnvironment, type Table } from '../../../src/store/environment.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Replicator } from '../../../src/store/replication.ts';

@@ -1,10 +1,10 @@
 /** One machine of the simulation: a disk that stays, and a process that is killed, paused and started again. */
-import type { Applied, AppliedReports } from '../../../src/cluster/applied-reports.ts';
-import { LogReplicator, type Stop } from '../../../src/cluster/replicator.ts';
+import type { Applied, AppliedReports } from '../../../src/cluster/log/applied-reports.ts';
+import { LogReplicator, type Stop } from '../../../src/cluster/log/replicator.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Random } from '../../crash/random.ts';
-import { type Cut, FaultyLog, noCut, noFaults, type LogFaults } from '../faulty-log.ts';
-import type { MemoryStream } from '../memory-log.ts';
+import { type Cut, FaultyLog, noCut, noFaults, type LogFaults } from '../log/faulty-log.ts';
+import type { MemoryStream } from '../log/memory-log.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

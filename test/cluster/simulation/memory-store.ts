@@ -2,8 +2,8 @@
  * A replicated store in memory: one table of numbers. What was not flushed when the power fails is lost, from
  * the newest transaction backwards, with the position that it had.
  */
-import { emptyPosition, type LogPosition } from '../../../src/cluster/applier.ts';
-import type { ReplicatedStore } from '../../../src/cluster/apply-queue.ts';
+import { emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
+import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
 import {
   type BatchRun,
   type Outcome,

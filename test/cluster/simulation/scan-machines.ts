@@ -1,7 +1,7 @@
 /** The machines of scan-simulation.ts, and what stands on their disks. */
-import type { ScanReceiver } from '../../../src/cluster/scan-receiver.ts';
-import type { ScanUplink } from '../../../src/cluster/scan-uplink.ts';
-import type { FaultyLog } from '../faulty-log.ts';
+import type { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import type { ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
+import type { FaultyLog } from '../log/faulty-log.ts';
 
 export const scanBytes = 8;
 

@@ -4,11 +4,11 @@
  *
  * A scan is 8 bytes that are never written again, so what stands at a position says whether the position means one thing.
  */
-import { ScanReceiver } from '../../../src/cluster/scan-receiver.ts';
-import { type JournalPiece, ScanUplink } from '../../../src/cluster/scan-uplink.ts';
+import { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import { type JournalPiece, ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import { Random } from '../../crash/random.ts';
-import { FaultyLog, noFaults, type LogFaults } from '../faulty-log.ts';
-import { type Later, MemoryStream } from '../memory-log.ts';
+import { FaultyLog, noFaults, type LogFaults } from '../log/faulty-log.ts';
+import { type Later, MemoryStream } from '../log/memory-log.ts';
 import { copyOf, Core, Edge, scanBytes } from './scan-machines.ts';
 import { VirtualTime } from './virtual-time.ts';
 

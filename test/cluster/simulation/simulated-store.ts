@@ -1,6 +1,6 @@
 /** The disk of a simulated machine: one table of numbers, and the position in the log. */
-import type { LogPosition } from '../../../src/cluster/applier.ts';
-import type { ReplicatedStore } from '../../../src/cluster/apply-queue.ts';
+import type { LogPosition } from '../../../src/cluster/log/applier.ts';
+import type { ReplicatedStore } from '../../../src/cluster/log/apply-queue.ts';
 import type { Work } from '../../../src/store/replicated-transactions.ts';
 import type { Replicator } from '../../../src/store/replication.ts';
 

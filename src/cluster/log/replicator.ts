@@ -1,0 +1,390 @@
+/**
+ * One machine's side of a replicated store: it applies the log, and writes to it while it leads.
+ *
+ *      transactions ──> commit ──> append ──────────> the log ──> applied by the others
+ *                          ^                             │
+ *                          └── answered <── applied <── read back
+ *
+ * A write is done when its own entry was read back and counted, never by the log's answer to the append. Until then its
+ * bytes are sent again, for as long as this machine leads: nothing else is written in their place, so that whatever
+ * arrives late is the same entry. What a leader had not read back when another's `lead` counts will never count.
+ * One batch is under way at a time: the next one runs when it is done.
+ *
+ * It stops for good, and says why, where the log is not the one it has applied (`diverged`), no longer has the next entry
+ * that it needs (`behind`), has entries of a newer program (`newer`), or where a leader cannot apply what counts
+ * (`unapplied`); a standby tries again, because no caller waits for it.
+ */
+import { Failure, messageOf } from '../../model/failure.ts';
+import type { Signal } from '../../model/signal.ts';
+import type { Timers } from '../../model/clock.ts';
+import type { Replicator, StoredWrite } from '../../store/replication.ts';
+import { ApplyQueue, type ReplicatedStore } from './apply-queue.ts';
+import { Applier, type LogPosition, type Decision } from './applier.ts';
+import { encodeEntry, encodeWrites, type EntryContent, type Leader } from './entry.ts';
+import { Lead, type LeadState } from './lead.ts';
+import { LogConsumer } from './log-consumer.ts';
+import type { LogBounds, OrderedLog } from './ordered-log.ts';
+import type { Applied, AppliedReports } from './applied-reports.ts';
+
+/** An entry that was not read back is sent again after this, then after twice as long, and so on: a slow line may still bring it. */
+const resendMsMin = 1_000;
+const resendMsMax = 4_000;
+/** An entry that the log refused is sent again after this. */
+const refusedMs = 100;
+/** A standby that cannot apply an entry tries again after this. */
+const applyAgainMs = 1_000;
+/**
+ * A log that ends before what was applied has lost entries when it says so for this long, and so often: a broker that is
+ * cut off from the others, or was elected just now, knows an old end for about 10 s.
+ */
+const shortMsMax = 15_000;
+const shortAnswersMin = 3;
+
+export interface Stop {
+  readonly reason: 'diverged' | 'behind' | 'newer' | 'unapplied';
+  /** A sentence for the operator. */
+  readonly detail: string;
+}
+
+export interface LogReplicatorOptions {
+  readonly log: OrderedLog;
+  readonly store: ReplicatedStore;
+  readonly self: Leader;
+  readonly timers: Timers;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly leaseMs: number;
+  readonly beatMs: number;
+  /** `standby`: a write is done when a standby has applied it too, so it outlives brokers that lose it. */
+  readonly ack: 'broker' | 'standby';
+  readonly reports: AppliedReports;
+  /** Writes in one entry; default partBytesMax. */
+  readonly partBytes?: number;
+  readonly onLeading: () => void;
+  readonly onDeposed: () => void;
+  /** Called once; the process must end, or be a standby that others do not wait for. */
+  readonly onStopped: (stop: Stop) => void;
+}
+
+export interface ReplicatorStatus {
+  readonly state: LeadState;
+  readonly leader: Leader | undefined;
+  readonly position: LogPosition;
+  /** Entries that did not count. */
+  readonly ignored: number;
+  readonly restarts: number;
+  /** Why what counts cannot be stored, while it cannot: it is tried again. */
+  readonly fault: string | undefined;
+  readonly stop: Stop | undefined;
+}
+
+/** An entry that was sent and not read back. */
+interface Pending {
+  readonly epoch: number;
+  readonly n: number;
+  readonly body: Uint8Array;
+  readonly sentMs: number;
+  readonly placed: () => void;
+  readonly reject: (error: unknown) => void;
+  /** Until it is sent again. */
+  resendMs: number;
+  cancel: () => void;
+}
+
+export class LogReplicator implements Replicator {
+  readonly #options: LogReplicatorOptions;
+  readonly #lead: Lead;
+  readonly #consumer: LogConsumer;
+  #applier: Applier;
+  readonly #queue: ApplyQueue;
+  #pending: Pending | undefined;
+  /** It counted, and is not stored yet. */
+  #unstored: Pending | undefined;
+  /** The newest entry that another machine has reported as applied. */
+  #reportedMax = nothingApplied;
+  /** A write that is applied here, and waits for a standby's report. */
+  #awaited: { readonly applied: Applied; readonly resolve: () => void } | undefined;
+  readonly #unlisten: () => void;
+  #stop: Stop | undefined;
+  #short = { answers: 0, sinceMs: 0 };
+  #ignored = 0;
+  #fault: string | undefined;
+
+  constructor(options: LogReplicatorOptions) {
+    this.#options = options;
+    const { log, timers, store } = options;
+    this.#queue = new ApplyQueue({
+      store,
+      onFailed: (error) => this.#failed(error),
+      onDrained: () => this.#consumer.restart(0),
+    });
+    this.#applier = new Applier(this.#queue.stored);
+    this.#consumer = new LogConsumer({
+      log,
+      timers,
+      from: (bounds) => this.#from(bounds),
+      entry: (seq, body, isNew) => this.#entry(seq, body, isNew),
+    });
+    this.#lead = new Lead({
+      ...options,
+      position: () => this.#applier.position,
+      isAtEnd: async () => {
+        const isAtEnd = await this.#consumer.isAtEnd(this.#applier.position.seq);
+        return isAtEnd && this.#queue.isIdle;
+      },
+      append: (body) => this.#append(body, () => undefined),
+      onDeposed: () => this.#deposed(),
+    });
+    this.#unlisten = options.reports.listen((applied) => this.#reported(applied));
+  }
+
+  get lapsed(): Signal {
+    return this.#lead.lapsed;
+  }
+
+  get status(): ReplicatorStatus {
+    return {
+      state: this.#lead.state,
+      leader: this.#lead.leader,
+      position: this.#applier.position,
+      ignored: this.#ignored,
+      restarts: this.#consumer.restarts,
+      fault: this.#fault,
+      stop: this.#stop,
+    };
+  }
+
+  start(): void {
+    this.#consumer.start();
+    this.#lead.start();
+  }
+
+  /** Reads and writes nothing more. What is under way is never answered: it is not known here whether it counts. */
+  close(): void {
+    this.#pending?.cancel();
+    this.#pending = undefined;
+    this.#awaited = undefined;
+    this.#unlisten();
+    this.#lead.stop();
+    this.#consumer.stop();
+  }
+
+  check(): void {
+    this.#lead.check();
+  }
+
+  async commit(writes: readonly StoredWrite[]): Promise<void> {
+    this.check();
+    const parts = encodeWrites(writes, this.#options.partBytes);
+    let placed: Applied = this.#applier.position;
+    for (const [part, bytes] of parts.entries()) {
+      placed = await this.#place({ kind: 'tx', part, parts: parts.length, bytes });
+    }
+    if (this.#options.ack === 'standby') await this.#appliedByStandby(placed);
+  }
+
+  /** Resolves when a standby has applied it, too. */
+  #appliedByStandby(applied: Applied): Promise<void> {
+    return new Promise((resolve) => {
+      this.#awaited = { applied, resolve };
+      this.#answerAwaited();
+    });
+  }
+
+  #reported(applied: Applied): void {
+    if (isBefore(this.#reportedMax, applied)) this.#reportedMax = applied;
+    this.#answerAwaited();
+  }
+
+  #answerAwaited(): void {
+    const awaited = this.#awaited;
+    if (awaited === undefined || isBefore(this.#reportedMax, awaited.applied)) return;
+    this.#awaited = undefined;
+    awaited.resolve();
+  }
+
+  /**
+   * Resolves when the entry was read back and counted; the last part of a batch, when that is applied.
+   * @throws Failure not_active: it never will
+   */
+  #place(content: EntryContent): Promise<Applied> {
+    // Of another machine's epoch as soon as its lead counts.
+    if (this.#lead.state !== 'leader') return Promise.reject(deposedFailure());
+    const { epoch, n: before, chain } = this.#applier.position;
+    const n = before + 1;
+    const body = encodeEntry({ epoch, n, chain, ...content });
+    return new Promise((resolve, reject) => {
+      const sentMs = this.#options.timers.monotonicMs();
+      const placed = (): void => resolve({ epoch, n });
+      const cancel = (): void => undefined;
+      this.#pending = { epoch, n, body, sentMs, placed, reject, resendMs: resendMsMin, cancel };
+      this.#send(this.#pending);
+    });
+  }
+
+  #send(pending: Pending): void {
+    const resendAfter = (ms: number): void => {
+      if (this.#pending !== pending) return;
+      pending.cancel();
+      pending.cancel = this.#options.timers.after(ms, () => this.#send(pending));
+    };
+    resendAfter(pending.resendMs);
+    pending.resendMs = Math.min(2 * pending.resendMs, resendMsMax);
+    this.#append(pending.body, () => resendAfter(refusedMs));
+  }
+
+  #append(body: Uint8Array, refused: () => void): void {
+    const { seq: applied } = this.#applier.position;
+    const placed = (seq: number): void => {
+      if (seq > applied || this.#lead.state === 'stopped') return;
+      this.#end(
+        'diverged',
+        `the log appended a new entry at ${seq}, and ${applied} is applied here`,
+      );
+    };
+    this.#options.log.append(body).then(placed, refused);
+  }
+
+  #from({ first, last }: LogBounds): number | undefined {
+    const { seq } = this.#applier.position;
+    if (this.#isShort(last < seq)) {
+      this.#end('diverged', `the log ends at ${last}, and ${seq} is applied here`);
+    } else if (first > seq + 1) {
+      this.#end('behind', `the log begins at ${first}, and only ${seq} is applied here`);
+    }
+    if (this.#stop !== undefined) return undefined;
+    return Math.max(seq, Math.min(first, seq + 1), 1);
+  }
+
+  /** @returns whether the log has lost what was applied */
+  #isShort(endsBefore: boolean): boolean {
+    const nowMs = this.#options.timers.monotonicMs();
+    if (!endsBefore) this.#short = { answers: 0, sinceMs: nowMs };
+    else if (this.#short.answers++ === 0) this.#short.sinceMs = nowMs;
+    const { answers, sinceMs } = this.#short;
+    return answers >= shortAnswersMin && nowMs - sinceMs >= shortMsMax;
+  }
+
+  #entry(seq: number, body: Uint8Array, isNew: boolean): void {
+    if (this.#stop !== undefined) return;
+    const decision = this.#applier.accept(seq, body);
+    switch (decision.kind) {
+      case 'known':
+        return;
+      case 'ignored':
+        if (isNew) this.#ignored++;
+        return;
+      case 'diverged':
+        this.#end('diverged', decision.why);
+        return;
+      case 'newer':
+        this.#end(
+          'newer',
+          `an entry has version ${decision.version}, which this program does not know`,
+        );
+        return;
+      default:
+        this.#counted(decision, isNew);
+    }
+  }
+
+  #counted(
+    decision: Decision & { kind: 'beat' | 'lead' | 'part' | 'writes' },
+    isNew: boolean,
+  ): void {
+    // A lead may be of a machine that died since; a leader that writes more has applied all that counted before.
+    const isOfAnother = decision.kind !== 'lead' && this.#lead.state !== 'leader';
+    if (isOfAnother) this.#reported({ epoch: this.#applier.position.epoch, n: 0 });
+    if (decision.kind === 'lead') {
+      this.#led(decision);
+    } else if (decision.kind === 'beat') {
+      if (isNew) this.#lead.countedBeat(decision.count);
+      this.#report();
+    } else {
+      const own = this.#takeOwn();
+      if (isNew) this.#lead.counted(own?.sentMs);
+      if (decision.kind === 'part') own?.placed();
+      else this.#addWrites(decision, own);
+    }
+    if (this.#queue.isFull) this.#consumer.pause();
+  }
+
+  #led({ leader, position }: Decision & { kind: 'lead' }): void {
+    this.#lead.countedLead(leader);
+    // Where the brokers lost the former lead of this epoch, reports are of another one.
+    this.#reportedMax = nothingApplied;
+    this.#add([], position, () => {
+      const isNewest = this.#applier.position.epoch === position.epoch;
+      if (isNewest) this.#lead.storedLead(leader, position.epoch);
+    });
+  }
+
+  /** The entry that counts is the one that is under way from here. */
+  #takeOwn(): Pending | undefined {
+    const { epoch, n } = this.#applier.position;
+    const pending = this.#pending;
+    if (pending?.epoch !== epoch || pending.n !== n) return undefined;
+    pending.cancel();
+    this.#pending = undefined;
+    return pending;
+  }
+
+  /** What could not be stored is read again, when another machine leads: its caller waits all the same. */
+  #addWrites({ parts, position }: Decision & { kind: 'writes' }, own: Pending | undefined): void {
+    if (own !== undefined) this.#unstored = own;
+    this.#add(parts, position, () => {
+      const unstored = this.#unstored;
+      if (unstored?.epoch !== position.epoch || unstored.n !== position.n) return;
+      this.#unstored = undefined;
+      unstored.placed();
+    });
+  }
+
+  #add(parts: readonly Uint8Array[], position: LogPosition, stored: () => void): void {
+    this.#queue.add(parts, position, () => {
+      this.#fault = undefined;
+      stored();
+      this.#report();
+    });
+  }
+
+  #report(): void {
+    if (this.#lead.state === 'standby') this.#options.reports.report(this.#queue.stored);
+  }
+
+  #failed(error: unknown): void {
+    const detail = messageOf(error);
+    this.#fault = detail;
+    if (this.#lead.state === 'leader') {
+      this.#end('unapplied', `an entry that counts cannot be applied: ${detail}`);
+    } else if (this.#lead.state !== 'stopped') {
+      this.#applier = new Applier(this.#queue.begin());
+      this.#consumer.restart(applyAgainMs);
+    }
+  }
+
+  #deposed(): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    pending?.cancel();
+    pending?.reject(deposedFailure());
+    this.#options.onDeposed();
+  }
+
+  #end(reason: Stop['reason'], detail: string): void {
+    if (this.#stop !== undefined) return;
+    this.#stop = { reason, detail };
+    this.close();
+    this.#options.onStopped(this.#stop);
+  }
+}
+
+const nothingApplied: Applied = { epoch: 0, n: 0 };
+
+const isBefore = (one: Applied, other: Applied): boolean =>
+  one.epoch < other.epoch || (one.epoch === other.epoch && one.n < other.n);
+
+const deposedFailure = (): Failure =>
+  new Failure('not_active', 'Cannot change anything here: another machine leads now', {
+    retryAfterSeconds: 1,
+  });

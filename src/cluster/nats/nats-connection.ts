@@ -1,0 +1,293 @@
+/**
+ * The connection of this machine to NATS, shared by its logs and reports. The client is loaded when it is opened: a
+ * service without cluster mode never reads it.
+ *
+ *     open ──▶ connected ──lost──▶ away ──dialled again, each 250 ms──▶ connected … ──close──▶ closed
+ *
+ * The client's own reconnecting is off: it keeps what was published meanwhile and sends it later, resumes readings over
+ * entries that were on the way, and hangs on a server that is frozen. Here whatever waited on a lost connection is
+ * refused at once (`lost`), and each new one is examined as the first was.
+ */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
+import type { ConnectionOptions, NatsConnection as Client } from '@nats-io/transport-node';
+import { messageOf } from '../../model/failure.ts';
+import { Signal } from '../../model/signal.ts';
+
+export interface NatsOptions {
+  /** Such as `nats://n1:4222`; `tls://` demands encryption; `nats://user:password@n1` signs in. */
+  readonly servers: readonly string[];
+  readonly credsFile?: string;
+  readonly tlsCaFile?: string;
+  /** Seen in the brokers' lists of connections and consumers. */
+  readonly nodeName: string;
+}
+
+/** The first whose compare-and-set one writer alone can win (nats-server issue 4320). */
+const oldestVersion = [2, 10, 27] as const;
+/** To connect to one server; each is tried in turn. */
+const dialMs = 2_000;
+const redialMs = 250;
+/** Timeout of a request to the API of JetStream. */
+export const apiMs = 2_000;
+/** A connection whose server neither answers nor sends anything for so long is closed; another server is dialled. */
+const silentMs = 3_000;
+const checkMs = 1_000;
+
+/** A connection to one server, until it is lost or closed. */
+export interface Session {
+  readonly client: Client;
+  readonly jetstream: JetStreamClient;
+  readonly manager: JetStreamManager;
+}
+
+interface Subscription {
+  readonly subject: string;
+  readonly listener: (bytes: Uint8Array, subject: string) => void;
+}
+
+export class NatsConnection {
+  /** Fired when the connection is lost or closed: nothing that was asked over it is answered any more. */
+  readonly lost = new Signal();
+  readonly #back = new Signal();
+  readonly #dial: () => Promise<Session>;
+  /** Each with a function that ends it in this session. */
+  readonly #subscriptions = new Map<Subscription, () => void>();
+  #session: Session | undefined;
+  #closed = false;
+  /** Why there is no session. */
+  #why = '';
+
+  constructor(dial: () => Promise<Session>, session: Session) {
+    this.#dial = dial;
+    this.#begin(session);
+  }
+
+  /** @returns the session, when there is one again; rejects after `withinMs`, and when it was closed */
+  ready(withinMs: number): Promise<Session> {
+    if (this.#session !== undefined) return Promise.resolve(this.#session);
+    if (this.#closed) return Promise.reject(new Error('The connection to NATS is closed'));
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        unlisten();
+        if (this.#session !== undefined) resolve(this.#session);
+        else reject(new Error(this.#closed ? 'The connection to NATS is closed' : this.#why));
+      };
+      const timer = setTimeout(settle, withinMs);
+      const unlisten = this.#back.listen(settle);
+    });
+  }
+
+  /** Publishes without a stream: dropped while NATS is away, and where there is no subscriber. */
+  publish(subject: string, bytes: Uint8Array): void {
+    this.#session?.client.publish(subject, bytes);
+  }
+
+  /** What is published while NATS is away is missed. @returns ends it */
+  subscribe(subject: string, listener: Subscription['listener']): () => void {
+    const subscription = { subject, listener };
+    this.#subscriptions.set(subscription, () => {});
+    this.#listen(subscription);
+    return () => {
+      this.#subscriptions.get(subscription)?.();
+      this.#subscriptions.delete(subscription);
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const session = this.#session;
+    this.#session = undefined;
+    this.lost.fire();
+    this.#back.fire();
+    await session?.client.close();
+  }
+
+  #begin(session: Session): void {
+    this.#session = session;
+    const unwatch = watch(session.client);
+    const closed = async (): Promise<void> => {
+      const error = await session.client.closed();
+      unwatch();
+      this.#lose(session, error instanceof Error ? error.message : 'it closed the connection');
+    };
+    void closed();
+    for (const subscription of this.#subscriptions.keys()) this.#listen(subscription);
+    this.#back.fire();
+  }
+
+  #listen(subscription: Subscription): void {
+    if (this.#session === undefined) return;
+    const { subject, listener } = subscription;
+    const subscribed = this.#session.client.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) listener(message.data, message.subject);
+      },
+    });
+    this.#subscriptions.set(subscription, () => subscribed.unsubscribe());
+  }
+
+  #lose(session: Session, why: string): void {
+    if (this.#session !== session) return;
+    this.#session = undefined;
+    this.#why = `NATS at ${session.client.getServer()} is lost: ${why}`;
+    this.lost.fire();
+    void this.#redial();
+  }
+
+  async #redial(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        const session = await this.#dial();
+        if (this.#closed) await session.client.close();
+        else this.#begin(session);
+        return;
+      } catch (error) {
+        this.#why = messageOf(error);
+        await pause(redialMs);
+      }
+    }
+  }
+}
+
+/** Connects and checks the server's version and JetStream. @throws Error that tells an operator why NATS cannot be used */
+export async function openNats(options: NatsOptions): Promise<NatsConnection> {
+  const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
+  const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+  const { servers, hosts, user, tls } = parseServers(options);
+  const credentials = await readCredentials(options.credsFile);
+  const settings: ConnectionOptions = {
+    ...user,
+    ...(credentials && { authenticator: credsAuthenticator(credentials) }),
+    ...(tls && { tls }),
+    servers,
+    name: options.nodeName,
+    timeout: dialMs,
+    reconnect: false,
+    // A stack kept for each request costs more than the request.
+    noAsyncTraces: true,
+  };
+  const dial = async (): Promise<Session> => {
+    let client: Client;
+    try {
+      client = await connect(settings);
+    } catch (error) {
+      throw new Error(dialFault(hosts, error), { cause: error });
+    }
+    const fault = versionFault(client);
+    if (fault !== undefined) {
+      await client.close();
+      throw new Error(fault);
+    }
+    const manager = await jetstreamManager(client, { checkAPI: false, timeout: apiMs });
+    return { client, jetstream: jetstream(client), manager };
+  };
+  const session = await dial();
+  try {
+    await session.manager.getAccountInfo();
+  } catch (error) {
+    if (!isForbidden(error)) {
+      await session.client.close();
+      throw new Error(jetStreamFault(session.client.getServer(), error), { cause: error });
+    }
+  }
+  return new NatsConnection(dial, session);
+}
+
+interface Servers {
+  readonly servers: string[];
+  /** For messages: without credentials. */
+  readonly hosts: string;
+  readonly user: { readonly user: string; readonly pass: string } | undefined;
+  readonly tls: { readonly caFile?: string } | undefined;
+}
+
+/** The client takes hosts only: it would read a user as a part of the host. */
+function parseServers({ servers, tlsCaFile }: NatsOptions): Servers {
+  const urls = servers.map((server) => {
+    const text = server.includes('://') ? server : `nats://${server}`;
+    if (URL.canParse(text)) return new URL(text);
+    throw new Error(`Cannot use NATS: a server is not an address such as nats://n1:4222`);
+  });
+  const hosts = urls.map(({ host }) => host);
+  const signed = urls.find(({ username }) => username !== '');
+  const encrypted = urls.some(({ protocol }) => protocol === 'tls:');
+  return {
+    servers: hosts,
+    hosts: hosts.join(', '),
+    user: signed && {
+      user: decodeURIComponent(signed.username),
+      pass: decodeURIComponent(signed.password),
+    },
+    tls: tlsCaFile === undefined ? (encrypted ? {} : undefined) : { caFile: tlsCaFile },
+  };
+}
+
+async function readCredentials(path: string | undefined): Promise<Uint8Array | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new Error(`Cannot read the NATS credentials: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function versionFault(client: Client): string | undefined {
+  const found = client.info?.version ?? 'unknown';
+  const parts = found.split('.').map((part) => Number.parseInt(part, 10));
+  const at = [0, 1, 2].find((part) => parts[part] !== oldestVersion[part]);
+  if (at === undefined || (parts[at] ?? 0) > oldestVersion[at]!) return undefined;
+  return `Cannot use NATS at ${client.getServer()}: it is version ${found}, expected ${oldestVersion.join('.')} or newer (several writers pass its compare-and-set)`;
+}
+
+function dialFault(hosts: string, error: unknown): string {
+  if (error instanceof Error && error.name.includes('Auth')) {
+    return `Cannot use NATS at ${hosts}: it refuses the credentials (${error.message})`;
+  }
+  return `Cannot reach NATS at ${hosts}: ${messageOf(error)}`;
+}
+
+function jetStreamFault(server: string, error: unknown): string {
+  if (nameOf(error) === 'JetStreamNotEnabled') {
+    return `Cannot use NATS at ${server}: JetStream is off for this account, expected it on`;
+  }
+  return `Cannot use NATS at ${server}: JetStream does not answer (${messageOf(error)}), expected a majority of its servers up`;
+}
+
+/** An edge may use its streams without being allowed to ask about the account. */
+const isForbidden = (error: unknown): boolean =>
+  nameOf(error) === 'PermissionViolationError' ||
+  (error instanceof Error && nameOf(error.cause) === 'PermissionViolationError');
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');
+
+/**
+ * Closes a client whose server is silent though it is asked. The client's own check counts answers alone, which on a
+ * slow line come after megabytes that are being read. @returns ends it
+ */
+function watch(client: Client): () => void {
+  let asked = false;
+  let silentChecks = 0;
+  let messages = 0;
+  const ask = async (): Promise<void> => {
+    asked = true;
+    await client.flush();
+    asked = false;
+  };
+  const timer = setInterval(() => {
+    const { inMsgs } = client.stats();
+    silentChecks = asked && inMsgs === messages ? silentChecks + 1 : 0;
+    messages = inMsgs;
+    if (silentChecks * checkMs >= silentMs) {
+      clearInterval(timer);
+      void client.close();
+    } else if (!asked) {
+      // Refused when the connection ends, which is seen elsewhere.
+      ask().catch(() => {});
+    }
+  }, checkMs);
+  return () => clearInterval(timer);
+}

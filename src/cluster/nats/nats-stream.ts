@@ -1,0 +1,111 @@
+/**
+ * The stream under an ordered log: created as the log needs it. A stream that an operator created is never changed: it is
+ * refused, with the reasons, where it would lose entries.
+ */
+import type { ClusterInfo, StreamConfig } from '@nats-io/jetstream';
+import { messageOf } from '../../model/failure.ts';
+import { apiMs, type NatsConnection } from './nats-connection.ts';
+
+export interface NatsStreamOptions {
+  readonly stream: string;
+  readonly subject: string;
+  /** 3 or 5 for a cluster of brokers, 1 for one alone. */
+  readonly replicas: number;
+}
+
+/** Appends carry no id, so nothing is ever found twice: the broker need not remember any for long. */
+const duplicateWindowNs = 1_000_000_000;
+const unlimited = -1;
+
+/** @throws Error that says what an existing stream would lose entries by */
+export async function ensureStream(
+  connection: NatsConnection,
+  { stream, subject, replicas }: NatsStreamOptions,
+): Promise<void> {
+  const { manager } = await connection.ready(apiMs);
+  let config = await manager.streams.info(stream).then(
+    (info) => info.config,
+    (error: unknown) => {
+      if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined;
+      throw error;
+    },
+  );
+  // Where another machine makes it now, the same settings are no error.
+  config ??= await manager.streams.add(settingsOf(stream, subject, replicas)).then(
+    (info) => info.config,
+    (error: unknown) => {
+      throw new Error(`Cannot make the stream ${stream}: ${messageOf(error)}`, { cause: error });
+    },
+  );
+  const faults = faultsOf(config, subject, replicas);
+  if (faults.length === 0) return;
+  throw new Error(
+    `Cannot use the stream ${stream}, which would lose entries: ${faults.join('; ')}`,
+  );
+}
+
+/** Less than the 4 s after which another leader may be elected, more than the second between heartbeats. */
+const seenNs = 3_000_000_000;
+
+/**
+ * Whether a leader speaks for its stream. One that was cut off from the others goes on answering what it knows, seen
+ * for 12 s and more, while they elect another. It says when each of them answered it last: where that is shorter ago
+ * than an election takes, of so many that they are a majority with it, there is no other leader.
+ * @param cluster undefined for a broker alone
+ */
+export function hasMajority(cluster: ClusterInfo | undefined): boolean {
+  if (cluster === undefined) return true;
+  const { leader, replicas = [] } = cluster;
+  const seen = replicas.filter(({ active, offline }) => !offline && active <= seenNs);
+  return leader !== undefined && leader !== '' && (seen.length + 1) * 2 > replicas.length + 1;
+}
+
+const settingsOf = (stream: string, subject: string, replicas: number) =>
+  ({
+    name: stream,
+    subjects: [subject],
+    storage: 'file',
+    retention: 'limits',
+    discard: 'new',
+    max_age: 0,
+    max_msgs: unlimited,
+    max_bytes: unlimited,
+    max_msgs_per_subject: unlimited,
+    max_msg_size: unlimited,
+    num_replicas: replicas,
+    duplicate_window: duplicateWindowNs,
+    // Else replicas that lag behind answer too.
+    allow_direct: false,
+    // A hole in the middle ends every reading there.
+    deny_delete: true,
+    // Entries below a snapshot are pruned.
+    deny_purge: false,
+  }) satisfies Partial<StreamConfig>;
+
+function faultsOf(config: StreamConfig, subject: string, replicas: number): string[] {
+  const faults: string[] = [];
+  const check = (fault: string | false | undefined): void => {
+    if (fault) faults.push(fault);
+  };
+  const subjects = (config.subjects ?? []).join(', ');
+  check(subjects !== subject && `it takes the subjects ${subjects}, expected ${subject} alone`);
+  check(config.storage !== 'file' && `its storage is ${config.storage}, expected file`);
+  check(config.retention !== 'limits' && `its retention is ${config.retention}, expected limits`);
+  const found = config.num_replicas;
+  check(found < replicas && `it has ${found} replicas, expected ${replicas} or more`);
+  check(config.max_age > 0 && 'it has a max_age, expected none');
+  check(config.max_msgs_per_subject > 0 && 'it has a max_msgs_per_subject, expected none');
+  if (config.discard === 'old') {
+    check(config.max_msgs > 0 && 'it has max_msgs with discard old, expected none or discard new');
+    check(
+      config.max_bytes > 0 && 'it has max_bytes with discard old, expected none or discard new',
+    );
+  }
+  check(config.no_ack && 'it acknowledges nothing, expected no_ack off');
+  check(!config.deny_delete && 'single entries can be deleted, expected deny_delete');
+  check(config.deny_purge && 'it cannot be pruned, expected deny_purge off');
+  check(config.mirror !== undefined && 'it is a mirror, expected a stream of its own');
+  const sources = config.sources ?? [];
+  check(sources.length > 0 && 'it takes entries of other streams, expected none');
+  return faults;
+}

@@ -1,0 +1,284 @@
+/**
+ * A handle on a `MemoryStream` with every fault that the port allows (src/cluster/log/ordered-log.ts), drawn from the
+ * randomness handed in and switched at any time by `faults`. The same draws make the same run.
+ *
+ *     append ──under way──▶ arrives: in order ──▶ lands │ is lost │ lands late, behind others
+ *                                                   └──▶ answered │ answer lost │ a second copy lands late
+ *     follow ──▶ deliveries of 1..n entries, each at once, late or after a stall; before each the reading may end
+ *
+ * Never: an entry out of order, twice, changed or left out within one reading.
+ */
+import type {
+  LogBounds,
+  LogReader,
+  OrderedLog,
+  Reading,
+} from '../../../src/cluster/log/ordered-log.ts';
+import {
+  closedError,
+  MemoryReading,
+  realLater,
+  type Later,
+  type MemoryStream,
+  type Pace,
+} from './memory-log.ts';
+
+/** Shares of 1, and bounds of what is drawn evenly. */
+export interface LogFaults {
+  /** Of appends: appended, and rejected. */
+  readonly lostAnswer: number;
+  /** Of appends: not appended, and rejected. */
+  readonly lostAppend: number;
+  /** Of appends: rejected, and appended up to `lateMs` later. */
+  readonly late: number;
+  /** Of appends: answered, and appended once more up to `lateMs` later. */
+  readonly duplicate: number;
+  readonly lateMs: number;
+  /** Of deliveries: the reading ends instead. */
+  readonly end: number;
+  /** Of deliveries: it comes up to `stallMs` later. */
+  readonly stall: number;
+  readonly stallMs: number;
+  /** Each way, answer and delivery takes up to this long. */
+  readonly latencyMs: number;
+  /** A delivery brings 1 to this many entries. */
+  readonly entriesMax: number;
+}
+
+export const noFaults: LogFaults = {
+  lostAnswer: 0,
+  lostAppend: 0,
+  late: 0,
+  duplicate: 0,
+  lateMs: 0,
+  end: 0,
+  stall: 0,
+  stallMs: 0,
+  latencyMs: 0,
+  entriesMax: Infinity,
+};
+
+/** What does not get through while the rest does: a path of one machine, or the brokers' own trouble. */
+export interface Cut {
+  readonly appends: boolean;
+  readonly readings: boolean;
+  /** `old`: answered by a broker that knows no more than when the cut began. */
+  readonly bounds: 'asked' | 'unanswered' | 'old';
+}
+
+export const noCut: Cut = { appends: false, readings: false, bounds: 'asked' };
+
+/** Within the 5 s of an append: two ways of `latencyMs` fit beside it. */
+const unansweredMs = 4_000;
+/** Within the 2 s of bounds. */
+const unaskedMs = 1_500;
+/** A reading notices within this time that the log is away. */
+const noticedMs = 3_000;
+
+interface Append {
+  readonly body: Uint8Array;
+  readonly resolve: (seq: number) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export interface FaultyLogOptions {
+  readonly stream: MemoryStream;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly later?: Later;
+  readonly faults?: LogFaults;
+}
+
+export class FaultyLog implements OrderedLog {
+  /** Counts for what begins from now on. */
+  faults: LogFaults;
+  readonly #stream: MemoryStream;
+  readonly #random: () => number;
+  readonly #later: Later;
+  readonly #readings = new Set<MemoryReading>();
+  /** Not arrived yet, in the order of the calls. */
+  readonly #underWay: Append[] = [];
+  /** Not answered yet. */
+  readonly #waiting = new Set<(error: Error) => void>();
+  readonly #pace: Pace;
+  #state: 'open' | 'closed' | 'killed' = 'open';
+  #away = false;
+  #cut = noCut;
+  #oldBounds: LogBounds | undefined;
+
+  constructor({ stream, random, later = realLater, faults = noFaults }: FaultyLogOptions) {
+    this.faults = faults;
+    this.#stream = stream;
+    this.#random = random;
+    this.#later = later;
+    this.#pace = {
+      delayMs: () => this.#deliveryMs(),
+      entriesMax: () => this.#entriesMax(),
+      fault: () =>
+        this.#away || this.#cut.readings || this.#hits(this.faults.end)
+          ? new Error('The reading was lost')
+          : undefined,
+    };
+  }
+
+  /** Cut off: what is asked from now on is refused, though what is under way may still land; readings end in a while. */
+  leave(): void {
+    if (this.#away) return;
+    this.#away = true;
+    for (const reading of this.#readings) this.#endAway(reading);
+  }
+
+  comeBack(): void {
+    this.#away = false;
+  }
+
+  /** What does not get through from now on. */
+  set cut(cut: Cut) {
+    this.#cut = cut;
+    const { first, last } = this.#stream;
+    this.#oldBounds = cut.bounds === 'old' ? { first, last } : undefined;
+  }
+
+  /** The machine died: nothing answers or delivers any more. What is under way may still land. */
+  kill(): void {
+    this.#state = 'killed';
+    this.#waiting.clear();
+    for (const reading of this.#readings) reading.stop();
+  }
+
+  append(body: Uint8Array): Promise<number> {
+    if (this.#state === 'closed') return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      if (this.#state === 'killed') return;
+      this.#waiting.add(reject);
+      this.#underWay.push({ body, resolve, reject });
+      this.#later(this.#latency(), this.#arrive);
+    });
+  }
+
+  /** The oldest under way, whichever this was called for: appends of one handle arrive in order. */
+  readonly #arrive = (): void => {
+    const append = this.#underWay.shift();
+    if (append === undefined) return;
+    const { body } = append;
+    const { late, lateMs, lostAppend, lostAnswer, duplicate } = this.faults;
+    const draw = this.#random();
+    // What a dead machine had handed to its socket arrives, or does not.
+    const unsent =
+      this.#away ||
+      this.#cut.appends ||
+      this.#state === 'closed' ||
+      (this.#state === 'killed' && this.#hits(0.5));
+    if (draw < late) {
+      this.#later(this.#upTo(lateMs), () => void this.#stream.append(body));
+      this.#refuse(append);
+      return;
+    }
+    if (unsent || draw < late + lostAppend) {
+      this.#refuse(append);
+      return;
+    }
+    const seq = this.#stream.append(body);
+    if (this.#hits(duplicate)) {
+      this.#later(this.#upTo(lateMs), () => void this.#stream.append(body));
+    }
+    if (this.#hits(lostAnswer)) this.#refuse(append);
+    else this.#later(this.#latency(), () => this.#answer(append, seq));
+  };
+
+  #refuse({ reject }: Append): void {
+    this.#later(this.#upTo(unansweredMs), () => this.#reject(reject));
+  }
+
+  #answer(append: Append, seq: number): void {
+    if (this.#away) this.#refuse(append);
+    else if (this.#waiting.delete(append.reject)) append.resolve(seq);
+  }
+
+  #reject(reject: (error: Error) => void): void {
+    if (this.#waiting.delete(reject)) reject(new Error('The log did not answer'));
+  }
+
+  follow(from: number, reader: LogReader): Reading {
+    const reading = new MemoryReading({
+      stream: this.#stream,
+      later: this.#later,
+      pace: this.#pace,
+      from,
+      reader,
+      gone: (gone) => void this.#readings.delete(gone),
+    });
+    if (this.#state === 'killed') {
+      reading.stop();
+      return reading;
+    }
+    this.#readings.add(reading);
+    if (this.#state === 'closed') this.#later(0, () => reading.end(closedError()));
+    else if (this.#away) this.#endAway(reading);
+    return reading;
+  }
+
+  #endAway(reading: MemoryReading): void {
+    this.#later(this.#upTo(noticedMs), () => {
+      if (this.#away) reading.end(new Error('The log is away'));
+    });
+  }
+
+  bounds(): Promise<LogBounds> {
+    return this.#ask(
+      () => this.#oldBounds ?? { first: this.#stream.first, last: this.#stream.last },
+    );
+  }
+
+  prune(below: number): Promise<void> {
+    return this.#ask(() => this.#stream.prune(below));
+  }
+
+  #ask<T>(work: () => T): Promise<T> {
+    if (this.#state === 'closed') return Promise.reject(closedError());
+    return new Promise((resolve, reject) => {
+      if (this.#state === 'killed') return;
+      this.#waiting.add(reject);
+      this.#later(this.#latency(), () => {
+        const isCut = this.#away || this.#cut.bounds === 'unanswered';
+        if (isCut || this.#hits(this.faults.lostAnswer)) {
+          this.#later(this.#upTo(unaskedMs), () => this.#reject(reject));
+        } else if (this.#waiting.delete(reject)) {
+          resolve(work());
+        }
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'closed';
+    for (const reading of this.#readings) reading.stop();
+    for (const reject of this.#waiting) reject(closedError());
+    this.#waiting.clear();
+    return Promise.resolve();
+  }
+
+  #hits(share: number): boolean {
+    return share > 0 && this.#random() < share;
+  }
+
+  #upTo(ms: number): number {
+    return this.#random() * ms;
+  }
+
+  #latency(): number {
+    const { latencyMs } = this.faults;
+    return latencyMs === 0 ? 0 : this.#random() * latencyMs;
+  }
+
+  #deliveryMs(): number {
+    const { stall, stallMs } = this.faults;
+    if (this.#away || this.#cut.readings) return this.#upTo(noticedMs);
+    return this.#latency() + (this.#hits(stall) ? this.#upTo(stallMs) : 0);
+  }
+
+  #entriesMax(): number {
+    const { entriesMax } = this.faults;
+    return entriesMax === Infinity ? Infinity : 1 + Math.floor(this.#random() * entriesMax);
+  }
+}

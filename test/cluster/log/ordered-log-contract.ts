@@ -1,0 +1,365 @@
+/**
+ * What every implementation of `OrderedLog` must do, as one suite. It is written for the faults that the port allows:
+ * an append may be made and refused, made twice or made late, and a reading may end and is begun again. A fixture
+ * whose log has none of them is held to more: all appends are answered, each is there once, no reading ends.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LogPrunedError, type OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
+import { LogRecorder } from './log-recorder.ts';
+
+export interface OpenedLog {
+  /** A new handle on the same log, as another machine has. `close` closes it too. */
+  handle(): Promise<OrderedLog>;
+  close(): Promise<void>;
+}
+
+export interface LogFixture {
+  readonly name: string;
+  readonly faults: 'none' | 'allowed';
+  /** Before and after all of them. */
+  readonly start?: () => Promise<void>;
+  readonly end?: () => Promise<void>;
+  /** An empty log. */
+  open(): Promise<OpenedLog>;
+}
+
+export function orderedLogContract(fixture: LogFixture): void {
+  describe(`ordered log: ${fixture.name}`, () => {
+    let opened: OpenedLog;
+    let log: OrderedLog;
+    let other: OrderedLog;
+    const recorders: LogRecorder[] = [];
+
+    beforeAll(() => fixture.start?.());
+    afterAll(() => fixture.end?.());
+
+    beforeEach(async () => {
+      opened = await fixture.open();
+      log = await opened.handle();
+      other = await opened.handle();
+    });
+
+    afterEach(async () => {
+      for (const recorder of recorders.splice(0)) {
+        recorder.stop();
+        expect(recorder.violations).toEqual([]);
+        if (fixture.faults === 'none') expect(recorder.endings).toBe(0);
+      }
+      await opened.close();
+    });
+
+    const follow = (on: OrderedLog, from = 1): LogRecorder => {
+      const recorder = new LogRecorder(on, from);
+      recorders.push(recorder);
+      return recorder;
+    };
+    const context: Context = {
+      fixture,
+      log: () => log,
+      other: () => other,
+      handle: () => opened.handle(),
+      follow,
+    };
+    ordering(context);
+    refusals(context);
+    bodies(context);
+    positions(context);
+    pruning(context);
+    ends(context);
+  });
+}
+
+interface Context {
+  readonly fixture: LogFixture;
+  readonly log: () => OrderedLog;
+  readonly other: () => OrderedLog;
+  readonly handle: () => Promise<OrderedLog>;
+  readonly follow: (on: OrderedLog, from?: number) => LogRecorder;
+}
+
+const utf8 = new TextEncoder();
+const bytes = (text: string): Uint8Array => utf8.encode(text);
+
+/** As every writer does: sends again what was not answered. */
+async function appendSurely(log: OrderedLog, body: Uint8Array): Promise<number> {
+  for (;;) {
+    try {
+      return await log.append(body);
+    } catch {
+      // Unknown: it may be there.
+    }
+  }
+}
+
+/** Appends one after another. @returns the positions that were answered */
+async function fill(log: OrderedLog, texts: readonly string[]): Promise<number[]> {
+  const positions: number[] = [];
+  for (const text of texts) positions.push(await appendSurely(log, bytes(text)));
+  return positions;
+}
+
+const numbered = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, number) => `${prefix}${number}`);
+
+/** Resolves when two readings have seen all up to the end of the log. */
+async function settled(log: OrderedLog, ...recorders: readonly LogRecorder[]): Promise<number> {
+  const { last } = await boundsSurely(log);
+  await Promise.all(recorders.map((recorder) => recorder.reached(last)));
+  return last;
+}
+
+async function boundsSurely(log: OrderedLog): ReturnType<OrderedLog['bounds']> {
+  for (;;) {
+    try {
+      return await log.bounds();
+    } catch {
+      // Asked again.
+    }
+  }
+}
+
+async function pruneSurely(log: OrderedLog, below: number): Promise<void> {
+  for (;;) {
+    try {
+      await log.prune(below);
+      return;
+    } catch {
+      // Asked again: pruning twice is pruning once.
+    }
+  }
+}
+
+function ordering({ fixture, log, other, follow }: Context): void {
+  test('two handles read one order, and what was answered stands where the answer says', async () => {
+    const [mine, theirs] = [follow(log()), follow(other())];
+    const [a, b] = [numbered('a', 40), numbered('b', 40)];
+    const [positionsA, positionsB] = await Promise.all([fill(log(), a), fill(other(), b)]);
+    await settled(log(), mine, theirs);
+
+    const common = Math.min(mine.texts.length, theirs.texts.length);
+    expect(mine.texts.slice(0, common)).toEqual(theirs.texts.slice(0, common));
+    for (const [index, position] of positionsA.entries())
+      expect(mine.text(position)).toBe(a[index]);
+    for (const [index, position] of positionsB.entries())
+      expect(mine.text(position)).toBe(b[index]);
+    // Also with resends: the first of each stands in the order of the calls.
+    const firsts = [...new Set(mine.texts)];
+    expect(firsts.filter((text) => text.startsWith('a'))).toEqual(a);
+    expect(firsts.filter((text) => text.startsWith('b'))).toEqual(b);
+    if (fixture.faults === 'none') expect(mine.texts).toHaveLength(80);
+  });
+
+  test('appends that race give each position to one body', async () => {
+    const recorder = follow(other());
+    const texts = [...numbered('x', 100), ...numbered('y', 100)];
+    const results = await Promise.allSettled(
+      texts.map((text) => (text.startsWith('x') ? log() : other()).append(bytes(text))),
+    );
+    await settled(log(), recorder);
+    const answered = results.flatMap((result, index) =>
+      result.status === 'fulfilled' ? [[result.value, texts[index]!] as const] : [],
+    );
+    expect(new Set(answered.map(([position]) => position)).size).toBe(answered.length);
+    for (const [position, text] of answered) expect(recorder.text(position)).toBe(text);
+    if (fixture.faults === 'allowed') return;
+    expect(answered).toHaveLength(200);
+    const mine = recorder.texts.filter((text) => text.startsWith('x'));
+    expect(mine).toEqual(texts.slice(0, 100));
+  });
+}
+
+function refusals({ fixture, log, other, follow }: Context): void {
+  test('an append that was refused is there 0, 1 or 2 times, and never was before its call', async () => {
+    const recorder = follow(other());
+    const calledAt = new Map<string, number>();
+    const answered = new Set<string>();
+    for (const text of numbered('r', 60)) {
+      calledAt.set(text, recorder.next);
+      await log()
+        .append(bytes(text))
+        .then(
+          () => answered.add(text),
+          () => {},
+        );
+    }
+    await settled(log(), recorder);
+    for (const [text, from] of calledAt) {
+      const positions = recorder.positionsOf(text);
+      expect(positions.length).toBeGreaterThanOrEqual(answered.has(text) ? 1 : 0);
+      expect(positions.length).toBeLessThanOrEqual(2);
+      for (const position of positions) expect(position).toBeGreaterThanOrEqual(from);
+    }
+    if (fixture.faults === 'none') expect(answered.size).toBe(60);
+  });
+}
+
+function bodies({ log, other, follow }: Context): void {
+  test('bodies up to the limit arrive whole, and belong to the reader', async () => {
+    const recorder = follow(other());
+    const sizes = [0, 1, 700 * 1024, 3, 700 * 1024, 1_000_000];
+    const bodies = sizes.map((size, index) => new Uint8Array(size).fill(index + 1));
+    const positions: number[] = [];
+    for (const body of bodies) positions.push(await appendSurely(log(), body));
+    // What a client keeps in a buffer that it uses again would be written over now.
+    await fill(log(), numbered('later', 50));
+    await settled(log(), recorder);
+    for (const [index, position] of positions.entries()) {
+      expect(Buffer.compare(recorder.body(position), bodies[index]!)).toBe(0);
+    }
+  });
+}
+
+function positions({ fixture, log, other, handle, follow }: Context): void {
+  test('a reading begins in the middle and goes on with what is appended', async () => {
+    const before = await fill(log(), numbered('m', 10));
+    const from = before[4]!;
+    const recorder = follow(other(), from);
+    const after = await fill(log(), numbered('n', 5));
+    await settled(log(), recorder);
+    expect(recorder.positions[0]).toBe(from);
+    expect(recorder.text(from)).toBe('m4');
+    expect(recorder.text(after[4]!)).toBe('n4');
+  });
+
+  test('a reading from beyond the end waits for its position', async () => {
+    await fill(log(), ['before']);
+    const from = (await boundsSurely(log())).last + 4;
+    const [recorder, whole] = [follow(other(), from), follow(log())];
+    while (whole.next <= from + 2) await fill(log(), [`w${whole.next}`]);
+    await settled(log(), recorder, whole);
+    expect(recorder.positions[0]).toBe(from);
+    expect(recorder.text(from)).toBe(whole.text(from));
+  });
+
+  test('every reading sees an append, those of its own handle and of a later handle too', async () => {
+    const recorders = [follow(log()), follow(log()), follow(other())];
+    const [position] = await fill(log(), ['seen']);
+    recorders.push(follow(await handle()));
+    await Promise.all(recorders.map((recorder) => recorder.reached(position!)));
+    for (const recorder of recorders) expect(recorder.text(position!)).toBe('seen');
+  });
+
+  test('a reading that is stopped and begun again where it stood misses nothing', async () => {
+    const whole = follow(other());
+    const filled = fill(log(), numbered('s', 60));
+    let next = 1;
+    const texts: string[] = [];
+    for (let round = 0; round < 6; round++) {
+      const recorder = follow(other(), next);
+      await recorder.reached(next + 8);
+      recorder.stop();
+      texts.push(...recorder.texts);
+      next = recorder.next;
+    }
+    await filled;
+    await settled(log(), whole);
+    expect(texts).toEqual(whole.texts.slice(0, texts.length));
+  });
+
+  test('bounds of an empty and a filled log', async () => {
+    expect(await boundsSurely(log())).toEqual({ first: 1, last: 0 });
+    const answered = await fill(log(), numbered('f', 3));
+    const { first, last } = await boundsSurely(other());
+    expect(first).toBe(1);
+    expect(last).toBeGreaterThanOrEqual(answered[2]!);
+    if (fixture.faults === 'none') expect(last).toBe(3);
+  });
+}
+
+function pruning({ fixture, log, other, follow }: Context): void {
+  test('what is pruned is gone, and the rest keeps its position', async () => {
+    const answered = await fill(log(), numbered('p', 10));
+    const below = answered[6]!;
+    await pruneSurely(log(), below);
+    await pruneSurely(other(), below - 2);
+    expect((await boundsSurely(other())).first).toBe(below);
+
+    const [pruned, kept] = [follow(other(), below - 1), follow(other(), below)];
+    expect(await pruned.pruned).toBeInstanceOf(LogPrunedError);
+    expect(pruned.texts).toEqual([]);
+    await settled(log(), kept);
+    expect(kept.positions[0]).toBe(below);
+    expect(kept.text(below)).toBe('p6');
+  });
+
+  test('a log that is wholly pruned goes on after its last position', async () => {
+    await fill(log(), numbered('g', 3));
+    const recorder = follow(other());
+    const last = await settled(log(), recorder);
+    // Beyond the end too: positions are not left out.
+    await pruneSurely(log(), last + 100);
+    const bounds = await boundsSurely(log());
+    if (fixture.faults === 'none') expect(bounds).toEqual({ first: last + 1, last });
+    expect(await follow(other(), last).pruned).toBeInstanceOf(LogPrunedError);
+    const [position] = await fill(log(), ['on']);
+    if (fixture.faults === 'none') expect(position).toBe(last + 1);
+    const after = follow(other(), bounds.last + 1);
+    await after.reached(position!);
+    expect(after.text(position!)).toBe('on');
+  });
+
+  test('an empty log can be pruned', async () => {
+    await pruneSurely(log(), 5);
+    expect(await boundsSurely(log())).toEqual({ first: 1, last: 0 });
+    await fill(log(), ['first']);
+    expect((await boundsSurely(log())).first).toBe(1);
+  });
+}
+
+function ends({ log, other, handle, follow }: Context): void {
+  test('a reading that is stopped brings nothing more: at once, and from within an entry', async () => {
+    const said: string[] = [];
+    const note = {
+      entry: (seq: number) => void said.push(`entry ${seq}`),
+      ended: (error: Error) => void said.push(error.message),
+    };
+    await fill(log(), numbered('q', 5));
+    other().follow(1, note).stop();
+    const recorder = follow(other());
+    let inside = 0;
+    const reading = other().follow(1, {
+      entry: () => {
+        inside++;
+        reading.stop();
+        reading.stop();
+      },
+      ended: note.ended,
+    });
+    const later = other().follow(1_000_000, note);
+    await fill(log(), numbered('z', 5));
+    await settled(log(), recorder);
+    later.stop();
+    await fill(log(), ['end']);
+    await settled(log(), recorder);
+    expect(said.filter((line) => line.startsWith('entry'))).toEqual([]);
+    expect(inside).toBeLessThanOrEqual(1);
+  });
+
+  test('close ends readings without calling `ended`, and refuses what waits', async () => {
+    const closing = await handle();
+    const said: string[] = [];
+    closing.follow(1, {
+      entry: (seq) => void said.push(`entry ${seq}`),
+      ended: (error) => void said.push(error.message),
+    });
+    const appended = closing.append(bytes('last'));
+    const asked = closing.bounds();
+    const settledBoth = Promise.allSettled([appended, asked]);
+    await closing.close();
+    await closing.close();
+    const count = said.length;
+    // Either answered before, or refused: they do not hang.
+    await settledBoth;
+    await expect(closing.append(bytes('no'))).rejects.toThrow('closed');
+    await expect(closing.bounds()).rejects.toThrow('closed');
+    await expect(closing.prune(1)).rejects.toThrow('closed');
+    const refused = new Promise<Error>(
+      (ended) => void closing.follow(1, { entry: () => {}, ended }),
+    );
+    expect((await refused).message).toMatch('closed');
+    const recorder = follow(other());
+    await fill(other(), numbered('c', 5));
+    await settled(other(), recorder);
+    expect(said.slice(count)).toEqual([]);
+  });
+}

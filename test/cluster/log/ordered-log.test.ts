@@ -1,0 +1,66 @@
+import { Random } from '../../crash/random.ts';
+import { FaultyLog, noFaults } from './faulty-log.ts';
+import { MemoryLog, MemoryStream, realLater, type Later } from './memory-log.ts';
+import { orderedLogContract, type LogFixture } from './ordered-log-contract.ts';
+import type { OrderedLog } from '../../../src/cluster/log/ordered-log.ts';
+
+/** Handles made by `make`, which `close` closes. */
+function opened(make: () => OrderedLog): ReturnType<LogFixture['open']> {
+  const logs: OrderedLog[] = [];
+  return Promise.resolve({
+    handle: () => {
+      const log = make();
+      logs.push(log);
+      return Promise.resolve(log);
+    },
+    close: async () => void (await Promise.all(logs.map((log) => log.close()))),
+  });
+}
+
+const randomOf = (seed: number): (() => number) => {
+  const random = new Random(seed);
+  return () => random.next();
+};
+
+/** A refusal takes up to 4 s: here 20 ms. */
+const quickly: Later = (ms, run) => realLater(ms / 200, run);
+
+orderedLogContract({
+  name: 'memory',
+  faults: 'none',
+  open: () => {
+    const stream = new MemoryStream();
+    return opened(() => new MemoryLog(stream));
+  },
+});
+
+orderedLogContract({
+  name: 'faulty memory',
+  faults: 'allowed',
+  open: () => {
+    const stream = new MemoryStream();
+    const random = randomOf(17);
+    const faults = {
+      lostAnswer: 0.1,
+      lostAppend: 0.1,
+      late: 0.1,
+      duplicate: 0.1,
+      lateMs: 1_000,
+      end: 0.1,
+      stall: 0.1,
+      stallMs: 1_000,
+      latencyMs: 200,
+      entriesMax: 4,
+    };
+    return opened(() => new FaultyLog({ stream, random, faults, later: quickly }));
+  },
+});
+
+orderedLogContract({
+  name: 'faulty memory, faults switched off',
+  faults: 'none',
+  open: () => {
+    const stream = new MemoryStream();
+    return opened(() => new FaultyLog({ stream, random: randomOf(1), faults: noFaults }));
+  },
+});

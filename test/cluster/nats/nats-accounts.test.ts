@@ -1,0 +1,205 @@
+/** config/nats as it is shipped, on every server that is found: what each user gets at, and what an edge does not. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import {
+  AckPolicy,
+  DeliverPolicy,
+  jetstream,
+  type JetStreamManager,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { expect, it } from 'vitest';
+import { pause } from '../../support/process.ts';
+import { startBrokers } from './brokers.ts';
+import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.ts';
+import { notRun } from './not-run.ts';
+
+const shipped = (name: string): string =>
+  fileURLToPath(new URL(`../../config/nats/${name}`, import.meta.url));
+
+const environment = {
+  NATS_NAME: 'n1',
+  NATS_CORE_PASSWORD: 'core-secret',
+  NATS_EDGE_1_PASSWORD: 'edge-secret',
+  NATS_OPERATOR_PASSWORD: 'operator-secret',
+};
+const streams = [
+  ['CORE', 'qz.core'],
+  ['DELIVERY', 'qz.delivery'],
+  ['SCANS', 'qz.scans.*'],
+  ['LINKS', 'qz.links'],
+] as const;
+
+const found = await findNatsServer();
+
+if ('missing' in found) {
+  notRun('config/nats', found);
+} else {
+  for (const server of await findNatsServers()) {
+    it(`the shipped configuration is valid for ${server.version}`, async () => {
+      const args = ['--config', shipped('nats-server.conf'), '-t'];
+      const { stderr } = await promisify(execFile)(server.path, args, { env: environment });
+      expect(stderr).toContain('is valid');
+    });
+    it(`cores and an edge work together on ${server.version}`, async () => {
+      await withUsers(server, workTogether);
+    });
+    it(`an edge gets at nothing else on ${server.version}`, async () => {
+      await withUsers(server, isKeptOut);
+    });
+  }
+}
+
+interface Users {
+  readonly url: string;
+  readonly core: NatsConnection;
+  readonly edge: NatsConnection;
+  readonly manager: JetStreamManager;
+}
+
+async function withUsers(server: NatsServer, work: (users: Users) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'qz-accounts-'));
+  const accounts = { file: shipped('accounts.conf'), environment };
+  const brokers = await startBrokers({ count: 1, folder, server, accounts });
+  const connections: NatsConnection[] = [];
+  const open = async (user: string, pass: string, inboxPrefix: string): Promise<NatsConnection> => {
+    const connection = await connect({ servers: [...brokers.urls], user, pass, inboxPrefix });
+    connections.push(connection);
+    return connection;
+  };
+  try {
+    const core = await open('core', environment.NATS_CORE_PASSWORD, '_INBOX');
+    const edge = await open('edge-1', environment.NATS_EDGE_1_PASSWORD, '_INBOX.edge-1');
+    const manager = await jetstreamManager(core);
+    for (const [name, subject] of streams) await manager.streams.add({ name, subjects: [subject] });
+    await manager.streams.add({ name: 'OBJ_quietzone', subjects: ['$O.quietzone.>'] });
+    await work({ url: brokers.urls[0]!, core, edge, manager });
+  } finally {
+    await Promise.all(connections.map((connection) => connection.close()));
+    await brokers.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function addConsumer(manager: JetStreamManager, name: string): Promise<void> {
+  await manager.consumers.add('LINKS', {
+    name,
+    ack_policy: AckPolicy.None,
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: 2,
+    inactive_threshold: 60e9,
+  });
+}
+
+async function workTogether({ url, core, edge, manager }: Users): Promise<void> {
+  const log = jetstream(core);
+  expect((await log.publish('qz.core', 'entry')).seq).toBe(1);
+  expect((await log.publish('$O.quietzone.C.x', 'chunk')).stream).toBe('OBJ_quietzone');
+  const consumer = await log.consumers.get('CORE');
+  expect((await consumer.next())?.string()).toBe('entry');
+
+  const ack = await jetstream(edge).publish('qz.scans.7', 'frames');
+  expect(ack).toMatchObject({ stream: 'SCANS', seq: 1 });
+
+  for (const link of ['a', 'b', 'c']) await log.publish('qz.links', link);
+  await addConsumer(manager, 'edge-1');
+  const links = await jetstream(edge, { domain: 'quietzone' }).consumers.get('LINKS', 'edge-1');
+  const read: string[] = [];
+  for await (const message of await links.fetch({ max_messages: 2 })) read.push(message.string());
+  expect(read).toEqual(['b', 'c']);
+
+  core.subscribe('qz.edge.*.applied', { callback: (_, message) => void message.respond('seen') });
+  await core.flush();
+  expect((await edge.request('qz.edge.edge-1.applied', '3')).string()).toBe('seen');
+  edge.subscribe('qz.ask.edge-1.rewind', { callback: (_, message) => void message.respond('0') });
+  const marks: string[] = [];
+  edge.subscribe('qz.marks', { callback: (_, message) => void marks.push(message.string()) });
+  await edge.flush();
+  expect((await core.request('qz.ask.edge-1.rewind')).string()).toBe('0');
+  core.publish('qz.marks', '7:100');
+  await expect.poll(() => marks).toEqual(['7:100']);
+
+  const operator = { user: 'operator', pass: environment.NATS_OPERATOR_PASSWORD };
+  const people = await connect({ servers: url, ...operator });
+  expect((await people.request('$SYS.REQ.SERVER.PING.JSZ', '{}')).string()).toContain('"n1"');
+  await people.close();
+}
+
+async function isKeptOut({ url, core, edge, manager }: Users): Promise<void> {
+  await expect(connect({ servers: url })).rejects.toThrow(/[Aa]uthorization/);
+  const log = jetstream(core);
+  for (const subject of ['qz.core', 'qz.links']) await log.publish(subject, 'entry');
+  await addConsumer(manager, 'edge-1');
+  await addConsumer(manager, 'edge-2');
+  const consumer = JSON.stringify({
+    stream_name: 'LINKS',
+    action: 'create',
+    config: { name: 'x', ack_policy: 'none', deliver_subject: 'qz.core' },
+  });
+  const refused: ReadonlyArray<readonly [subject: string, body?: string]> = [
+    ['qz.core'],
+    ['qz.delivery'],
+    ['qz.links'],
+    ['qz.marks'],
+    ['qz.edge.edge-2.applied'],
+    ['qz.ask.edge-2.rewind'],
+    ['$O.quietzone.C.x'],
+    ['$JS.API.INFO'],
+    ['$JS.API.STREAM.INFO.CORE'],
+    ['$JS.API.STREAM.CREATE.X', JSON.stringify({ name: 'X', subjects: ['x'] })],
+    ['$JS.API.STREAM.UPDATE.LINKS', JSON.stringify({ name: 'LINKS', subjects: ['qz.links'] })],
+    ['$JS.API.STREAM.MSG.GET.CORE', '{"seq":1}'],
+    ['$JS.API.STREAM.PURGE.LINKS'],
+    ['$JS.API.STREAM.DELETE.SCANS'],
+    ['$JS.API.CONSUMER.CREATE.CORE.x', consumer],
+    ['$JS.API.CONSUMER.CREATE.LINKS.x', consumer],
+    ['$JS.API.CONSUMER.DELETE.LINKS.edge-2'],
+    ['$JS.API.CONSUMER.MSG.NEXT.LINKS.edge-1', '1'],
+    ['$JS.quietzone.API.INFO'],
+    ['$JS.quietzone.API.STREAM.INFO.CORE'],
+    ['$JS.quietzone.API.STREAM.DELETE.LINKS'],
+    ['$JS.quietzone.API.CONSUMER.CREATE.LINKS.x', consumer],
+    ['$JS.quietzone.API.CONSUMER.MSG.NEXT.LINKS.edge-2', '1'],
+    ['$SYS.REQ.SERVER.PING'],
+  ];
+  for (const [subject, body] of refused) {
+    await expect(edge.request(subject, body, { timeout: 5000 })).rejects.toThrow(/[Pp]ermission/);
+  }
+  for (const subject of ['qz.>', '_INBOX.>', 'qz.ask.edge-2.>', '$JS.>']) {
+    const denied = Promise.withResolvers<unknown>();
+    edge.subscribe(subject, { callback: (error) => denied.resolve(error) });
+    expect(String(await denied.promise)).toMatch(/[Pp]ermission/);
+  }
+  await cannotByAnswers(edge);
+  const left = await Promise.all(streams.map(([name]) => manager.streams.info(name)));
+  expect(left.map(({ state }) => state.messages)).toEqual([1, 0, 11, 1]);
+}
+
+/**
+ * Requests that are allowed, with an answer ordered to where it would do harm: those below emptied CORE on 2.10.27, and
+ * deleted streams on both servers, when edges were users of the account that has the streams.
+ */
+async function cannotByAnswers(edge: NatsConnection): Promise<void> {
+  const next = '$JS.quietzone.API.CONSUMER.MSG.NEXT.LINKS.edge-1';
+  const harmful = [
+    'qz.core',
+    'qz.links',
+    '$JS.API.STREAM.PURGE.CORE',
+    '$JS.API.STREAM.DELETE.CORE',
+  ];
+  for (let i = 0; i < 3; i += 1) edge.publish('qz.scans.1', 'frames');
+  for (const reply of harmful) {
+    edge.publish('qz.scans.1', 'frames', { reply });
+    edge.publish('qz.scans.2', 'frames', { reply });
+    edge.publish('$JS.quietzone.API.STREAM.INFO.LINKS', '', { reply });
+    // Nothing is left to read: the answer has no body, as a request to delete.
+    edge.publish(next, JSON.stringify({ batch: 1, no_wait: true }), { reply });
+  }
+  await edge.flush();
+  await pause(300);
+}

@@ -1,0 +1,115 @@
+/** What NATS must be so that cluster mode uses it: each refusal in a text for the operator. */
+import { afterEach, expect, test } from 'vitest';
+import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
+import { hasMajority } from '../../../src/cluster/nats/nats-stream.ts';
+import { freePorts } from '../../support/process.ts';
+import { FakeNats, type FakeNatsOptions } from './fake-nats.ts';
+
+let fake: FakeNats | undefined;
+afterEach(() => fake?.close());
+
+async function start(options: FakeNatsOptions): Promise<string> {
+  fake = new FakeNats(options);
+  await fake.listen();
+  return fake.host;
+}
+
+const open = (...servers: string[]): Promise<NatsConnection> =>
+  openNats({ servers, nodeName: 'n1' });
+
+test('an old server is refused, without the credentials of its address', async () => {
+  const host = await start({ version: '2.9.10', answers: 'never' });
+  await expect(open(`nats://core:secret%20p@${host}`)).rejects.toThrow(
+    new Error(
+      `Cannot use NATS at ${host}: it is version 2.9.10, expected 2.10.27 or newer (several writers pass its compare-and-set)`,
+    ),
+  );
+  const said: unknown = JSON.parse(fake!.introduction);
+  expect(said).toMatchObject({ name: 'n1', user: 'core', pass: 'secret p' });
+});
+
+test.each(['2.10.26', '1.99.99', '2.9.99'])('version %s is too old', async (version) => {
+  const host = await start({ version, answers: 'never' });
+  await expect(open(host)).rejects.toThrow(`it is version ${version}, expected 2.10.27`);
+});
+
+test.each(['2.10.27', '2.10.27-RC.1', '2.11.0', '2.15.1', '3.0.0'])(
+  'version %s is new enough: it is refused for its missing JetStream alone',
+  async (version) => {
+    const host = await start({ version, answers: 'no responders' });
+    await expect(open(host)).rejects.toThrow(
+      `Cannot use NATS at ${host}: JetStream is off for this account, expected it on`,
+    );
+  },
+);
+
+test('JetStream that does not answer is refused', async () => {
+  const host = await start({ version: '2.12.3', answers: 'never' });
+  await expect(open(host)).rejects.toThrow(
+    /JetStream does not answer \(timeout\), expected a majority of its servers up/,
+  );
+});
+
+test('where there is no server, each is named without credentials', async () => {
+  const { api, redirect } = await freePorts();
+  await expect(open(`nats://a:b@127.0.0.1:${api}`, `127.0.0.1:${redirect}`)).rejects.toThrow(
+    `Cannot reach NATS at 127.0.0.1:${api}, 127.0.0.1:${redirect}: connection refused`,
+  );
+  await expect(open('nats://a b')).rejects.toThrow('is not an address such as nats://n1:4222');
+  await expect(
+    openNats({ servers: ['127.0.0.1'], credsFile: '/none.creds', nodeName: 'n1' }),
+  ).rejects.toThrow('Cannot read the NATS credentials: ENOENT');
+});
+
+test('a connection that comes to an old server waits for a better one', async () => {
+  // A user that may not ask about the account can use its streams all the same.
+  const host = await start({ version: '2.12.3', answers: 'forbidden' });
+  const connection = await open(host);
+  const log = new NatsLog({ connection, stream: 'CORE', subject: 'qz.core' });
+  let lost = 0;
+  connection.lost.listen(() => lost++);
+  const ended = new Promise<Error>((end) => void log.follow(1, { entry: () => {}, ended: end }));
+
+  Object.assign(fake!.options, { version: '2.10.9', answers: 'no responders' });
+  fake!.drop();
+  expect((await ended).message).toMatch('Cannot read CORE on: ');
+  await expect(connection.ready(500)).rejects.toThrow('it is version 2.10.9, expected 2.10.27');
+  expect(lost).toBe(1);
+
+  const waiting = log.append(new Uint8Array(1));
+  fake!.options.version = '2.12.3';
+  await connection.ready(5_000);
+  await expect(waiting).rejects.toThrow('Cannot append to CORE: it has no leader now');
+  fake!.options.answers = 'never';
+  const next = log.append(new Uint8Array(1));
+  await connection.close();
+  await expect(next).rejects.toThrow('Cannot append to CORE: ');
+  await expect(connection.ready(1)).rejects.toThrow('is closed');
+  expect(lost).toBe(2);
+});
+
+const cluster = (leader: string, ...activeMs: number[]) => ({
+  leader,
+  replicas: activeMs.map((ms, no) => ({
+    name: `n${no}`,
+    current: true,
+    offline: false,
+    lag: 0,
+    active: ms * 1e6,
+  })),
+});
+
+test('a leader has a majority while enough replicas answered it in the last 3 s', () => {
+  expect(hasMajority(undefined)).toBe(true);
+  expect(hasMajority({ leader: 'n1' })).toBe(true);
+  expect(hasMajority(cluster('', 10, 10))).toBe(false);
+  expect(hasMajority(cluster('n1', 10, 1_000))).toBe(true);
+  expect(hasMajority(cluster('n1', 10, 60_000))).toBe(true);
+  expect(hasMajority(cluster('n1', 3_100, 3_100))).toBe(false);
+  expect(hasMajority(cluster('n1', 10, 60_000, 60_000, 60_000))).toBe(false);
+  expect(hasMajority(cluster('n1', 10, 60_000, 60_000, 900))).toBe(true);
+  const { replicas } = cluster('n1', 10, 10);
+  const offline = replicas.map((replica) => ({ ...replica, offline: true }));
+  expect(hasMajority({ leader: 'n1', replicas: offline })).toBe(false);
+});

@@ -1,0 +1,255 @@
+/** The log on a real broker that is killed, frozen and meddled with: readings end or go on, and acked is kept. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  openNats,
+  type NatsConnection,
+  type Session,
+} from '../../../src/cluster/nats/nats-connection.ts';
+import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
+import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
+import { pause } from '../../support/process.ts';
+import { startBrokers, type Brokers } from './brokers.ts';
+import { LogRecorder } from '../log/log-recorder.ts';
+import { findNatsServer, type NatsServer } from './nats-server.ts';
+import { notRun } from './not-run.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+/** @returns what was acked, by position */
+async function fill(log: NatsLog, prefix: string, count: number): Promise<Map<number, string>> {
+  const acked = new Map<number, string>();
+  for (let number = 0; number < count; number++) {
+    const text = `${prefix}${number}`;
+    try {
+      acked.set(await log.append(bytes(text)), text);
+    } catch {
+      await pause(20);
+      number--;
+    }
+  }
+  return acked;
+}
+
+const expectKept = (recorder: LogRecorder, acked: ReadonlyMap<number, string>): void => {
+  expect(recorder.violations).toEqual([]);
+  for (const [seq, text] of acked) expect(recorder.text(seq)).toBe(text);
+};
+
+/** One broker, one connection to it, and for each test a stream of its own with a log and a reading of it. */
+class Fixture {
+  readonly #server: NatsServer;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'qz-nats-faults-'));
+  readonly #recorders: LogRecorder[] = [];
+  #count = 0;
+  brokers!: Brokers;
+  connection!: NatsConnection;
+  stream = '';
+  subject = '';
+  log!: NatsLog;
+
+  constructor(server: NatsServer) {
+    this.#server = server;
+  }
+
+  async start(): Promise<void> {
+    this.brokers = await startBrokers({ count: 1, folder: this.#folder, server: this.#server });
+    this.connection = await openNats({ servers: this.brokers.urls, nodeName: 'n1' });
+  }
+
+  async open(): Promise<LogRecorder> {
+    this.#count++;
+    this.stream = `S${this.#count}`;
+    this.subject = `s.${this.#count}`;
+    const { connection, stream, subject } = this;
+    await ensureStream(connection, { stream, subject, replicas: 1 });
+    this.log = new NatsLog({ connection, stream, subject });
+    const recorder = new LogRecorder(this.log, 1);
+    this.#recorders.push(recorder);
+    return recorder;
+  }
+
+  session(): Promise<Session> {
+    return this.connection.ready(30_000);
+  }
+
+  async closeLog(): Promise<void> {
+    for (const recorder of this.#recorders.splice(0)) recorder.stop();
+    await this.log.close();
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+    await this.brokers.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+function faultsOn(server: NatsServer): void {
+  const fixture = new Fixture(server);
+  beforeAll(() => fixture.start());
+  afterEach(() => fixture.closeLog());
+  afterAll(() => fixture.close());
+  faultsOfBrokers(fixture);
+  faultsOfStreams(fixture);
+  faultsOfReaders(fixture);
+}
+
+function faultsOfBrokers(fixture: Fixture): void {
+  test('what was acked is there after the broker was killed, and a reading goes on from where it ended', async () => {
+    const recorder = await fixture.open();
+    const { log } = fixture;
+    const acked = await fill(log, 'before', 20);
+    await recorder.reached(20);
+    const underWay = Promise.allSettled(
+      Array.from({ length: 20 }, (_, number) => log.append(bytes(`late${number}`))),
+    );
+    await fixture.brokers.all[0]!.kill();
+    await underWay;
+    fixture.brokers.all[0]!.start();
+    const after = await fill(log, 'after', 20);
+    await recorder.reached(Math.max(...after.keys()));
+    expectKept(recorder, acked);
+    expectKept(recorder, after);
+    expect(recorder.endings).toBeGreaterThan(0);
+  });
+
+  test('a broker that is frozen is noticed, and nothing acked is lost', async () => {
+    const recorder = await fixture.open();
+    const { log, stream } = fixture;
+    const acked = await fill(log, 'before', 5);
+    await recorder.reached(5);
+    fixture.brokers.all[0]!.stop();
+    await expect(log.bounds()).rejects.toThrow(
+      `Cannot ask for the bounds of ${stream}: it does not answer`,
+    );
+    await expect(log.append(bytes('frozen'))).rejects.toThrow(`Cannot append to ${stream}: `);
+    expect(recorder.endings).toBeGreaterThan(0);
+    fixture.brokers.all[0]!.resume();
+    const after = await fill(log, 'after', 5);
+    await recorder.reached(Math.max(...after.keys()));
+    expectKept(recorder, acked);
+    expectKept(recorder, after);
+  });
+}
+
+function faultsOfStreams(fixture: Fixture): void {
+  test('a reading whose consumer is deleted ends, and no consumer is left over', async () => {
+    const recorder = await fixture.open();
+    const { log, stream } = fixture;
+    await fill(log, 'a', 3);
+    await recorder.reached(3);
+    const { manager } = await fixture.session();
+    for await (const { name } of manager.consumers.list(stream))
+      await manager.consumers.delete(stream, name);
+    await expect.poll(() => recorder.endings).toBe(1);
+    const after = await fill(log, 'b', 3);
+    await recorder.reached(6);
+    expectKept(recorder, after);
+    recorder.stop();
+    const consumers = async () => (await manager.streams.info(stream)).state.consumer_count;
+    await expect.poll(consumers).toBe(0);
+  });
+
+  test('a stream that would lose entries is refused, and a hole in it ends the reading', async () => {
+    await fixture.open();
+    const { connection } = fixture;
+    const { manager } = await fixture.session();
+    const [name, hole] = ['HOLED', 'holed'];
+    await manager.streams.add({ name, subjects: [hole], max_age: 60e9, max_msgs: 9 });
+    const ensured = ensureStream(connection, { stream: name, subject: hole, replicas: 1 });
+    await expect(ensured).rejects.toThrow(
+      'Cannot use the stream HOLED, which would lose entries: it has a max_age, expected none; it has max_msgs with discard old, expected none or discard new; single entries can be deleted, expected deny_delete',
+    );
+    const holed = new NatsLog({ connection, stream: name, subject: hole });
+    await fill(holed, 'h', 4);
+    await manager.streams.deleteMessage(name, 3);
+    const seen: (number | string)[] = [];
+    const end = ({ message }: Error): void => void seen.push(message);
+    holed.follow(1, { entry: (seq) => void seen.push(seq), ended: end });
+    const fault = `Cannot read ${name} on: entry 4 came instead of 3`;
+    await expect.poll(() => seen).toEqual([1, 2, fault]);
+    await holed.close();
+  });
+
+  test('errors name a stream that is missing, was deleted, or has the subject of another', async () => {
+    await fixture.open();
+    const { connection, log, stream, subject } = fixture;
+    const { manager } = await fixture.session();
+    const misled = new NatsLog({ connection, stream: 'OTHER', subject: subject });
+    await expect(misled.append(bytes('x'))).rejects.toThrow(
+      `Cannot append to OTHER: stream ${stream} took the entry`,
+    );
+    await expect(misled.bounds()).rejects.toThrow(
+      'Cannot ask for the bounds of OTHER: stream not found',
+    );
+    const ended = new Promise<Error>(
+      (end) => void misled.follow(1, { entry: () => {}, ended: end }),
+    );
+    expect((await ended).message).toBe('Cannot read OTHER on: stream not found');
+    await manager.streams.delete(stream);
+    await expect(log.append(bytes('x'))).rejects.toThrow(
+      `Cannot append to ${stream}: it has no leader`,
+    );
+  });
+}
+
+function faultsOfReaders(fixture: Fixture): void {
+  test('a report reaches who listens, also over the next connection', async () => {
+    await fixture.open();
+    const { connection } = fixture;
+    const other = await openNats({ servers: fixture.brokers.urls, nodeName: 'n2' });
+    const seen: string[] = [];
+    const stop = other.subscribe('report.*', (body, subject) => {
+      seen.push(`${subject} ${new TextDecoder().decode(body)}`);
+    });
+    const report = async (text: string): Promise<void> => {
+      connection.publish('report.a', bytes(text));
+      await expect.poll(() => seen.at(-1)).toBe(`report.a ${text}`);
+    };
+    await other.ready(1_000).then(({ client }) => client.flush());
+    await report('one');
+    await other.ready(1_000).then(({ client }) => client.close());
+    await other.ready(5_000).then(({ client }) => client.flush());
+    await report('two');
+    stop();
+    await other.ready(1_000).then(({ client }) => client.flush());
+    connection.publish('report.a', bytes('three'));
+    await connection.ready(1_000).then(({ client }) => client.flush());
+    await other.ready(1_000).then(({ client }) => client.flush());
+    await other.close();
+    connection.publish('report.a', bytes('four'));
+    other.publish('report.a', bytes('five'));
+    expect(seen).toHaveLength(2);
+  });
+
+  test('a reader that is slower than heartbeats is not cut off', async () => {
+    const recorder = await fixture.open();
+    const { log } = fixture;
+    await fill(log, 'slow', 7);
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    const seen: number[] = [];
+    log.follow(1, {
+      entry: (seq) => {
+        seen.push(seq);
+        Atomics.wait(sleeper, 0, 0, 450);
+      },
+      ended: (error) => seen.push(Number.NaN, error.message.length),
+    });
+    await expect.poll(() => seen).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    await pause(100);
+    await fill(log, 'more', 1);
+    await expect.poll(() => seen).toHaveLength(8);
+    expect(recorder.endings).toBe(0);
+  });
+}
+
+const found = await findNatsServer();
+
+if ('missing' in found) {
+  notRun('faults of NATS', found);
+} else {
+  faultsOn(found);
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
+import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
+import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
+import { startBrokers, type Brokers } from './brokers.ts';
+import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.ts';
+import { notRun } from './not-run.ts';
+import { orderedLogContract } from '../log/ordered-log-contract.ts';
+
+const found = await findNatsServer();
+
+if ('missing' in found) {
+  notRun('ordered log: NATS', found);
+} else {
+  for (const server of await findNatsServers()) contractOn(server);
+}
+
+/** All its logs on one broker, and on the connections of two machines. */
+function contractOn(server: NatsServer): void {
+  let folder: string;
+  let brokers: Brokers;
+  const connections: NatsConnection[] = [];
+  let count = 0;
+
+  const start = async (): Promise<void> => {
+    folder = mkdtempSync(join(tmpdir(), 'qz-nats-log-'));
+    brokers = await startBrokers({ count: 1, folder, server });
+    for (const nodeName of ['a', 'b']) {
+      connections.push(await openNats({ servers: brokers.urls, nodeName }));
+    }
+  };
+
+  orderedLogContract({
+    name: `NATS ${server.version}`,
+    faults: 'none',
+    start,
+    end: async () => {
+      await Promise.all(connections.map((connection) => connection.close()));
+      await brokers.close();
+      rmSync(folder, { recursive: true });
+    },
+    open: async () => {
+      count++;
+      const stream = `S${count}`;
+      const subject = `s.${count}`;
+      await ensureStream(connections[0]!, { stream, subject, replicas: 1 });
+      const logs: NatsLog[] = [];
+      return {
+        handle: () => {
+          const connection = connections[logs.length % 2]!;
+          const log = new NatsLog({ connection, stream, subject });
+          logs.push(log);
+          return Promise.resolve(log);
+        },
+        close: async () => void (await Promise.all(logs.map((log) => log.close()))),
+      };
+    },
+  });
+}

@@ -1,0 +1,196 @@
+import { readFileSync, truncateSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JournalFilesSink } from '../../../src/cluster/scans/journal-sink.ts';
+import { listSegments, pruneJournal, segmentFile } from '../../../src/scans/journal/segments.ts';
+import { type JournalDisk, systemDisk } from '../../../src/scans/journal/writer.ts';
+import { frameOf } from '../../scans/journal-files.ts';
+import { openFilesIn } from '../../support/leaks.ts';
+import { JournalCopies, visits } from './journal-copies.ts';
+
+/** The real disk, until it is told to refuse. */
+class Disk implements JournalDisk {
+  bytesLeft = Infinity;
+  canOpen = true;
+  syncFault: Error | null = null;
+  /** The only file that cannot be synced then. */
+  syncFaultOf: string | undefined;
+  /** Syncs wait here while there is a list. */
+  held: Array<() => void> | undefined;
+  readonly synced: string[] = [];
+  readonly #files = new Map<number, string>();
+
+  open(file: string): number {
+    if (!this.canOpen) throw new Error('ENOSPC: cannot open');
+    const descriptor = systemDisk.open(file);
+    this.#files.set(descriptor, file);
+    return descriptor;
+  }
+  write(descriptor: number, bytes: Uint8Array, offset: number): number {
+    if (this.bytesLeft === 0) throw new Error('ENOSPC: no space left');
+    const fitting = bytes.subarray(0, this.bytesLeft);
+    this.bytesLeft -= fitting.length;
+    return systemDisk.write(descriptor, fitting, offset);
+  }
+  sync(descriptor: number, done: (error: Error | null) => void): void {
+    const end = (): void => {
+      const file = this.#files.get(descriptor)!;
+      const fault = (this.syncFaultOf ?? file) === file ? this.syncFault : null;
+      if (fault === null) this.synced.push(file);
+      done(fault);
+    };
+    if (this.held === undefined) setImmediate(end);
+    else this.held.push(end);
+  }
+  close(descriptor: number): void {
+    systemDisk.close(descriptor);
+  }
+}
+
+const piece = Buffer.concat([frameOf(0, 2), frameOf(2, 1)]);
+const tick = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+let copies: JournalCopies;
+let disk: Disk;
+let sink: JournalFilesSink;
+beforeEach(() => {
+  copies = new JournalCopies();
+  disk = new Disk();
+  sink = copies.sink(1e9, disk);
+});
+afterEach(async () => {
+  disk.syncFault = null;
+  disk.held = undefined;
+  await sink.close();
+  expect(openFilesIn(copies.root)).toEqual([]);
+  copies.remove();
+});
+
+const framesOf = (journal: number): number =>
+  visits(copies.core(journal), copies.coreTails.position(journal)).frames.length;
+const fileOf = (journal: number, start: number): string => segmentFile(copies.core(journal), start);
+
+describe('a piece that the disk refuses', () => {
+  it.each(['full', 'half', 'no file'])('counts nothing, and is taken once it fits: %s', (how) => {
+    sink.write(0, 0, piece);
+    if (how === 'no file') disk.canOpen = false;
+    disk.bytesLeft = how === 'half' ? 70 : how === 'full' ? 0 : Infinity;
+    const journal = how === 'no file' ? 1 : 0;
+    const tail = sink.tail(journal);
+    for (let round = 0; round < 2; round++) {
+      expect(() => sink.write(journal, tail, piece)).toThrow('cannot be written');
+      expect([sink.tail(journal), copies.coreTails.position(journal)]).toEqual([tail, tail]);
+    }
+    disk.bytesLeft = Infinity;
+    disk.canOpen = true;
+    sink.write(journal, tail, piece);
+    sink.write(journal, tail + piece.length, piece);
+    expect(sink.tail(journal)).toBe(tail + 2 * piece.length);
+    expect(framesOf(0) + framesOf(1)).toBe(journal === 0 ? 6 : 2 + 4);
+  });
+
+  it('does so behind a hole as well', async () => {
+    sink.write(0, 0, piece);
+    disk.bytesLeft = 10;
+    expect(() => sink.write(0, 1_000, piece)).toThrow('cannot be written');
+    disk.bytesLeft = Infinity;
+    sink.write(0, 1_000, piece);
+    expect(sink.tail(0)).toBe(1_000 + piece.length);
+    const found = visits(copies.core(), sink.tail(0));
+    expect([found.frames.length, found.damagedBytes]).toEqual([4, 1_000 - piece.length]);
+    await sink.sync();
+  });
+});
+
+describe('sync', () => {
+  it('reaches each journal, and each segment that has ended', async () => {
+    await sink.close();
+    sink = copies.sink(piece.length, disk);
+    for (const [journal, position] of [
+      [0, 0],
+      [0, piece.length],
+      [1, 0],
+      [1, 500],
+    ] as const) {
+      sink.write(journal, position, piece);
+    }
+    await sink.sync();
+    expect(disk.synced.toSorted()).toEqual(
+      [fileOf(0, 0), fileOf(0, piece.length), fileOf(1, 0), fileOf(1, 500)].toSorted(),
+    );
+    expect(openFilesIn(copies.root).length).toBe(2);
+  });
+
+  it('fails as long as anything is not on the disk, also what was written before a hole', async () => {
+    sink.write(0, 0, piece);
+    sink.write(0, 1_000, piece);
+    disk.syncFault = new Error('EIO');
+    disk.syncFaultOf = fileOf(0, 0);
+    await expect(sink.sync()).rejects.toThrow('EIO');
+    await expect(sink.sync()).rejects.toThrow('EIO');
+    disk.syncFault = null;
+    await sink.sync();
+    expect(disk.synced.toSorted()).toEqual([fileOf(0, 0), fileOf(0, 1_000)]);
+    expect(openFilesIn(copies.root).length).toBe(1);
+    sink.write(0, sink.tail(0), piece);
+    await sink.sync();
+  });
+
+  it('waits for all that was written when it began, also where a hole comes meanwhile', async () => {
+    disk.held = [];
+    sink.write(0, 0, piece);
+    sink.write(1, 0, piece);
+    let isDone = false;
+    const syncing = sink.sync().then(() => (isDone = true));
+    sink.write(1, 1_000, piece);
+    for (let round = 0; round < 9 && !disk.synced.includes(fileOf(1, 0)); round++) {
+      expect(isDone).toBe(false);
+      disk.held.shift()?.();
+      await tick();
+    }
+    expect(disk.synced.slice(0, 2)).toEqual([fileOf(0, 0), fileOf(1, 0)]);
+    await syncing;
+  });
+});
+
+describe('opened again after a crash', () => {
+  it.each([1, 40, piece.length - 1])(
+    'takes the rest of a piece torn at %i bytes',
+    async (bytes) => {
+      sink.write(0, 0, piece);
+      sink.write(0, piece.length, piece);
+      await sink.close();
+      truncateSync(fileOf(0, 0), piece.length + bytes);
+      sink = copies.sink();
+      const tail = sink.tail(0);
+      const first = frameOf(0, 2).length;
+      expect(tail).toBe(piece.length + (bytes >= first ? first : 0));
+      sink.write(0, tail, piece.subarray(tail - piece.length));
+      const found = visits(copies.core(), sink.tail(0));
+      expect([found.at, found.frames.length, found.damagedBytes]).toEqual([2 * piece.length, 4, 0]);
+    },
+  );
+
+  it('begins at nothing, and goes on behind a hole with nothing behind it', async () => {
+    expect(sink.tail(3)).toBe(0);
+    sink.write(3, 700, piece);
+    await sink.close();
+    expect(listSegments(copies.core(3))).toEqual([700]);
+    truncateSync(fileOf(3, 700), 0);
+    sink = copies.sink();
+    expect(sink.tail(3)).toBe(700);
+    sink.write(3, 700, piece);
+    expect(readFileSync(fileOf(3, 700))).toEqual(piece);
+  });
+});
+
+it('a segment with old records is ended, and leaves the disk once it is deleted', async () => {
+  sink.write(0, 0, piece);
+  await sink.sync();
+  await sink.rotate(0);
+  await sink.rotate(1);
+  expect(listSegments(copies.core())).toEqual([0, piece.length]);
+  pruneJournal(copies.core(), piece.length);
+  expect(openFilesIn(copies.root)).toEqual([fileOf(0, piece.length)]);
+  sink.write(0, piece.length, piece);
+  expect(sink.tail(0)).toBe(2 * piece.length);
+});

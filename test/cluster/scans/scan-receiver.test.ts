@@ -1,0 +1,322 @@
+import { describe, expect, it } from 'vitest';
+import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+
+/** A core: what it keeps outlives its receivers. Times are milliseconds since the start. */
+class Fixture {
+  readonly #time = new VirtualTime();
+  readonly #startMs = this.#time.nowMs;
+  readonly stream = new MemoryStream();
+  /** What was written, byte by byte: each byte of a journal is its position. */
+  readonly journals = new Map<number, { tail: number; positions: number[] }>();
+  readonly writes: Array<[journal: number, position: number, bytes: number]> = [];
+  readonly rewinds: Array<[journal: number, position: number, atMs: number]> = [];
+  readonly missed: Array<[from: number, to: number]> = [];
+  readonly saves: number[] = [];
+  saved = 0;
+  syncs = 0;
+  tailFault: Error | undefined;
+  writeFault: Error | undefined;
+  syncFault: Error | undefined;
+  saveFault: Error | undefined;
+  /** A sync takes so long. */
+  syncMs = 0;
+  receiver = this.start();
+
+  start(): ScanReceiver {
+    const receiver = new ScanReceiver({
+      log: new MemoryLog(this.stream, this.#time.later),
+      timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
+      sink: {
+        tail: (journal) => this.#tail(journal),
+        write: (journal, position, bytes) => this.#write(journal, position, bytes),
+        sync: () => this.#sync(),
+      },
+      saved: () => this.saved,
+      save: (seq) => this.#save(seq),
+      isOwner: (_, run) => run === 7,
+      rewind: (journal, position) => void this.rewinds.push([journal, position, this.nowMs]),
+      onMissed: (from, to) => void this.missed.push([from, to]),
+    });
+    receiver.start();
+    return receiver;
+  }
+
+  get nowMs(): number {
+    return this.#time.nowMs - this.#startMs;
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.#time.later(0, () => undefined);
+    await this.#time.run(this.#time.nowMs + ms);
+  }
+
+  /** Bytes `from` up to `to`, behind `after`. */
+  piece(journal: number, from: number, to: number, after = from, run = 7): void {
+    const bytes = Uint8Array.from({ length: to - from }, (_, at) => from + at);
+    this.stream.append(encodeScanMessage({ journal, run, after, from, bytes }));
+  }
+
+  #tail(journal: number): number {
+    if (this.tailFault !== undefined) throw this.tailFault;
+    return this.journals.get(journal)?.tail ?? 0;
+  }
+
+  #write(journal: number, position: number, bytes: Uint8Array): void {
+    if (this.writeFault !== undefined) throw this.writeFault;
+    const written = this.journals.get(journal) ?? { tail: 0, positions: [] };
+    expect(position).toBeGreaterThanOrEqual(written.tail);
+    expect([...bytes]).toEqual([...bytes].map((_, at) => (position + at) % 256));
+    written.tail = position + bytes.length;
+    this.journals.set(journal, written);
+    this.writes.push([journal, position, bytes.length]);
+  }
+
+  async #sync(): Promise<void> {
+    this.syncs++;
+    await new Promise<void>((resolve) => void this.#time.later(this.syncMs, resolve));
+    if (this.syncFault !== undefined) throw this.syncFault;
+  }
+
+  #save(seq: number): Promise<void> {
+    if (this.saveFault !== undefined) return Promise.reject(this.saveFault);
+    this.saves.push(seq);
+    this.saved = seq;
+    return Promise.resolve();
+  }
+}
+
+describe('a piece', () => {
+  it('counts once: what is known is dropped, and only the rest of it written', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 30);
+    own.piece(0, 0, 30);
+    own.piece(0, 10, 30);
+    own.piece(0, 10, 25);
+    own.piece(0, 20, 50);
+    own.piece(1, 0, 5);
+    own.piece(0, 50, 60);
+    await own.pass(100);
+    expect(own.writes).toEqual([
+      [0, 0, 30],
+      [0, 30, 20],
+      [1, 0, 5],
+      [0, 50, 10],
+    ]);
+    expect([own.rewinds, own.receiver.dropped, own.receiver.fault]).toEqual([[], 0, undefined]);
+  });
+
+  it('behind a hole of its journal is written where it belongs', async () => {
+    const own = new Fixture();
+    own.piece(0, 40, 50, 0);
+    own.piece(0, 100, 120, 50);
+    // Sent again from within the hole.
+    own.piece(0, 100, 130, 70);
+    own.piece(0, 200, 210, 110);
+    await own.pass(100);
+    expect(own.writes).toEqual([
+      [0, 40, 10],
+      [0, 100, 20],
+      [0, 120, 10],
+      [0, 200, 10],
+    ]);
+    expect(own.rewinds).toEqual([]);
+  });
+
+  it('of another run, or without sense, is dropped and counted', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 30, 0, 6);
+    own.piece(0, 0, 30, 0, 8);
+    own.stream.append(Buffer.from('no piece'));
+    own.piece(0, 0, 20);
+    await own.pass(1_100);
+    expect(own.writes).toEqual([[0, 0, 20]]);
+    expect([own.receiver.dropped, own.saved]).toEqual([3, 4]);
+  });
+});
+
+describe('a piece that is missing', () => {
+  it('is asked for once a second for each journal, from where the journal ends', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 10);
+    await own.pass(100);
+    own.piece(0, 11, 20);
+    own.piece(0, 20, 30);
+    await own.pass(500);
+    own.piece(0, 30, 40);
+    own.piece(1, 5, 6);
+    await own.pass(499);
+    own.piece(0, 40, 50);
+    await own.pass(0);
+    await own.pass(1);
+    own.piece(0, 50, 60);
+    await own.pass(10);
+    expect(own.rewinds).toEqual([
+      [0, 10, 100],
+      [1, 0, 600],
+      [0, 10, 1_100],
+    ]);
+    own.piece(0, 10, 60);
+    await own.pass(10);
+    own.piece(0, 70, 80);
+    await own.pass(2_000);
+    expect(own.writes.slice(1)).toEqual([[0, 10, 50]]);
+    expect(own.rewinds.length).toBe(3);
+    own.piece(0, 80, 90);
+    await own.pass(10);
+    expect(own.rewinds[3]).toEqual([0, 60, own.nowMs - 10]);
+  });
+});
+
+describe('how far the log was read', () => {
+  it('is saved once a second, only when everything before it is on the disk', async () => {
+    const own = new Fixture();
+    own.syncMs = 300;
+    own.piece(0, 0, 10);
+    await own.pass(999);
+    expect([own.syncs, own.saves]).toEqual([0, []]);
+    await own.pass(1);
+    own.piece(0, 10, 20);
+    await own.pass(299);
+    expect([own.syncs, own.saves, own.writes.length]).toEqual([1, [], 2]);
+    await own.pass(1);
+    expect(own.saves).toEqual([1]);
+    await own.pass(1_300);
+    expect(own.saves).toEqual([1, 2]);
+    await own.pass(10_000);
+    expect(own.syncs).toBe(2);
+  });
+
+  it('is not saved while the disk or the store refuses; that is told until they do not', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 10);
+    own.syncFault = new Error('EIO');
+    await own.pass(2_500);
+    expect([own.saves, own.syncs, own.receiver.fault]).toEqual([[], 2, 'EIO']);
+    own.piece(0, 10, 20);
+    await own.pass(100);
+    expect(own.receiver.fault).toBe('EIO');
+    own.syncFault = undefined;
+    own.saveFault = new Error('the store is full');
+    await own.pass(1_000);
+    expect([own.saves, own.receiver.fault]).toEqual([[], 'the store is full']);
+    own.saveFault = undefined;
+    await own.pass(1_000);
+    expect([own.saves, own.receiver.fault]).toEqual([[2], undefined]);
+  });
+
+  it('is where the next one goes on', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 10);
+    await own.pass(1_500);
+    own.piece(0, 10, 20);
+    await own.pass(100);
+    own.receiver.stop();
+    // Lost with the power.
+    own.journals.get(0)!.tail = 10;
+    own.receiver = own.start();
+    await own.pass(100);
+    expect(own.writes).toEqual([
+      [0, 0, 10],
+      [0, 10, 10],
+      [0, 10, 10],
+    ]);
+    expect(own.missed).toEqual([]);
+  });
+});
+
+describe('a disk that refuses', () => {
+  it.each(['tailFault', 'writeFault'] as const)(
+    'is tried again each second, from the same entry: %s',
+    async (fault) => {
+      const own = new Fixture();
+      own.piece(0, 0, 10);
+      await own.pass(100);
+      own[fault] = new Error('ENOSPC');
+      for (const from of [10, 20]) own.piece(0, from, from + 10);
+      await own.pass(2_100);
+      expect([own.writes.length, own.receiver.fault, own.saved]).toEqual([1, 'ENOSPC', 1]);
+      own[fault] = undefined;
+      await own.pass(850);
+      expect(own.writes.length).toBe(1);
+      await own.pass(100);
+      expect(own.writes.slice(1)).toEqual([
+        [0, 10, 10],
+        [0, 20, 10],
+      ]);
+      await own.pass(1_000);
+      expect([own.receiver.fault, own.saved, own.receiver.dropped]).toEqual([undefined, 3, 0]);
+    },
+  );
+});
+
+describe('a log', () => {
+  it('that lost its end is read from there: positions say what is new', async () => {
+    const own = new Fixture();
+    for (const from of [0, 10, 20]) own.piece(0, from, from + 10);
+    await own.pass(1_500);
+    expect(own.saved).toBe(3);
+    own.receiver.stop();
+    own.stream.loseAbove(1);
+    own.receiver = own.start();
+    await own.pass(1_500);
+    expect(own.saved).toBe(1);
+    own.piece(0, 10, 30);
+    own.piece(0, 30, 40);
+    await own.pass(1_500);
+    expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
+    expect([own.saved, own.missed]).toEqual([3, []]);
+  });
+
+  it('that was pruned is read from its beginning, and what was missed is named', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 10);
+    await own.pass(1_500);
+    own.receiver.stop();
+    for (const from of [10, 20, 30, 40]) own.piece(0, from, from + 10);
+    own.stream.prune(4);
+    own.receiver = own.start();
+    await own.pass(3_500);
+    expect(own.missed).toEqual([[2, 3]]);
+    expect([own.rewinds.length, own.saved]).toEqual([1, 5]);
+    own.stream.prune(6);
+    await own.pass(3_500);
+    own.receiver.stop();
+    own.receiver = own.start();
+    await own.pass(3_500);
+    expect(own.missed.length).toBe(1);
+    own.piece(0, 10, 50);
+    await own.pass(10);
+    expect(own.writes.at(-1)).toEqual([0, 10, 40]);
+  });
+});
+
+describe('one that is stopped', () => {
+  it('reads and saves nothing more, also while a sync is under way', async () => {
+    const own = new Fixture();
+    own.syncMs = 300;
+    own.piece(0, 0, 10);
+    await own.pass(1_100);
+    own.receiver.stop();
+    own.piece(0, 10, 20);
+    await own.pass(10_000);
+    expect([own.syncs, own.saves, own.writes.length]).toEqual([1, [], 1]);
+  });
+
+  it('does so while it waits for the log, a disk or the next save', async () => {
+    for (const ms of [0, 100, 500]) {
+      const own = new Fixture();
+      if (ms === 500) own.writeFault = new Error('ENOSPC');
+      own.piece(0, 0, 10);
+      if (ms > 0) await own.pass(ms);
+      const written = own.writes.length;
+      own.receiver.stop();
+      own.writeFault = undefined;
+      own.piece(0, 10, 20);
+      await own.pass(10_000);
+      expect([own.syncs, own.saves, own.writes.length]).toEqual([0, [], written]);
+    }
+  });
+});
