@@ -54,3 +54,24 @@ export function billingFault(billing: BillingSettings): string | undefined {
   }
   return 'billing.provider is stripe, expected billing.stripe.secretKey and webhookSecret';
 }
+
+interface ClusterSettings {
+  readonly nats: readonly string[];
+  readonly role: string;
+  readonly secret: string;
+}
+
+/** Every core has the secret, and no edge: it may stand where others get at it. */
+export function clusterFault({ nats, role, secret }: ClusterSettings): string | undefined {
+  if (nats.length === 0) {
+    if (role === 'all' && secret === '') return undefined;
+    return 'cluster.role or cluster.secret is set without cluster.nats, expected the brokers';
+  }
+  if (role === 'edge') {
+    if (secret === '') return undefined;
+    return 'cluster.secret is set on an edge, expected it on cores alone';
+  }
+  return secret === ''
+    ? `cluster.secret is not set, expected it on a node with role ${role}`
+    : undefined;
+}

@@ -7,7 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { billingFault, tlsFault } from './config-faults.ts';
+import { fillAddresses, isObject, type Json } from './config-addresses.ts';
+import { billingFault, clusterFault, tlsFault } from './config-faults.ts';
 import { type Environment, processEnvironment } from './environment.ts';
 import { shipped } from './shipped.ts';
 
@@ -172,6 +173,33 @@ const schema = z.strictObject({
   log: z.strictObject({
     level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
   }),
+  /** Several machines as one service. */
+  cluster: z.strictObject({
+    /** Brokers, such as `nats://core:password@n1:4222`; empty = this machine alone. Better in QZ_CLUSTER_NATS than in a file. */
+    nats: z.array(z.string().min(1).max(512)).max(32),
+    /** `edge` redirects, `core` keeps the data and may lead, `all` does both. */
+    role: z.enum(['all', 'core', 'edge']),
+    /** Of this machine, no other one's; empty = its host name up to the first dot. */
+    nodeName: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{1,63}$/, 'must be 1 to 63 letters, digits, "-" or "_"'),
+    /** Where the other machines reach this one's API; empty = its host name with `api.port`. */
+    advertiseUrl: url,
+    /** The same on every core, none on an edge. Never logged. */
+    secret: z.union([
+      z.literal(''),
+      z.string().min(32, 'must have 32 characters or more').max(256),
+    ]),
+    /** Credentials file for the brokers, and the certificate authority of their TLS; empty = none. */
+    credsFile: z.string().max(4_096),
+    tlsCaFile: z.string().max(4_096),
+    /** Copies of each stream that the brokers keep. */
+    replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]),
+    /** A change is answered when the brokers have it on most disks, or also a second core. */
+    ack: z.enum(['broker', 'standby']),
+    /** While no core can lead: answer reads from the last known state, or refuse them. */
+    staleReads: z.boolean(),
+  }),
   bootstrap: z.strictObject({
     /** E-mail of the first owner. */
     email: z.email().max(254),
@@ -203,10 +231,6 @@ const removedSettings = [
   'billing.stripe.timeoutMs',
 ];
 const removedText = 'is no longer a setting, expected it to be left out';
-
-type Json = { [key: string]: unknown };
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Reads and validates the configuration.
@@ -248,28 +272,16 @@ function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string
   return faults.join('; ');
 }
 
-/** Public addresses that are not set point to the ports, so that every printed address opens. */
-function fillAddresses(config: Json): void {
-  const { api, redirect } = config;
-  if (!isObject(api) || !isObject(redirect)) return;
-  // An origin leaves out the default port of its scheme: a shorter code.
-  const local = ({ tlsCertFile, port: at }: Json): string =>
-    new URL(
-      `${tlsCertFile ? 'https' : 'http'}://localhost:${port.safeParse(at).success ? Number(at) : ''}`,
-    ).origin;
-  if (api['publicUrl'] === '') api['publicUrl'] = local(api);
-  if (config['shortUrlBase'] === '') config['shortUrlBase'] = local(redirect);
-}
-
 function checkTogether(config: Config): Config {
-  const { api, redirect, billing, mail, shortUrlBase } = config;
+  const { api, redirect, billing, mail, shortUrlBase, cluster } = config;
   const fault =
     (mail.host !== '' && mail.from === ''
       ? 'mail.host is set and mail.from is not, expected a sender'
       : undefined) ??
     tlsFault('api', api, api.publicUrl) ??
     tlsFault('redirect', redirect, shortUrlBase) ??
-    billingFault(billing);
+    billingFault(billing) ??
+    clusterFault(cluster);
   if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
   return config;
 }

@@ -107,6 +107,13 @@ function commands(context: CommandContext): Command {
       'refuse a first start: for a data folder on a disk that may not be mounted',
     )
     .option('--takeover', 'take the place of the running service of the data folder, without a gap')
+    .addOption(
+      new Option('--role <role>', 'of this machine in a cluster (cluster.role)').choices([
+        'all',
+        'core',
+        'edge',
+      ]),
+    )
     .addOption(new Option('--ready-on <descriptor>').argParser(Number).hideHelp())
     .option(...configOption)
     .action(async (options: ServeOptions) => {

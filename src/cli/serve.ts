@@ -20,12 +20,14 @@ export interface ServeOptions extends CommonOptions {
   readonly existing?: true;
   /** In the place of the running service, where there is one. */
   readonly takeover?: true;
+  /** In a cluster, before `cluster.role`. */
+  readonly role?: Config['cluster']['role'];
   /** A descriptor on which to say that this process serves (reload.ts). */
   readonly readyOn?: number;
 }
 
 export async function serve(context: Process, options: ServeOptions): Promise<void> {
-  const config = configOf(context, options);
+  const config = configOf(withRole(context, options), options);
   const { log, adopt, flush } = openServiceLog(config.log.level);
   const die = (): void => {
     flush();
@@ -53,6 +55,11 @@ export async function serve(context: Process, options: ServeOptions): Promise<vo
     pause(greetMsMax, undefined, { ref: false }),
   ]);
   log.info({ version: shipped.version, commit: shipped.commit, node: process.version }, 'ready');
+}
+
+function withRole(context: Process, { role }: ServeOptions): Process {
+  if (role === undefined) return context;
+  return { ...context, environment: { ...context.environment, QZ_CLUSTER_ROLE: role } };
 }
 
 function sayReady(descriptor: number): void {
