@@ -33,6 +33,8 @@ export interface LogPosition {
   /** The chain after this entry, and before it: when it is read again, they show whether it is the same. */
   readonly chain: Uint8Array;
   readonly before: Uint8Array;
+  /** Of the newest `lead` that counted; undefined in what an earlier program stored. */
+  readonly leader?: Leader | undefined;
 }
 
 export const emptyPosition: LogPosition = {
@@ -114,7 +116,7 @@ export class Applier {
     }
     // Parts of a batch that the former leader did not finish.
     this.#parts = [];
-    this.#move(seq, head.epoch, 0, body);
+    this.#move({ seq, epoch: head.epoch, n: 0, leader: content.leader }, body);
     return { kind: 'lead', leader: content.leader, position: this.#position };
   }
 
@@ -140,21 +142,21 @@ export class Applier {
     body: Uint8Array,
     { part, parts, bytes }: EntryContent & { kind: 'tx' },
   ): Decision {
-    const { epoch, n } = this.#position;
+    const { epoch, n, leader } = this.#position;
     if (part !== this.#parts.length) {
       return diverged(`part ${part} of ${parts} comes after ${this.#parts.length}`);
     }
     this.#parts.push(bytes);
-    this.#move(seq, epoch, n + 1, body);
+    this.#move({ seq, epoch, n: n + 1, leader }, body);
     if (part < parts - 1) return { kind: 'part' };
     const whole = this.#parts;
     this.#parts = [];
     return { kind: 'writes', parts: whole, position: this.#position };
   }
 
-  #move(seq: number, epoch: number, n: number, body: Uint8Array): void {
+  #move(to: Omit<LogPosition, 'chain' | 'before'>, body: Uint8Array): void {
     const before = this.#position.chain;
-    this.#position = { seq, epoch, n, chain: chainAfter(before, body), before };
+    this.#position = { ...to, chain: chainAfter(before, body), before };
   }
 }
 

@@ -1,12 +1,14 @@
 /**
  * An LMDB environment as a replicated store, with the table:
  *
- *   cluster   'position'   [seq, epoch, n, chain, before] (LogPosition) of the newest entry that is applied
+ *   cluster   'position'   [seq, epoch, n, chain, before, leader?] (LogPosition) of the newest entry that is applied; leader:
+ *                          [owner, url, version]
  */
 import type { StoreEnvironment, Table } from '../../store/environment.ts';
 import type { StoredWrite } from '../../store/replication.ts';
 import { emptyPosition, type LogPosition } from './applier.ts';
 import type { ReplicatedStore } from './apply-queue.ts';
+import type { Leader } from './entry.ts';
 
 type StoredPosition = [
   seq: number,
@@ -14,7 +16,9 @@ type StoredPosition = [
   n: number,
   chain: Uint8Array,
   before: Uint8Array,
+  leader?: StoredLeader,
 ];
+type StoredLeader = [owner: string, url: string, version: string];
 
 const positionKey = 'position';
 
@@ -31,8 +35,8 @@ export class EnvironmentStore implements ReplicatedStore {
   position(): LogPosition {
     const stored = this.#table.get(positionKey);
     if (stored === undefined) return emptyPosition;
-    const [seq, epoch, n, chain, before] = stored;
-    return { seq, epoch, n, chain, before };
+    const [seq, epoch, n, chain, before, leader] = stored;
+    return { seq, epoch, n, chain, before, leader: leader && leaderOf(leader) };
   }
 
   async apply(
@@ -44,8 +48,15 @@ export class EnvironmentStore implements ReplicatedStore {
       if (Buffer.compare(this.position().chain, after.chain) !== 0) {
         throw new Error(`entry ${after.seq} is not applied, expected it before ${position.seq}`);
       }
-      const { seq, epoch, n, chain, before } = position;
-      this.#table.put(positionKey, [seq, epoch, n, chain, before]);
+      this.#table.put(positionKey, storedPosition(position));
     });
   }
+}
+
+const leaderOf = ([owner, url, version]: StoredLeader): Leader => ({ owner, url, version });
+
+function storedPosition({ leader, ...position }: LogPosition): StoredPosition {
+  const { seq, epoch, n, chain, before } = position;
+  if (leader === undefined) return [seq, epoch, n, chain, before];
+  return [seq, epoch, n, chain, before, [leader.owner, leader.url, leader.version]];
 }

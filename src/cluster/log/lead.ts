@@ -58,7 +58,7 @@ export interface LeadOptions {
 export class Lead {
   readonly #options: LeadOptions;
   #state: LeadState = 'standby';
-  /** The newest `lead` that counted. */
+  /** The newest `lead` that counted, in this run or an earlier one: a standby knows its leader from the start. */
   #leader: Leader | undefined;
   /** When an entry counted last; a start counts as one. */
   #countedMs: number;
@@ -83,6 +83,7 @@ export class Lead {
 
   constructor(options: LeadOptions) {
     this.#options = options;
+    this.#leader = options.position().leader;
     this.#countedMs = options.timers.monotonicMs();
   }
 

@@ -1,0 +1,76 @@
+/** The position of a replicated environment on disk, and whom it names as leader. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Applier, emptyPosition, type LogPosition } from '../../../src/cluster/log/applier.ts';
+import { encodeEntry, encodeWrites } from '../../../src/cluster/log/entry.ts';
+import { EnvironmentStore } from '../../../src/cluster/log/environment-store.ts';
+import { StoreEnvironment } from '../../../src/store/environment.ts';
+import { ReplicatorFixture } from './replicator-fixture.ts';
+
+const leader = { owner: 'berlin 1', url: 'http://10.0.0.1:8080', version: '1.0.0' };
+
+function openedFile(): { open: () => StoreEnvironment } {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-position-'));
+  const opened: StoreEnvironment[] = [];
+  onTestFinished(async () => {
+    for (const environment of opened) await environment.close();
+    rmSync(folder, { recursive: true });
+  });
+  const open = (): StoreEnvironment => {
+    const environment = new StoreEnvironment(join(folder, 'management.mdb'), 'create');
+    opened.push(environment);
+    return environment;
+  };
+  return { open };
+}
+
+/** After a `lead`, and then a batch of its epoch. */
+function positions(): readonly LogPosition[] {
+  const applier = new Applier(emptyPosition);
+  const { chain } = emptyPosition;
+  applier.accept(1, encodeEntry({ epoch: 1, n: 0, chain, kind: 'lead', leader, after: 0 }));
+  const led = applier.position;
+  const [bytes] = encodeWrites([['links', 1, Uint8Array.of(1)]]);
+  if (bytes === undefined) throw new Error('no bytes');
+  const content = { kind: 'tx', part: 0, parts: 1, bytes } as const;
+  applier.accept(2, encodeEntry({ epoch: 1, n: 1, chain: led.chain, ...content }));
+  return [led, applier.position];
+}
+
+test('the leader is stored with the position, and stays with the entries that it writes', async () => {
+  const { open } = openedFile();
+  const environment = open();
+  const store = new EnvironmentStore(environment);
+  expect(store.position().leader).toBeUndefined();
+  const [led, written] = positions();
+  if (led === undefined || written === undefined) throw new Error('no positions');
+  await store.apply([], led, emptyPosition);
+  await store.apply([], written, led);
+  const read = new EnvironmentStore(environment).position();
+  expect(read).toMatchObject({ seq: 2, epoch: 1, n: 1, leader });
+});
+
+test('a position that an earlier program stored has no leader, and is gone on from', async () => {
+  const environment = openedFile().open();
+  const table = environment.table<string, readonly unknown[]>('cluster');
+  const [led, written] = positions();
+  if (led === undefined || written === undefined) throw new Error('no positions');
+  const { seq, epoch, n, chain, before } = led;
+  await environment.transaction(() => table.put('position', [seq, epoch, n, chain, before]));
+  const store = new EnvironmentStore(environment);
+  expect(store.position()).toMatchObject({ seq: 1, epoch: 1, leader: undefined });
+  await store.apply([], written, led);
+  expect(store.position()).toMatchObject({ seq: 2, leader });
+});
+
+test('a machine that starts again knows the leader before it has read anything', () => {
+  const fixture = new ReplicatorFixture();
+  const [, written] = positions();
+  if (written === undefined) throw new Error('no position');
+  fixture.store.stored = written;
+  fixture.start();
+  expect(fixture.replicator.status).toMatchObject({ state: 'standby', leader });
+  fixture.replicator.close();
+});
