@@ -2,7 +2,14 @@
  * Journals on real files: what the reader gives is what the writer was given, across segments, tears,
  * damage and gaps; recovery and trimming never lose a sound frame.
  */
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
@@ -144,6 +151,54 @@ describe('recoverJournal', () => {
     });
     const end = await write([frameOf(2, 1)]);
     expect(readAll(reader, 0, end).codes).toEqual(codesFrom(0, 3));
+  });
+
+  it('keeps a torn tail where others may have it: its positions are not given out again', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 1)];
+    const whole = Buffer.concat(frames);
+    const first = frames[0]!.length;
+    for (let torn = 1; torn < whole.length - first; torn++) {
+      writeFileSync(file(0), whole.subarray(0, first + torn));
+      for (let time = 0; time < 2; time++) {
+        expect(recoverJournal(journal.folder, 0, { torn: 'kept' })).toEqual({
+          position: first + torn,
+          tornBytes: torn,
+          end: first + torn,
+        });
+      }
+      journal.tails.publish(0, first + torn);
+      const end = await write([frameOf(9, 1)]);
+      expect(readAll(reader, 0, end)).toMatchObject({ codes: [0, 1, 9], isStuck: false });
+      reader.close();
+      for (const start of listSegments(journal.folder)) rmSync(file(start));
+    }
+  });
+
+  it('cuts what stands behind a position that is known to be whole, not below what is counted', async () => {
+    const frames = [frameOf(0, 2), frameOf(2, 1), frameOf(3, 1), frameOf(4, 1)];
+    const ends = frames.map((_, at) => Buffer.concat(frames.slice(0, at + 1)).length);
+    const setup = (): void => {
+      for (const start of listSegments(journal.folder)) rmSync(file(start));
+      writeFileSync(file(0), Buffer.concat(frames.slice(0, 2)));
+      writeFileSync(file(ends[1]!), frames[2]!);
+      writeFileSync(file(ends[2]!), frames[3]!);
+    };
+    for (const [atMost, atLeast, codes] of [
+      [Infinity, 0, 5],
+      [ends[3]!, 0, 5],
+      [ends[2]!, 0, 4],
+      [ends[1]!, 0, 3],
+      [ends[0]!, 0, 2],
+      [0, 0, 0],
+      [0, ends[1]!, 3],
+      [ends[2]!, ends[0]!, 4],
+    ] as const) {
+      setup();
+      const { position } = recoverJournal(journal.folder, atLeast, { torn: 'kept', atMost });
+      expect(readAll(reader, 0, position).codes).toEqual(codesFrom(0, codes));
+      expect(position).toBe(Math.min(ends[3]!, Math.max(atMost, atLeast)));
+      reader.close();
+    }
   });
 });
 

@@ -18,6 +18,7 @@ import {
   readFileSync,
   readSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/failure.ts';
@@ -63,6 +64,16 @@ export interface Recovered {
   readonly end: number;
 }
 
+export interface RecoverOptions {
+  /**
+   * What follows the last sound frame. `kept` in a cluster, where other machines may have what stood there: its
+   * positions are not given out again, and readers skip and report it as they do all damage. Default `cut`.
+   */
+  readonly torn?: 'cut' | 'kept';
+  /** What stands behind is cut first, whole or not: other machines send it again. Never below `atLeast`. */
+  readonly atMost?: number;
+}
+
 /**
  * Makes a journal ready for its writer: cuts a torn tail off the newest segment.
  * Only what follows the last sound frame is cut; a damaged frame in the middle stays for the reader
@@ -70,21 +81,41 @@ export interface Recovered {
  * @param folder made when absent, in the folder of all journals, which is never made here: it may be not in place
  * @param atLeast the highest watermark known: after a power loss the store may be ahead of the journal
  */
-export function recoverJournal(folder: string, atLeast: number): Recovered {
+export function recoverJournal(
+  folder: string,
+  atLeast: number,
+  { torn = 'cut', atMost = Infinity }: RecoverOptions = {},
+): Recovered {
   if (!existsSync(folder)) mkdirSync(folder, 0o700);
+  cutBehind(folder, Math.max(atLeast, atMost));
   const start = listSegments(folder).at(-1);
   if (start === undefined) return { position: atLeast, tornBytes: 0, end: 0 };
   const file = segmentFile(folder, start);
   const bytes = readFileSync(file);
   const sound = endOfLastSoundFrame(bytes);
-  if (sound < bytes.length) {
-    const descriptor = openSync(file, 'r+');
-    ftruncateSync(descriptor, sound);
-    fdatasyncSync(descriptor);
-    closeSync(descriptor);
+  const tornBytes = bytes.length - sound;
+  if (torn === 'cut' && tornBytes > 0) truncate(file, sound);
+  const end = start + (torn === 'cut' ? sound : bytes.length);
+  return { position: Math.max(end, atLeast), tornBytes, end };
+}
+
+function cutBehind(folder: string, position: number): void {
+  for (const start of listSegments(folder).toReversed()) {
+    const file = segmentFile(folder, start);
+    if (start < position) {
+      if (start + statSync(file).size > position) truncate(file, position - start);
+      return;
+    }
+    if (start > position) rmSync(file);
+    else truncate(file, 0);
   }
-  const end = start + sound;
-  return { position: Math.max(end, atLeast), tornBytes: bytes.length - sound, end };
+}
+
+function truncate(file: string, bytes: number): void {
+  const descriptor = openSync(file, 'r+');
+  ftruncateSync(descriptor, bytes);
+  fdatasyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 /**
