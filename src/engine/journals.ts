@@ -3,6 +3,10 @@
  *
  * At a takeover two processes write journals: each its own numbers. Those of the other one are left as they are, and
  * their tails are what it tells, until its process has ended: then they are recovered like any other.
+ *
+ * In a cluster the numbers of our own are handed in, and journals of other nodes are written by a thread of this process
+ * (cluster/scans/): it starts once those that an earlier run has left are recovered here, and recovers by itself what it
+ * begins to write. What appears in `tails` is counted by the shards like our own.
  */
 import { Counting } from '../scans/counting.ts';
 import { assertInPlace, displacement, type Place, placeOf } from '../scans/journal/place.ts';
@@ -18,31 +22,50 @@ import { JournalPositions } from '../scans/journal/positions.ts';
 import { highestWatermark, lowestWatermarks, type ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 
+/** What is known of journals by other means than their files. */
+export interface KnownJournals {
+  numbers(): Iterable<number>;
+  /** A journal goes on there at least: after a power loss its files may end before what others have had of it. */
+  endAtLeast(journal: number): number;
+}
+
+export interface JournalsOptions {
+  readonly root: string;
+  /** Redirect threads: each has a journal, beside those that earlier runs have left. */
+  readonly threads: number;
+  /** Theirs, in their order; absent = the lowest numbers that are free. */
+  readonly own?: readonly number[] | undefined;
+  /** Journals that another process is writing. */
+  readonly others?: readonly number[] | undefined;
+  /** Position from which on other nodes still need a journal, Infinity = nothing of it; absent = there are none. */
+  readonly keptFrom?: ((journal: number) => number) | undefined;
+  readonly known: KnownJournals;
+  readonly log: Logger;
+}
+
 export class Journals {
   readonly tails = new JournalPositions();
   /** The folder of all journals: nothing is read, made or deleted in another one at its path. */
   readonly root: Place;
-  readonly #store: ScanStore;
+  readonly #options: JournalsOptions;
   readonly #log: Logger;
   readonly #missingBytes = new Map<number, number>();
+  /** By journal, its tail when nothing was left of it but an empty segment: there is nothing to delete until it moves. */
+  readonly #emptyAt = new Map<number, number>();
   /** Of this process: one for each redirect thread, in their order. */
   readonly own: readonly number[];
 
-  /**
-   * @param threads redirect threads: each has a journal, beside those that earlier runs have left
-   * @param others journals that another process is writing
-   */
-  constructor(
-    root: string,
-    threads: number,
-    store: ScanStore,
-    log: Logger,
-    others: readonly number[] = [],
-  ) {
+  constructor(options: JournalsOptions) {
+    const { root, threads, own, others = [], log } = options;
     this.root = placeOf(root);
-    this.#store = store;
+    this.#options = options;
     this.#log = log;
-    this.own = freeNumbers(threads, new Set(others));
+    this.own = own ?? freeNumbers(threads, new Set(others));
+    if (this.own.length < threads) {
+      throw new Error(
+        `Cannot use ${this.own.length} journals, expected one for each of ${threads}`,
+      );
+    }
     const left = this.#known().filter((journal) => !others.includes(journal));
     for (const journal of new Set([...left, ...this.own])) this.recover(journal);
   }
@@ -58,7 +81,7 @@ export class Journals {
   }
 
   #known(): number[] {
-    return [...new Set([...listJournals(this.root.path), ...lowestWatermarks(this.#store).keys()])];
+    return [...new Set([...listJournals(this.root.path), ...this.#options.known.numbers()])];
   }
 
   folder(journal: number): string {
@@ -78,7 +101,7 @@ export class Journals {
     assertInPlace(this.root);
     const { position, tornBytes, end } = recoverJournal(
       this.folder(journal),
-      highestWatermark(this.#store, journal),
+      this.#options.known.endAtLeast(journal),
     );
     if (tornBytes > 0) this.#log.warn({ journal, tornBytes }, 'cut a torn tail off a journal');
     if (end < position) this.#tellMissing(journal, end, position);
@@ -105,14 +128,23 @@ export class Journals {
     }
   }
 
-  /** Deletes the segments that end below `position`. */
+  /** Deletes the segments that end below `position`, as far as no other node needs them. */
   deleteBelow(journal: number, position: number): void {
-    if (displacement(this.root) !== undefined) return;
+    const tail = this.tails.position(journal);
+    if (this.#emptyAt.get(journal) === tail || displacement(this.root) !== undefined) return;
+    const keptFrom = this.#options.keptFrom?.(journal) ?? Infinity;
     try {
-      pruneJournal(this.folder(journal), position);
+      const [oldest] = pruneJournal(this.folder(journal), Math.min(position, keptFrom));
+      // Where records came since the tail was read, it has moved.
+      if (oldest === tail) this.#emptyAt.set(journal, tail);
     } catch (err) {
       this.#log.error({ err, journal }, 'deleting journal segments failed, retrying');
     }
+  }
+
+  /** The same for our own where nothing is counted: what no other node needs. Called every second. */
+  deleteOwn(): void {
+    for (const journal of this.own) this.deleteBelow(journal, Infinity);
   }
 
   /** By journal: when the oldest scan was made whose address is still in one of its files. */
@@ -122,12 +154,27 @@ export class Journals {
       yield { journal, timeMs: oldestRecordMs(this.folder(journal)) };
     }
   }
+}
+
+/** Of a process that counts them. */
+export class CountedJournals extends Journals {
+  readonly #store: ScanStore;
+
+  constructor(store: ScanStore, options: Omit<JournalsOptions, 'known'>) {
+    super({ ...options, known: journalsIn(store) });
+    this.#store = store;
+  }
 
   /** How far the scans that are answered by now are counted. */
   counting(): Counting {
     return new Counting(this.#store, this.tails);
   }
 }
+
+const journalsIn = (store: ScanStore): KnownJournals => ({
+  numbers: () => lowestWatermarks(store).keys(),
+  endAtLeast: (journal) => highestWatermark(store, journal),
+});
 
 /** The lowest free numbers, so two processes in turn use the same two sets. */
 function freeNumbers(count: number, taken: ReadonlySet<number>): number[] {

@@ -109,7 +109,7 @@ export class RedirectThreads {
     const listening = new Promise<void>((resolve, reject) => {
       this.#onListening = (reason) => {
         if (reason !== undefined) reject(new ListenError(reason));
-        else if (this.states.every((state) => state.isListening)) resolve();
+        else if (this.#isListening) resolve();
       };
     });
     // A failure before the gate opens is handled by the caller that opens it.
@@ -121,7 +121,7 @@ export class RedirectThreads {
     await startThreads(threads, pace);
     return () => {
       this.#setGate(gate.open);
-      return listening;
+      return this.#isListening ? Promise.resolve() : listening;
     };
   }
 
@@ -150,7 +150,7 @@ export class RedirectThreads {
     this.#setGate(gate.open);
     const listening = new Promise<void>((resolve) => {
       this.#onListening = (reason) => {
-        if (reason === undefined && this.states.every((state) => state.isListening)) resolve();
+        if (reason === undefined && this.#isListening) resolve();
       };
     });
     for (const state of this.states) {
@@ -158,7 +158,12 @@ export class RedirectThreads {
       state.onHandedOver?.();
       state.thread.send({ kind: 'resume' });
     }
-    await listening;
+    if (!this.#isListening) await listening;
+  }
+
+  /** All do; there may be none. */
+  get #isListening(): boolean {
+    return this.states.every((state) => state.isListening);
   }
 
   /** @param drainMsMax how long open connections are waited for */

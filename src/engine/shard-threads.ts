@@ -179,11 +179,26 @@ export class ShardThreads {
     }
   }
 
+  /**
+   * By journal, the position below which every shard has its scans on the disk, whatever happens to the machine; without
+   * journals that a shard has not told of yet.
+   */
+  counted(): Map<number, number> {
+    const [first = new Map<number, number>(), ...others] = this.states.map((one) => one.consumed);
+    const counted = new Map<number, number>();
+    for (const [journal, position] of first) {
+      const positions = others.map((other) => other.get(journal));
+      const known = positions.filter((other) => other !== undefined);
+      if (known.length === others.length) counted.set(journal, Math.min(position, ...known));
+    }
+    return counted;
+  }
+
   /** Where a shard begins: until it runs, this is how far its share is counted. */
   #counted(shard: number): JournalPositions {
     const { journals, store, threads } = this.#options;
     const counted = new JournalPositions();
-    for (let journal = 0; journal < journals.tails.end; journal++) {
+    for (const journal of journals.tails.journals) {
       let lowest = Infinity;
       for (let partition = shard; partition < partitionCount; partition += threads) {
         const mark = store.watermarks.get(journal * partitionCount + partition) ?? 0;
@@ -297,9 +312,8 @@ export class ShardThreads {
 
   /** A segment that every shard has counted is no longer needed. */
   #deleteCountedSegments(): void {
-    for (const journal of this.states[0]?.consumed.keys() ?? []) {
-      const positions = this.states.map((shard) => shard.consumed.get(journal) ?? 0);
-      this.#options.journals.deleteBelow(journal, Math.min(...positions));
+    for (const [journal, position] of this.counted()) {
+      this.#options.journals.deleteBelow(journal, position);
     }
   }
 

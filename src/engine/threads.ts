@@ -15,7 +15,7 @@ import { repairMarks } from '../scans/mark-recovery.ts';
 import type { ScanStore } from '../store/scans/scans.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { DataFolder } from './data-folder.ts';
-import { Journals } from './journals.ts';
+import { CountedJournals, type JournalsOptions } from './journals.ts';
 import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
 import { RedirectThreads } from './redirect-threads.ts';
@@ -34,6 +34,12 @@ export interface EngineThreadsOptions {
   readonly visitor: Promise<VisitorSetup>;
   /** Journals of the predecessor in a takeover; absent = no other process journals. */
   readonly othersJournals?: readonly number[] | undefined;
+  /** Of a node in a cluster. */
+  readonly node?: {
+    /** 0 = it answers no short links. */
+    readonly redirectThreads: number;
+    readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom'>;
+  };
 }
 
 const watchMs = 1_000;
@@ -47,7 +53,7 @@ const drainEndMs = 10_000;
 const drainMsMin = 1_000;
 
 export class EngineThreads {
-  readonly journals: Journals;
+  readonly journals: CountedJournals;
   readonly folder: FolderWatch;
   readonly shards: ShardThreads;
   readonly redirects: RedirectThreads;
@@ -60,12 +66,19 @@ export class EngineThreads {
   constructor({ folder, store, ...options }: EngineThreadsOptions) {
     const { config, log, clock } = options;
     const { redirect, shards } = threadCounts(config);
+    const redirectThreads = options.node?.redirectThreads ?? redirect;
     this.#clock = clock;
     this.#log = log;
     const { othersJournals } = options;
     // Another process counts: it finds damaged marks again itself.
     if (othersJournals === undefined) logRepairs(log, repairMarks(store));
-    this.journals = new Journals(folder.journalRoot, redirect, store, log, othersJournals);
+    this.journals = new CountedJournals(store, {
+      root: folder.journalRoot,
+      threads: redirectThreads,
+      others: othersJournals,
+      log,
+      ...options.node?.journals,
+    });
     const { path, managementFile, scansFile, deliveryFile, journalRoot } = folder;
     const paths = [path, managementFile, scansFile, deliveryFile, journalRoot];
     this.folder = new FolderWatch(paths, log);
@@ -81,7 +94,7 @@ export class EngineThreads {
     });
     this.redirects = new RedirectThreads({
       ...options,
-      threads: redirect,
+      threads: redirectThreads,
       journals: this.journals,
       whenInPlace,
     });

@@ -93,7 +93,9 @@ export function createIdSource(clock: Clock, randomBytes: RandomBytes): IdSource
 
 /**
  * The id of what a journal record causes: the same record gives the same id, however often it is read.
- * @param journal 0–4095 @param position 0 to 2^40 − 1
+ * Journals from 4,096 up have the rest of their number in the upper bits of the position: two that share the lower
+ * bits can have an id in common once one of them has written 64 GiB, for the same millisecond and byte.
+ * @param journal 0–65535 @param position 0 to 2^40 − 1
  */
 export function positionId(
   prefix: IdPrefix,
@@ -101,15 +103,16 @@ export function positionId(
   journal: number,
   position: number,
 ): string {
-  if (!Number.isInteger(journal) || journal < 0 || journal > 4_095) {
-    throw new Error(`Cannot make an id: journal ${journal}, expected 0 to 4095`);
+  if (!Number.isInteger(journal) || journal < 0 || journal > 65_535) {
+    throw new Error(`Cannot make an id: journal ${journal}, expected 0 to 65535`);
   }
   if (!Number.isInteger(position) || position < 0 || position >= 2 ** 40) {
     throw new Error(`Cannot make an id: position ${position}, expected 0 to 2^40 - 1`);
   }
+  const top = Math.floor(position / 2 ** 36) ^ (journal >> 12);
   // Two halves of 50 bits each fit a double: 48 + 2 bits of the tail, then its other 50.
-  const high = Math.trunc(timeMs) * 4 + (journal >> 10);
-  const low = (journal & 1_023) * 2 ** 40 + position;
+  const high = Math.trunc(timeMs) * 4 + ((journal >> 10) & 3);
+  const low = (journal & 1_023) * 2 ** 40 + top * 2 ** 36 + (position % 2 ** 36);
   return `${prefix}_${half(high)}${half(low)}`;
 }
 
@@ -118,7 +121,7 @@ const digits = new Uint8Array(128);
 for (let digit = 0; digit < 32; digit++) digits[base32Alphabet.charCodeAt(digit)] = digit;
 const digitOf = (id: string, at: number): number => digits[id.charCodeAt(at)] ?? 0;
 
-/** The 52 bits of an id below its time: what `positionId` put there, journal * 2^40 + position. */
+/** The 52 bits of an id below its time: what `positionId` put there, journal * 2^40 + position where the journal is below 4,096. */
 export function idTail(id: string): number {
   const start = id.length - bodyLength;
   let low = 0;

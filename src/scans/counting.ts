@@ -20,7 +20,7 @@ export class Counting {
   }
 
   mark(): JournalMark {
-    const journals = Array.from({ length: this.#tails.end }, (_, journal) => journal);
+    const { journals } = this.#tails;
     return new Map(journals.map((journal) => [journal, this.#tails.position(journal)]));
   }
 

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { Journals } from '../../src/engine/journals.ts';
+import { CountedJournals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
@@ -78,7 +78,12 @@ export async function startRedirects(
   const logger = createLog('debug', { write: (line) => void (log += line) });
   const store = openScanStore(join(root, 'scans.mdb'), 'create');
   mkdirSync(join(root, 'journal'));
-  const journals = new Journals(join(root, 'journal'), threads, store, logger, othersJournals);
+  const journals = new CountedJournals(store, {
+    root: join(root, 'journal'),
+    threads,
+    log: logger,
+    others: othersJournals,
+  });
   const memory = createLinkTableMemory({
     slotBytesMax: 2 ** 22,
     arenaBytesMax: 2 ** 24,

@@ -86,8 +86,17 @@ describe('positionId', () => {
     );
   });
 
+  test('every journal of a cluster has ids of its own, also where numbers share their lower bits', () => {
+    const ids = new Set<string>();
+    for (let at = 0; at < 65_536; at++) ids.add(positionId('evt', 1_000, at, 77));
+    for (let at = 5; at < 65_536; at += 4_096) {
+      for (const position of [0, 78, 2 ** 36 - 1]) ids.add(positionId('evt', 1_000, at, position));
+    }
+    expect(ids.size).toBe(65_536 + 16 * 3);
+  });
+
   test('refuses what does not fit', () => {
-    expect(() => positionId('scn', 0, 4_096, 0)).toThrow('journal 4096');
+    expect(() => positionId('scn', 0, 65_536, 0)).toThrow('journal 65536');
     expect(() => positionId('scn', 0, 0, 2 ** 40)).toThrow('position');
   });
 });

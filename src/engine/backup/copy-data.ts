@@ -200,7 +200,7 @@ function otherFiles(folder: string, below = ''): string[] {
   });
 }
 
-const isSegmentFolder = (name: string): boolean => /^journal\/\d{1,4}$/.test(name);
+const isSegmentFolder = (name: string): boolean => /^journal\/\d{1,5}$/.test(name);
 
 function segmentFiles(folder: string): string[] {
   const root = join(folder, 'journal');

@@ -35,7 +35,7 @@ export class JournalLag {
 
   /** Called every second. @param nowMs of a clock that never steps back */
   sample(nowMs: number): void {
-    for (let journal = 0; journal < this.#tails.end; journal++) {
+    for (const journal of this.#tails.journals) {
       const counted = Math.min(...this.#consumed.map((shard) => shard.position(journal)));
       const known = this.#samples.get(journal) ?? [];
       const samples = known.filter(({ tail }) => tail > counted);
@@ -49,7 +49,7 @@ export class JournalLag {
     const consumed = this.#consumed[shard];
     let bytes = 0;
     let sinceMs = nowMs;
-    for (let journal = 0; journal < this.#tails.end; journal++) {
+    for (const journal of this.#tails.journals) {
       const position = consumed?.position(journal) ?? 0;
       bytes += Math.max(0, this.#tails.position(journal) - position);
       const oldest = this.#samples.get(journal)?.find(({ tail }) => tail > position);
@@ -61,7 +61,7 @@ export class JournalLag {
   /** Bytes that at least one shard has not counted, of all journals. */
   get uncountedBytes(): number {
     let bytes = 0;
-    for (let journal = 0; journal < this.#tails.end; journal++) {
+    for (const journal of this.#tails.journals) {
       const counted = Math.min(...this.#consumed.map((shard) => shard.position(journal)));
       bytes += Math.max(0, this.#tails.position(journal) - counted);
     }

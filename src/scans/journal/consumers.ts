@@ -53,7 +53,7 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   /** A cycle begins: it reads what is written by now, also of a journal that is new. */
   follow(): void {
     const { tails } = this.#options;
-    for (let journal = 0; journal < tails.end; journal++) {
+    for (const journal of tails.journals) {
       const tail = tails.position(journal);
       const known = this.#consumers.get(journal);
       if (known !== undefined) known.seen = tail;
@@ -64,7 +64,7 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   /** Whether anything was written since the cycle began. */
   get hasUnread(): boolean {
     const { tails } = this.#options;
-    for (let journal = 0; journal < tails.end; journal++) {
+    for (const journal of tails.journals) {
       if (tails.position(journal) > (this.#consumers.get(journal)?.seen ?? 0)) return true;
     }
     return false;

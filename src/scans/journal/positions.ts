@@ -3,9 +3,10 @@
  * write returned), or how far a shard has counted it. This is all that passes between those threads, and it stays
  * where it is when a thread dies.
  *
- *   0        the highest journal published + 1      i64 each
- *   1 …      position of journal 0, 1, …            0 = nothing was ever written there
- *   last     1 = threads sleep until the next one is published (the low 32 bits)
+ *   1 word           journals that were ever published    i64
+ *   a word each      position of journal 0, 1, …          i64, 0 = nothing was ever written there
+ *   a bit each       1 = was ever published: in a cluster numbers run high and few of them are here
+ *   1 word           1 = threads sleep until the next one is published (the low 32 bits)
  *
  * A thread that has read everything sleeps (`sleep`), and the next writer wakes it. To publish costs one load more
  * while nobody sleeps. No publish is slept through: the writer stores its position, then looks whether a thread
@@ -14,38 +15,47 @@
  * death of a sleeper costs one wake-up of nobody. A writer that dies between clearing and waking wakes nobody, so a
  * sleeper also looks now and then by itself.
  */
-export const journalsMax = 4_096;
-const endAt = 0;
+export const journalsMax = 65_536;
 const wordBytes = 8;
-const sleepBytesAt = (journalsMax + 1) * wordBytes;
+const bitsPerWord = 32;
+const bitWords = journalsMax / bitsPerWord;
+const bitsAt = (journalsMax + 1) * wordBytes;
+const sleepBytesAt = bitsAt + bitWords * Int32Array.BYTES_PER_ELEMENT;
 const memoryBytes = sleepBytesAt + wordBytes;
 const awake = 0;
 const asleep = 1;
 
 export class JournalPositions {
   readonly memory: SharedArrayBuffer;
+  readonly #count: BigInt64Array<SharedArrayBuffer>;
   readonly #positions: BigInt64Array<SharedArrayBuffer>;
+  readonly #bits: Int32Array<SharedArrayBuffer>;
   readonly #sleep: Int32Array<SharedArrayBuffer>;
   #isWaiting = false;
-  /** The end that this thread has seen: a writer looks no further at each of its writes. */
-  #knownEnd = 0;
+  /** What this thread has published last: a writer looks no further at each of its writes. */
+  #last = -1;
+  #journals: readonly number[] = [];
 
   constructor(memory = new SharedArrayBuffer(memoryBytes)) {
     this.memory = memory;
-    this.#positions = new BigInt64Array(memory);
+    this.#count = new BigInt64Array(memory, 0, 1);
+    this.#positions = new BigInt64Array(memory, wordBytes, journalsMax);
+    this.#bits = new Int32Array(memory, bitsAt, bitWords);
     this.#sleep = new Int32Array(memory, sleepBytesAt, 1);
   }
   publish(journal: number, position: number): void {
-    Atomics.store(this.#positions, journal + 1, BigInt(position));
-    if (journal >= this.#knownEnd) this.#extend(journal + 1);
+    Atomics.store(this.#positions, journal, BigInt(position));
+    if (journal !== this.#last) this.#list(journal);
     if (Atomics.load(this.#sleep, 0) !== awake) this.#wake();
   }
   position(journal: number): number {
-    return Number(Atomics.load(this.#positions, journal + 1));
+    return Number(Atomics.load(this.#positions, journal));
   }
-  /** Journals from here up were never published. */
-  get end(): number {
-    return Number(Atomics.load(this.#positions, endAt));
+  /** Those that were ever published, ascending: to go through them costs nothing for numbers that are not here. */
+  get journals(): readonly number[] {
+    const count = Number(Atomics.load(this.#count, 0));
+    if (count !== this.#journals.length) this.#journals = this.#listed();
+    return this.#journals;
   }
   /** A thread sleeps until the next publish. */
   get isAwaited(): boolean {
@@ -75,14 +85,20 @@ export class JournalPositions {
     Atomics.store(this.#sleep, 0, awake);
     Atomics.notify(this.#sleep, 0);
   }
-  #extend(end: number): void {
-    const wanted = BigInt(end);
-    let found = Atomics.load(this.#positions, endAt);
-    while (found < wanted) {
-      const before = Atomics.compareExchange(this.#positions, endAt, found, wanted);
-      if (before === found) break;
-      found = before;
+  #list(journal: number): void {
+    const bit = 1 << (journal % bitsPerWord);
+    const before = Atomics.or(this.#bits, Math.floor(journal / bitsPerWord), bit);
+    if ((before & bit) === 0) Atomics.add(this.#count, 0, 1n);
+    this.#last = journal;
+  }
+  #listed(): number[] {
+    const journals: number[] = [];
+    for (let word = 0; word < bitWords; word++) {
+      const bits = Atomics.load(this.#bits, word);
+      for (let bit = 0; bits >>> bit !== 0 && bit < bitsPerWord; bit++) {
+        if (((bits >>> bit) & 1) === 1) journals.push(word * bitsPerWord + bit);
+      }
     }
-    this.#knownEnd = this.end;
+    return journals;
   }
 }

@@ -29,6 +29,7 @@ import {
   isFrameHeader,
   isFramePayloadSound,
 } from '../record.ts';
+import { journalsMax } from './positions.ts';
 
 const nameDigits = 16;
 
@@ -42,8 +43,9 @@ export const segmentFile = (folder: string, start: number): string =>
  */
 export function listJournals(root: string): number[] {
   return readdirSync(root)
-    .filter((name) => /^\d{1,4}$/.test(name))
+    .filter((name) => /^\d{1,5}$/.test(name))
     .map(Number)
+    .filter((journal) => journal < journalsMax)
     .sort((a, b) => a - b);
 }
 
@@ -188,13 +190,13 @@ function openIfThere(file: string): number | undefined {
   }
 }
 
-/** Deletes segments that end at or below `position`; returns how many. */
-export function pruneJournal(folder: string, position: number): number {
+/** Deletes segments that end at or below `position`. @returns where those begin that are left */
+export function pruneJournal(folder: string, position: number): readonly number[] {
   const starts = listSegments(folder);
   let deleted = 0;
-  for (let i = 0; i + 1 < starts.length && starts[i + 1]! <= position; i++) {
-    rmSync(segmentFile(folder, starts[i]!));
+  while (deleted + 1 < starts.length && starts[deleted + 1]! <= position) {
+    rmSync(segmentFile(folder, starts[deleted]!));
     deleted++;
   }
-  return deleted;
+  return starts.slice(deleted);
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { raiseNumbers } from '../../../src/engine/installation/numbers.ts';
-import { Journals } from '../../../src/engine/journals.ts';
+import { CountedJournals } from '../../../src/engine/journals.ts';
 import { partitionCount } from '../../../src/model/code.ts';
 import type { EndpointRecord } from '../../../src/model/webhook.ts';
 import type { DeliveryTables } from '../../../src/store/delivery/delivery.ts';
@@ -158,7 +158,7 @@ test('a journal that has lost what was counted is named in the log, and keeps it
       scans.watermarks.put(3 * partitionCount + partition, 900);
     }
   });
-  const journals = new Journals(root, 1, scans, log);
+  const journals = new CountedJournals(scans, { root, threads: 1, log });
   expect([...journals.missingBytes].toSorted(([one], [other]) => one - other)).toEqual([
     [0, 400],
     [3, 900],
@@ -169,5 +169,5 @@ test('a journal that has lost what was counted is named in the log, and keeps it
   ]);
   expect(journals.recover(0)).toBe(500);
   expect(readdirSync(join(root, '3'))).toEqual(['0000000000000900.log']);
-  expect(new Journals(root, 1, scans, log).missingBytes.size).toBe(0);
+  expect(new CountedJournals(scans, { root, threads: 1, log }).missingBytes.size).toBe(0);
 });

@@ -1,0 +1,127 @@
+/** Journals of a node in a cluster: numbers that are handed in, and segments that other nodes still need. */
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Journals, type JournalsOptions } from '../../src/engine/journals.ts';
+import { listJournals, listSegments, segmentFile } from '../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { frameOf } from '../scans/journal-files.ts';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'quietzone-node-journals-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const nothingKnown = { numbers: () => [], endAtLeast: () => 0 };
+const open = (options: Partial<JournalsOptions>): Journals =>
+  new Journals({
+    root,
+    threads: options.own?.length ?? 1,
+    known: nothingKnown,
+    log: createLog('silent'),
+    ...options,
+  });
+
+function write(journals: Journals, journal: number, frames: number): JournalWriter {
+  const writer = new JournalWriter({
+    folder: journals.folder(journal),
+    journal,
+    position: journals.tails.position(journal),
+    segmentBytesMax: 1,
+    segmentMsMax: 1,
+    backlogBytesMax: 1e6,
+    tails: journals.tails,
+  });
+  for (let frame = 0; frame < frames; frame++) writer.append(frameOf(frame, 1), 1);
+  return writer;
+}
+
+test('own numbers are as they are handed in, as many as threads at least', () => {
+  const journals = open({ own: [65_535, 7] });
+  expect([journals.own, listJournals(root)]).toEqual([
+    [65_535, 7],
+    [7, 65_535],
+  ]);
+  expect(journals.tails.journals).toEqual([7, 65_535]);
+  expect(open({ own: [] }).own).toEqual([]);
+  expect(() => open({ own: [7], threads: 2 })).toThrow('expected one for each of 2');
+});
+
+test('other folders beside the journals are left out', () => {
+  for (const name of ['65536', '123456', 'x1']) mkdirSync(join(root, name));
+  expect(open({ own: [40_000] }).tails.journals).toEqual([40_000]);
+});
+
+test('a journal that others have had more of than its files hold goes on behind that', () => {
+  const known = { numbers: () => [9], endAtLeast: (journal: number) => journal * 100 };
+  const journals = open({ own: [5], known });
+  expect([5, 9].map((journal) => journals.tails.position(journal))).toEqual([500, 900]);
+  expect(listSegments(journals.folder(9))).toEqual([900]);
+});
+
+test('journals of other nodes are recovered once, before another thread writes them', () => {
+  mkdirSync(join(root, '12'));
+  const file = segmentFile(join(root, '12'), 0);
+  appendFileSync(file, 'torn');
+  const journals = open({ own: [3] });
+  expect(statSync(file).size).toBe(0);
+  appendFileSync(file, 'half of a record that is being written');
+  journals.recover(3);
+  journals.deleteOwn();
+  expect(statSync(file).size).toBeGreaterThan(0);
+});
+
+test('segments are deleted below what is counted, and below what other nodes need', async () => {
+  let keptFrom = 0;
+  const journals = open({ own: [3], keptFrom: () => keptFrom });
+  const writer = write(journals, 3, 4);
+  const folder = journals.folder(3);
+  const [, second, third, fourth] = listSegments(folder) as [number, number, number, number];
+  journals.deleteBelow(3, writer.position);
+  expect(listSegments(folder)).toHaveLength(4);
+  keptFrom = third;
+  journals.deleteBelow(3, second);
+  expect(listSegments(folder)).toEqual([second, third, fourth]);
+  journals.deleteBelow(3, writer.position);
+  expect(listSegments(folder)).toEqual([third, fourth]);
+  // Nothing counts on an edge: what other nodes need decides alone.
+  keptFrom = fourth;
+  journals.deleteOwn();
+  expect(listSegments(folder)).toEqual([fourth]);
+  keptFrom = Infinity;
+  journals.deleteOwn();
+  expect(listSegments(folder)).toEqual([fourth]);
+  await writer.close();
+});
+
+test('an empty segment is looked at no more until something is written, and then again', async () => {
+  const journals = open({ own: [3] });
+  const folder = journals.folder(3);
+  const writer = write(journals, 3, 2);
+  writer.endSegment();
+  const end = writer.position;
+  journals.deleteBelow(3, end);
+  expect(listSegments(folder)).toEqual([end]);
+  appendFileSync(segmentFile(folder, end - 1), '');
+  journals.deleteBelow(3, end);
+  expect(readdirSync(folder)).toHaveLength(2);
+  writer.append(frameOf(1, 1), 1);
+  writer.endSegment();
+  journals.deleteBelow(3, writer.position);
+  expect(listSegments(folder)).toEqual([writer.position]);
+  await writer.close();
+});
+
+test('a segment that ended after all of it was counted is deleted', async () => {
+  const journals = open({ own: [3] });
+  const writer = write(journals, 3, 1);
+  journals.deleteBelow(3, writer.position);
+  expect(listSegments(journals.folder(3))).toEqual([0]);
+  writer.endSegment();
+  journals.deleteBelow(3, writer.position);
+  expect(listSegments(journals.folder(3))).toEqual([writer.position]);
+  await writer.close();
+});

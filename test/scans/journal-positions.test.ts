@@ -1,0 +1,31 @@
+/** Positions of journals in shared memory: found by their numbers, and by being there at all. */
+import { expect, it } from 'vitest';
+import { journalsMax, JournalPositions } from '../../src/scans/journal/positions.ts';
+
+it('names the journals that were ever published, for every thread that has the memory', () => {
+  const writer = new JournalPositions();
+  const reader = new JournalPositions(writer.memory);
+  expect(reader.journals).toEqual([]);
+  for (const journal of [31, 0, 40_000, journalsMax - 1, 32]) writer.publish(journal, journal + 1);
+  const journals = [0, 31, 32, 40_000, journalsMax - 1];
+  expect(reader.journals).toEqual(journals);
+  expect(journals.map((journal) => reader.position(journal))).toEqual(journals.map((at) => at + 1));
+  reader.publish(0, 0);
+  reader.publish(40_000, 7);
+  writer.publish(63, 0);
+  expect([writer.journals, writer.position(40_000)]).toEqual([reader.journals, 7]);
+  expect(reader.journals).toEqual([...journals, 63].toSorted((a, b) => a - b));
+});
+
+it('makes no new list while none is new', () => {
+  const tails = new JournalPositions();
+  tails.publish(journalsMax - 1, 1);
+  const { journals } = tails;
+  for (let position = 2; position < 100; position++) tails.publish(journalsMax - 1, position);
+  expect(tails.journals).toBe(journals);
+});
+
+it('has no place beyond the highest number', () => {
+  expect(() => new JournalPositions().publish(journalsMax, 1)).toThrow(RangeError);
+  expect(() => new JournalPositions().position(-1)).toThrow(RangeError);
+});
