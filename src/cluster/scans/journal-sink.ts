@@ -25,6 +25,10 @@ export class JournalFilesSink implements JournalSink {
     this.#options = options;
   }
 
+  *tails(): Generator<readonly [journal: number, tail: number]> {
+    for (const [journal, { writer }] of this.#journals) yield [journal, writer.position];
+  }
+
   tail(journal: number): number {
     return this.#journal(journal).writer.position;
   }

@@ -7,8 +7,9 @@
  *                      after > tail        one is missing: the edge is asked to go back to the tail
  *
  * The tail is the high-water mark of what counts: no piece counts twice, whatever the log does with it.
- * How far the log was read is saved only when everything before it is on the disk. What a machine that lost
- * power has lost is read again.
+ * How far the log was read is saved only when everything before it is on the disk, and with it where each journal ended
+ * then. A machine that lost power may have holes behind that, below pieces that reached the disk: it cuts its journals
+ * back to there (recoverJournal), and reads the rest again.
  */
 import { messageOf } from '../../model/failure.ts';
 import type { Timers } from '../../model/clock.ts';
@@ -17,12 +18,14 @@ import type { LogBounds, OrderedLog } from '../log/ordered-log.ts';
 import { readScanMessage, type ScanMessage } from './scan-message.ts';
 
 const saveMs = 1_000;
-/** Of one journal: the pieces that are under way come before the answer. */
+/** Of one journal: what its edge sends for an answer takes so long. */
 const askAgainMs = 1_000;
 const refusedMs = 1_000;
 
 /** The journals on a core's disk. */
 export interface JournalSink {
+  /** How far each journal is written that anything was written to. */
+  tails(): Iterable<readonly [journal: number, tail: number]>;
   /** How far a journal is written; 0 where it is new. */
   tail(journal: number): number;
   /**
@@ -34,13 +37,22 @@ export interface JournalSink {
   sync(): Promise<void>;
 }
 
+export interface ReadPosition {
+  /** Up to which entry the log was read, and is on the disk; 0 at first. */
+  readonly seq: number;
+  /** By journal: the position below which all that was received is on the disk. */
+  readonly tails: ReadonlyMap<number, number>;
+}
+
 export interface ScanReceiverOptions {
   readonly log: OrderedLog;
   readonly timers: Timers;
   readonly sink: JournalSink;
-  /** Up to which entry the log was read and is on the disk; 0 at first. */
-  readonly saved: () => number;
-  readonly save: (seq: number) => Promise<void>;
+  readonly saved: () => ReadPosition;
+  /** Resolves when it survives a loss of power. */
+  readonly save: (position: ReadPosition) => Promise<void>;
+  /** A journal of this machine, which has it already. */
+  readonly isOwn: (journal: number) => boolean;
   /** Whether this run of an edge writes this journal. */
   readonly isOwner: (journal: number, run: number) => boolean;
   /** Asks the edge of a journal to send it again from this position. */
@@ -54,9 +66,11 @@ export class ScanReceiver {
   readonly #consumer: LogConsumer;
   /** The newest entry that was dealt with. */
   #read: number;
-  #saved: number;
-  /** When an edge was last asked to go back, by journal. */
-  readonly #asked = new Map<number, number>();
+  #saved: ReadPosition;
+  /** The end of the log, when it was last looked at. */
+  #last = 0;
+  /** By journal: when its edge was last asked to go back, and where the log ended then: its answer stands behind. */
+  readonly #asked = new Map<number, { readonly atMs: number; readonly last: number }>();
   #cancel: () => void = () => undefined;
   #isStopped = false;
   /** Pieces that were dropped: of another run, or no pieces. */
@@ -68,13 +82,26 @@ export class ScanReceiver {
     this.#options = options;
     const { log, timers, saved } = options;
     this.#saved = saved();
-    this.#read = this.#saved;
+    this.#read = this.#saved.seq;
     this.#consumer = new LogConsumer({
       log,
       timers,
       from: (bounds) => this.#from(bounds),
       entry: (seq, body) => this.#entry(seq, body),
     });
+  }
+
+  get readSeq(): number {
+    return this.#read;
+  }
+
+  get savedSeq(): number {
+    return this.#saved.seq;
+  }
+
+  /** Entries that the log had and this core had not read, when it last looked. */
+  get behind(): number {
+    return Math.max(0, this.#last - this.#read);
   }
 
   get fault(): string | undefined {
@@ -94,6 +121,7 @@ export class ScanReceiver {
 
   /** Edges send again what is missing: their marks say so. */
   #from({ first, last }: LogBounds): number {
+    this.#last = last;
     if (first > this.#read + 1) {
       this.#options.onMissed(this.#read + 1, first - 1);
       this.#read = first - 1;
@@ -105,7 +133,7 @@ export class ScanReceiver {
 
   #entry(seq: number, body: Uint8Array): void {
     try {
-      this.#receive(readScanMessage(body));
+      this.#receive(readScanMessage(body), seq);
       this.#readFault = undefined;
       this.#read = seq;
     } catch (error) {
@@ -114,8 +142,9 @@ export class ScanReceiver {
     }
   }
 
-  #receive(message: ScanMessage | undefined): void {
-    const { sink, isOwner } = this.#options;
+  #receive(message: ScanMessage | undefined, seq: number): void {
+    const { sink, isOwn, isOwner } = this.#options;
+    if (message !== undefined && isOwn(message.journal)) return;
     if (message === undefined || !isOwner(message.journal, message.run)) {
       this.dropped++;
       return;
@@ -123,16 +152,17 @@ export class ScanReceiver {
     const { journal, after, from, bytes } = message;
     const tail = sink.tail(journal);
     if (from + bytes.length <= tail) return;
-    if (after > tail) this.#ask(journal, tail);
+    if (after > tail) this.#ask(journal, tail, seq);
     else if (from >= tail) sink.write(journal, from, bytes);
     else sink.write(journal, tail, bytes.subarray(tail - from));
   }
 
-  #ask(journal: number, tail: number): void {
+  /** One that reads what is long past meets many pieces before the answer, which stands at the end of the log. */
+  #ask(journal: number, tail: number, seq: number): void {
     const nowMs = this.#options.timers.monotonicMs();
-    const askedMs = this.#asked.get(journal);
-    if (askedMs !== undefined && askedMs + askAgainMs > nowMs) return;
-    this.#asked.set(journal, nowMs);
+    const asked = this.#asked.get(journal);
+    if (asked !== undefined && (asked.last >= seq || asked.atMs + askAgainMs > nowMs)) return;
+    this.#asked.set(journal, { atMs: nowMs, last: Math.max(seq, this.#last) });
     this.#options.rewind(journal, tail);
   }
 
@@ -141,13 +171,16 @@ export class ScanReceiver {
   }
 
   async #save(): Promise<void> {
-    const read = this.#read;
+    const { sink, save } = this.#options;
+    const seq = this.#read;
     try {
-      if (read !== this.#saved) {
-        await this.#options.sink.sync();
+      if (seq !== this.#saved.seq) {
+        // As they are now: what is written while others are synced need not be on the disk.
+        const tails = new Map([...this.#saved.tails, ...sink.tails()]);
+        await sink.sync();
         if (this.#isStopped) return;
-        await this.#options.save(read);
-        this.#saved = read;
+        await save({ seq, tails });
+        this.#saved = { seq, tails };
       }
       this.#saveFault = undefined;
     } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeScanMessage } from '../../../src/cluster/scans/scan-message.ts';
-import { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import { type ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
@@ -15,7 +15,7 @@ class Fixture {
   readonly rewinds: Array<[journal: number, position: number, atMs: number]> = [];
   readonly missed: Array<[from: number, to: number]> = [];
   readonly saves: number[] = [];
-  saved = 0;
+  saved: ReadPosition = { seq: 0, tails: new Map() };
   syncs = 0;
   tailFault: Error | undefined;
   writeFault: Error | undefined;
@@ -30,12 +30,14 @@ class Fixture {
       log: new MemoryLog(this.stream, this.#time.later),
       timers: { monotonicMs: () => this.#time.nowMs, after: this.#time.later },
       sink: {
+        tails: () => [...this.journals].map(([journal, { tail }]) => [journal, tail] as const),
         tail: (journal) => this.#tail(journal),
         write: (journal, position, bytes) => this.#write(journal, position, bytes),
         sync: () => this.#sync(),
       },
       saved: () => this.saved,
-      save: (seq) => this.#save(seq),
+      save: (position) => this.#save(position),
+      isOwn: (journal) => journal === 99,
       isOwner: (_, run) => run === 7,
       rewind: (journal, position) => void this.rewinds.push([journal, position, this.nowMs]),
       onMissed: (from, to) => void this.missed.push([from, to]),
@@ -80,10 +82,10 @@ class Fixture {
     if (this.syncFault !== undefined) throw this.syncFault;
   }
 
-  #save(seq: number): Promise<void> {
+  #save(position: ReadPosition): Promise<void> {
     if (this.saveFault !== undefined) return Promise.reject(this.saveFault);
-    this.saves.push(seq);
-    this.saved = seq;
+    this.saves.push(position.seq);
+    this.saved = position;
     return Promise.resolve();
   }
 }
@@ -133,7 +135,7 @@ describe('a piece', () => {
     own.piece(0, 0, 20);
     await own.pass(1_100);
     expect(own.writes).toEqual([[0, 0, 20]]);
-    expect([own.receiver.dropped, own.saved]).toEqual([3, 4]);
+    expect([own.receiver.dropped, own.saved.seq]).toEqual([3, 4]);
   });
 });
 
@@ -168,6 +170,38 @@ describe('a piece that is missing', () => {
     await own.pass(10);
     expect(own.rewinds[3]).toEqual([0, 60, own.nowMs - 10]);
   });
+});
+
+describe('one that reads what is long past', () => {
+  it('asks again only when it has read all that the log had when it asked', async () => {
+    const own = new Fixture();
+    own.piece(0, 0, 10);
+    await own.pass(1_500);
+    own.receiver.stop();
+    own.stream.prune(2);
+    for (let from = 20; from < 220; from += 10) own.piece(0, from, from + 10);
+    own.writeFault = new Error('ENOSPC');
+    own.piece(1, 0, 10);
+    own.piece(0, 220, 230);
+    own.receiver = own.start();
+    await own.pass(20_000);
+    own.writeFault = undefined;
+    await own.pass(2_000);
+    expect(own.rewinds.map(([journal, position]) => [journal, position])).toEqual([[0, 10]]);
+    expect([own.receiver.behind, own.receiver.readSeq]).toEqual([0, 23]);
+    own.piece(0, 230, 240);
+    await own.pass(10);
+    expect(own.rewinds.length).toBe(2);
+  });
+});
+
+it('a journal of this machine is passed over: it has it', async () => {
+  const own = new Fixture();
+  own.piece(99, 0, 10);
+  own.piece(99, 50, 60, 50, 6);
+  await own.pass(1_100);
+  expect([own.writes, own.rewinds, own.receiver.dropped]).toEqual([[], [], 0]);
+  expect([own.receiver.savedSeq, own.receiver.behind]).toEqual([2, 0]);
 });
 
 describe('how far the log was read', () => {
@@ -227,6 +261,35 @@ describe('how far the log was read', () => {
   });
 });
 
+it('how far each journal was on the disk is saved with it, also of those that nothing came for', async () => {
+  const own = new Fixture();
+  own.syncMs = 300;
+  own.piece(0, 0, 10);
+  own.piece(1, 0, 5);
+  await own.pass(1_100);
+  own.piece(0, 10, 30);
+  await own.pass(300);
+  expect(own.saved).toEqual({
+    seq: 2,
+    tails: new Map([
+      [0, 10],
+      [1, 5],
+    ]),
+  });
+  own.receiver.stop();
+  own.journals.clear();
+  own.journals.set(0, { tail: 10, positions: [] });
+  own.receiver = own.start();
+  await own.pass(1_500);
+  expect(own.saved).toEqual({
+    seq: 3,
+    tails: new Map([
+      [0, 30],
+      [1, 5],
+    ]),
+  });
+});
+
 describe('a disk that refuses', () => {
   it.each(['tailFault', 'writeFault'] as const)(
     'is tried again each second, from the same entry: %s',
@@ -237,7 +300,7 @@ describe('a disk that refuses', () => {
       own[fault] = new Error('ENOSPC');
       for (const from of [10, 20]) own.piece(0, from, from + 10);
       await own.pass(2_100);
-      expect([own.writes.length, own.receiver.fault, own.saved]).toEqual([1, 'ENOSPC', 1]);
+      expect([own.writes.length, own.receiver.fault, own.saved.seq]).toEqual([1, 'ENOSPC', 1]);
       own[fault] = undefined;
       await own.pass(850);
       expect(own.writes.length).toBe(1);
@@ -247,7 +310,7 @@ describe('a disk that refuses', () => {
         [0, 20, 10],
       ]);
       await own.pass(1_000);
-      expect([own.receiver.fault, own.saved, own.receiver.dropped]).toEqual([undefined, 3, 0]);
+      expect([own.receiver.fault, own.saved.seq, own.receiver.dropped]).toEqual([undefined, 3, 0]);
     },
   );
 });
@@ -257,17 +320,17 @@ describe('a log', () => {
     const own = new Fixture();
     for (const from of [0, 10, 20]) own.piece(0, from, from + 10);
     await own.pass(1_500);
-    expect(own.saved).toBe(3);
+    expect(own.saved.seq).toBe(3);
     own.receiver.stop();
     own.stream.loseAbove(1);
     own.receiver = own.start();
     await own.pass(1_500);
-    expect(own.saved).toBe(1);
+    expect(own.saved.seq).toBe(1);
     own.piece(0, 10, 30);
     own.piece(0, 30, 40);
     await own.pass(1_500);
     expect(own.writes.slice(3)).toEqual([[0, 30, 10]]);
-    expect([own.saved, own.missed]).toEqual([3, []]);
+    expect([own.saved.seq, own.missed]).toEqual([3, []]);
   });
 
   it('that was pruned is read from its beginning, and what was missed is named', async () => {
@@ -280,7 +343,7 @@ describe('a log', () => {
     own.receiver = own.start();
     await own.pass(3_500);
     expect(own.missed).toEqual([[2, 3]]);
-    expect([own.rewinds.length, own.saved]).toEqual([1, 5]);
+    expect([own.rewinds.length, own.saved.seq]).toEqual([1, 5]);
     own.stream.prune(6);
     await own.pass(3_500);
     own.receiver.stop();

@@ -1,5 +1,5 @@
 /** The machines of scan-simulation.ts, and what stands on their disks. */
-import type { ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
+import type { ReadPosition, ScanReceiver } from '../../../src/cluster/scans/scan-receiver.ts';
 import type { ScanUplink } from '../../../src/cluster/scans/scan-uplink.ts';
 import type { FaultyLog } from '../log/faulty-log.ts';
 
@@ -36,7 +36,7 @@ export class Core {
   readonly journals: Journals = new Map();
   /** As it was when it was last synced. */
   #flushed: Journals = new Map();
-  saved = 0;
+  saved: ReadPosition = { seq: 0, tails: new Map() };
   receiver: ScanReceiver | undefined;
   log: FaultyLog | undefined;
   isFull = false;
@@ -54,9 +54,26 @@ export class Core {
     this.#flushed = copyOf(this.journals);
   }
 
-  losePower(): void {
-    this.journals.clear();
-    for (const [journal, written] of copyOf(this.#flushed)) this.journals.set(journal, written);
+  /** Of what was not synced, some has reached the disk: anywhere, also behind what has not. */
+  losePower(survives: () => boolean): void {
+    for (const [journal, written] of this.journals) {
+      const flushed = this.#flushed.get(journal);
+      for (const position of written.bytes.keys()) {
+        if (flushed?.bytes.has(position) !== true && !survives()) written.bytes.delete(position);
+      }
+      const ends = [...written.bytes.keys()].map((position) => position + scanBytes);
+      written.tail = Math.max(flushed?.tail ?? 0, ...ends);
+    }
+  }
+
+  /** As recoverJournal does at each start. */
+  recover(): void {
+    for (const [journal, written] of this.journals) {
+      written.tail = Math.min(written.tail, this.saved.tails.get(journal) ?? 0);
+      for (const position of written.bytes.keys()) {
+        if (position >= written.tail) written.bytes.delete(position);
+      }
+    }
   }
 }
 

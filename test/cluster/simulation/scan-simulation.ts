@@ -152,19 +152,22 @@ class ScanSimulation {
     const { log, later, kill } = this.#openLog();
     core.log = log;
     core.kill = kill;
+    core.recover();
     core.receiver = new ScanReceiver({
       log,
       timers: { monotonicMs: () => this.#time.nowMs, after: later },
       sink: {
+        tails: () => [...core.journals].map(([journal, { tail }]) => [journal, tail] as const),
         tail: (journal) => core.of(journal).tail,
         write: (journal, position, bytes) => this.#write(core, journal, position, bytes),
         sync: () => this.#sync(core, later),
       },
       saved: () => core.saved,
-      save: (seq) => {
-        core.saved = seq;
+      save: (position) => {
+        core.saved = position;
         return Promise.resolve();
       },
+      isOwn: () => false,
       isOwner: () => true,
       rewind: (journal, position) => this.#rewind(journal, position, later),
       onMissed: () => undefined,
@@ -247,12 +250,17 @@ class ScanSimulation {
         back(() => this.#startEdge(edge));
       },
       () => {
+        this.#killEdge(edge);
+        this.#damage(edge);
+        back(() => this.#startEdge(edge));
+      },
+      () => {
         this.#killCore(core);
         back(() => this.#startCore(core));
       },
       () => {
         this.#killCore(core);
-        core.losePower();
+        core.losePower(() => random.chance(0.5));
         back(() => this.#startCore(core));
       },
       () => {
@@ -271,7 +279,7 @@ class ScanSimulation {
         this.#stream.loseAbove(Math.max(0, this.#stream.last - lost));
       },
       () => {
-        this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved)));
+        this.#stream.prune(Math.min(...this.#cores.map(({ saved }) => saved.seq)));
       },
     ];
     random.pick(actions)();
@@ -296,6 +304,14 @@ class ScanSimulation {
       this.burnt++;
     }
     edge.tail = edge.flushed;
+  }
+
+  /** The newest of what it has on its disk, and may have sent, cannot be read: a hole, as recoverJournal leaves it. */
+  #damage(edge: Edge): void {
+    this.#losePower(edge);
+    for (let left = this.#random.between(1, 5); left > 0; left--) {
+      edge.bytes.delete(edge.tail - left * scanBytes);
+    }
   }
 
   #heal(): void {
