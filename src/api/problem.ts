@@ -148,6 +148,12 @@ export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = {
     meaning:
       'No machine of the cluster may make changes now; nothing was changed. Try again after Retry-After.',
   },
+  outcome_unknown: {
+    status: 503,
+    title: 'Outcome unknown',
+    meaning:
+      'The change may have been made, or still be made: the cluster could not say in time. Sent again with the same Idempotency-Key it is made once.',
+  },
   storage_full: {
     status: 507,
     title: 'Storage full',

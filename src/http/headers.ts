@@ -21,6 +21,8 @@ const singleHeaders: ReadonlySet<string> = new Set<KeptHeader>([
   'stripe-signature',
   'transfer-encoding',
   'x-csrf-token',
+  'x-quietzone-client',
+  'x-quietzone-proof',
 ]);
 const kept: ReadonlySet<string> = new Set(keptHeaders);
 /** A Content-Length beyond 15 digits is not a safe integer. */

@@ -58,6 +58,8 @@ export const keptHeaders = [
   'user-agent',
   'x-csrf-token',
   'x-forwarded-for',
+  'x-quietzone-client',
+  'x-quietzone-proof',
 ] as const;
 export type KeptHeader = (typeof keptHeaders)[number];
 
@@ -81,10 +83,15 @@ export interface ReadyAnswers {
   find(path: string, query: string): Reply | undefined;
 }
 
-/** An answer. The server adds X-Request-Id and the framing; header values hold no control characters. */
+/** An answer. The server adds the framing and X-Request-Id; header values hold no control characters. */
 export interface Reply {
   readonly status: number;
+  /** `x-request-id` takes the place of this server's: another one has answered. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Further headers of the same names: name, value. */
+  readonly repeated?: ReadonlyArray<readonly [string, string]>;
+  /** To HEAD, without a body: the length that GET has. */
+  readonly bodyBytes?: number;
   /**
    * Absent for 304. HEAD requests get its length only. A source of pieces is streamed: pulled as fast as
    * the client reads, and ended early (`return`) when the client goes.

@@ -24,7 +24,13 @@ import { Headers } from './headers.ts';
 import { type Half, Listener } from './listener.ts';
 import { assertPortFree, ListenError } from './port.ts';
 import { noSniffing, readyAnswer } from './ready.ts';
-import { type Handler, type Reply, type Request, standardBodyBytesMax } from './request.ts';
+import {
+  type Handler,
+  type KeptHeader,
+  type Reply,
+  type Request,
+  standardBodyBytesMax,
+} from './request.ts';
 import { sendStream } from './stream.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { type Answer, assertSafe, isSource, write, writeHead } from './write.ts';
@@ -64,10 +70,17 @@ export interface HttpServerOptions {
   /** On each answer but those that are sent as they are kept (`Handler.ready`). */
   readonly headers?: Readonly<Record<string, string>>;
   readonly addresses: ClientAddresses;
+  /** Absent = no other machine forwards requests to this one. */
+  readonly forwarded?: ForwardedRequests | undefined;
   readonly newRequestId: () => string;
   readonly handler: Handler;
   /** Called with what was thrown where nothing may throw. */
   readonly onDefect: (error: unknown, requestId: string) => void;
+}
+
+export interface ForwardedRequests {
+  /** The client of a request that another machine of the cluster forwards; undefined of any other. */
+  clientOf(request: Pick<Request, 'method' | 'path' | 'header'>): string | undefined;
 }
 
 export class HttpServer {
@@ -195,19 +208,25 @@ export class HttpServer {
 
   #request(res: uWS.HttpResponse, req: uWS.HttpRequest, headers: Headers, body: Body): Request {
     const peer = addressText(res.getRemoteAddressAsText());
-    const { addresses, bodyTimeoutMs = standardBodyTimeoutMs, newRequestId } = this.#options;
-    return {
-      id: newRequestId(),
-      method: req.getMethod().toUpperCase(),
-      path: req.getUrl(),
-      query: req.getQuery() ?? '',
-      header: (name) => headers.get(name),
-      peerAddress: peer,
-      clientAddress: addresses.resolve(
+    const { addresses, forwarded, newRequestId } = this.#options;
+    const { bodyTimeoutMs = standardBodyTimeoutMs } = this.#options;
+    const method = req.getMethod().toUpperCase();
+    const path = req.getUrl();
+    const header = (name: KeptHeader): string | undefined => headers.get(name);
+    const resolve = (): string =>
+      addresses.resolve(
         peer,
         addressText(res.getProxiedRemoteAddressAsText()),
         headers.get('x-forwarded-for') ?? '',
-      ),
+      );
+    return {
+      id: newRequestId(),
+      method,
+      path,
+      query: req.getQuery() ?? '',
+      header,
+      peerAddress: peer,
+      clientAddress: forwarded?.clientOf({ method, path, header }) ?? resolve(),
       body: () => body.read(bodyTimeoutMs),
       chunks: () => body.chunks(bodyTimeoutMs),
       get aborted() {
@@ -251,7 +270,10 @@ export class HttpServer {
       const closes = this.#isDraining || !body.isEnded || isChunked;
       const connection = asked === 'keep' && closes ? 'close' : asked;
       if (connection !== 'keep') await new Promise<void>(inNextCycle);
-      if (body.isAborted) return;
+      if (body.isAborted) {
+        if (isSource(reply.body)) await reply.body[Symbol.asyncIterator]().return?.();
+        return;
+      }
       if (isSource(reply.body) && request.method !== 'HEAD') {
         // An answer that takes hours keeps no half open.
         this.#countInFlight(half, -1);
@@ -296,8 +318,9 @@ export class HttpServer {
   }
 
   #answerOf(request: Request, reply: Reply): Answer {
+    const isOwn = reply.headers['x-request-id'] === undefined;
     const headers = {
-      'X-Request-Id': request.id,
+      ...(isOwn && { 'X-Request-Id': request.id }),
       [noSniffing.name]: noSniffing.value,
       ...this.#options.headers,
     };

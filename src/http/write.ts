@@ -14,10 +14,11 @@ export interface Answer {
 }
 
 export function write(res: uWS.HttpResponse, answer: Answer, connection: Connection): void {
-  const { body } = answer.reply;
+  const { body, bodyBytes } = answer.reply;
   writeHead(res, answer);
   if (connection === 'closing') res.writeHeader('Connection', 'close');
-  if (body === undefined || isSource(body)) endEmpty(res, connection);
+  if (body === undefined && bodyBytes !== undefined) endHead(res, bodyBytes, connection);
+  else if (body === undefined || isSource(body)) endEmpty(res, connection);
   else if (answer.isHead) endHead(res, byteLength(body), connection);
   else res.end(body, connection === 'close');
 }
@@ -26,6 +27,7 @@ export function writeHead(res: uWS.HttpResponse, { reply, headers }: Answer): vo
   res.writeStatus(`${reply.status} ${STATUS_CODES[reply.status] ?? 'Unknown'}`);
   for (const [name, value] of Object.entries(headers)) res.writeHeader(name, value);
   for (const [name, value] of Object.entries(reply.headers)) res.writeHeader(name, value);
+  for (const [name, value] of reply.repeated ?? []) res.writeHeader(name, value);
 }
 
 /** A source of pieces, against bytes and text, which are iterable too. */
@@ -45,7 +47,7 @@ function byteLength(body: string | Uint8Array): number {
 
 /** uWS writes header values raw: a line break would split the response. @throws Error */
 export function assertSafe(reply: Reply): void {
-  for (const [name, value] of Object.entries(reply.headers)) {
+  for (const [name, value] of [...Object.entries(reply.headers), ...(reply.repeated ?? [])]) {
     // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
     if (/[\u0000-\u001f\u007f]/.test(value)) {
       throw new Error(`Cannot send header ${name}: it holds control characters, expected none`);

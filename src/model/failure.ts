@@ -28,6 +28,7 @@ export type FailureCode =
   | 'overloaded'
   | 'data_damaged'
   | 'not_active'
+  | 'outcome_unknown'
   | 'storage_full';
 
 /** Characters of a fault's path: names that a client made up are in it. */

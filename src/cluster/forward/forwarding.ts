@@ -1,0 +1,276 @@
+/**
+ * The API's port of a machine that does not lead: it answers for its own health, and sends everything else to the leader.
+ *
+ *   /health/…  /metrics      answered here
+ *   all else                 -> the leader, body and answer piece by piece -> the client
+ *
+ * The leader gets the request as it came: method, address, body, and every header that the service reads. Not
+ * X-Forwarded-For, which this machine has read already: the client's address goes along with a proof
+ * (forwarding-proof.ts). A forwarded request is never forwarded again.
+ *
+ * What the client is told when there is no answer of the leader:
+ *
+ *   no leader is known, or it cannot be reached    503 not_active: nothing was sent, so nothing was changed
+ *   the connection was lost later                  503 outcome_unknown for what may change something, else not_active
+ *   in the midst of the answer                     the connection is cut, as the leader's own would be; live events just end
+ *
+ * Bounds: a connection per request that is under way, and requests as the server bounds them; 256 KiB of each answer.
+ */
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
+import { buildConnector, Pool } from 'undici';
+import { standardBounds } from '../../api/codes/bulk-gate.ts';
+import { liveReply, readyReply } from '../../api/health.ts';
+import { mayReadMetrics, metricsReply } from '../../api/metrics.ts';
+import { problemReply } from '../../api/problem.ts';
+import { type Handler, keptHeaders, type Reply, type Request } from '../../http/request.ts';
+import { Failure } from '../../model/failure.ts';
+import type { HealthReport } from '../../telemetry/health.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { ForwardingProof } from './forwarding-proof.ts';
+import { type AnswerHead, LeaderAnswer } from './leader-answer.ts';
+
+/** A shorter answer is sent whole, with its length. */
+const wholeBytesMax = 65_536;
+const retryAfterSeconds = 1;
+const standardTimeouts: ForwardingTimeouts = {
+  // A machine that is up takes a round trip or two.
+  connectMs: 2_000,
+  // 10,000 codes at once take some seconds, and may wait for others.
+  headMs: 60_000,
+  // A live stream says something every 15 s.
+  silenceMs: 60_000,
+  // uWebSockets closes an idle connection after 8 s at the earliest.
+  idleMs: 2_000,
+};
+
+export interface ForwardingTimeouts {
+  /** Until the leader has taken the connection. */
+  readonly connectMs: number;
+  /** From the end of the request to the head of the answer. */
+  readonly headMs: number;
+  /** Between two pieces of an answer, where the client reads. */
+  readonly silenceMs: number;
+  /** A connection is kept open for so long. */
+  readonly idleMs: number;
+}
+
+export interface ForwardingOptions {
+  /** Undefined while none is known, or it is this process, whose API does not listen yet. */
+  readonly leader: () => { readonly url: string } | undefined;
+  readonly proof: ForwardingProof;
+  readonly health: () => HealthReport;
+  /** Absent = they have a port of their own. */
+  readonly metrics?: Metrics | undefined;
+  /** Of the reference page of problems. */
+  readonly docsUrl: string;
+  readonly log: Logger;
+  readonly timeouts?: ForwardingTimeouts;
+  /** PEM: authorities that are trusted in place of the system's, where the leader has TLS. */
+  readonly tlsCa?: string | undefined;
+}
+
+export class ForwardingHandler implements Handler {
+  readonly #options: ForwardingOptions;
+  #leader: { readonly origin: string; readonly pool: Pool } | undefined;
+
+  constructor(options: ForwardingOptions) {
+    this.#options = options;
+  }
+
+  /** The largest of any route: the leader knows each. */
+  bodyBytesMax(): number {
+    return standardBounds.bodyBytesMax;
+  }
+
+  async handle(request: Request): Promise<Reply> {
+    const own = await this.#own(request);
+    if (own !== undefined) return own;
+    const { leader, proof } = this.#options;
+    const url = URL.parse(leader()?.url ?? '');
+    if (url === null || proof.isForwarded(request)) {
+      return this.refuse(request, notActive('no machine of the cluster is known to lead'));
+    }
+    return await this.#forward(request, url.origin);
+  }
+
+  refuse(request: Request, failure: Failure): Reply {
+    return problemReply(failure, request, this.#options.docsUrl);
+  }
+
+  /** Cuts what is under way. */
+  async close(): Promise<void> {
+    await this.#leader?.pool.destroy();
+  }
+
+  async #own(request: Request): Promise<Reply | undefined> {
+    const { health, metrics } = this.#options;
+    const { path } = request;
+    if (path !== '/metrics' && path !== '/health/live' && path !== '/health/ready') {
+      return undefined;
+    }
+    if (path === '/metrics' && (metrics === undefined || !mayReadMetrics(request))) {
+      return this.refuse(request, new Failure('not_found', 'There is nothing at this address'));
+    }
+    if (!isRead(request)) {
+      const detail = `There is no ${request.method} here, expected GET, HEAD`;
+      const reply = this.refuse(request, new Failure('method_not_allowed', detail));
+      return { ...reply, headers: { ...reply.headers, Allow: 'GET, HEAD' } };
+    }
+    if (path === '/metrics' && metrics !== undefined) return await metricsReply(metrics);
+    return path === '/health/live' ? liveReply() : readyReply(health());
+  }
+
+  async #forward(request: Request, origin: string): Promise<Reply> {
+    const answer = new LeaderAnswer();
+    try {
+      this.#dispatch(request, origin, answer);
+      return await replyOf(request, await answer.head, answer);
+    } catch (error) {
+      answer.leave();
+      const failure = failureOf(error, answer, request);
+      const { id: requestId, method } = request;
+      const entry = { err: error, requestId, method, leader: origin };
+      if (failure.code === 'outcome_unknown') this.#options.log.warn(entry, 'forwarding failed');
+      else this.#options.log.debug(entry, 'forwarding failed');
+      return this.refuse(request, failure);
+    }
+  }
+
+  /** @throws Error for what is no HTTP: a control character in a header */
+  #dispatch(request: Request, origin: string, answer: LeaderAnswer): void {
+    const { method, path, query } = request;
+    const length = request.header('content-length') ?? '0';
+    const hasBody = request.header('transfer-encoding') !== undefined || Number(length) > 0;
+    const target = query === '' ? path : `${path}?${query}`;
+    this.#pool(origin).dispatch(
+      {
+        method,
+        path: rawText(target),
+        headers: { ...headersOf(request), ...this.#options.proof.headersOf(request) },
+        body: hasBody ? Readable.from(request.chunks(), { objectMode: false }) : null,
+      },
+      answer,
+    );
+  }
+
+  /** Of the present leader. A former one ends what it has begun. */
+  #pool(origin: string): Pool {
+    if (this.#leader?.origin === origin) return this.#leader.pool;
+    this.#leader?.pool.close().catch(() => undefined);
+    const { timeouts = standardTimeouts, tlsCa } = this.#options;
+    const pool = new Pool(origin, {
+      pipelining: 1,
+      connect: connectorTo(new URL(origin).hostname, timeouts.connectMs, tlsCa),
+      headersTimeout: timeouts.headMs,
+      bodyTimeout: timeouts.silenceMs,
+      keepAliveTimeout: timeouts.idleMs,
+      keepAliveMaxTimeout: timeouts.idleMs,
+    });
+    this.#leader = { origin, pool };
+    return pool;
+  }
+}
+
+/** undici would take the name for TLS from the Host header, which is the one that the client has asked for. */
+function connectorTo(
+  hostname: string,
+  timeout: number,
+  ca: string | undefined,
+): buildConnector.connector {
+  const connect = buildConnector({ timeout, ...(ca === undefined ? {} : { ca }) });
+  const servername = isIP(hostname) === 0 ? hostname : '';
+  return (options, callback) => connect({ ...options, servername }, callback);
+}
+
+const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
+
+/** About the connection to this machine, or made anew for the one to the leader. */
+const ownRequestHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'transfer-encoding',
+  'x-forwarded-for',
+  'x-quietzone-client',
+  'x-quietzone-proof',
+]);
+/** About the leader's connection, or written by this machine's server to every answer. */
+const ownAnswerHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'strict-transport-security',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-content-type-options',
+]);
+
+function headersOf(request: Request): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of keptHeaders) {
+    const value = ownRequestHeaders.has(name) ? undefined : request.header(name);
+    if (value !== undefined) headers[name] = rawText(value);
+  }
+  return headers;
+}
+
+/** UTF-8 was read, and a byte is written for each character: these are the bytes that came. */
+const rawText = (text: string): string => Buffer.from(text).toString('latin1');
+
+async function replyOf(
+  request: Request,
+  { status, headers: received }: AnswerHead,
+  answer: LeaderAnswer,
+): Promise<Reply> {
+  const headers: Record<string, string> = {};
+  const repeated: Array<readonly [string, string]> = [];
+  for (const [name, value] of Object.entries(received)) {
+    if (ownAnswerHeaders.has(name) || value === undefined) continue;
+    const [first = '', ...others] = typeof value === 'string' ? [value] : value;
+    headers[name] = first;
+    for (const other of others) repeated.push([name, other]);
+  }
+  const reply = { status, headers, repeated };
+  const bodyBytes = Number(received['content-length'] ?? Infinity);
+  if (request.method === 'HEAD') {
+    return Number.isFinite(bodyBytes) ? { ...reply, bodyBytes } : reply;
+  }
+  if (status === 204 || status === 304) return reply;
+  if (bodyBytes <= wholeBytesMax) return { ...reply, body: await answer.whole() };
+  const isLive = received['content-type'] === 'text/event-stream';
+  return { ...reply, body: isLive ? endingQuietly(answer) : answer };
+}
+
+/** A client of live events asks again by itself: a lost leader is the end of them, and no fault. */
+function endingQuietly(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const pieces = source[Symbol.asyncIterator]();
+      const end = { done: true, value: undefined } as const;
+      return { ...pieces, next: () => pieces.next().catch(() => end) };
+    },
+  };
+}
+
+const notActive = (why: string): Failure =>
+  new Failure('not_active', `Cannot answer this: ${why}`, { retryAfterSeconds });
+
+function failureOf(error: unknown, { isSent }: LeaderAnswer, request: Request): Failure {
+  // Of the body that the client sends.
+  if (error instanceof Failure) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  if (code === 'UND_ERR_INVALID_ARG') {
+    return new Failure(
+      'bad_request',
+      'Cannot read the request: its address or a header has control characters',
+    );
+  }
+  if (!isSent) return notActive('the machine that leads the cluster cannot be reached');
+  if (isRead(request)) return notActive('the connection to the machine that leads was lost');
+  const detail =
+    'The connection to the machine that leads was lost before its answer: whether the change was made is not known. ' +
+    'Sent again with the same Idempotency-Key it is made once';
+  return new Failure('outcome_unknown', detail, { retryAfterSeconds });
+}

@@ -1,0 +1,396 @@
+/** A standby's port over real sockets, before a leader that is a server of ours, or bytes on a socket. */
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  ForwardingHandler,
+  type ForwardingOptions,
+} from '../../../src/cluster/forward/forwarding.ts';
+import { ForwardingProof } from '../../../src/cluster/forward/forwarding-proof.ts';
+import { ClientAddresses } from '../../../src/http/client-address.ts';
+import type { Handler, KeptHeader, Reply, Request } from '../../../src/http/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
+import { Client } from '../../support/client.ts';
+import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';
+import { soon } from '../../support/soon.ts';
+
+const key = Buffer.alloc(32, 7);
+const timeouts = { connectMs: 2_000, headMs: 20_000, silenceMs: 20_000, idleMs: 1_000 };
+
+const defects: unknown[] = [];
+afterEach(() => {
+  expect(defects.splice(0)).toEqual([]);
+});
+
+async function listen(
+  handler: Handler,
+  options: Partial<HttpServerOptions> = {},
+): Promise<HttpServer> {
+  const server = await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler,
+    onDefect: (error) => defects.push(error),
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+interface Standby {
+  readonly server: HttpServer;
+  readonly url: string;
+  readonly clock: TestClock;
+  readonly metrics: Metrics;
+}
+
+/** @param leaderUrl undefined: none is known */
+async function standBy(
+  leaderUrl: string | undefined,
+  options: Partial<ForwardingOptions> = {},
+  listening: Partial<HttpServerOptions> = {},
+): Promise<Standby> {
+  const clock = new TestClock();
+  const metrics = new Metrics((metric, cause) => {
+    throw new Error(metric, { cause });
+  });
+  const handler = new ForwardingHandler({
+    leader: () => (leaderUrl === undefined ? undefined : { url: leaderUrl }),
+    proof: new ForwardingProof(key, clock),
+    health: () => ({ ready: false, checks: [{ name: 'log', ok: false, detail: 'it is away' }] }),
+    metrics,
+    docsUrl: 'http://docs',
+    log: createLog('silent', { write: () => undefined }),
+    timeouts,
+    ...options,
+  });
+  onTestFinished(() => handler.close());
+  const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
+  return { server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
+}
+
+type Answering = (request: Request) => Promise<Reply> | Reply;
+
+/** A leader, and a standby before it. */
+async function cluster(
+  answer: Answering,
+  options: Partial<ForwardingOptions> = {},
+): Promise<Standby & { readonly leader: HttpServer }> {
+  const handler: Handler = {
+    handle: async (request) => answer(request),
+    refuse: (_, failure) => ({ status: 413, headers: {}, body: failure.message }),
+    bodyBytesMax: (_, path) => (path === '/large' ? 25_165_824 : undefined),
+  };
+  const forwarded = new ForwardingProof(key, new TestClock());
+  const leader = await listen(handler, { forwarded, newRequestId: () => 'req_leader' });
+  return { leader, ...(await standBy(`http://127.0.0.1:${leader.port}`, options)) };
+}
+
+const plain = { 'Content-Type': 'text/plain' };
+const text = (body: string): Reply => ({ status: 200, headers: plain, body });
+
+describe('what is sent on', () => {
+  test('method, address, headers and body arrive as they were sent', async () => {
+    const seen: Array<Record<string, unknown>> = [];
+    const { server } = await cluster(async (request) => {
+      const names: KeptHeader[] = [
+        'host',
+        'origin',
+        'cookie',
+        'x-csrf-token',
+        'idempotency-key',
+        'authorization',
+        'user-agent',
+        'x-forwarded-for',
+      ];
+      seen.push({
+        address: `${request.method} ${request.path}?${request.query}`,
+        client: request.clientAddress,
+        headers: Object.fromEntries(names.map((name) => [name, request.header(name)])),
+        body: Buffer.from(await request.body()).toString(),
+      });
+      return { status: 201, headers: { Location: '/v1/things/1' }, body: 'made' };
+    });
+    const head =
+      'POST /v1/a%20b/%C3%A4?q=%25&q=2 HTTP/1.1\r\nHost: links.example.org:8443\r\n' +
+      'Origin: https://links.example.org\r\nCookie: a=1\r\nCookie: b=2\r\nX-CSRF-Token: t\r\nIdempotency-Key: k-1\r\n' +
+      'Authorization: Bearer abc\r\nUser-Agent: Größe/1\r\nX-Forwarded-For: 9.9.9.9\r\n';
+    const sized = await sendRaw(server.port, [`${head}Content-Length: 5\r\n\r\n`, 'hello']);
+    const chunked = await sendRaw(server.port, [
+      `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+    ]);
+    expect(sized.text).toMatch(/^HTTP\/1.1 201 Created\r\n/);
+    expect(sized.text).toMatch(/^location: \/v1\/things\/1\r$/im);
+    expect(sized.text).toMatch(/^content-length: 4\r$/im);
+    expect(sized.text).toMatch(/\r\n\r\nmade$/);
+    expect(chunked.statuses).toEqual([201]);
+    const expected = {
+      address: 'POST /v1/a%20b/%C3%A4?q=%25&q=2',
+      client: '127.0.0.1',
+      headers: {
+        host: 'links.example.org:8443',
+        origin: 'https://links.example.org',
+        cookie: 'a=1, b=2',
+        'x-csrf-token': 't',
+        'idempotency-key': 'k-1',
+        authorization: 'Bearer abc',
+        'user-agent': 'Größe/1',
+        'x-forwarded-for': undefined,
+      },
+      body: 'hello',
+    };
+    expect(seen).toEqual([expected, expected]);
+  });
+
+  test('each header once: those of the leader, but what is about its connection', async () => {
+    const { server } = await cluster(() => ({
+      status: 200,
+      headers: {
+        ...plain,
+        'Set-Cookie': 'a=1; HttpOnly',
+        'Strict-Transport-Security': 'max-age=1',
+      },
+      repeated: [['Set-Cookie', 'b=2']],
+      body: 'ok',
+    }));
+    const answer = await sendRaw(server.port, ['GET /v1/a HTTP/1.1\r\nHost: a\r\n\r\n']);
+    const lines = answer.text.split('\r\n\r\n')[0]?.toLowerCase().split('\r\n').slice(1) ?? [];
+    const names = lines.map((line) => line.split(':')[0]).filter((name) => name !== 'date');
+    expect(names.toSorted()).toEqual([
+      'content-length',
+      'content-type',
+      'set-cookie',
+      'set-cookie',
+      'x-content-type-options',
+      'x-request-id',
+    ]);
+    expect(answer.text).toMatch(/^set-cookie: a=1; HttpOnly\r$/im);
+    expect(answer.text).toMatch(/^set-cookie: b=2\r$/im);
+    // The one under which the leader has it in its log.
+    expect(answer.text).toMatch(/^x-request-id: req_leader\r$/im);
+  });
+
+  test('HEAD has the length of GET, 304 has none, and the connection goes on', async () => {
+    const { server } = await cluster(({ path }) =>
+      path === '/v1/unchanged' ? { status: 304, headers: { ETag: '"a"' } } : text('x'.repeat(300)),
+    );
+    const answer = await sendOneByOne(server.port, [
+      'HEAD /v1/a HTTP/1.1\r\nHost: a\r\n\r\n',
+      'GET /v1/unchanged HTTP/1.1\r\nHost: a\r\n\r\n',
+    ]);
+    expect(answer.statuses).toEqual([200, 304]);
+    expect(answer.text.match(/^content-length: .*$/gim)).toEqual(['Content-Length: 300']);
+    expect(answer.text).toMatch(/^etag: "a"\r$/im);
+    expect(answer.closed).toBe(false);
+  });
+
+  test('a packed body goes through as it is, short or long', async () => {
+    const bodies = { '/v1/short': gzipSync('short'), '/v1/long': Buffer.alloc(3_000_000, 'abc') };
+    const { url } = await cluster(({ path }) => ({
+      status: 200,
+      headers: { 'Content-Encoding': 'gzip', 'Content-Type': 'application/json' },
+      body: path === '/v1/short' ? bodies['/v1/short'] : bodies['/v1/long'],
+    }));
+    for (const [path, body] of Object.entries(bodies)) {
+      const answer = await rawGet(`${url}${path}`);
+      expect(answer.headers['content-encoding']).toBe('gzip');
+      expect(Buffer.compare(await bytesOf(answer), body)).toBe(0);
+    }
+  });
+
+  test('a body of 20 MB goes through, and more than the leader takes is refused by it', async () => {
+    const { url } = await cluster(async (request) => {
+      try {
+        let bytes = 0;
+        for await (const piece of request.chunks()) bytes += piece.byteLength;
+        return text(String(bytes));
+      } catch (error) {
+        return { status: 413, headers: plain, body: String(error) };
+      }
+    });
+    const client = new Client(url);
+    const large = await client.call('POST', '/large', { raw: Buffer.alloc(20_000_000) });
+    expect(large).toMatchObject({ status: 200, text: '20000000' });
+    const refused = await client.call('POST', '/small', { raw: Buffer.alloc(70_000) });
+    expect(refused.status).toBe(413);
+  });
+});
+
+const rawGet = (url: string): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    httpRequest(url, resolve).on('error', reject).end();
+  });
+
+async function bytesOf(answer: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of answer) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+describe('a stream', () => {
+  /** Live events: the first at once, the next when a test says so; `ended` = its client has left. */
+  function events() {
+    const next = Promise.withResolvers<void>();
+    const state = { ended: false };
+    const body: AsyncIterable<Uint8Array> = {
+      [Symbol.asyncIterator]: () => {
+        let at = 0;
+        return {
+          next: async () => {
+            at += 1;
+            if (at === 2) await next.promise;
+            if (at > 2) await new Promise(() => undefined);
+            return { done: false, value: Buffer.from(`data: ${at}\n\n`) };
+          },
+          return: async () => {
+            state.ended = true;
+            return { done: true, value: undefined };
+          },
+        };
+      },
+    };
+    const headers = { 'Content-Type': 'text/event-stream' };
+    return { state, next, reply: { status: 200, headers, body } };
+  }
+
+  test('comes piece by piece, and ends at the leader when its client leaves', async () => {
+    const { reply, next, state } = events();
+    const { url } = await cluster(() => reply);
+    const answer = await rawGet(`${url}/v1/events/stream`);
+    let received = '';
+    answer.on('data', (piece: Buffer) => (received += piece.toString()));
+    answer.on('error', () => undefined);
+    await expect.poll(() => received, soon).toBe('data: 1\n\n');
+    next.resolve();
+    await expect.poll(() => received, soon).toBe('data: 1\n\ndata: 2\n\n');
+    expect(state.ended).toBe(false);
+    answer.destroy();
+    await expect.poll(() => state.ended, soon).toBe(true);
+  });
+
+  test('of events ends quietly with its leader, a download is cut', async () => {
+    const { reply } = events();
+    const csv = { ...reply, headers: { 'Content-Type': 'text/csv' } };
+    const { url, leader } = await cluster(({ path }) => (path === '/v1/csv' ? csv : reply), {});
+    const live = await rawGet(`${url}/v1/events/stream`);
+    const file = await rawGet(`${url}/v1/csv`);
+    const ends = [live, file].map(
+      (answer) =>
+        new Promise((resolve) => {
+          answer.on('end', () => resolve('end')).on('error', () => resolve('cut'));
+          answer.resume();
+        }),
+    );
+    leader.close();
+    expect(await Promise.all(ends)).toEqual(['end', 'cut']);
+    expect(defects.splice(0)).toMatchObject([{ code: 'UND_ERR_SOCKET' }]);
+  });
+});
+
+describe('what a standby answers itself', () => {
+  test('health and metrics, without a leader', async () => {
+    const { url, metrics } = await standBy(undefined);
+    metrics.counter('quietzone_own_total', 'Own', []).add(1);
+    const client = new Client(url);
+    expect(await client.call('GET', '/health/live')).toMatchObject({ status: 200 });
+    const ready = await client.call('GET', '/health/ready');
+    expect(ready).toMatchObject({ status: 503, json: { reasons: ['it is away'] } });
+    expect((await client.call('GET', '/metrics')).text).toContain('quietzone_own_total 1');
+    const posted = await client.call('POST', '/health/live');
+    expect(posted).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+    const proxied = { headers: { 'x-forwarded-for': '203.0.113.9' } };
+    expect((await client.call('GET', '/metrics', proxied)).status).toBe(404);
+  });
+
+  test('metrics with a port of their own are not here, nor asked of the leader', async () => {
+    const { url } = await cluster(() => text('of the leader'), { metrics: undefined });
+    expect((await new Client(url).call('GET', '/metrics')).status).toBe(404);
+  });
+
+  test('503 not_active while no leader is known or reachable: nothing was sent', async () => {
+    for (const leader of [undefined, '', 'http://127.0.0.1:1']) {
+      const { url } = await standBy(leader);
+      const answer = await new Client(url).call('POST', '/v1/qr-codes', { body: {} });
+      expect(answer).toMatchObject({
+        status: 503,
+        headers: { 'retry-after': '1', 'content-type': 'application/problem+json' },
+        json: { code: 'not_active' },
+      });
+    }
+  });
+
+  test('503 outcome_unknown when the leader goes after it got a change, not_active for a read', async () => {
+    const leader = createServer((socket) => socket.once('data', () => socket.destroy()));
+    await new Promise<void>((resolve) => leader.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void leader.close());
+    const { port } = leader.address() as AddressInfo;
+    const { url } = await standBy(`http://127.0.0.1:${port}`);
+    const client = new Client(url);
+    const body = { target: 'https://example.com' };
+    const post = await client.call('POST', '/v1/qr-codes', { body });
+    expect(post).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
+    expect(post.json['detail']).toContain('Idempotency-Key');
+    const removed = await client.call('DELETE', '/v1/qr-codes/1');
+    expect(removed).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
+    const read = await client.call('GET', '/v1/qr-codes');
+    expect(read).toMatchObject({ status: 503, json: { code: 'not_active' } });
+  });
+
+  test('an answer that does not come in time has an unknown outcome', async () => {
+    const leader = createHttpServer(() => undefined);
+    await new Promise<void>((resolve) => leader.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      leader.closeAllConnections();
+      leader.close();
+    });
+    const { port } = leader.address() as AddressInfo;
+    const { url } = await standBy(`http://127.0.0.1:${port}`, {
+      timeouts: { ...timeouts, headMs: 300 },
+    });
+    const post = await new Client(url).call('POST', '/v1/qr-codes', { body: {} });
+    expect(post).toMatchObject({ status: 503, json: { code: 'outcome_unknown' } });
+  });
+
+  test('the refusal of a body that stops arriving', async () => {
+    const { leader } = await cluster(async (request) => text(String(await request.body())));
+    const { server } = await standBy(`http://127.0.0.1:${leader.port}`, {}, { bodyTimeoutMs: 100 });
+    const answer = await sendRaw(server.port, [
+      'POST /v1/a HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf',
+    ]);
+    expect(answer.statuses).toEqual([408]);
+  });
+});
+
+describe('a request that was forwarded', () => {
+  test('is not forwarded again, whatever the clocks say', async () => {
+    const behind = await standBy('http://127.0.0.1:1');
+    behind.clock.move(3_600_000);
+    const { url } = await standBy(behind.url);
+    const answer = await new Client(url).call('GET', '/v1/qr-codes');
+    expect(answer).toMatchObject({ status: 503, json: { code: 'not_active' } });
+    expect(answer.json['detail']).toContain('is known to lead');
+  });
+
+  test('names the client that the standby saw, not the one that a client names', async () => {
+    const { url, leader } = await cluster((request) => text(request.clientAddress));
+    const forged = {
+      'x-quietzone-client': '203.0.113.9',
+      'x-quietzone-proof': `1767225600.${'A'.repeat(43)}`,
+    };
+    const directly = new Client(`http://127.0.0.1:${leader.port}`);
+    for (const client of [new Client(url), directly]) {
+      const answer = await client.call('GET', '/v1/a', { headers: forged });
+      expect(answer).toMatchObject({ status: 200, text: '127.0.0.1' });
+    }
+  });
+});
