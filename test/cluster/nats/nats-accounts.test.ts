@@ -20,7 +20,7 @@ import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.
 import { notRun } from './not-run.ts';
 
 const shipped = (name: string): string =>
-  fileURLToPath(new URL(`../../config/nats/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../config/nats/${name}`, import.meta.url));
 
 const environment = {
   NATS_NAME: 'n1',

@@ -36,7 +36,7 @@ const oldestVersion = '2.10.27';
 const versionMsMax = 10_000;
 
 export const fetchedServers = fileURLToPath(
-  new URL('../../node_modules/.cache/quietzone-nats', import.meta.url),
+  new URL('../../../node_modules/.cache/quietzone-nats', import.meta.url),
 );
 
 const placesHere = (): Places => ({
