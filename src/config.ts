@@ -51,8 +51,11 @@ const schema = z.strictObject({
   shortUrlBase: url,
   /** Public address of images; empty = `api.publicUrl` + `/i`. */
   cdnBase: z.union([z.literal(''), url]),
-  /** `relaxed` answers before the journal, `process` after the write, `power` after the disk sync. */
-  durability: z.enum(['relaxed', 'process', 'power']),
+  /**
+   * `relaxed` answers before the journal, `process` after the write, `power` after the disk sync, `replicated` after the
+   * brokers of a cluster have it.
+   */
+  durability: z.enum(['relaxed', 'process', 'power', 'replicated']),
   /** Peers (addresses or CIDR blocks) whose X-Forwarded-For or PROXY header names the client. */
   trustedProxies: z.array(addressOrNetwork).max(256),
   /**
@@ -273,7 +276,7 @@ function keyFault(path: readonly PropertyKey[], keys: readonly string[]): string
 }
 
 function checkTogether(config: Config): Config {
-  const { api, redirect, billing, mail, shortUrlBase, cluster } = config;
+  const { api, redirect, billing, mail, shortUrlBase, durability, cluster } = config;
   const fault =
     (mail.host !== '' && mail.from === ''
       ? 'mail.host is set and mail.from is not, expected a sender'
@@ -281,7 +284,7 @@ function checkTogether(config: Config): Config {
     tlsFault('api', api, api.publicUrl) ??
     tlsFault('redirect', redirect, shortUrlBase) ??
     billingFault(billing) ??
-    clusterFault(cluster);
+    clusterFault(cluster, durability);
   if (fault !== undefined) throw new ConfigError(`Cannot start: ${fault}`);
   return config;
 }

@@ -83,6 +83,9 @@ test('loadConfig names every fault with its source', () => {
   expect(text).toContain('api.port');
   expect(text).toContain('unknown key prot');
   expect(text).toContain('durability');
+  expect(faults('{"durability": "replicated"}')).toContain(
+    'durability is replicated without cluster.nats',
+  );
   expect(faults('', { QZ_REDIRECT_PORT: 'http' })).toContain('QZ_REDIRECT_PORT: redirect.port');
   expect(faults('', { QZ_TRUSTED_PROXIES: '10.0.0.1,300.1.1.1' })).toContain(
     'QZ_TRUSTED_PROXIES: trustedProxies.1: expected an address or a CIDR block',

@@ -190,6 +190,12 @@ function registerLosses(metrics: Metrics, redirects: RedirectThreads, shards: Sh
       },
     ],
   );
+  metrics.total(
+    'quietzone_scans_unreplicated_total',
+    'Scans answered before brokers had acknowledged them, although durability is replicated',
+    [],
+    () => sum(redirects.states, (state) => redirectTotals(state).unreplicated),
+  );
 }
 
 function registerStores(

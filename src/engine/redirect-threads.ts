@@ -17,6 +17,7 @@ import {
 } from '../http/redirect-thread.ts';
 import type { LinkTableMemory } from '../links/layout.ts';
 import type { Clock } from '../model/clock.ts';
+import type { JournalPositions } from '../scans/journal/positions.ts';
 import type { HealthCheck } from '../telemetry/health.ts';
 import { shipped } from '../shipped.ts';
 import { addCounts, createLatencyHistogram } from '../telemetry/latency-histogram.ts';
@@ -32,6 +33,7 @@ export const refusalKinds = ['unknown', 'gone', 'damaged', 'throttled', 'method'
 export interface RedirectTotals {
   readonly redirects: number;
   readonly dropped: number;
+  readonly unreplicated: number;
   readonly shed: number;
   readonly refused: Readonly<RedirectFigures['refused']>;
 }
@@ -55,6 +57,8 @@ export interface RedirectThreadsOptions {
   readonly links: LinkTableMemory;
   /** Its own ones are for these threads, in their order. */
   readonly journals: Journals;
+  /** Of their journals, what brokers have acknowledged: for durability `replicated`. */
+  readonly acknowledged?: JournalPositions | undefined;
   /** Resolves when the data folder is where it was: a thread that starts reads and writes there. */
   readonly whenInPlace: () => Promise<void>;
   /** Open at the same time, for each thread; absent = as many as come. */
@@ -175,6 +179,13 @@ export class RedirectThreads {
     await Promise.all(this.states.map(({ thread }) => thread.stop(drain, cutOffMs)));
   }
 
+  /** @throws Error with the number of answered scans that are lost; after `stop` */
+  assertJournaled(): void {
+    const { waitingScans } = this;
+    if (waitingScans === 0) return;
+    throw new Error(`${waitingScans} answered scans are lost: no journal could take them`);
+  }
+
   #setGate(value: number): void {
     Atomics.store(this.#gate, 0, value);
     Atomics.notify(this.#gate, 0);
@@ -202,6 +213,7 @@ export class RedirectThreads {
       before: {
         redirects: 0,
         dropped: 0,
+        unreplicated: 0,
         shed: 0,
         refused: { unknown: 0, gone: 0, damaged: 0, throttled: 0, method: 0 },
       },
@@ -210,7 +222,7 @@ export class RedirectThreads {
   }
 
   #setup(index: number): RedirectSetup {
-    const { config, links, journals, connectionsMax = Infinity } = this.#options;
+    const { config, links, journals, acknowledged, connectionsMax = Infinity } = this.#options;
     const journal = journals.own[index]!;
     return {
       ...config.scans,
@@ -225,6 +237,7 @@ export class RedirectThreads {
       trustedProxies: config.trustedProxies,
       trustedProxyHeader: config.trustedProxyHeader,
       durability: config.durability,
+      acknowledged: acknowledged?.memory,
       journalRoot: journals.root,
       journalFolder: journals.folder(journal),
       journalPosition: journals.recover(journal),
@@ -285,6 +298,7 @@ export function redirectTotals({ figures, before }: RedirectState): RedirectTota
   return {
     redirects: before.redirects + figures.redirects,
     dropped: before.dropped + figures.droppedScans,
+    unreplicated: before.unreplicated + figures.unreplicatedScans,
     shed: before.shed + figures.shed,
     refused,
   };

@@ -36,6 +36,8 @@ export interface RedirectSetup {
   readonly trustedProxies: readonly string[];
   readonly trustedProxyHeader: TrustedProxyHeader;
   readonly durability: Config['durability'];
+  /** By journal, what the brokers have acknowledged: `replicated` waits for it. */
+  readonly acknowledged: SharedArrayBuffer | undefined;
   readonly journalRoot: Place;
   readonly journalFolder: string;
   readonly journalPosition: number;
@@ -64,6 +66,8 @@ export interface RedirectFigures {
   readonly waitingScans: number;
   /** Scans answered and given up. */
   readonly droppedScans: number;
+  /** Scans answered before brokers had acknowledged them, although durability is `replicated`. */
+  readonly unreplicatedScans: number;
   readonly journalPosition: number;
   readonly journalFault: string | undefined;
   /** Counts of the latencies since the last message. */

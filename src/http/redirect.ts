@@ -9,7 +9,8 @@
  * So an answered scan is a journaled scan, and the write costs each request its share of one system call.
  * A cycle ends in an immediate. One that ends a connection ends after it, among the next events of sockets, because
  * uSockets never frees what is closed in an immediate (`inNextCycle`).
- * `relaxed` answers first; `power` waits for the disk, on another thread, while further cycles go on.
+ * `relaxed` answers first; `power` waits for the disk, on another thread, while further cycles go on, and `replicated`
+ * in the same way for the brokers.
  * Nothing here awaits, logs, or parses a schema; what is not a redirect is answered by `Refusals`.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
@@ -18,6 +19,7 @@ import type { LinkReader } from '../links/reader.ts';
 import type { Clock } from '../model/clock.ts';
 import { partitionOf } from '../model/code.ts';
 import { BotReason } from '../model/scan.ts';
+import type { Acknowledgement } from '../scans/journal/acknowledgement.ts';
 import type { JournalWriter } from '../scans/journal/writer.ts';
 import { flagPrefetch, ScanBatch } from '../scans/record.ts';
 import type { BotReasons } from '../scans/visitor/bot.ts';
@@ -34,6 +36,8 @@ export interface RedirectOptions {
   readonly links: LinkReader;
   readonly journal: JournalWriter;
   readonly durability: Config['durability'];
+  /** Where `replicated` answers wait. */
+  readonly acknowledgement?: Acknowledgement | undefined;
   readonly addresses: ScannerAddresses;
   readonly botReasons: BotReasons;
   readonly refusals: Refusals;
@@ -45,7 +49,7 @@ export interface RedirectOptions {
 }
 
 const unlimited = -1;
-/** Reply batches kept for reuse under `power`: one sync answers about so many; after a stall the rest is freed. */
+/** Reply batches kept for reuse under `power` and `replicated`: one sync answers about so many; after a stall the rest is freed. */
 const spareRepliesMax = 64;
 const microseconds = 1_000;
 
@@ -156,21 +160,28 @@ export class Redirect {
     const replies = this.#replies;
     const scans = this.#batch.scans;
     const frame = this.#batch.finish(this.#cycleTimeMs);
-    if (durability === 'power') {
+    if (durability === 'power' || durability === 'replicated') {
       const startMs = this.#cycleStartMs;
       replies.keepCopies();
       this.#replies = this.#spareReplies.pop() ?? new ReplyBatch(this.#options.links);
       journal.append(frame, scans);
-      const answer = (): void => {
+      this.#onceDurable(scans, () => {
         this.#answer(replies, startMs);
         if (this.#spareReplies.length < spareRepliesMax) this.#spareReplies.push(replies);
-      };
-      journal.sync().then(answer, answer);
+      });
       return;
     }
     if (durability === 'process') journal.append(frame, scans);
     this.#answer(replies, this.#cycleStartMs);
     if (durability === 'relaxed') journal.append(frame, scans);
+  }
+
+  /** What the journal cannot take is answered at once: it says so by itself. */
+  #onceDurable(scans: number, answer: () => void): void {
+    const { journal, acknowledgement } = this.#options;
+    if (acknowledgement === undefined) journal.sync().then(answer, answer);
+    else if (journal.waitingScans > 0) answer();
+    else acknowledgement.hold(journal.position, scans, answer);
   }
 
   #answer(replies: ReplyBatch, startMs: number): void {

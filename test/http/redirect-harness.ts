@@ -6,11 +6,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { CountedJournals } from '../../src/engine/journals.ts';
+import { CountedJournals, type Journals } from '../../src/engine/journals.ts';
 import { RedirectThreads } from '../../src/engine/redirect-threads.ts';
 import type { RedirectCommand } from '../../src/http/redirect-thread.ts';
 import { createLinkTableMemory } from '../../src/links/layout.ts';
 import { LinkWriter } from '../../src/links/writer.ts';
+import type { JournalPositions } from '../../src/scans/journal/positions.ts';
 import { JournalReader } from '../../src/scans/journal/reader.ts';
 import { RecordCursor } from '../../src/scans/record.ts';
 import { openScanStore } from '../../src/store/scans/scans.ts';
@@ -33,6 +34,8 @@ export interface RedirectHarnessOptions {
   readonly trustedProxies?: readonly string[];
   readonly trustedProxyHeader?: Config['trustedProxyHeader'];
   readonly unknownPerMinuteMax?: number;
+  /** What brokers have acknowledged, for `replicated`. */
+  readonly acknowledged?: JournalPositions;
   /** Journals of another process. */
   readonly othersJournals?: readonly number[];
 }
@@ -41,6 +44,7 @@ export interface RedirectHarness {
   readonly port: number;
   readonly links: LinkWriter;
   readonly redirects: RedirectThreads;
+  readonly journals: Journals;
   /** Why threads ended, from the log. */
   readonly deaths: () => unknown[];
   readonly areListening: () => boolean;
@@ -56,6 +60,8 @@ export interface RedirectHarness {
 /** It ends a hang: a thread that is cut off would not say that it has stopped. */
 const drainMsMax = 20_000;
 
+const brokers = { QZ_CLUSTER_NATS: 'nats://127.0.0.1:1', QZ_CLUSTER_SECRET: 'x'.repeat(32) };
+
 function configOf(options: RedirectHarnessOptions, port: number): Config {
   const { durability, trustedProxies, trustedProxyHeader, unknownPerMinuteMax } = options;
   return loadConfig(undefined, {
@@ -63,6 +69,7 @@ function configOf(options: RedirectHarnessOptions, port: number): Config {
     QZ_REDIRECT_PORT: String(port),
     QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: String(unknownPerMinuteMax ?? 0),
     QZ_DURABILITY: durability ?? 'process',
+    ...(durability === 'replicated' ? brokers : {}),
     QZ_TRUSTED_PROXIES: (trustedProxies ?? []).join(','),
     QZ_TRUSTED_PROXY_HEADER: trustedProxyHeader ?? 'any',
   });
@@ -97,6 +104,7 @@ export async function startRedirects(
     log: logger,
     links: memory,
     journals,
+    acknowledged: options.acknowledged,
     whenInPlace: () => Promise.resolve(),
     ...(file === undefined ? {} : { file }),
   });
@@ -111,6 +119,7 @@ export async function startRedirects(
   return {
     port,
     redirects,
+    journals,
     links: new LinkWriter(memory),
     deaths: () =>
       entries('a redirect thread failed, restarting').map((entry) => Reflect.get(entry, 'reason')),
