@@ -16,6 +16,7 @@ import {
   listJournals,
   oldestRecordMs,
   recoverJournal,
+  type RecoverOptions,
   pruneJournal,
 } from '../scans/journal/segments.ts';
 import { JournalPositions } from '../scans/journal/positions.ts';
@@ -39,6 +40,8 @@ export interface JournalsOptions {
   readonly others?: readonly number[] | undefined;
   /** Position from which on other nodes still need a journal, Infinity = nothing of it; absent = there are none. */
   readonly keptFrom?: ((journal: number) => number) | undefined;
+  /** What a recovery keeps and cuts; absent = a torn tail is cut. */
+  readonly recovery?: ((journal: number) => RecoverOptions) | undefined;
   readonly known: KnownJournals;
   readonly log: Logger;
 }
@@ -94,16 +97,22 @@ export class Journals {
   }
 
   /**
-   * Cuts off what a crash left half-written.
+   * Cuts off what a crash left half-written, where `recovery` says no other.
    * @returns the position of the next record @throws PlaceError when the folder is not in place
    */
   recover(journal: number): number {
     assertInPlace(this.root);
+    const { known, recovery } = this.#options;
+    const how = recovery?.(journal) ?? {};
     const { position, tornBytes, end } = recoverJournal(
       this.folder(journal),
-      this.#options.known.endAtLeast(journal),
+      known.endAtLeast(journal),
+      how,
     );
-    if (tornBytes > 0) this.#log.warn({ journal, tornBytes }, 'cut a torn tail off a journal');
+    if (tornBytes > 0) {
+      const done = how.torn === 'kept' ? 'left a torn tail in' : 'cut a torn tail off';
+      this.#log.warn({ journal, tornBytes }, `${done} a journal`);
+    }
     if (end < position) this.#tellMissing(journal, end, position);
     this.tails.publish(journal, position);
     this.#begin(journal, position);

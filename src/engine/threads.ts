@@ -18,7 +18,8 @@ import type { DataFolder } from './data-folder.ts';
 import { CountedJournals, type JournalsOptions } from './journals.ts';
 import { threadCounts } from './machine/machine-plan.ts';
 import { FolderWatch } from './watch/folder-watch.ts';
-import { RedirectThreads } from './redirect-threads.ts';
+import { RedirectThreads, type RedirectThreadsOptions } from './redirect-threads.ts';
+import { StopTime } from './stop-time.ts';
 import { placeOf } from '../scans/journal/place.ts';
 import { logRepairs, ShardThreads } from './shard-threads.ts';
 
@@ -38,28 +39,22 @@ export interface EngineThreadsOptions {
   readonly node?: {
     /** 0 = it answers no short links. */
     readonly redirectThreads: number;
-    readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom'>;
+    readonly journals: Pick<JournalsOptions, 'own' | 'keptFrom' | 'recovery'>;
+    readonly acknowledged?: RedirectThreadsOptions['acknowledged'];
   };
 }
 
 const watchMs = 1_000;
 /** Start-up waits this long for shards to count what a crash left in the journals. */
 const catchUpMsMax = 5_000;
-/**
- * A stop has 15 s in all, below systemd's 20: the API's requests and the attempts of webhooks 3 s, redirects until
- * 10 s after it began, their threads 0.5 s more, shards 4 s.
- */
-const drainEndMs = 10_000;
-const drainMsMin = 1_000;
 
 export class EngineThreads {
   readonly journals: CountedJournals;
   readonly folder: FolderWatch;
   readonly shards: ShardThreads;
   readonly redirects: RedirectThreads;
-  readonly #clock: Clock;
   readonly #log: Logger;
-  #stopBeganMs: number | undefined;
+  readonly #stopTime: StopTime;
   #isCounting = false;
   readonly #watch: NodeJS.Timeout;
 
@@ -67,8 +62,8 @@ export class EngineThreads {
     const { config, log, clock } = options;
     const { redirect, shards } = threadCounts(config);
     const redirectThreads = options.node?.redirectThreads ?? redirect;
-    this.#clock = clock;
     this.#log = log;
+    this.#stopTime = new StopTime(clock);
     const { othersJournals } = options;
     // Another process counts: it finds damaged marks again itself.
     if (othersJournals === undefined) logRepairs(log, repairMarks(store));
@@ -96,6 +91,7 @@ export class EngineThreads {
       ...options,
       threads: redirectThreads,
       journals: this.journals,
+      acknowledged: options.node?.acknowledged,
       whenInPlace,
     });
     this.#watch = setInterval(() => {
@@ -111,17 +107,17 @@ export class EngineThreads {
   }
 
   get isStopping(): boolean {
-    return this.#stopBeganMs !== undefined;
+    return this.#stopTime.hasBegun;
   }
 
   /** The service stops, its API first: what that takes is left out of the time of redirects. */
   stopBegins(): void {
-    this.#stopBeganMs = this.#clock.monotonicMs();
+    this.#stopTime.begin();
   }
 
   /** The service goes on: the process that would have taken over is gone. */
   goesOn(): void {
-    this.#stopBeganMs = undefined;
+    this.#stopTime.cancel();
   }
 
   /**
@@ -148,14 +144,10 @@ export class EngineThreads {
   /** @throws Error with the number of answered scans that are lost, once all has stopped */
   async stop(): Promise<void> {
     clearInterval(this.#watch);
-    const nowMs = this.#clock.monotonicMs();
-    const drainMs = drainEndMs - (nowMs - (this.#stopBeganMs ?? nowMs));
-    await this.redirects.stop(Math.max(drainMsMin, drainMs));
+    await this.redirects.stop(this.#stopTime.drainMs);
     await this.shards.stop();
     if (this.#isCounting) this.#tellUncounted();
-    const { waitingScans } = this.redirects;
-    if (waitingScans === 0) return;
-    throw new Error(`${waitingScans} answered scans are lost: no journal could take them`);
+    this.redirects.assertJournaled();
   }
 
   #tellUncounted(): void {

@@ -3,11 +3,16 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Journals, type JournalsOptions } from '../../src/engine/journals.ts';
-import { listJournals, listSegments, segmentFile } from '../../src/scans/journal/segments.ts';
-import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { frameOf } from '../scans/journal-files.ts';
+import { Journals, type JournalsOptions } from '../../../src/engine/journals.ts';
+import {
+  listJournals,
+  listSegments,
+  type RecoverOptions,
+  segmentFile,
+} from '../../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../../src/scans/journal/writer.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { frameOf } from '../../scans/journal-files.ts';
 
 let root = '';
 beforeEach(() => {
@@ -72,6 +77,21 @@ test('journals of other nodes are recovered once, before another thread writes t
   journals.recover(3);
   journals.deleteOwn();
   expect(statSync(file).size).toBeGreaterThan(0);
+});
+
+test('torn bytes stay where others may have had what stood there, and copies are cut back to what is whole', () => {
+  const fileOf = (journal: number): string => segmentFile(join(root, String(journal)), 0);
+  for (const journal of [3, 12, 13]) {
+    mkdirSync(join(root, String(journal)));
+    appendFileSync(fileOf(journal), Buffer.concat([frameOf(0, 1), frameOf(1, 1), Buffer.alloc(5)]));
+  }
+  const frame = frameOf(0, 1).length;
+  const recovery = (journal: number): RecoverOptions =>
+    journal === 3 ? { torn: 'kept' } : { atMost: journal === 12 ? frame : Infinity };
+  const journals = open({ own: [3], recovery });
+  const ends = [2 * frame + 5, frame, 2 * frame];
+  expect([3, 12, 13].map((journal) => journals.tails.position(journal))).toEqual(ends);
+  expect([3, 12, 13].map((journal) => statSync(fileOf(journal)).size)).toEqual(ends);
 });
 
 test('segments are deleted below what is counted, and below what other nodes need', async () => {

@@ -4,19 +4,23 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
-import { openDataFolder } from '../../src/engine/data-folder.ts';
-import { EngineThreads } from '../../src/engine/threads.ts';
-import { createLinkTableMemory } from '../../src/links/layout.ts';
-import { JournalPositions } from '../../src/scans/journal/positions.ts';
-import { journalFolder, listSegments, recoverJournal } from '../../src/scans/journal/segments.ts';
-import { JournalWriter } from '../../src/scans/journal/writer.ts';
-import { openScanQueries } from '../../src/scans/query/queries.ts';
-import { openScanStore, type ScanStore } from '../../src/store/scans/scans.ts';
-import { systemClock } from '../../src/system-clock.ts';
-import { createLog } from '../../src/telemetry/log.ts';
-import { frameOf } from '../scans/journal-files.ts';
-import { soon } from '../support/soon.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { EngineThreads } from '../../../src/engine/threads.ts';
+import { createLinkTableMemory } from '../../../src/links/layout.ts';
+import { JournalPositions } from '../../../src/scans/journal/positions.ts';
+import {
+  journalFolder,
+  listSegments,
+  recoverJournal,
+} from '../../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../../src/scans/journal/writer.ts';
+import { openScanQueries } from '../../../src/scans/query/queries.ts';
+import { openScanStore, type ScanStore } from '../../../src/store/scans/scans.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { frameOf } from '../../scans/journal-files.ts';
+import { soon } from '../../support/soon.ts';
 
 let path = '';
 let store: ScanStore;
