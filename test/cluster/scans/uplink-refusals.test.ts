@@ -1,0 +1,125 @@
+/** What an uplink cannot send: frames that no message holds, and what an edge's disk does not take. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { JournalFiles } from '../../../src/cluster/scans/journal-source.ts';
+import { readScanMessage } from '../../../src/cluster/scans/scan-message.ts';
+import {
+  type JournalPiece,
+  ScanUplink,
+  sentBytesMax,
+} from '../../../src/cluster/scans/scan-uplink.ts';
+import { frameBytesMax } from '../../../src/scans/record.ts';
+import { frameOf } from '../../scans/journal-files.ts';
+import { MemoryLog, MemoryStream } from '../log/memory-log.ts';
+import { VirtualTime } from '../simulation/virtual-time.ts';
+import { JournalCopies } from './journal-copies.ts';
+
+const time = new VirtualTime();
+let stream: MemoryStream;
+let copies: JournalCopies;
+beforeEach(() => {
+  stream = new MemoryStream();
+  copies = new JournalCopies();
+});
+afterEach(() => copies.remove());
+
+function uplinkOf(source: Pick<JournalFiles, 'tail' | 'read'>): ScanUplink {
+  const log = new MemoryLog(stream, time.later);
+  const timers = { monotonicMs: () => time.nowMs, after: time.later };
+  return new ScanUplink({ log, timers, journal: 3, run: 7, source, position: 0 });
+}
+
+async function pass(ms: number): Promise<void> {
+  time.later(0, () => undefined);
+  await time.run(time.nowMs + ms);
+}
+
+const sent = (): Array<readonly number[]> =>
+  Array.from({ length: stream.last }, (_, at) => {
+    const { after, from, bytes } = readScanMessage(stream.at(at + 1))!;
+    return [after, from, from + bytes.length];
+  });
+
+/** A journal of one frame after the other; a piece is one of them. */
+class Frames {
+  readonly #frames: JournalPiece[] = [];
+  readonly tail = (): number => this.#frames.reduce((sum, { bytes }) => sum + bytes.length, 0);
+
+  add(size: number): void {
+    this.#frames.push({ from: this.tail(), bytes: new Uint8Array(size) });
+  }
+
+  read(position: number): Promise<JournalPiece | undefined> {
+    return Promise.resolve(this.#frames.find(({ from }) => from >= position));
+  }
+}
+
+it('a frame that no message holds is a hole of its journal, counted once', async () => {
+  const frames = new Frames();
+  for (const size of [100, sentBytesMax, sentBytesMax + 1, frameBytesMax, 50]) frames.add(size);
+  const uplink = uplinkOf(frames);
+  uplink.written();
+  await pass(1_000);
+  const large = 100 + sentBytesMax;
+  const end = frames.tail();
+  const all = [
+    [0, 0, 100],
+    [100, 100, large],
+    [large, end - 50, end],
+  ];
+  expect(sent()).toEqual(all);
+  const leftOut = sentBytesMax + 1 + frameBytesMax;
+  expect([uplink.position, uplink.leftOutBytes, uplink.fault]).toEqual([end, leftOut, undefined]);
+  uplink.rewind(100);
+  await pass(1_000);
+  expect(sent().slice(3)).toEqual(all.slice(1));
+  expect(uplink.leftOutBytes).toBe(leftOut);
+});
+
+it('behind a frame that no message holds a core asks for what comes, and gets it with the hole', async () => {
+  const frames = new Frames();
+  for (const size of [100, frameBytesMax]) frames.add(size);
+  const uplink = uplinkOf(frames);
+  uplink.written();
+  await pass(1_000);
+  expect([uplink.position, uplink.backlogBytes, uplink.fault]).toEqual([
+    frames.tail(),
+    0,
+    undefined,
+  ]);
+  frames.add(50);
+  uplink.written();
+  await pass(1_000);
+  uplink.rewind(100);
+  await pass(1_000);
+  const end = frames.tail();
+  expect(sent()).toEqual([
+    [0, 0, 100],
+    [end - 50, end - 50, end],
+    [100, end - 50, end],
+  ]);
+  expect(uplink.leftOutBytes).toBe(frameBytesMax);
+});
+
+it('what does not reach the disk is not sent: told, and tried again', async () => {
+  const writer = copies.writer(0, 1e9);
+  writer.append(frameOf(0, 2), 2);
+  let fault: Error | undefined = new Error('EIO: i/o error, fdatasync');
+  let syncs = 0;
+  const source = new JournalFiles(
+    copies.edge,
+    () => writer.position,
+    () => {
+      syncs++;
+      return fault === undefined ? Promise.resolve() : Promise.reject(fault);
+    },
+  );
+  const uplink = uplinkOf(source);
+  uplink.written();
+  await pass(500);
+  expect([uplink.fault, sent()]).toEqual(['EIO: i/o error, fdatasync', []]);
+  expect(syncs).toBeGreaterThan(2);
+  fault = undefined;
+  await pass(2_000);
+  expect([uplink.fault, sent()]).toEqual([undefined, [[0, 0, writer.position]]]);
+  await writer.close();
+});
