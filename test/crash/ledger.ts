@@ -112,14 +112,24 @@ export class Ledger {
     return { number, code, kind, visitor, targetAtLeast: code.targetAcknowledged, wasDeleted };
   }
 
+  /** Takes a complete answer, whatever it says. */
+  take({ number, code, kind, visitor }: Scan, status: number): void {
+    if (status !== 302) {
+      this.refused++;
+      this.#fates[number] = fates.indexOf('refused');
+      return;
+    }
+    this.#fates[number] = fates.indexOf(kind === 'bot' ? 'counted apart' : 'answered');
+    this.answered++;
+    code.scans[kind].answered++;
+    if (kind !== 'bot') code.visitorsAnswered.add(visitor);
+  }
+
   /** Takes a complete answer, and checks that it may be given. */
   receive(scan: Scan, status: number, location: string): void {
-    const { code, kind, visitor } = scan;
+    const { code } = scan;
+    this.take(scan, status);
     if (status === 302) {
-      this.#fates[scan.number] = fates.indexOf(kind === 'bot' ? 'counted apart' : 'answered');
-      this.answered++;
-      code.scans[kind].answered++;
-      if (kind !== 'bot') code.visitorsAnswered.add(visitor);
       const target = targetNumber(code, location);
       const isCurrent =
         target !== undefined && target >= scan.targetAtLeast && target <= code.targetSent;
@@ -127,8 +137,6 @@ export class Ledger {
       if (scan.wasDeleted) this.note(`${code.path} redirects after its deletion was acknowledged`);
       return;
     }
-    this.refused++;
-    this.#fates[scan.number] = fates.indexOf('refused');
     const isDeleted = status === 410 && (code.state === 'deleting' || code.state === 'deleted');
     if (!isDeleted) this.note(`${code.path} (${code.state}) answered ${status}`);
   }

@@ -16,9 +16,12 @@ const returningShare = 0.3;
 const firstOctet = 128;
 const firstOctets = 90;
 
+/** Where scans are taken down, and their answers. */
+export type ScanLedger = Pick<Ledger, 'codes' | 'scans' | 'send' | 'receive'>;
+
 export interface ScannersOptions {
   readonly port: number;
-  readonly ledger: Ledger;
+  readonly ledger: ScanLedger;
   readonly random: Random;
   readonly connections: number;
   readonly perSecond: number;
@@ -100,7 +103,7 @@ export class Scanners {
 }
 
 /** Chooses a code that may be asked for, mostly a live one, and who scans it. */
-export function nextScan(ledger: Ledger, random: Random): Scan | undefined {
+export function nextScan(ledger: Omit<ScanLedger, 'receive'>, random: Random): Scan | undefined {
   const askable = ledger.codes.slice(-codesInPlay).filter(({ state }) => state !== 'creating');
   if (askable.length === 0) return undefined;
   const code = random.pick(askable);
@@ -115,7 +118,7 @@ const codesInPlay = 40;
 
 export const agentOf = (visitor: number) => agents[visitor % agents.length] ?? agents[0];
 
-function addressOf(visitor: number): string {
+export function addressOf(visitor: number): string {
   const rest = Math.floor(visitor / firstOctets);
   const low = [(rest >> 16) & 255, (rest >> 8) & 255, rest & 255].join('.');
   return `${firstOctet + (visitor % firstOctets)}.${low}`;

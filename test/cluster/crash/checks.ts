@@ -29,15 +29,25 @@ export const stops = (cores: readonly Core[]): string[] =>
     stop === undefined ? [] : [`${name} stopped: ${stop.reason}: ${stop.detail}`],
   );
 
-/** All tables of all files have the same bytes under the same keys. */
-export async function differing(cores: readonly Core[]): Promise<string[]> {
+/**
+ * All tables of all files have the same bytes under the same keys.
+ * @param isLocal a table, or a key in hexadecimal, that is each core's own
+ */
+export async function differing(
+  cores: readonly Pick<Core, 'name' | 'dataFile'>[],
+  isLocal: (table: string, key?: string) => boolean = () => false,
+): Promise<string[]> {
   const files = cores.map(({ dataFile }) => new StoredBytes(dataFile));
   const [first, ...others] = files;
   const faults: string[] = [];
   for (const [at, other] of others.entries()) {
     for (const table of new Set([...first!.tables, ...other.tables])) {
+      if (isLocal(table)) continue;
       const keys = [first!, other].map((file) =>
-        file.keys(table).map((key) => key.toString('hex')),
+        file
+          .keys(table)
+          .map((key) => key.toString('hex'))
+          .filter((key) => !isLocal(table, key)),
       );
       const isSame = keys[0]!.join() === keys[1]!.join();
       const bytesDiffer = (key: string): boolean => {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Stop } from '../../../src/cluster/log/replicator.ts';
 import type { CuttablePath } from '../nats/cuttable-path.ts';
 import type { Answer, CoreMessage, CoreSettings, Order, Status } from './messages.ts';
+import type { Victim } from './victim.ts';
 
 /** Of one run of the process: it died before it answered. */
 export type Outcome = Answer | { readonly kind: 'unknown' };
@@ -37,7 +38,7 @@ process.once('exit', () => {
 
 const stripSources = new URL('../../support/strip-sources.mjs', import.meta.url).href;
 
-export class Core {
+export class Core implements Victim {
   readonly #options: CoreOptions;
   readonly name: string;
   readonly dataFile: string;

@@ -17,7 +17,7 @@ import { startBrokers, type Brokers } from '../nats/brokers.ts';
 import { CuttablePath } from '../nats/cuttable-path.ts';
 import type { NatsServer } from '../nats/nats-server.ts';
 import { becomeEqual, differing, stops, wrongWrites } from './checks.ts';
-import { Clients, type Load } from './clients.ts';
+import { activeOf, Clients, type Load } from './clients.ts';
 import { Core } from './core.ts';
 import { Failovers } from './failovers.ts';
 import type { FaultKind } from './fault-kinds.ts';
@@ -161,6 +161,8 @@ class CrashRun {
     if (brokers === undefined) return undefined;
     return new Faults({
       cores: this.#cores,
+      active: () => activeOf(this.#cores),
+      streams: [stream],
       brokers,
       random: this.#random.fork(),
       kinds,

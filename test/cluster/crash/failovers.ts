@@ -25,7 +25,14 @@ export class Failovers {
   #begun: Begun | undefined;
   #firstMs: number | undefined;
 
-  constructor(ledger: Ledger) {
+  readonly #epochNow: () => number;
+
+  /**
+   * @param epochNow where the service does not say its epoch, the number of what is sent now: an answer to what was sent
+   * later ends the measurement
+   */
+  constructor(ledger: Pick<Ledger, 'listen'>, epochNow = () => 0) {
+    this.#epochNow = epochNow;
     ledger.listen((epoch, atMs) => this.#answered(epoch, atMs));
   }
 
@@ -33,7 +40,9 @@ export class Failovers {
     const atMs = performance.now();
     const isDisturbed = this.#begun !== undefined && this.#answeredMs < this.#begun.atMs;
     this.#begunMs = atMs;
-    this.#begun = isDisturbed ? undefined : { kind, atMs, epoch: this.#epoch };
+    this.#begun = isDisturbed
+      ? undefined
+      : { kind, atMs, epoch: Math.max(this.#epoch, this.#epochNow()) };
   }
 
   /** From here on a write must be answered. */

@@ -5,18 +5,20 @@
 import type { Random } from '../../crash/random.ts';
 import { pause } from '../../support/process.ts';
 import type { Broker, Brokers } from '../nats/brokers.ts';
-import { activeOf } from './clients.ts';
-import type { Core } from './core.ts';
 import type { Failovers } from './failovers.ts';
 import type { FaultKind } from './fault-kinds.ts';
-import { stream } from './messages.ts';
+import type { Victim } from './victim.ts';
 
 export interface FaultsOptions {
-  readonly cores: readonly Core[];
+  readonly cores: readonly Victim[];
+  /** The one that writes, as far as is known. */
+  readonly active: () => Victim | undefined;
+  /** Of which a leader is a victim. */
+  readonly streams: readonly string[];
   readonly brokers: Brokers;
   readonly random: Random;
   readonly kinds: readonly FaultKind[];
-  readonly failovers: Failovers;
+  readonly failovers: Pick<Failovers, 'begin' | 'recovered'>;
   readonly note: (line: string) => void;
 }
 
@@ -106,10 +108,10 @@ export class Faults {
 
   /** A fault that is not possible now has no names. */
   async #draw(kind: FaultKind): Promise<Fault> {
-    const { random } = this.#options;
+    const { random, streams } = this.#options;
     const cores = this.#options.cores.filter(({ name, isUp }) => isUp && !this.#hit.has(name));
     const brokers = this.#options.brokers.all.filter(({ name }) => !this.#hit.has(name));
-    const active = cores.filter((core) => core === activeOf(this.#options.cores));
+    const active = cores.filter((core) => core === this.#options.active());
     const standbys = cores.filter((core) => !active.includes(core));
     const oneOf = <T>(all: readonly T[]): T[] => (all.length > 0 ? [random.pick(all)] : []);
     const areAll = brokers.length === this.#options.brokers.all.length;
@@ -122,10 +124,10 @@ export class Faults {
       'cut-active': () => cutCores(active),
       'cut-standby': () => cutCores(oneOf(standbys)),
       'kill-broker': () => killBrokers(oneOf(brokers)),
-      'kill-leader': async () => killBrokers(await leaderOf(brokers)),
+      'kill-leader': async () => killBrokers(await leaderOf(brokers, random.pick(streams))),
       'kill-brokers': () => killBrokers(areAll ? brokers : []),
       'pause-broker': () => pauseBrokers(oneOf(brokers)),
-      'pause-leader': async () => pauseBrokers(await leaderOf(brokers)),
+      'pause-leader': async () => pauseBrokers(await leaderOf(brokers, random.pick(streams))),
     };
     return await draws[kind]();
   }
@@ -134,19 +136,19 @@ export class Faults {
 const namesOf = (all: readonly { readonly name: string }[]): string[] =>
   all.map(({ name }) => name);
 
-const killCores = (cores: readonly Core[]): Fault => ({
+const killCores = (cores: readonly Victim[]): Fault => ({
   names: namesOf(cores),
   begin: () => Promise.all(cores.map((core) => core.kill())),
   end: () => cores.forEach((core) => core.start()),
 });
 
-const pauseCores = (cores: readonly Core[]): Fault => ({
+const pauseCores = (cores: readonly Victim[]): Fault => ({
   names: namesOf(cores),
   begin: () => cores.forEach((core) => core.pause()),
   end: () => cores.forEach((core) => core.resume()),
 });
 
-const cutCores = (cores: readonly Core[]): Fault => ({
+const cutCores = (cores: readonly Victim[]): Fault => ({
   names: namesOf(cores),
   begin: () => cores.forEach((core) => core.cut()),
   end: () => cores.forEach((core) => core.heal()),
@@ -165,9 +167,9 @@ const pauseBrokers = (brokers: readonly Broker[]): Fault => ({
 });
 
 /** The broker that leads the stream, as one of them says; none while none does. */
-async function leaderOf(brokers: readonly Broker[]): Promise<readonly Broker[]> {
+async function leaderOf(brokers: readonly Broker[], stream: string): Promise<readonly Broker[]> {
   for (const broker of brokers) {
-    const name = leaderIn(await broker.ask('jsz?accounts=true&streams=true'));
+    const name = leaderIn(await broker.ask('jsz?accounts=true&streams=true'), stream);
     const leader = brokers.find((one) => one.name === name);
     if (leader !== undefined) return [leader];
   }
@@ -183,7 +185,7 @@ interface Streams {
   }[];
 }
 
-function leaderIn(answer: unknown): string | undefined {
+function leaderIn(answer: unknown, stream: string): string | undefined {
   const accounts = (answer as Streams | undefined)?.account_details ?? [];
   const streams = accounts.flatMap(({ stream_detail: all = [] }) => all);
   return streams.find(({ name }) => name === stream)?.cluster?.leader;

@@ -28,12 +28,12 @@ export function rowsOf(result: CrashResult): Array<[name: string, value: string]
   ];
 }
 
-function spread(times: readonly number[]): string {
+export function spread(times: readonly number[]): string {
   const sorted = times.toSorted((one, other) => one - other);
   const at = (share: number): string =>
     milliseconds(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]);
   return `${sorted.length}: min ${at(0)}, p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
 }
 
-const milliseconds = (ms: number | undefined): string =>
+export const milliseconds = (ms: number | undefined): string =>
   ms === undefined ? '-' : `${ms < 100 ? ms.toFixed(1) : ms.toFixed(0)} ms`;

@@ -1,0 +1,119 @@
+/**
+ * What the cores hold at one moment, while they run: all are frozen, their files are copied, and they go on. A copy is
+ * what a kill would have left, which their stores open.
+ */
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { openDataFolder } from '../../../src/engine/data-folder.ts';
+import { withStores } from '../../crash/comparison.ts';
+import { pause } from '../../support/process.ts';
+import { differing } from '../crash/checks.ts';
+import type { ServiceNode } from './node.ts';
+
+export interface Equality {
+  /** Milliseconds from the call; undefined where they did not become equal. */
+  readonly ms: number | undefined;
+  /** What differed last. */
+  readonly differences: readonly string[];
+}
+
+const betweenMs = 200;
+const localTables: ReadonlySet<string> = new Set(['cluster', 'installation']);
+/** Rows of the link image, in `meta`. */
+const imageRows = Buffer.from('image:').toString('hex');
+
+/** A table of management.mdb, or a row of it, that each core writes for itself. */
+const isLocal = (table: string, key?: string): boolean =>
+  localTables.has(table) || (table === 'meta' && key?.startsWith(imageRows) === true);
+
+/** Resolves when all have the same tables, and count all that was answered, all the same. */
+export async function becomeEqual(
+  cores: readonly ServiceNode[],
+  folder: string,
+  answered: number,
+  msMax: number,
+): Promise<Equality> {
+  const startedMs = performance.now();
+  for (;;) {
+    const differences = await withCopies(cores, folder, (copies) =>
+      differencesOf(copies, answered),
+    );
+    const ms = performance.now() - startedMs;
+    if (differences.length === 0) return { ms, differences };
+    if (ms > msMax) return { ms: undefined, differences };
+    await pause(betweenMs);
+  }
+}
+
+interface Copy {
+  readonly name: string;
+  readonly dataDir: string;
+  readonly dataFile: string;
+}
+
+async function withCopies<T>(
+  cores: readonly ServiceNode[],
+  folder: string,
+  work: (copies: readonly Copy[]) => Promise<T>,
+): Promise<T> {
+  const root = join(folder, 'copies');
+  for (const core of cores) core.pause();
+  const copies = cores.map(({ name, dataDir }) => {
+    const to = openDataFolder(join(root, name));
+    const from = openDataFolder(dataDir);
+    mkdirSync(to.path, { recursive: true });
+    copyFileSync(from.managementFile, to.managementFile);
+    copyFileSync(from.scansFile, to.scansFile);
+    return { name, dataDir: to.path, dataFile: to.managementFile };
+  });
+  for (const core of cores) core.resume();
+  try {
+    return await work(copies);
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
+
+async function differencesOf(copies: readonly Copy[], answered: number): Promise<string[]> {
+  const differences = await differing(copies, isLocal);
+  const totals = await Promise.all(copies.map(({ dataDir }) => countedIn(dataDir)));
+  for (const [at, { name }] of copies.entries()) {
+    if (sumOf(totals[at]!) < answered) {
+      differences.push(`${name} counts ${sumOf(totals[at]!)} scans of ${answered} answered`);
+    }
+  }
+  return [...differences, ...unequal(copies, totals)];
+}
+
+type Totals = ReadonlyMap<number, number>;
+
+/** Scans of people, by the number of the code. */
+export async function countedIn(dataDir: string): Promise<Totals> {
+  return await withStores(dataDir, ({ management, queries }) => {
+    const totals = new Map<number, number>();
+    for (const { key } of management.codes.range({})) {
+      totals.set(key, queries.analytics.lifetimeScans(key));
+    }
+    return totals;
+  });
+}
+
+/** Codes that are not counted alike. */
+export function unequal(
+  cores: ReadonlyArray<{ readonly name: string }>,
+  totals: readonly Totals[],
+): string[] {
+  const [first, ...others] = totals;
+  return others.flatMap((other, at) => {
+    const codes = [...new Set([...first!.keys(), ...other.keys()])];
+    const differ = codes.filter((code) => first!.get(code) !== other.get(code));
+    if (differ.length === 0) return [];
+    const one = differ[0]!;
+    const names = `${cores[0]!.name} and ${cores[at + 1]!.name}`;
+    return [
+      `${names} count ${differ.length} codes differently, such as ${one}: ${first!.get(one)} and ${other.get(one)}`,
+    ];
+  });
+}
+
+const sumOf = (totals: Totals): number => [...totals.values()].reduce((sum, one) => sum + one, 0);

@@ -1,0 +1,229 @@
+/**
+ * One node of a crash run: `quietzone serve` on a data folder and ports of its own, with its own way to the brokers, and
+ * phones that scan at it whenever it listens.
+ *
+ *     down ──start──▶ up ──kill──▶ down      up ──pause──▶ frozen ──resume──▶ up      up ──ends itself──▶ started again
+ */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Random } from '../../crash/random.ts';
+import { Scanners } from '../../crash/scanners.ts';
+import { Client } from '../../support/client.ts';
+import { type Exit, pause, type Ports, ServiceProcess } from '../../support/process.ts';
+import type { Victim } from '../crash/victim.ts';
+import type { CuttablePath } from '../nats/cuttable-path.ts';
+import type { ClusterLedger } from './cluster-ledger.ts';
+import { NodeView } from './node-view.ts';
+
+export type NodeRole = 'all' | 'edge';
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly role: NodeRole;
+  /** Of all nodes: its data are in a folder of its name. */
+  readonly folder: string;
+  readonly ports: Ports;
+  readonly path: CuttablePath;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly ledger: ClusterLedger;
+  readonly random: Random;
+  /** Scans. */
+  readonly perSecond: number;
+  readonly note: (line: string) => void;
+}
+
+const connections = 8;
+/** As a supervisor of processes does. */
+const startAgainMs = 500;
+const askMs = 1_000;
+const finishMsMax = 10_000;
+
+export class ServiceNode implements Victim {
+  readonly #options: NodeOptions;
+  readonly name: string;
+  readonly role: NodeRole;
+  readonly dataDir: string;
+  readonly view: NodeView;
+  #service: ServiceProcess | undefined;
+  #scanners: Scanners | undefined;
+  #isScanning = true;
+  #isEnding = false;
+  isPaused = false;
+  isCut = false;
+  /** As it said last; undefined while it is down. */
+  isActive = false;
+  /** It ended although nobody ended it. */
+  ends = 0;
+  /** Requests of phones that broke while nothing was done to it. */
+  broken = 0;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.role = options.role;
+    this.dataDir = join(options.folder, options.name);
+    this.view = new NodeView(options.name, options.ledger);
+  }
+
+  get isUp(): boolean {
+    return this.#service !== undefined;
+  }
+
+  get ports(): Ports {
+    return this.#options.ports;
+  }
+
+  get apiUrl(): string {
+    return `http://127.0.0.1:${this.ports.api}`;
+  }
+
+  /** What its present process wrote to standard output. */
+  get stdout(): string {
+    return this.#service?.stdout ?? '';
+  }
+
+  start(): void {
+    if (this.#service !== undefined) return;
+    const { ports, path, environment, role, name } = this.#options;
+    const service = new ServiceProcess({
+      dataDir: this.dataDir,
+      ports,
+      command: ['serve', '--role', role],
+      environment: {
+        ...environment,
+        QZ_CLUSTER_NATS: path.urls.join(','),
+        QZ_CLUSTER_NODE_NAME: name,
+        QZ_CLUSTER_ADVERTISE_URL: this.apiUrl,
+      },
+    });
+    this.#service = service;
+    this.#scan();
+    void service.exit.then((exit) => this.#ended(service, exit));
+  }
+
+  async kill(): Promise<void> {
+    const service = this.#service;
+    if (service === undefined) return;
+    this.#service = undefined;
+    this.#leaveScanners();
+    await service.kill();
+    this.#down(service, 'killed');
+  }
+
+  /** SIGSTOP. */
+  pause(): void {
+    if (this.#service === undefined) return;
+    this.isPaused = true;
+    this.view.disturb();
+    this.#service.signal('SIGSTOP');
+  }
+
+  /** SIGCONT. */
+  resume(): void {
+    this.isPaused = false;
+    this.#service?.signal('SIGCONT');
+    this.view.disturb();
+  }
+
+  cut(): void {
+    this.isCut = true;
+    this.#options.path.cut();
+  }
+
+  heal(): void {
+    this.isCut = false;
+    this.#options.path.heal();
+  }
+
+  async ready(): Promise<void> {
+    await this.#service?.ready();
+  }
+
+  /** SIGTERM; how it ended. */
+  async terminate(): Promise<(Exit & { readonly ms: number }) | undefined> {
+    const service = this.#service;
+    this.#service = undefined;
+    if (service === undefined) return undefined;
+    const exit = await service.terminate();
+    this.#down(service, `terminated: ${JSON.stringify(exit)}`);
+    return exit;
+  }
+
+  /** Phones ask for nothing more. Resolves when they are answered, or give up. */
+  async stopScanning(): Promise<void> {
+    this.#isScanning = false;
+    const scanners = this.#scanners;
+    this.#scanners = undefined;
+    if (scanners !== undefined) this.broken += await scanners.finish(finishMsMax);
+  }
+
+  /** Of /metrics; empty while it does not answer. */
+  async metrics(): Promise<string> {
+    if (!this.isUp || this.isPaused) return '';
+    try {
+      const signal = AbortSignal.timeout(askMs);
+      const answer = await fetch(`${this.apiUrl}/metrics`, { signal });
+      return answer.ok ? await answer.text() : '';
+    } catch {
+      return '';
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isEnding = true;
+    this.#scanners?.drop();
+    await this.kill();
+  }
+
+  /** What its present process logged, beside what those before it did. */
+  writeLog(): void {
+    this.#append(this.#service?.stderr ?? '', 'runs');
+  }
+
+  client(apiKey: string): Client {
+    return new Client(this.apiUrl, apiKey);
+  }
+
+  #scan(): void {
+    if (!this.#isScanning) return;
+    const { ports, random, perSecond } = this.#options;
+    this.#scanners = new Scanners({
+      port: ports.redirect,
+      ledger: this.view,
+      random: random.fork(),
+      connections,
+      perSecond,
+    });
+  }
+
+  /** Before it is killed: what is in flight then is no fault of it. */
+  #leaveScanners(): void {
+    this.broken += this.#scanners?.broken ?? 0;
+    this.view.disturb();
+  }
+
+  #down(service: ServiceProcess, how: string): void {
+    this.#scanners?.drop();
+    this.#scanners = undefined;
+    this.view.clear();
+    this.isPaused = false;
+    this.isActive = false;
+    this.#append(service.stderr, how);
+  }
+
+  #append(log: string, how: string): void {
+    appendFileSync(join(this.#options.folder, `${this.name}.log`), `${log}--- ${how}\n`);
+  }
+
+  #ended(service: ServiceProcess, { code, signal }: Exit): void {
+    if (this.#service !== service) return;
+    this.#service = undefined;
+    const how = `${this.name} ended by itself with ${String(signal ?? code)}`;
+    this.#options.note(how);
+    this.#down(service, how);
+    if (this.#isEnding) return;
+    this.ends++;
+    this.#options.ledger.note(`${how}: ${service.stderr.trimEnd().slice(-600)}`);
+    void pause(startAgainMs).then(() => this.#isEnding || this.start());
+  }
+}

@@ -1,0 +1,327 @@
+/**
+ * A crash run of whole services: three brokers, three nodes, phones and API clients at all of them, faults; then
+ * everything heals, and what each core holds is compared with every answer.
+ *
+ *   key shown ──▶ warm-up ──▶ faults under load ──▶ several at once ──▶ healed ──▶ a write is answered
+ *                                                                                       │
+ *   each store compared ◀── SIGTERM ◀── cores are equal ◀── every link asked ◀── load off ◀┘
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { askEveryLink } from '../../crash/every-link.ts';
+import { compare, type Comparison } from '../../crash/comparison.ts';
+import { Random } from '../../crash/random.ts';
+import { freePorts, pause } from '../../support/process.ts';
+import { Failovers } from '../crash/failovers.ts';
+import type { FaultKind } from '../crash/fault-kinds.ts';
+import { Faults } from '../crash/faults.ts';
+import { startBrokers, type Brokers } from '../nats/brokers.ts';
+import { CuttablePath } from '../nats/cuttable-path.ts';
+import type { NatsServer } from '../nats/nats-server.ts';
+import { Beats } from './beats.ts';
+import { ClusterLedger } from './cluster-ledger.ts';
+import { becomeEqual, countedIn, type Equality, unequal } from './copies.ts';
+import { type NodeRole, ServiceNode } from './node.ts';
+import { Pace } from './pace.ts';
+import { Probes } from './probes.ts';
+import { Readers } from './readers.ts';
+import { RoleWatch } from './role-watch.ts';
+import { settingsOf, withoutSecret } from './settings.ts';
+import { Writers } from './writers.ts';
+
+export interface ServiceCrashOptions {
+  readonly server: NatsServer;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly ack: 'broker' | 'standby';
+  /** Empty: no faults, for figures. */
+  readonly kinds: readonly FaultKind[];
+  /** Scans at each node. */
+  readonly perSecond: number;
+  /** An edge beside the three. */
+  readonly withEdge: boolean;
+  /** Until the cores are equal after healing. */
+  readonly equalMsMax: number;
+}
+
+export interface ServiceCrashResult {
+  readonly ledger: ClusterLedger;
+  readonly failovers: Failovers;
+  readonly faultCounts: ReadonlyMap<FaultKind, number>;
+  readonly nodes: readonly ServiceNode[];
+  readonly probes: number;
+  readonly loadMs: number;
+  /** From the moment at which everything had healed until a write was answered. */
+  readonly writtenMs: number | undefined;
+  readonly equality: Equality;
+  /** By core: what it has stored, against the ledger. */
+  readonly comparisons: ReadonlyArray<{ readonly name: string } & Comparison>;
+  /** Set when a check failed. */
+  readonly evidence: string | undefined;
+}
+
+const roles: readonly NodeRole[] = ['all', 'all', 'all', 'edge'];
+const keyMsMax = 60_000;
+const warmUpMs = 3_000;
+/** After everything has healed; processes that start need some of it. */
+const recoveredMsMax = 60_000;
+const settledMsMax = 30_000;
+/** A living node that answers no phone for so long. */
+const silentMsMax = 10_000;
+const dayMs = 86_400_000;
+
+export async function runServiceCrashes(options: ServiceCrashOptions): Promise<ServiceCrashResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-service-'));
+  const run = new ServiceCrashRun(options, folder);
+  try {
+    const result = await run.run();
+    if (result.evidence === undefined) rmSync(folder, { recursive: true });
+    return result;
+  } finally {
+    await run.close();
+  }
+}
+
+/** What is opened once there is a key. */
+interface Load {
+  readonly writers: Writers;
+  readonly readers: Readers;
+  readonly probes: Probes;
+}
+
+class ServiceCrashRun {
+  readonly #options: ServiceCrashOptions;
+  readonly #folder: string;
+  readonly #random: Random;
+  readonly #ledger = new ClusterLedger();
+  readonly #failovers = new Failovers(this.#ledger, () => performance.now());
+  readonly #nodes: ServiceNode[] = [];
+  readonly #closers: Array<() => Promise<unknown>> = [];
+  readonly #startedMs = performance.now();
+  readonly #trace: string[] = [];
+  #brokers: Brokers | undefined;
+
+  constructor(options: ServiceCrashOptions, folder: string) {
+    this.#options = options;
+    this.#folder = folder;
+    this.#random = new Random(options.seed);
+  }
+
+  readonly #note = (line: string): void => {
+    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(3);
+    this.#trace.push(`${seconds.padStart(9)}  ${line}`);
+  };
+
+  get #cores(): readonly ServiceNode[] {
+    return this.#nodes.filter(({ role }) => role === 'all');
+  }
+
+  async run(): Promise<ServiceCrashResult> {
+    const { server, kinds, seconds } = this.#options;
+    const firstDay = Math.floor(Date.now() / dayMs);
+    const brokers = await startBrokers({ count: 3, folder: join(this.#folder, 'nats'), server });
+    this.#brokers = brokers;
+    await this.#startNodes(brokers);
+    const load = await this.#openLoad(brokers);
+    const roleWatch = new RoleWatch(this.#nodes, this.#note);
+    this.#closers.push(() => roleWatch.close());
+    load.writers.start();
+    load.readers.start();
+    if (!(await this.#failovers.recovered(recoveredMsMax))) this.#ledger.note('no first write');
+    await pause(warmUpMs);
+    this.#ledger.latencies.length = 0;
+    const loadStartMs = performance.now();
+    const faults = this.#faults(brokers);
+    if (kinds.length > 0) await faults.run(loadStartMs + seconds * 1_000);
+    else await pause(seconds * 1_000);
+    const loadMs = performance.now() - loadStartMs;
+    const writtenMs = await this.#heal(faults);
+    const equality = await this.#settle(load);
+    await this.#terminate();
+    const days = { first: firstDay, last: Math.floor(Date.now() / dayMs) };
+    const comparisons = await this.#compare(days);
+    this.#checkNodes();
+    return {
+      ledger: this.#ledger,
+      failovers: this.#failovers,
+      faultCounts: faults.counts,
+      nodes: this.#nodes,
+      probes: load.probes.answered,
+      loadMs,
+      writtenMs,
+      equality,
+      comparisons,
+      evidence: this.#ledger.unexpectedCount > 0 ? this.#evidence() : undefined,
+    };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#nodes.map((node) => node.close()));
+    await Promise.all(this.#closers.map((close) => close()));
+    await this.#brokers?.close();
+  }
+
+  async #startNodes(brokers: Brokers): Promise<void> {
+    const { withEdge, perSecond, ack } = this.#options;
+    const environment = settingsOf(this.#random.fork(), ack);
+    for (const [at, role] of roles.entries()) {
+      if (role === 'edge' && !withEdge) continue;
+      const path = await CuttablePath.open(brokers.all.map((broker) => broker.port));
+      this.#closers.push(() => path.close());
+      const node = new ServiceNode({
+        name: role === 'edge' ? 'edge1' : `node${at + 1}`,
+        role,
+        folder: this.#folder,
+        ports: await freePorts(),
+        path,
+        environment: role === 'edge' ? withoutSecret(environment) : environment,
+        ledger: this.#ledger,
+        random: this.#random.fork(),
+        perSecond,
+        note: this.#note,
+      });
+      this.#nodes.push(node);
+    }
+    for (const node of this.#nodes) node.start();
+  }
+
+  /** Resolves when the first node that led has shown the first key, and all are ready. */
+  async #openLoad(brokers: Brokers): Promise<Load> {
+    const apiKey = await this.#firstKey();
+    await Promise.all(this.#nodes.map((node) => node.ready()));
+    const beats = await Beats.open(brokers.urls);
+    this.#closers.push(() => beats.close());
+    const nodes = this.#nodes;
+    const ledger = this.#ledger;
+    const pace = new Pace();
+    const probes = new Probes(nodes);
+    const writers = new Writers({
+      nodes,
+      ledger,
+      beats,
+      random: this.#random.fork(),
+      pace,
+      apiKey,
+      probe: (code) => probes.ask(code),
+    });
+    const readers = new Readers({ nodes, ledger, random: this.#random.fork(), pace, apiKey });
+    for (const part of [probes, writers, readers]) this.#closers.push(() => part.close());
+    await pause(warmUpMs);
+    for (const { name } of nodes) if (!beats.knows(name)) ledger.note(`${name} sends no beats`);
+    return { writers, readers, probes };
+  }
+
+  async #firstKey(): Promise<string> {
+    const untilMs = performance.now() + keyMsMax;
+    while (performance.now() < untilMs) {
+      for (const { stdout } of this.#nodes) {
+        const key = /API key +(\S+)/.exec(stdout)?.[1];
+        if (key !== undefined) return key;
+      }
+      await pause(50);
+    }
+    throw new Error(`No node has shown the first key within ${keyMsMax} ms\n${this.#evidence()}`);
+  }
+
+  #faults(brokers: Brokers): Faults {
+    return new Faults({
+      cores: this.#nodes,
+      active: () => this.#nodes.find(({ isActive, isUp }) => isActive && isUp),
+      streams: ['CORE', 'SCANS'],
+      brokers,
+      random: this.#random.fork(),
+      kinds: this.#options.kinds,
+      failovers: this.#failovers,
+      note: this.#note,
+    });
+  }
+
+  /** @returns milliseconds from the moment at which everything ran again until a write was answered */
+  async #heal(faults: Faults): Promise<number | undefined> {
+    if (this.#options.kinds.length > 0) await faults.finish();
+    await Promise.all(this.#nodes.map((node) => node.ready()));
+    const healedMs = performance.now();
+    this.#note('everything has healed');
+    this.#failovers.mark();
+    if (await this.#failovers.recovered(recoveredMsMax)) return this.#failovers.firstMs - healedMs;
+    this.#ledger.note(`no write is answered ${recoveredMsMax} ms after healing`);
+    return undefined;
+  }
+
+  /** Nothing is asked for any more, every link is asked once, and the cores become equal. */
+  async #settle({ writers, readers }: Load): Promise<Equality> {
+    await readers.stop();
+    if (!(await writers.stop(settledMsMax))) {
+      this.#ledger.note(`writes have no answer ${settledMsMax} ms after healing`);
+    }
+    await Promise.all(this.#nodes.map((node) => node.stopScanning()));
+    for (const { ports } of this.#nodes) await askEveryLink(this.#ledger, ports.redirect);
+    this.#note('every link was asked');
+    const { equalMsMax } = this.#options;
+    const answered = this.#answeredByPeople();
+    const equality = await becomeEqual(this.#cores, this.#folder, answered, recoveredMsMax);
+    if (equality.ms === undefined || equality.ms > equalMsMax) {
+      this.#ledger.note(`cores are not equal after ${equalMsMax} ms, but after ${equality.ms}`);
+      for (const difference of equality.differences) this.#ledger.note(difference);
+    }
+    return equality;
+  }
+
+  #answeredByPeople(): number {
+    const scans = this.#ledger.codes.map((code) => code.scans);
+    return scans.reduce(
+      (sum, { ios, android, other }) => sum + ios.answered + android.answered + other.answered,
+      0,
+    );
+  }
+
+  async #terminate(): Promise<void> {
+    const exits = await Promise.all(
+      this.#nodes.map(async (node) => ({ name: node.name, exit: await node.terminate() })),
+    );
+    for (const { name, exit } of exits) {
+      if (exit?.code !== 0) this.#ledger.note(`${name} ended with ${JSON.stringify(exit)}`);
+    }
+  }
+
+  /** Each core's stores, in which every answered scan and write must be. */
+  async #compare(days: {
+    readonly first: number;
+    readonly last: number;
+  }): Promise<Array<{ name: string } & Comparison>> {
+    const comparisons: Array<{ name: string } & Comparison> = [];
+    const totals: Array<ReadonlyMap<number, number>> = [];
+    for (const { name, dataDir } of this.#cores) {
+      this.#ledger.speaker = name;
+      const comparison = await compare(this.#ledger, dataDir, days);
+      const { lost, duplicated, writesLost, lostScans } = comparison;
+      if (lost > 0) this.#ledger.note(`${lost} scans are lost: ${lostScans.join(', ')}`);
+      if (duplicated > 0) this.#ledger.note(`${duplicated} scans are counted twice`);
+      if (writesLost > 0) this.#ledger.note(`${writesLost} writes are lost`);
+      comparisons.push({ name, ...comparison });
+      totals.push(await countedIn(dataDir));
+    }
+    this.#ledger.speaker = undefined;
+    for (const fault of unequal(this.#cores, totals)) this.#ledger.note(fault);
+    return comparisons;
+  }
+
+  /** Redirects go on whatever happens to brokers and to other nodes. */
+  #checkNodes(): void {
+    for (const { name, view, broken } of this.#nodes) {
+      if (broken > 0) this.#ledger.note(`${name} broke ${broken} requests while it lived`);
+      if (view.silentMsMax > silentMsMax) {
+        this.#ledger.note(`${name} answered no phone for ${view.silentMsMax.toFixed(0)} ms`);
+      }
+    }
+  }
+
+  #evidence(): string {
+    for (const node of this.#nodes) node.writeLog();
+    writeFileSync(join(this.#folder, 'trace.txt'), this.#trace.join('\n'));
+    writeFileSync(join(this.#folder, 'brokers.txt'), this.#brokers?.logs() ?? '');
+    writeFileSync(join(this.#folder, 'unexpected.txt'), this.#ledger.unexpected.join('\n'));
+    return `${this.#trace.join('\n')}\nkept: ${this.#folder}`;
+  }
+}

@@ -1,0 +1,30 @@
+/** What all nodes of a run are told, drawn from its seed; each has its name, ports and data folder besides. */
+import type { Random } from '../../crash/random.ts';
+
+/** Short, so that a run ends; as many as the real ones. */
+const retryDelaysMs = '50,100,200,400,800,1600,3200';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Of an edge, which gets at nothing that the secret protects. */
+export const withoutSecret = (environment: Environment): Environment => ({
+  ...environment,
+  QZ_CLUSTER_SECRET: '',
+});
+
+export const settingsOf = (random: Random, ack: 'broker' | 'standby'): Environment => ({
+  QZ_CLUSTER_SECRET: `secret-of-the-crash-run-${random.between(1_000_000, 10_000_000)}-0123456789`,
+  QZ_CLUSTER_ACK: ack,
+  QZ_BOOTSTRAP_PLAN: 'enterprise',
+  QZ_TRUSTED_PROXIES: '127.0.0.0/8',
+  QZ_REDIRECT_UNKNOWN_PER_MINUTE_MAX: '0',
+  QZ_REDIRECT_THREADS: String(random.between(1, 3)),
+  QZ_SCANS_SHARDS: String(random.between(1, 3)),
+  QZ_SCANS_WINDOW_MS: String(random.between(20, 200)),
+  QZ_SCANS_SEGMENT_BYTES_MAX: String(random.pick([65_536, 262_144, 67_108_864])),
+  QZ_SCANS_SEGMENT_MS_MAX: String(random.pick([10, 500, 60_000])),
+  QZ_IMAGES_THREADS: '1',
+  QZ_WEBHOOKS_THREADS: '1',
+  QZ_WEBHOOKS_ALLOW_NETWORKS: '127.0.0.0/8',
+  QZ_WEBHOOKS_RETRY_DELAYS_MS: retryDelaysMs,
+});

@@ -1,0 +1,216 @@
+/**
+ * The managing side of the load: codes are created, led elsewhere and deleted through the API of any node, each by one
+ * writer. What gets no answer, or 503, is sent again at another node until it is answered; a create under its one
+ * Idempotency-Key, so that it makes one code.
+ *
+ * A change that got no answer may still be on its way through a frozen node, and be done late: such a code is led
+ * nowhere else afterwards, and the late change changes nothing.
+ */
+import type { CodeEntry } from '../../crash/ledger.ts';
+import { targetNumber, targetOf } from '../../crash/ledger.ts';
+import type { Random } from '../../crash/random.ts';
+import type { Answer, Client } from '../../support/client.ts';
+import { pause } from '../../support/process.ts';
+import type { Beats } from './beats.ts';
+import type { ClusterLedger } from './cluster-ledger.ts';
+import type { ServiceNode } from './node.ts';
+import type { Pace } from './pace.ts';
+
+export interface WritersOptions {
+  readonly nodes: readonly ServiceNode[];
+  readonly ledger: ClusterLedger;
+  readonly beats: Beats;
+  readonly random: Random;
+  readonly pace: Pace;
+  readonly apiKey: string;
+  /** After a change was answered: asks all nodes at once. */
+  readonly probe: (code: CodeEntry) => Promise<void>;
+}
+
+interface Change {
+  readonly kind: 'target';
+  readonly code: CodeEntry;
+  readonly target: number;
+}
+type Write = Change | { readonly kind: 'create' | 'delete'; readonly code: CodeEntry };
+
+const expectedStatus: Readonly<Record<Write['kind'], number>> = {
+  create: 201,
+  target: 200,
+  delete: 200,
+};
+
+/** What a node that knows of the write shows (node-view.ts). */
+const stageOf = (write: Write): number =>
+  write.kind === 'target' ? write.target : write.kind === 'create' ? 0 : Infinity;
+
+/** Each waits for its answer. */
+const writers = 4;
+const codesOfEach = 5;
+const shares = { create: 0.15, delete: 0.1, target: 0.75 };
+const betweenMs = 450;
+const againMs = 60;
+/** Longer than a leader waits for nodes that are behind, and shorter than most freezes. */
+const answerMsMax = 4_000;
+
+export class Writers {
+  readonly #options: WritersOptions;
+  readonly #clients = new Map<ServiceNode, Client>();
+  /** Codes whose last change may be done once more. */
+  readonly #frozen = new Set<CodeEntry>();
+  #isOn = false;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(options: WritersOptions) {
+    this.#options = options;
+    for (const node of options.nodes) this.#clients.set(node, node.client(options.apiKey));
+  }
+
+  start(): void {
+    this.#isOn = true;
+    this.#ended = Promise.all(Array.from({ length: writers }, () => this.#write()));
+  }
+
+  /** Resolves when every write is answered. @returns false where some are not within `msMax` */
+  async stop(msMax: number): Promise<boolean> {
+    this.#isOn = false;
+    const ended = await Promise.race([this.#ended.then(() => true), pause(msMax)]);
+    return ended === true;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients.values()].map((client) => client.close()));
+  }
+
+  async #write(): Promise<void> {
+    const own: CodeEntry[] = [];
+    while (this.#isOn) {
+      const write = this.#draw(own);
+      await this.#settle(write);
+      await pause(own.length < codesOfEach ? 0 : betweenMs);
+    }
+  }
+
+  #draw(own: CodeEntry[]): Write {
+    const { random, ledger } = this.#options;
+    const live = own.filter((code) => code.state === 'live' && !this.#frozen.has(code));
+    const draw = random.next();
+    if (live.length < codesOfEach || draw < shares.create) {
+      const code = ledger.addCode();
+      own.push(code);
+      return { kind: 'create', code };
+    }
+    const code = random.pick(live);
+    if (draw < shares.create + shares.delete) {
+      code.state = 'deleting';
+      return { kind: 'delete', code };
+    }
+    return { kind: 'target', code, target: ++code.targetSent };
+  }
+
+  /** Resolves when it is answered. */
+  async #settle(write: Write): Promise<void> {
+    const { ledger, random, nodes, pace } = this.#options;
+    const firstMs = performance.now();
+    let isUnknown = false;
+    for (;;) {
+      const up = nodes.filter(({ isUp, role }) => isUp && role === 'all');
+      if (up.length === 0) {
+        await pause(againMs);
+        continue;
+      }
+      await pace.wait();
+      const sentMs = performance.now();
+      const answer = await this.#send(random.pick(up), write);
+      if (answer !== undefined && answer.status !== 503) {
+        pace.count();
+        if (answer.status === 429) {
+          await pause(1_000 * Number(answer.headers['retry-after'] ?? 1));
+          continue;
+        }
+        const isDone = this.#answered(write, answer, isUnknown);
+        if (isDone) ledger.written(isUnknown ? firstMs : sentMs, sentMs);
+        if (isUnknown && write.kind === 'target') this.#frozen.add(write.code);
+        if (isDone) await this.#options.probe(write.code);
+        return;
+      }
+      // A leader that was replaced while it wrote answers 503, and its entry may count.
+      isUnknown = true;
+      await pause(againMs);
+    }
+  }
+
+  async #send(node: ServiceNode, write: Write): Promise<Answer | undefined> {
+    const { ledger } = this.#options;
+    const given = await within(answerMsMax, callOf(write, this.#clients.get(node)!));
+    ledger.outcome(typeof given === 'string' ? given : String(given.status));
+    return typeof given === 'string' ? undefined : given;
+  }
+
+  /** @returns whether it is done */
+  #answered(write: Write, answer: Answer, wasUnknown: boolean): boolean {
+    const { code } = write;
+    // It was deleted by a request that got no answer: this one promises nothing about links.
+    const isGone = write.kind === 'delete' && wasUnknown && answer.status === 404;
+    if (answer.status !== expectedStatus[write.kind] && !isGone) {
+      const what = `${write.kind} of ${code.path} (${code.state}) was answered ${answer.status}`;
+      this.#options.ledger.note(`${what}: ${answer.text.slice(0, 200)}`);
+      return false;
+    }
+    if (write.kind === 'create') this.#created(write, answer);
+    if (write.kind === 'target') this.#changed(write, answer);
+    if (write.kind === 'delete') code.state = 'deleted';
+    if (!isGone) this.#known(code, stageOf(write), answer);
+    return true;
+  }
+
+  #created({ code }: Write, answer: Answer): void {
+    code.id = resourceOf(answer).id;
+    code.state = 'live';
+  }
+
+  #changed({ code, target }: Change, answer: Answer): void {
+    const found = targetNumber(code, resourceOf(answer).target);
+    if (found !== target) this.#options.ledger.note(`${code.path} was answered target ${found}`);
+    code.targetAcknowledged = target;
+    code.changes.push(target);
+  }
+
+  /** Nodes that are connected know it from now on. */
+  #known(code: CodeEntry, stage: number, { headers }: Answer): void {
+    const { nodes, beats, ledger } = this.#options;
+    if (headers['x-links-behind'] !== undefined) {
+      ledger.linksBehind++;
+      return;
+    }
+    for (const { name, view } of nodes) if (beats.isConnected(name)) view.raise(code, stage);
+  }
+}
+
+function callOf(write: Write, client: Client): Promise<Answer> {
+  const { code } = write;
+  if (write.kind === 'delete') return client.call('DELETE', `/v1/qr-codes/${code.id}`);
+  if (write.kind === 'target') {
+    const body = { target: targetOf(code, write.target) };
+    return client.call('PATCH', `/v1/qr-codes/${code.id}`, { body });
+  }
+  return client.call('POST', '/v1/qr-codes', {
+    body: { target: targetOf(code, 0), slug: code.path.slice(1), name: code.path },
+    headers: { 'idempotency-key': `create-${code.number}` },
+  });
+}
+
+/** The answer, or what broke it in one word. */
+export async function within(msMax: number, call: Promise<Answer>): Promise<Answer | string> {
+  const timer = Promise.withResolvers<string>();
+  const timeout = setTimeout(() => timer.resolve('no answer'), msMax);
+  try {
+    return await Promise.race([call, timer.promise]);
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  } finally {
+    clearTimeout(timeout);
+  }
+}
+
+const resourceOf = ({ text }: Answer): { id: string; target: string } => JSON.parse(text);
