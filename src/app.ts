@@ -194,7 +194,7 @@ async function openService(
   { engine, refresher, changesFollowed }: StartedEngine,
   dashboard: DashboardFiles,
 ): Promise<Service> {
-  const open = (followed?: () => Promise<void>): Promise<Writers> =>
+  const open = (followed?: () => Promise<number>): Promise<Writers> =>
     openWriters({ base, engine, dashboard, changesFollowed: followed });
   const writers = await open(changesFollowed);
   const { promise: takenOver, resolve: ended } = Promise.withResolvers<void>();

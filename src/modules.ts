@@ -252,6 +252,7 @@ type Listener = Pick<
   | 'bodyTimeoutMs'
   | 'inFlightMax'
   | 'connectionsMax'
+  | 'forwarded'
 >;
 
 type ApiParts = Omit<ApiServices, 'config' | 'clock' | 'ids' | 'log' | 'outbox' | 'bulk'>;

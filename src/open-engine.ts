@@ -41,7 +41,8 @@ export interface StartedEngine {
   readonly engine: Engine;
   readonly refresher: LinkRefresher;
   /** Absent = no other process redirects. */
-  readonly changesFollowed?: () => Promise<void>;
+  /** Resolves to 0. */
+  readonly changesFollowed?: () => Promise<number>;
 }
 
 /** All that counts and redirects: running when this resolves. */
@@ -96,10 +97,11 @@ export async function takeOver(
   codes.links.loadLimited(yielded === 'gone' ? [] : yielded.limits);
   refresher.start();
   await openRedirects();
-  const changesFollowed = async (): Promise<void> => {
-    if (!predecessor.isWriting) return;
+  const changesFollowed = async (): Promise<number> => {
+    if (!predecessor.isWriting) return 0;
     base.management.environment.refresh();
     await predecessor.followed(base.management.last('link'));
+    return 0;
   };
   return { ...made, changesFollowed };
 }

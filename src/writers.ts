@@ -6,6 +6,7 @@
  *   endWork   what writes by itself ends, what waits in memory is stored; the API goes on answering
  *   close     the API drains, then everything in the order in which it was opened, backwards
  */
+import type { ApiServices } from './api/services.ts';
 import { createMetricsHandler } from './api/metrics.ts';
 import { openBillingScheduler } from './billing/billing-scheduler.ts';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.ts';
@@ -21,7 +22,7 @@ import { watchShedConnections } from './engine/shed-connections.ts';
 import type { EngineThreads } from './engine/threads.ts';
 import { watchStoredData } from './engine/watch/stored-data.ts';
 import type { DashboardFiles } from './http/dashboard/dashboard-files.ts';
-import type { HttpServer } from './http/server.ts';
+import type { HttpServer, HttpServerOptions } from './http/server.ts';
 import { ImageCache } from './images/image-cache.ts';
 import { registerImageMetrics } from './images/image-metrics.ts';
 import type { Images } from './images/image-service.ts';
@@ -63,12 +64,18 @@ export interface Engine {
   readonly geo: GeoOpening;
 }
 
+/** What a machine of a cluster does otherwise when it answers. */
+export interface ClusterAnswers
+  extends Pick<ApiServices, 'isStale' | 'answerWithinMs'>, Pick<HttpServerOptions, 'forwarded'> {}
+
 export interface WritersOptions {
   readonly base: Base;
   readonly engine: Engine;
   readonly dashboard: DashboardFiles;
   /** Resolves when every process that redirects does so by all changes so far; absent = this one alone redirects. */
-  readonly changesFollowed?: (() => Promise<void>) | undefined;
+  readonly changesFollowed?: ApiServices['changesFollowed'];
+  /** Absent on a machine alone. */
+  readonly cluster?: ClusterAnswers | undefined;
 }
 
 export interface Writers {
@@ -164,6 +171,7 @@ async function openServers(
   const { config, log, management } = base;
   const { codes, queries, images, threads } = engine;
   const { webhooks, watched: stored, dashboard, changesFollowed, campaigns, billing } = work;
+  const { cluster = {} } = work;
   const committed = [management.environment.committed, threads.shards.committed];
   const imageCache = new ImageCache(config.images.cacheBytesMax, committed);
   registerImageMetrics(metrics, { images, imageCache });
@@ -175,7 +183,9 @@ async function openServers(
   }
   const stopping = new Signal();
   const checks = engineChecks({ ...engine, management, webhooks, links: codes.links, stored });
-  const server = await openApiServer(base, {
+  const { forwarded, ...answers } = cluster;
+  const parts = {
+    ...answers,
     codes,
     campaigns,
     webhooks,
@@ -193,7 +203,8 @@ async function openServers(
     health: () => checkHealth(checks),
     metrics,
     dashboard,
-  });
+  };
+  const server = await openApiServer(base, parts, { ...config.api, forwarded });
   closers.push(() => server.drain(stoppingApiMsMax));
   closers.push(watchShedConnections(metrics, log, { redirect: threads.redirects, api: server }));
   const { host, httpPort } = config.api;

@@ -12,6 +12,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Handler, KeptHeader, ReadyAnswers, Reply, Request } from '../http/request.ts';
+import { isSource } from '../http/write.ts';
 import { Failure } from '../model/failure.ts';
 import type { Actor } from '../model/workspace.ts';
 import type { CounterHandle, HistogramHandle } from '../telemetry/metrics.ts';
@@ -23,6 +24,7 @@ import {
   requestFingerprint,
   type KeptAnswer,
 } from '../workspaces/idempotency.ts';
+import { AnswerBound } from './answer-bound.ts';
 import { SessionCookie } from './workspaces/cookie.ts';
 import { Docs } from './docs/docs.ts';
 import { Guard, withRate, type Admission } from './guard.ts';
@@ -77,10 +79,11 @@ export class ApiServer implements Handler {
     this.#docsUrl = `${publicUrl}/docs`;
     const { retryDelaysMs } = config.webhooks;
     this.#docs = new Docs(routes, { publicUrl, retryDelaysMs });
-    const { imageCache } = services;
+    const { imageCache, isStale } = services;
     this.ready = {
       prefix: imagePrefix,
-      find: (path, query) => imageCache.find(`${path}?${query}`),
+      find: (path, query) =>
+        isStale?.() === true ? undefined : imageCache.find(`${path}?${query}`),
     };
     metrics.total(
       'quietzone_ready_images_total',
@@ -104,8 +107,9 @@ export class ApiServer implements Handler {
   async handle(request: Request): Promise<Reply> {
     const { clock, log, changesFollowed } = this.#services;
     const startMs = clock.monotonicMs();
-    const { reply, route } = await this.#answer(request);
-    if (!isRead(request)) await changesFollowed?.();
+    const { reply: answer, route } = await this.#answer(request);
+    const behind = isRead(request) ? 0 : ((await changesFollowed?.()) ?? 0);
+    const reply = behind > 0 ? withHeader(answer, 'X-Links-Behind', String(behind)) : answer;
     const seconds = (clock.monotonicMs() - startMs) / 1_000;
     this.#requests.add(1, { route, status: reply.status });
     this.#latency.observe(seconds, { route });
@@ -159,7 +163,8 @@ export class ApiServer implements Handler {
     if (isHealth) {
       return { reply: path === '/health/live' ? liveReply() : readyReply(health()), route: path };
     }
-    return { reply: await imageReply(this.#services, request), route: 'images' };
+    const image = () => imageReply(this.#services, request);
+    return { reply: await this.#current(request, image), route: 'images' };
   }
 
   async #versioned(request: Request): Promise<Answered> {
@@ -187,8 +192,21 @@ export class ApiServer implements Handler {
     }
     const reply = isOpenApi
       ? this.#openApiReply(request)
-      : await this.#matched(match, request, admission);
+      : await this.#current(request, () => this.#matched(match, request, admission));
     return { reply: withRate(reply, admission.rate), route };
+  }
+
+  /** `answer`, but for a read of what may not be the newest: another machine may be making changes. */
+  async #current(request: Request, answer: () => Promise<Reply>): Promise<Reply> {
+    const { isStale, config } = this.#services;
+    if (isStale === undefined || !isRead(request)) return await answer();
+    const { staleReads } = config.cluster;
+    if (isStale() && !staleReads) return this.#problem(staleFailure(), request);
+    const reply = await answer();
+    if (!isStale()) return reply;
+    // A stream that has begun tells what comes: it is not the newest at any moment.
+    if (staleReads || isSource(reply.body)) return withHeader(reply, 'X-Quietzone-Stale', '1');
+    return this.#problem(staleFailure(), request);
   }
 
   async #matched(match: Match, request: Request, admission: Admission): Promise<Reply> {
@@ -196,7 +214,12 @@ export class ApiServer implements Handler {
     if (match.kind === 'none') {
       return this.#problem(new Failure('not_found', 'There is no such resource'), request);
     }
-    const key = request.header('idempotency-key');
+    const { answerWithinMs } = this.#services;
+    const { route } = match;
+    const bound =
+      answerWithinMs === undefined || isRead(request)
+        ? undefined
+        : new AnswerBound(answerWithinMs, route.operationId);
     const call = {
       actor: admission.actor,
       session: admission.session,
@@ -204,21 +227,28 @@ export class ApiServer implements Handler {
       params: match.params,
       query: request.query,
       contentType: request.header('content-type'),
-      body: () => request.body(),
-      chunks: () => request.chunks(),
+      body: () => bound?.body(request.body()) ?? request.body(),
+      chunks: () => bound?.chunks(request.chunks()) ?? request.chunks(),
       header: (name: KeptHeader) => request.header(name),
     };
+    const work = this.#run(route, request, call);
     try {
-      if (takesBody(match.route)) assertPlain(request.header('content-encoding'));
-      if (isKept(match.route) && key !== undefined) {
-        return await this.#once(match.route, request, key, call);
-      }
-      return resultReply(await match.route.run({ ...call, keep: () => undefined }));
+      return await (bound?.limit(work) ?? work);
     } catch (error) {
+      const isLate = error instanceof Failure && error.code === 'outcome_unknown';
+      // Nobody gets its answer; a defect goes into the log all the same.
+      if (isLate) work.catch((late: unknown) => this.#failed(late, request));
       const isForged = error instanceof Failure && error.code === 'invalid_signature';
       if (isForged) this.#guard.countRefused(request);
       return this.#failed(error, request);
     }
+  }
+
+  async #run(route: Route, request: Request, call: Omit<RawCall, 'keep'>): Promise<Reply> {
+    const key = request.header('idempotency-key');
+    if (takesBody(route)) assertPlain(request.header('content-encoding'));
+    if (isKept(route) && key !== undefined) return await this.#once(route, request, key, call);
+    return resultReply(await route.run({ ...call, keep: () => undefined }));
   }
 
   /** Runs the route under its Idempotency-Key: one effect, one answer, however often it is sent. */
@@ -229,7 +259,7 @@ export class ApiServer implements Handler {
     call: Omit<RawCall, 'keep'>,
   ): Promise<Reply> {
     const named = namedFor(call.actor, request, key);
-    const fingerprint = requestFingerprint(route.method, request.path, await request.body());
+    const fingerprint = requestFingerprint(route.method, request.path, await call.body());
     const answer = route.returnsSecret === true ? 'secret' : 'open';
     const { idempotency } = this.#services.workspaces;
     const kept = await idempotency.run({ ...named, fingerprint, answer }, async (ticket) => {
@@ -276,6 +306,16 @@ export class ApiServer implements Handler {
     return defectReply(request, this.#docsUrl);
   }
 }
+
+const withHeader = (reply: Reply, name: string, value: string): Reply => ({
+  ...reply,
+  headers: { ...reply.headers, [name]: value },
+});
+
+const staleFailure = (): Failure =>
+  new Failure('not_active', 'Cannot read here: another machine may have made changes since', {
+    retryAfterSeconds: 1,
+  });
 
 const isRead = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD';
 

@@ -44,8 +44,15 @@ export interface ApiServices {
   readonly scans: ScanQueries;
   /** Fired after a change is committed, and after a window of scans is. */
   readonly committed: readonly Signal[];
-  /** Resolves when all processes that redirect do so by the changes so far; absent = this one alone redirects. */
-  readonly changesFollowed?: (() => Promise<void>) | undefined;
+  /**
+   * Resolves when all processes and machines that redirect do so by the changes so far, or it was waited for them long
+   * enough: to how many do not. Absent = this one alone redirects.
+   */
+  readonly changesFollowed?: (() => Promise<number>) | undefined;
+  /** Another machine may have made changes that are not known here. Absent = none can. */
+  readonly isStale?: (() => boolean) | undefined;
+  /** A change that takes longer is answered with an unknown outcome, and goes on; absent = it always ends soon. */
+  readonly answerWithinMs?: number | undefined;
   /** Fired once when the service stops: live streams end. */
   readonly stopping: Signal;
   readonly images: ImageDrawing;

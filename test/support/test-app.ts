@@ -19,7 +19,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished, TestRunner } from 'vitest';
-import type { ImageDrawing } from '../../src/api/services.ts';
+import type { ApiServices, ImageDrawing } from '../../src/api/services.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import type { PaymentProvider } from '../../src/billing/provider.ts';
 import { CampaignScheduler, type Counting } from '../../src/campaigns/campaign-scheduler.ts';
@@ -82,7 +82,9 @@ export interface TestAppOptions {
   /** `QZ_…` variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Limits of the API's server that are not the standard ones. */
-  readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax'>;
+  readonly limits?: Pick<HttpServerOptions, 'bodyTimeoutMs' | 'inFlightMax' | 'forwarded'>;
+  /** As in a cluster. */
+  readonly answers?: Pick<ApiServices, 'changesFollowed' | 'isStale' | 'answerWithinMs'>;
   readonly links?: CodesOptions['links'];
   readonly scans?: ScanQueries;
   /** `drawn`: by this thread, as the pool's would. Default: a fake that says what was asked for. */
@@ -287,6 +289,7 @@ export class TestApp {
     this.#server = await openApiServer(
       base,
       {
+        ...options.answers,
         codes: this.codes,
         campaigns: this.campaigns,
         workspaces,
