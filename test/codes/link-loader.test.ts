@@ -124,6 +124,68 @@ test('limits that were taken for another process come back by what is counted', 
   expect([see(short), see(short)]).toEqual([target, 'over its limit']);
 });
 
+test('a limit that all nodes together have reached is closed, and gives what is left of it when it is raised', async () => {
+  const { links, see } = openTable();
+  const fixture = await openCodes({ links });
+  const { codes, scans } = fixture;
+  const made = await Promise.all(
+    [5, 5, undefined].map((scanLimit) => codes.create(actor, { target, scanLimit })),
+  );
+  const [reached, open, free] = made as [(typeof made)[0], (typeof made)[0], (typeof made)[0]];
+  const seen = (code: typeof reached): string => see(code.shortCode ?? '');
+  expect(made.map(seen)).toEqual([target, target, target]);
+  // Counted of all nodes: this one gave one scan of each.
+  for (const [code, count] of [
+    [reached, 4],
+    [open, 4],
+    [free, 99],
+  ] as const)
+    scans.set(code.no, count);
+  await codes.links.closeLimits();
+  expect(made.map(seen)).toEqual([target, target, target]);
+  scans.set(reached.no, 7);
+  await codes.links.closeLimits();
+  expect(made.map(seen)).toEqual(['over its limit', target, target]);
+  await codes.change(actor, reached.id, { target: 'https://example.org/' });
+  expect(seen(reached)).toBe('over its limit');
+  await codes.links.closeLimits();
+  expect(seen(reached)).toBe('over its limit');
+  scans.set(reached.no, 8);
+  await codes.change(actor, reached.id, { scanLimit: 10 });
+  await codes.links.closeLimits();
+  expect([seen(reached), seen(reached), seen(reached)]).toEqual([
+    'https://example.org/',
+    'https://example.org/',
+    'over its limit',
+  ]);
+  await codes.change(actor, reached.id, { scanLimit: null });
+  scans.set(open.no, 5);
+  await codes.delete(actor, open.id);
+  await codes.links.closeLimits();
+  expect(made.map(seen)).toEqual(['https://example.org/', 'gone', target]);
+});
+
+test('limits are closed however many there are, but for those that another process counts down', async () => {
+  const { links, see } = openTable();
+  const fixture = await openCodes({ links });
+  const { codes, scans } = fixture;
+  const made = [];
+  for (let at = 0; at < 250; at++) {
+    const code = await codes.create(actor, { target, scanLimit: 2 });
+    scans.set(code.no, 2);
+    made.push(code.shortCode ?? '');
+  }
+  await codes.links.closeLimits();
+  expect(new Set(made.map(see))).toEqual(new Set(['over its limit']));
+  const later = await codes.create(actor, { target, scanLimit: 2 });
+  codes.links.takeLimits();
+  scans.set(later.no, 2);
+  await codes.links.closeLimits();
+  scans.set(later.no, 0);
+  codes.links.reloadLimited();
+  expect(see(later.shortCode ?? '')).toBe(target);
+});
+
 test('a start fills the real table, tombstones too', async () => {
   const fixture = await openCodes();
   const kept = await fixture.codes.create(actor, { target, slug: 'kept' });

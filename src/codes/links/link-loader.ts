@@ -7,8 +7,7 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ImageCodes } from '../../links/image.ts';
-import { keepScansLeft } from '../../links/layout.ts';
-import { Failure, readOr } from '../../model/failure.ts';
+import { Failure } from '../../model/failure.ts';
 import type { QrCodeRecord } from '../../model/code.ts';
 import {
   codesOfBlock,
@@ -23,6 +22,7 @@ import {
 import { numberLinkChange } from '../../store/management/link-changes.ts';
 import { linkOf, readLinkBlock, repairLinkBlock } from '../../store/management/link-repair.ts';
 import type { Management } from '../../store/management/management.ts';
+import { CountedLimits } from './counted-limits.ts';
 import type { LinkTable } from './link-table.ts';
 import { OwnChanges } from './own-changes.ts';
 import type { CodeNo } from '../../model/numbers.ts';
@@ -41,19 +41,15 @@ const nowhere = { target: '', expiresAtMs: 0, scansLeft: noLimit, state: 'damage
 
 /** Blocks that `publishAll` publishes without a pause: about 2 ms. */
 const publishedBlocksMax = 25;
+/** Limited codes that `closeLimits` looks at without a pause: about 1 ms. */
+const lookedLimitsMax = 100;
 /** Pending links that one publish tries: about 1 ms. */
 const pendingBatchMax = 100;
 
 export class LinkLoader {
   readonly #store: Management;
   readonly #table: LinkTable | Remote;
-  readonly #scansOf: (codeNo: CodeNo) => number;
-  /** The limit the table counts down from, by code; as many entries as there are limited codes. */
-  readonly #limits = new Map<number, number>();
-  /** Scans that limited codes have had in the process before this one; until their links are in the table. */
-  #given = new Map<number, number>();
-  /** From `takeLimits` to `reloadLimited`: another process counts limits down, so the table gives no scan. */
-  #areLimitsTaken = false;
+  readonly #limits: CountedLimits;
   /** Codes whose committed link is not in the table yet. */
   readonly #pending = new Set<number>();
   /** From `load` to `loadLimited`: what limited codes have left is not known yet. */
@@ -70,7 +66,7 @@ export class LinkLoader {
   constructor(store: Management, table: LinkTable | Remote, scansOf: (codeNo: CodeNo) => number) {
     this.#store = store;
     this.#table = table;
-    this.#scansOf = scansOf;
+    this.#limits = new CountedLimits(scansOf);
     this.own = new OwnChanges(store);
   }
 
@@ -119,7 +115,7 @@ export class LinkLoader {
   get imageCodes(): ImageCodes | undefined {
     if (this.#pending.size > 0) return undefined;
     return {
-      limited: Int32Array.from(this.#limits.keys()),
+      limited: Int32Array.from(this.#limits.codeNos),
       damaged: Int32Array.from(this.#damaged),
     };
   }
@@ -144,10 +140,7 @@ export class LinkLoader {
    * @param given what `takeLimits` of the predecessor returned: the scans of these codes are known, also where they are not counted yet
    */
   loadLimited(given: Limits | ReadonlyMap<number, number> = []): void {
-    this.#given = new Map(given);
-    for (const codeNo of this.#given.keys()) {
-      if (this.#limits.delete(codeNo)) this.#pending.add(codeNo);
-    }
+    for (const codeNo of this.#limits.give(given)) this.#pending.add(codeNo);
     this.#isLoading = false;
     for (let before = 0; this.#pending.size !== before;) {
       before = this.#pending.size;
@@ -161,22 +154,41 @@ export class LinkLoader {
    */
   takeLimits(): Limits {
     this.#store.environment.refresh();
-    this.#areLimitsTaken = true;
-    const table = this.#localTable();
+    this.#limits.areTaken = true;
     const limits: [CodeNo, number][] = [];
     for (const [codeNo, limit] of this.#limits) {
-      const block = this.#block(linkBlockOf(codeNo));
-      const link = block === undefined ? undefined : linkIn(block, codeNo);
-      const left = link === undefined ? undefined : table.takeScansLeft(link.key);
+      const left = this.#takeScansLeft(codeNo);
       if (left !== undefined) limits.push([codeNo, limit - left]);
     }
     return limits;
   }
 
+  #takeScansLeft(codeNo: CodeNo): number | undefined {
+    const block = this.#block(linkBlockOf(codeNo));
+    const link = block === undefined ? undefined : linkIn(block, codeNo);
+    return link === undefined ? undefined : this.#localTable().takeScansLeft(link.key);
+  }
+
+  /**
+   * In a cluster every node counts down by itself: leaves nothing of a limit that the scans of all nodes have reached,
+   * as far as they are counted. A limit that is raised gives what is left of it by then. Called a few times a second.
+   */
+  async closeLimits(): Promise<void> {
+    let looked = 0;
+    this.#store.environment.refresh();
+    for (const codeNo of this.#limits.codeNos) {
+      if (!this.#isLoading && this.#limits.isToClose(codeNo)) {
+        this.#takeScansLeft(codeNo);
+        this.#limits.close(codeNo);
+      }
+      if (++looked % lookedLimitsMax === 0) await yieldToEventLoop();
+    }
+  }
+
   /** Gives the limited codes back what they have left by the store, after `takeLimits`; all must be counted. */
   reloadLimited(): void {
-    this.#areLimitsTaken = false;
-    for (const codeNo of this.#limits.keys()) this.#pending.add(codeNo);
+    this.#limits.areTaken = false;
+    for (const codeNo of this.#limits.codeNos) this.#pending.add(codeNo);
     this.#limits.clear();
     this.loadLimited();
   }
@@ -322,41 +334,14 @@ export class LinkLoader {
 
   #putLive(link: StoredLink): void {
     const { key, codeNo, workspaceNo, target, expiresAtMs, scanLimit } = link;
-    const left = this.#scansLeft(codeNo, scanLimit);
+    const left = this.#limits.scansLeft(codeNo, scanLimit);
     if (left === 'unknown') return this.#refuse(link);
     const { scansLeft, more } = left;
     const table = this.#localTable();
     table.put({ key, codeNo, workspaceNo, target, expiresAtMs, scansLeft, state: 'live' });
     // Only now: after a put that failed the counter is still to be set.
     if (more !== 0) table.addScans(key, more);
-    if (scanLimit === undefined) this.#limits.delete(codeNo);
-    else this.#limits.set(codeNo, scanLimit);
-    this.#given.delete(codeNo);
-  }
-
-  /**
-   * A limit that is counted down already changes by the difference, exactly, whatever is scanned
-   * meanwhile; a new one begins at what is counted, which runs behind by a window (about 120 ms), or at
-   * what another process has taken. A code
-   * that is over its limit stands below zero, so that a raised limit gives no more than it should.
-   */
-  #scansLeft(
-    codeNo: CodeNo,
-    scanLimit: number | undefined,
-  ): { scansLeft: number; more: number } | 'unknown' {
-    if (scanLimit === undefined) return { scansLeft: noLimit, more: 0 };
-    if (this.#areLimitsTaken) return { scansLeft: 0, more: 0 };
-    const before = this.#limits.get(codeNo);
-    if (before !== undefined) return { scansLeft: keepScansLeft, more: scanLimit - before };
-    const scans = this.#given.get(codeNo) ?? this.#scansIfKnown(codeNo);
-    if (scans === undefined) return 'unknown';
-    const left = scanLimit - scans;
-    return { scansLeft: Math.max(0, left), more: Math.min(0, left) };
-  }
-
-  /** Undefined when its numbers are damaged. */
-  #scansIfKnown(codeNo: CodeNo): number | undefined {
-    return readOr(() => this.#scansOf(codeNo), undefined);
+    this.#limits.set(codeNo, scanLimit);
   }
 }
 
