@@ -23,6 +23,8 @@ export type IdPrefix =
   | 'inv'
   | 'chk'
   | 'scn'
+  | 'cl'
+  | 'n'
   | 'req';
 
 /** Fills `bytes` with cryptographically strong random bytes. */

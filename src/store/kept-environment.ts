@@ -21,7 +21,11 @@ declare module 'lmdb' {
 /** What lmdb-js makes of the options of StoreEnvironment: MDB_NOSUBDIR, and its own MDB_OVERLAPPINGSYNC. */
 const overlappingSync = 0x1000;
 const noSubdir = 0x4000;
-export const maxDbs = 64;
+/**
+ * Tables that a process may have open of one file; management.mdb has 64. It sizes arrays of this process alone, 61 bytes
+ * a table in each transaction: a process of an older release, which knows 64 tables or fewer, goes on beside it.
+ */
+export const maxDbs = 96;
 /** lmdb-js's first size of a map; it grows with the data. */
 const mapSize = 0x2_0000;
 /** For keys that are read through this handle: none. */

@@ -64,7 +64,7 @@ const damagedNumber = Symbol('damaged');
 
 /** The highest of what has one; of a link block, the highest that may be in it. */
 function findDamagedNumbers(management: Management, log: Logger): void {
-  const { meta, codes, links, codeEdits, events, webhooks, campaigns, bulk } = management;
+  const { meta, codes, links, codeEdits, events, webhooks, campaigns, bulk, cluster } = management;
   const highest: Readonly<Record<Sequence, () => number>> = {
     workspace: () => newestNumber(management.workspaces),
     code: () => Math.max(newestNumber(codes), lastCodeOf(newestNumber(links))),
@@ -73,6 +73,9 @@ function findDamagedNumbers(management: Management, log: Logger): void {
     event: () => newestNumber(events),
     endpoint: () => newestNumber(webhooks.endpoints),
     campaign: () => newestNumber(campaigns.campaigns),
+    journal: () => highestJournal(cluster.nodes),
+    // A count: any number that is another one tells a change.
+    node: () => 0,
   };
   for (const [number, find] of Object.entries(highest)) {
     const key = `next:${number}`;
@@ -81,6 +84,11 @@ function findDamagedNumbers(management: Management, log: Logger): void {
     management.environment.transactionSync(() => meta.put(key, to + 1));
     log.warn({ number, to }, 'the record of the last number was damaged: it is found again');
   }
+}
+
+function highestJournal(nodes: Management['cluster']['nodes']): number {
+  const registrations = [...nodes.range({}, skip)].flatMap(({ value }) => [value, ...value.past]);
+  return Math.max(0, ...registrations.flatMap(({ journals }) => journals));
 }
 
 /** Moves the numbers of management above `seen`. */

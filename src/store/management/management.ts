@@ -29,7 +29,7 @@
  *   idempotency_expiry   [expiresAtMs, workspaceNo, name]                     -> 1
  *   quota                workspaceNo                                          -> windows (workspaces/quota.ts)
  *   installation         mark, fingerprints of key files                      (store/installation.ts)
- *   …                    people, billing, bulk, campaigns, logos and webhooks draw theirs
+ *   …                    people, billing, bulk, campaigns, logos, webhooks and cluster draw theirs
  *
  * Transactions check first and write after. One that throws is undone (tested).
  */
@@ -42,6 +42,7 @@ import type {
 import type { EventKind } from '../../model/event.ts';
 import { openBillingTables } from './billing.ts';
 import { openCampaignTables } from './campaigns.ts';
+import { openClusterTables } from './cluster.ts';
 import { openBulkTables } from './bulk.ts';
 import type { PackedCode } from './code-codec.ts';
 import type { OpenMode, StoreEnvironment, Table } from '../environment.ts';
@@ -87,7 +88,16 @@ export type StoredEdit = readonly [
   codeNo: CodeNo,
 ];
 
-export type Sequence = 'workspace' | 'code' | 'link' | 'edit' | 'event' | 'endpoint' | 'campaign';
+export type Sequence =
+  | 'workspace'
+  | 'code'
+  | 'link'
+  | 'edit'
+  | 'event'
+  | 'endpoint'
+  | 'campaign'
+  | 'journal'
+  | 'node';
 
 /** Every table but `meta` and `installation`. */
 function openTables(environment: StoreEnvironment) {
@@ -121,6 +131,7 @@ function openTables(environment: StoreEnvironment) {
     bulk: openBulkTables(environment),
     logos: openLogoTables(environment),
     webhooks: openWebhookTables(environment),
+    cluster: openClusterTables(environment),
   };
 }
 

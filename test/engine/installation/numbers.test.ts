@@ -128,6 +128,10 @@ test('a number whose record is damaged is found again from what it was given to'
     management.links.put(linkBlockOf(20), withLink(undefined, { ...link, codeNo: 20 }));
     management.codeEdits.put(1, [65_537, 1, 5, 20]);
     management.codeEdits.put(3, [65_539, 1, 6, 20]);
+    management.meta.put('next:journal', 10);
+    const past = [{ journals: [8, 9], run: 1 }];
+    const node = { id: 'n_1', name: 'a', role: 'all', journals: [3], run: 2, past } as const;
+    management.cluster.nodes.put('a', { ...node, joinedAtMs: 1 });
   });
   await management.close();
   const stored = new StoredBytes(join(folder, 'management.mdb'));
@@ -141,9 +145,11 @@ test('a number whose record is damaged is found again from what it was given to'
   raiseNumbers({ management, scans, delivery }, log);
   // Of a block the highest that it may have.
   expect([management.last('code'), management.last('edit')]).toEqual([31, 65_539]);
+  expect(management.last('journal')).toBe(9);
   expect(logged()).toMatchObject([
     { level: 'warn', number: 'code', to: 31 },
     { level: 'warn', number: 'edit', to: 65_539 },
+    { level: 'warn', number: 'journal', to: 9 },
   ]);
 });
 
