@@ -34,6 +34,8 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
     'api/health.ts',
     'api/metrics.ts',
     'api/problem.ts',
+    'engine/small-files.ts',
+    'engine/installation/key-files.ts',
   ],
   scans: ['store', 'outbox', 'links', 'workers/thread-setup.ts'],
   codes: ['store', 'outbox', 'links'],

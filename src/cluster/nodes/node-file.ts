@@ -1,0 +1,70 @@
+/**
+ * What a node knows of itself, in its data folder: `cluster.json`, as JSON.
+ *
+ *   cluster, node    ids of the cluster and of this registration
+ *   name, role       as it joined
+ *   journals         the numbers of its journals, one for each redirect thread
+ *   run              of this registration: beside each journal that goes to the cores
+ *
+ * Removing it makes the folder a new node: its uncounted scans are then nobody's.
+ */
+import { join } from 'node:path';
+import { parseJson, readIfThere, replaceFile } from '../../engine/small-files.ts';
+import type { NodeRole } from '../../store/management/cluster.ts';
+import { isCount } from '../message-fields.ts';
+import { isNodeName, isNodeRole } from './node-name.ts';
+
+export const nodeFileName = 'cluster.json';
+
+export interface NodeIdentity {
+  readonly cluster: string;
+  readonly node: string;
+  readonly name: string;
+  readonly role: NodeRole;
+  readonly journals: readonly number[];
+  readonly run: number;
+}
+
+/** Undefined in a folder that never joined. @throws Error for the operator where it is no such file */
+export function readNodeFile(folder: string): NodeIdentity | undefined {
+  const path = join(folder, nodeFileName);
+  const bytes = readIfThere(path);
+  if (bytes === undefined) return undefined;
+  const identity = parseIdentity(parseJson(bytes.toString('utf8')));
+  if (identity !== undefined) return identity;
+  throw new Error(
+    `Cannot read ${path}: it is damaged, expected {"cluster", "node", "name", "role", "journals", "run"}; restore it from a backup of this machine`,
+  );
+}
+
+/** Makes or replaces it, readable by its owner alone. */
+export function writeNodeFile(folder: string, identity: NodeIdentity): void {
+  const { cluster, node, name, role, journals, run } = identity;
+  const text = JSON.stringify({ cluster, node, name, role, journals, run });
+  replaceFile(join(folder, nodeFileName), `${text}\n`);
+}
+
+/** @throws Error for the operator where the settings are of another node than the folder */
+export function checkNodeFile(
+  identity: NodeIdentity,
+  settings: { readonly name: string; readonly role: NodeRole },
+): void {
+  if (identity.name !== settings.name) {
+    throw new Error(
+      `Cannot start as ${settings.name}: the data folder is of the node ${identity.name}; set cluster.nodeName to ${identity.name}, or start in another folder`,
+    );
+  }
+  if ((identity.role === 'edge') === (settings.role === 'edge')) return;
+  throw new Error(
+    `Cannot start with the role ${settings.role}: the data folder is of a node with the role ${identity.role}, whose data differs; start in another folder under another name`,
+  );
+}
+
+function parseIdentity(value: unknown): NodeIdentity | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { cluster, node, name, role, journals, run } = Object.fromEntries(Object.entries(value));
+  if (typeof cluster !== 'string' || typeof node !== 'string') return undefined;
+  if (!isNodeName(name) || !isNodeRole(role) || !isCount(run)) return undefined;
+  const isList = Array.isArray(journals) && journals.every(isCount);
+  return isList ? { cluster, node, name, role, journals, run } : undefined;
+}

@@ -1,0 +1,234 @@
+/**
+ * The nodes of a cluster, by name: which journals each one writes, and as which run. Written by the leader alone, in
+ * transactions of the replicated environment; every core reads it.
+ *
+ *   unknown name                   registered: an id, run 1, a journal for each of its redirect threads
+ *   known name, its id             the same again; more journals where it has more threads now
+ *   known name, another or no id   a new disk, or a second machine of that name. Refused while the registered one is
+ *                                  connected; else registered anew: another id, the next run, journals of its own
+ *
+ * Journal numbers are given out once: what a lost disk had counted stays told from what its successor counts.
+ */
+import type { Clock } from '../../model/clock.ts';
+import type { IdSource } from '../../model/ids.ts';
+import { Signal } from '../../model/signal.ts';
+import { journalsMax } from '../../scans/journal/positions.ts';
+import type { NodeRecord, NodeRole, Registration } from '../../store/management/cluster.ts';
+import type { Management } from '../../store/management/management.ts';
+
+const identityKey = 'id';
+
+export interface JoinRequest {
+  readonly name: string;
+  /** Of its `cluster.json`; empty before its first registration. */
+  readonly id: string;
+  readonly role: NodeRole;
+  /** Redirect threads: each writes a journal. */
+  readonly threads: number;
+  /** The cluster of its `cluster.json`; empty before its first registration. */
+  readonly cluster: string;
+  /** Names this start of the process, in its beats too. */
+  readonly instance: string;
+}
+
+/**
+ *   name_in_use     another node under this name is connected: it may lapse
+ *   other_role      the name is of an edge, and a core asks, or the other way round
+ *   other_cluster   its data folder is of another cluster
+ *   no_journals     every number is given out
+ */
+export type RefusalCode = 'name_in_use' | 'other_role' | 'other_cluster' | 'no_journals';
+
+export interface Refusal {
+  readonly refused: RefusalCode;
+  /** A sentence for the operator. */
+  readonly detail: string;
+}
+
+export interface Joined {
+  readonly cluster: string;
+  readonly node: NodeRecord;
+}
+
+export interface RegistryOptions {
+  readonly store: Management;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+  /** The start of the process that a connected node of this name is; undefined where it is not connected. */
+  readonly instanceOf: (name: string) => string | undefined;
+}
+
+/** What the rows say, as of one count of changes. */
+interface View {
+  readonly changes: number;
+  readonly nodes: readonly NodeRecord[];
+  readonly owners: ReadonlyMap<number, { readonly name: string; readonly run: number }>;
+}
+
+export class Registry {
+  readonly #options: RegistryOptions;
+  #view: View | undefined;
+  /** Changes that listeners were told of. */
+  #announced: number;
+  readonly #unlisten: () => void;
+  /** Fired when nodes have joined, changed or left, on every core. */
+  readonly changed = new Signal();
+
+  constructor(options: RegistryOptions) {
+    this.#options = options;
+    const { store } = options;
+    this.#announced = store.last('node');
+    this.#unlisten = store.environment.committed.listen(() => this.#committed());
+  }
+
+  close(): void {
+    this.#unlisten();
+  }
+
+  /** Undefined until a leader has made it. */
+  get clusterId(): string | undefined {
+    return this.#options.store.cluster.identity.get(identityKey);
+  }
+
+  /** Of the leader: makes the id of a new cluster. @throws Failure not_active */
+  async begin(): Promise<string> {
+    const { store, ids } = this.#options;
+    return await store.environment.transaction(() => {
+      const known = this.clusterId;
+      if (known !== undefined) return known;
+      const made = ids.newId('cl');
+      store.cluster.identity.put(identityKey, made);
+      return made;
+    });
+  }
+
+  /** Of the leader. @throws Failure not_active; Error before `begin` */
+  async join(request: JoinRequest): Promise<Joined | Refusal> {
+    const { store } = this.#options;
+    return await store.environment.transaction(() => this.#join(request));
+  }
+
+  /** Of the leader: the node has left, its journals stay known. @returns false for an unknown name @throws Failure not_active */
+  async remove(name: string): Promise<boolean> {
+    const { store, clock } = this.#options;
+    return await store.environment.transaction(() => {
+      const node = store.cluster.nodes.get(name);
+      if (node === undefined || node.leftAtMs !== undefined) return false;
+      this.#put({ ...node, leftAtMs: clock.now() });
+      return true;
+    });
+  }
+
+  /** All that have not left, by name. */
+  nodes(): readonly NodeRecord[] {
+    return this.#current().nodes;
+  }
+
+  /** Those that keep the data. */
+  cores(): readonly NodeRecord[] {
+    return this.nodes().filter(({ role }) => role !== 'edge');
+  }
+
+  find(name: string): NodeRecord | undefined {
+    return this.nodes().find((node) => node.name === name);
+  }
+
+  /** Name of the node that writes this journal, or wrote it; undefined for one that was not given out. */
+  ownerOf(journal: number): string | undefined {
+    return this.#current().owners.get(journal)?.name;
+  }
+
+  /** Every journal that was given out, with the run that writes it, or wrote it. */
+  runs(): Map<number, number> {
+    return new Map([...this.#current().owners].map(([journal, { run }]) => [journal, run]));
+  }
+
+  #join(request: JoinRequest): Joined | Refusal {
+    const { store, ids, clock } = this.#options;
+    const cluster = this.clusterId;
+    if (cluster === undefined) throw new Error('Cannot register a node: the cluster has no id yet');
+    const { name, role, threads } = request;
+    const known = store.cluster.nodes.get(name);
+    const wanted = role === 'core' ? 0 : threads;
+    const isSame = known !== undefined && known.leftAtMs === undefined && known.id === request.id;
+    const missing = Math.max(0, wanted - (isSame ? known.journals.length : 0));
+    const refusal = this.#refusal(request, known, missing);
+    if (refusal !== undefined) return refusal;
+    if (isSame && missing === 0 && known.role === role) return { cluster, node: known };
+    const journals = Array.from({ length: missing }, () => store.next('journal'));
+    if (isSame) {
+      const node = { ...known, role, journals: [...known.journals, ...journals] };
+      return { cluster, node: this.#put(node) };
+    }
+    const node = {
+      id: ids.newId('n'),
+      name,
+      role,
+      journals,
+      run: (known?.run ?? 0) + 1,
+      past: known === undefined ? [] : [...known.past, registrationOf(known)],
+      joinedAtMs: clock.now(),
+    };
+    return { cluster, node: this.#put(node) };
+  }
+
+  #refusal(
+    { name, id, role, cluster, instance }: JoinRequest,
+    known: NodeRecord | undefined,
+    missing: number,
+  ): Refusal | undefined {
+    const { store, instanceOf } = this.#options;
+    if (cluster !== '' && cluster !== this.clusterId) {
+      return refuse('other_cluster', `its data folder is of the cluster ${cluster}`);
+    }
+    const isKnown = known !== undefined && known.leftAtMs === undefined;
+    if (isKnown && (known.role === 'edge') !== (role === 'edge')) {
+      return refuse('other_role', `${name} is the name of a node with the role ${known.role}`);
+    }
+    const running = isKnown ? instanceOf(name) : undefined;
+    if (running !== undefined && running !== instance) {
+      const which = known?.id === id ? 'this node' : 'another node of this name';
+      return refuse('name_in_use', `${which} is connected`);
+    }
+    if (store.last('journal') + missing >= journalsMax) {
+      return refuse('no_journals', `all ${journalsMax - 1} journals are given out`);
+    }
+    return undefined;
+  }
+
+  #put(node: NodeRecord): NodeRecord {
+    const { store } = this.#options;
+    store.cluster.nodes.put(node.name, node);
+    store.next('node');
+    return node;
+  }
+
+  #committed(): void {
+    const changes = this.#options.store.last('node');
+    if (changes === this.#announced) return;
+    this.#announced = changes;
+    this.changed.fire();
+  }
+
+  #current(): View {
+    const { store } = this.#options;
+    const changes = store.last('node');
+    if (this.#view?.changes === changes) return this.#view;
+    const rows = Array.from(store.cluster.nodes.range({}), ({ value }) => value);
+    const owners = new Map<number, { readonly name: string; readonly run: number }>();
+    for (const node of rows) {
+      for (const { journals, run } of [...node.past, node]) {
+        for (const journal of journals) owners.set(journal, { name: node.name, run });
+      }
+    }
+    this.#view = { changes, nodes: rows.filter(({ leftAtMs }) => leftAtMs === undefined), owners };
+    return this.#view;
+  }
+}
+
+const registrationOf = ({ journals, run }: Registration): Registration => ({ journals, run });
+
+const refuse = (refused: RefusalCode, why: string): Refusal => ({
+  refused,
+  detail: `Cannot join the cluster: ${why}`,
+});

@@ -1,0 +1,187 @@
+/** Who is in the cluster: a name and its disk, the numbers it gets, and those that a lost disk had. */
+import { expect, test } from 'vitest';
+import { type JoinRequest, type Joined, Registry } from '../../../src/cluster/nodes/registry.ts';
+import { Failure } from '../../../src/model/failure.ts';
+import { createIdSource } from '../../../src/model/ids.ts';
+import { Signal } from '../../../src/model/signal.ts';
+import { journalsMax } from '../../../src/scans/journal/positions.ts';
+import { temporaryManagement } from '../../store/temporary-management.ts';
+
+const clock = { now: () => 1_000, monotonicMs: () => 1_000 };
+
+async function fixture() {
+  const { store } = temporaryManagement();
+  const connected = new Map<string, string>();
+  const ids = createIdSource(clock, (bytes) => bytes.fill(7));
+  const options = { store, ids, clock, instanceOf: (name: string) => connected.get(name) };
+  const nodes = new Registry(options);
+  const cluster = await nodes.begin();
+  const ask = async (request: Partial<JoinRequest>) =>
+    await nodes.join({
+      name: 'a',
+      id: '',
+      role: 'all',
+      threads: 2,
+      cluster: '',
+      instance: 'x',
+      ...request,
+    });
+  const join = async (request: Partial<JoinRequest> = {}) => {
+    const joined = await ask(request);
+    if ('refused' in joined) throw new Error(joined.detail);
+    return joined.node;
+  };
+  const refusal = async (request: Partial<JoinRequest>) => {
+    const answer: Joined | { refused: string } = await ask(request);
+    return 'refused' in answer ? answer.refused : undefined;
+  };
+  return { store, nodes, options, connected, cluster, join, refusal, ask };
+}
+
+test('the id of the cluster is made once', async () => {
+  const { nodes, cluster } = await fixture();
+  expect(cluster).toMatch(/^cl_[0-9a-z]{20}$/);
+  expect(await nodes.begin()).toBe(cluster);
+  expect(nodes.clusterId).toBe(cluster);
+});
+
+test('an unknown name gets an id, run 1 and a journal for each thread; a core without threads none', async () => {
+  const { nodes, join } = await fixture();
+  expect(await join()).toMatchObject({
+    name: 'a',
+    role: 'all',
+    journals: [1, 2],
+    run: 1,
+    past: [],
+  });
+  expect(await join({ name: 'c', role: 'core', threads: 4 })).toMatchObject({ journals: [] });
+  expect(await join({ name: 'e', role: 'edge', threads: 1 })).toMatchObject({ journals: [3] });
+  expect(nodes.nodes().map(({ name }) => name)).toEqual(['a', 'c', 'e']);
+  expect(nodes.cores().map(({ name }) => name)).toEqual(['a', 'c']);
+  expect(nodes.ownerOf(3)).toBe('e');
+  expect(nodes.ownerOf(4)).toBeUndefined();
+  expect([...nodes.runs()]).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 1],
+  ]);
+});
+
+test('the same node joins again as it was, with more journals for more threads', async () => {
+  const { nodes, store, join, cluster } = await fixture();
+  const { id } = await join();
+  const changes = store.last('node');
+  expect(await join({ id, cluster })).toMatchObject({ id, journals: [1, 2], run: 1 });
+  expect(store.last('node')).toBe(changes);
+  expect(await join({ id, threads: 3 })).toMatchObject({ id, journals: [1, 2, 3], run: 1 });
+  expect(await join({ id, threads: 1 })).toMatchObject({ journals: [1, 2, 3] });
+  expect(await join({ id, role: 'core' })).toMatchObject({ role: 'core', journals: [1, 2, 3] });
+  expect(nodes.find('a')).toMatchObject({ role: 'core', run: 1 });
+});
+
+test('a new disk under a known name registers anew; the journals of the former stay known', async () => {
+  const { nodes, join } = await fixture();
+  const first = await join();
+  const second = await join();
+  expect(second).toMatchObject({ journals: [3, 4], run: 2, past: [{ journals: [1, 2], run: 1 }] });
+  expect(second.id).not.toBe(first.id);
+  const third = await join({ id: 'n_other', threads: 1 });
+  expect(third.past).toEqual([
+    { journals: [1, 2], run: 1 },
+    { journals: [3, 4], run: 2 },
+  ]);
+  expect([...nodes.runs()]).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 2],
+    [5, 3],
+  ]);
+  expect(nodes.ownerOf(1)).toBe('a');
+});
+
+test('a name is not given away while its node is connected', async () => {
+  const { join, refusal, connected, ask } = await fixture();
+  const { id } = await join();
+  connected.set('a', 'x');
+  expect(await refusal({ instance: 'y' })).toBe('name_in_use');
+  expect(await ask({ id, instance: 'y' })).toEqual({
+    refused: 'name_in_use',
+    detail: 'Cannot join the cluster: this node is connected',
+  });
+  expect(await join({ id })).toMatchObject({ run: 1 });
+  connected.clear();
+  expect(await join({ id, instance: 'y' })).toMatchObject({ run: 1 });
+  expect(await join({ instance: 'y' })).toMatchObject({ run: 2 });
+});
+
+test('other clusters, other roles and numbers that are used up are refused; nothing changes', async () => {
+  const { store, join, refusal } = await fixture();
+  const { id } = await join();
+  const changes = store.last('node');
+  expect(await refusal({ cluster: 'cl_other' })).toBe('other_cluster');
+  expect(await refusal({ id, role: 'edge' })).toBe('other_role');
+  expect(await refusal({ name: 'b', threads: journalsMax - 2 })).toBe('no_journals');
+  expect([store.last('node'), store.last('journal')]).toEqual([changes, 2]);
+  expect(await join({ name: 'b', threads: journalsMax - 3 })).toMatchObject({ run: 1 });
+  expect(await refusal({ name: 'c', threads: 1 })).toBe('no_journals');
+  expect(await join({ id })).toMatchObject({ journals: [1, 2] });
+});
+
+test('a node that left is listed no more; its journals are, and its name may come back with any role', async () => {
+  const { nodes, join, connected } = await fixture();
+  const { id } = await join();
+  connected.set('a', 'other');
+  expect(await nodes.remove('a')).toBe(true);
+  expect(await nodes.remove('a')).toBe(false);
+  expect(await nodes.remove('none')).toBe(false);
+  expect(nodes.nodes()).toEqual([]);
+  expect(nodes.find('a')).toBeUndefined();
+  expect(nodes.ownerOf(1)).toBe('a');
+  const back = await join({ id, role: 'edge' });
+  expect(back).toMatchObject({ role: 'edge', run: 2, journals: [3, 4] });
+  expect(back.id).not.toBe(id);
+});
+
+test('each change is told, to a second reader of the rows too; other commits are not', async () => {
+  const { nodes, store, options, join } = await fixture();
+  const other = new Registry(options);
+  let told = 0;
+  other.changed.listen(() => told++);
+  const { id } = await join();
+  await join({ id });
+  expect(told).toBe(1);
+  await store.environment.transaction(() => store.keyUses.put('key_1', 1));
+  expect(told).toBe(1);
+  await nodes.remove('a');
+  expect(told).toBe(2);
+  expect(other.nodes()).toEqual([]);
+  other.close();
+  await join();
+  expect(told).toBe(2);
+  expect(other.nodes().length).toBe(1);
+});
+
+test('in a replicated environment the log decides: one join at a time counts, and none without the lead', async () => {
+  const { nodes, store, join } = await fixture();
+  let isActive = true;
+  store.environment.replicateWith({
+    check: () => {
+      if (!isActive) throw new Failure('not_active', 'not now');
+    },
+    commit: async (writes) => await store.environment.applyWrites(writes, () => undefined),
+    lapsed: new Signal(),
+  });
+  let told = 0;
+  nodes.changed.listen(() => told++);
+  const joined = await Promise.all([join(), join({ name: 'b' })]);
+  expect(joined.map(({ journals }) => journals)).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  expect([...nodes.runs().keys()]).toEqual([1, 2, 3, 4]);
+  expect(told).toBe(1);
+  isActive = false;
+  await expect(join({ name: 'c' })).rejects.toThrow('not now');
+  expect(nodes.nodes().length).toBe(2);
+});
