@@ -7,7 +7,7 @@ export class Browser {
   cookie = '';
   csrfToken = '';
 
-  constructor(service: TestApp) {
+  constructor(service: Pick<TestApp, 'url'>) {
     this.#client = new Client(service.url);
   }
 

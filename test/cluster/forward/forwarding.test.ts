@@ -7,77 +7,18 @@ import {
 import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  ForwardingHandler,
-  type ForwardingOptions,
-} from '../../../src/cluster/forward/forwarding.ts';
-import { ForwardingProof } from '../../../src/cluster/forward/forwarding-proof.ts';
-import { ClientAddresses } from '../../../src/http/client-address.ts';
+import type { ForwardingOptions } from '../../../src/cluster/forward/forwarding.ts';
 import type { Handler, KeptHeader, Reply, Request } from '../../../src/http/request.ts';
-import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { Metrics } from '../../../src/telemetry/metrics.ts';
+import type { HttpServer } from '../../../src/http/server.ts';
 import { TestClock } from '../../support/fakes/test-clock.ts';
 import { Client } from '../../support/client.ts';
 import { sendOneByOne, sendRaw } from '../../support/raw-http.ts';
 import { soon } from '../../support/soon.ts';
+import { defects, listen, proofBy, type Standby, standBy, timeouts } from './forwarding-fixture.ts';
 
-const key = Buffer.alloc(32, 7);
-const timeouts = { connectMs: 2_000, headMs: 20_000, silenceMs: 20_000, idleMs: 1_000 };
-
-const defects: unknown[] = [];
 afterEach(() => {
   expect(defects.splice(0)).toEqual([]);
 });
-
-async function listen(
-  handler: Handler,
-  options: Partial<HttpServerOptions> = {},
-): Promise<HttpServer> {
-  const server = await HttpServer.open({
-    host: '127.0.0.1',
-    port: 0,
-    addresses: new ClientAddresses([]),
-    newRequestId: () => 'req_1',
-    handler,
-    onDefect: (error) => defects.push(error),
-    ...options,
-  });
-  onTestFinished(() => server.close());
-  return server;
-}
-
-interface Standby {
-  readonly server: HttpServer;
-  readonly url: string;
-  readonly clock: TestClock;
-  readonly metrics: Metrics;
-}
-
-/** @param leaderUrl undefined: none is known */
-async function standBy(
-  leaderUrl: string | undefined,
-  options: Partial<ForwardingOptions> = {},
-  listening: Partial<HttpServerOptions> = {},
-): Promise<Standby> {
-  const clock = new TestClock();
-  const metrics = new Metrics((metric, cause) => {
-    throw new Error(metric, { cause });
-  });
-  const handler = new ForwardingHandler({
-    leader: () => (leaderUrl === undefined ? undefined : { url: leaderUrl }),
-    proof: new ForwardingProof(key, clock),
-    health: () => ({ ready: false, checks: [{ name: 'log', ok: false, detail: 'it is away' }] }),
-    metrics,
-    docsUrl: 'http://docs',
-    log: createLog('silent', { write: () => undefined }),
-    timeouts,
-    ...options,
-  });
-  onTestFinished(() => handler.close());
-  const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
-  return { server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
-}
 
 type Answering = (request: Request) => Promise<Reply> | Reply;
 
@@ -91,7 +32,7 @@ async function cluster(
     refuse: (_, failure) => ({ status: 413, headers: {}, body: failure.message }),
     bodyBytesMax: (_, path) => (path === '/large' ? 25_165_824 : undefined),
   };
-  const forwarded = new ForwardingProof(key, new TestClock());
+  const forwarded = proofBy(new TestClock());
   const leader = await listen(handler, { forwarded, newRequestId: () => 'req_leader' });
   return { leader, ...(await standBy(`http://127.0.0.1:${leader.port}`, options)) };
 }

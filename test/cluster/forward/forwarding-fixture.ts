@@ -1,0 +1,72 @@
+/** A standby's port on a socket, before a leader of a test's choice. */
+import { onTestFinished } from 'vitest';
+import {
+  ForwardingHandler,
+  type ForwardingOptions,
+} from '../../../src/cluster/forward/forwarding.ts';
+import { ForwardingProof } from '../../../src/cluster/forward/forwarding-proof.ts';
+import { ClientAddresses } from '../../../src/http/client-address.ts';
+import type { Handler } from '../../../src/http/request.ts';
+import { HttpServer, type HttpServerOptions } from '../../../src/http/server.ts';
+import type { Clock } from '../../../src/model/clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { TestClock } from '../../support/fakes/test-clock.ts';
+
+export const timeouts = { connectMs: 2_000, headMs: 20_000, silenceMs: 20_000, idleMs: 1_000 };
+
+/** What was thrown where nothing may throw: a test takes out what it expects. */
+export const defects: unknown[] = [];
+
+/** Of the cluster that all tests are in. */
+export const proofBy = (clock: Clock): ForwardingProof =>
+  new ForwardingProof(Buffer.alloc(32, 7), clock);
+
+export async function listen(
+  handler: Handler,
+  options: Partial<HttpServerOptions> = {},
+): Promise<HttpServer> {
+  const server = await HttpServer.open({
+    host: '127.0.0.1',
+    port: 0,
+    addresses: new ClientAddresses([]),
+    newRequestId: () => 'req_1',
+    handler,
+    onDefect: (error) => defects.push(error),
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export interface Standby {
+  readonly server: HttpServer;
+  readonly url: string;
+  readonly clock: TestClock;
+  readonly metrics: Metrics;
+}
+
+/** @param leaderUrl undefined: none is known */
+export async function standBy(
+  leaderUrl: string | undefined,
+  options: Partial<ForwardingOptions> = {},
+  listening: Partial<HttpServerOptions> = {},
+): Promise<Standby> {
+  const clock = new TestClock();
+  const metrics = new Metrics((metric, cause) => {
+    throw new Error(metric, { cause });
+  });
+  const handler = new ForwardingHandler({
+    leader: () => (leaderUrl === undefined ? undefined : { url: leaderUrl }),
+    proof: proofBy(clock),
+    health: () => ({ ready: false, checks: [{ name: 'log', ok: false, detail: 'it is away' }] }),
+    metrics,
+    docsUrl: 'http://docs',
+    log: createLog('silent', { write: () => undefined }),
+    timeouts,
+    ...options,
+  });
+  onTestFinished(() => handler.close());
+  const server = await listen(handler, { newRequestId: () => 'req_standby', ...listening });
+  return { server, url: `http://127.0.0.1:${server.port}`, clock, metrics };
+}
