@@ -57,3 +57,8 @@ export async function writeImageRow(store: Tables, row: ImageRow): Promise<boole
     return true;
   });
 }
+
+/** No image belongs to the links from here on. Inside a transaction. */
+export function removeImageRow({ meta }: Pick<Tables, 'meta'>): void {
+  meta.remove(tokenKey);
+}

@@ -1,0 +1,123 @@
+/**
+ * The links of a core's store as frames: all of them in slices, and the changes after a number.
+ *
+ * A snapshot is not of one moment: it is read a slice at a time while links change, and the changes since its beginning
+ * follow by their numbers, each with its block as it is then. Feeds that stand at the same number share what was read.
+ */
+import type { CodeNo } from '../../model/numbers.ts';
+import { linkBlockOf } from '../../store/management/link-blocks.ts';
+import { linkChangesOf } from '../../store/management/link-changes.ts';
+import { readLinkBlock } from '../../store/management/link-repair.ts';
+import type { Management } from '../../store/management/management.ts';
+import { encodeFrame } from './link-frames.ts';
+
+/** Changes in a piece: with their blocks 1 ms. */
+const sliceChangesMax = 500;
+/** Bytes after which a piece of a snapshot ends: about 180 blocks, 1 ms. */
+const sliceBytes = 262_144;
+const sliceBlocksMax = 256;
+
+/** Encoded frames, and the number up to which they go. */
+export interface Slice {
+  readonly piece: Buffer;
+  readonly number: number;
+}
+
+export interface SnapshotSlice {
+  readonly piece: Buffer;
+  /** Where the next one begins; undefined after the last. */
+  readonly next: number | undefined;
+}
+
+export class LinkSource {
+  readonly #store: Management;
+  readonly #unlisten: () => void;
+  /** The last number; undefined since something was committed. */
+  #last: number | undefined;
+  #read: (Slice & { readonly after: number }) | undefined;
+
+  constructor(store: Management) {
+    this.#store = store;
+    this.#unlisten = store.environment.committed.listen(() => this.refresh());
+  }
+
+  close(): void {
+    this.#unlisten();
+  }
+
+  /** What another handle has committed is seen from here on. */
+  refresh(): void {
+    this.#last = undefined;
+  }
+
+  /** The number of the last change. */
+  get last(): number {
+    if (this.#last === undefined) {
+      this.#store.environment.refresh();
+      this.#last = this.#store.last('link');
+    }
+    return this.#last;
+  }
+
+  /** Whether the changes after `number` are kept, all of them as far as two reads tell. */
+  follows(number: number): boolean {
+    if (number >= this.last) return number === this.last;
+    return this.#store.bulk.linkChanges.has(number + 1);
+  }
+
+  /** The first of them; undefined where one is missing or damaged, or where `number` is beyond the last. */
+  changesAfter(number: number): Slice | undefined {
+    const { last } = this;
+    if (number > last) return undefined;
+    if (number === last) return { piece: Buffer.alloc(0), number };
+    if (this.#read?.after !== number) {
+      const upTo = Math.min(last, number + sliceChangesMax);
+      const changes = linkChangesOf(this.#store, number + 1, upTo);
+      if (changes === undefined) return undefined;
+      this.#read = { after: number, number: upTo, piece: this.#encode(changes) };
+    }
+    return this.#read;
+  }
+
+  #encode(changes: ReadonlyMap<number, CodeNo>): Buffer {
+    const frames: Buffer[] = [];
+    for (const blockNo of new Set([...changes.values()].map(linkBlockOf))) {
+      const bytes = readLinkBlock(this.#store, blockNo);
+      if (bytes !== undefined) frames.push(encodeFrame({ kind: 'block', blockNo, bytes }));
+    }
+    for (const [number, codeNo] of changes) {
+      frames.push(encodeFrame({ kind: 'change', number, codeNo }));
+    }
+    return Buffer.concat(frames);
+  }
+
+  /** Blocks from `start` on. */
+  snapshot(start: number): SnapshotSlice {
+    this.#store.environment.refresh();
+    const frames: Buffer[] = [];
+    let bytes = 0;
+    let next = start;
+    const add = (blockNo: number, block: Uint8Array | undefined): void => {
+      next = blockNo + 1;
+      if (block === undefined) return;
+      const frame = encodeFrame({ kind: 'block', blockNo, bytes: block });
+      frames.push(frame);
+      bytes += frame.length;
+    };
+    let count = 0;
+    const repaired = (blockNo: number): void => {
+      count += 1;
+      add(blockNo, readLinkBlock(this.#store, blockNo));
+    };
+    for (const { key, value } of this.#store.links.range(
+      { start, limit: sliceBlocksMax },
+      repaired,
+    )) {
+      count += 1;
+      add(key, value);
+      if (bytes >= sliceBytes) break;
+    }
+    const isEnd = count < sliceBlocksMax && bytes < sliceBytes;
+    return { piece: Buffer.concat(frames), next: isEnd ? undefined : next };
+  }
+}

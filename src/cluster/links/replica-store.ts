@@ -1,0 +1,196 @@
+/**
+ * The links of a cluster in the store of an edge: a management.mdb of which only these tables are filled, so that all that
+ * loads and follows links on a core does so here (codes/links/):
+ *
+ *   links, link_changes, meta "next:link"    as the core has them, with its numbers
+ *   edge_links    "feed"  -> [cluster, state]       of which cluster they are
+ *   edge_scans    codeNo  -> scans of a limited code, as far as they are counted
+ *
+ *   filling     the first snapshot is not whole: nothing redirects yet
+ *   complete    all links as they were at the last number
+ *   refilling   older links, and some of a snapshot among them: all lead where they led, or lead now
+ *
+ * Frames are applied in transactions, each with the number up to which it goes.
+ */
+import type { CodeNo } from '../../model/numbers.ts';
+import type { Table } from '../../store/environment.ts';
+import { linksIn } from '../../store/management/link-blocks.ts';
+import { linkChangesKept } from '../../store/management/link-changes.ts';
+import { removeImageRow } from '../../store/management/link-image-row.ts';
+import type { Management } from '../../store/management/management.ts';
+import { type LinkFrame, LinkFrameError } from './link-frames.ts';
+
+type State = 'filling' | 'complete' | 'refilling';
+const feedKey = 'feed';
+const nextKey = 'next:link';
+/** A change of no code: with it at least one number is kept, as the image of the link table wants (link-image-row.ts). */
+const noCode = 0;
+
+/** A snapshot that is being applied. */
+interface Refill {
+  readonly cluster: string;
+  /** Blocks below are as the snapshot has them. */
+  next: number;
+  /** Keys that a block of the snapshot has not, of a code that had one. */
+  readonly vanished: Set<string>;
+}
+
+export interface AppliedFrames {
+  /** A snapshot is whole with these: all links may differ. */
+  readonly isWhole: boolean;
+  /** Scans of limited codes were among them. */
+  readonly areMoreCounted: boolean;
+}
+
+export class ReplicaStore {
+  readonly #store: Management;
+  readonly #feed: Table<string, readonly string[]>;
+  readonly #scans: Table<number, number>;
+  #refill: Refill | undefined;
+  #vanished: Set<string> = new Set();
+
+  constructor(store: Management) {
+    this.#store = store;
+    this.#feed = store.environment.table('edge_links');
+    this.#scans = store.environment.table('edge_scans', { key: 'uint32' });
+  }
+
+  get #state(): State | undefined {
+    const [, state] = this.#feed.get(feedKey, () => undefined) ?? [];
+    if (state === undefined || state === 'filling' || state === 'complete') return state;
+    return 'refilling';
+  }
+
+  /** A snapshot was whole once. */
+  get hasLinks(): boolean {
+    return this.#state === 'complete' || this.#state === 'refilling';
+  }
+
+  /** Where the feed goes on; undefined where all links are needed. */
+  get position(): { readonly cluster: string; readonly number: number } | undefined {
+    const [cluster] = this.#feed.get(feedKey, () => undefined) ?? [];
+    if (cluster === undefined || this.#state !== 'complete') return undefined;
+    return { cluster, number: this.#store.last('link') };
+  }
+
+  /** Numbers of codes that have a link are at most this. */
+  get codeNoMax(): number {
+    const [last = 0] = this.#store.links.keys({ reverse: true, limit: 1 });
+    return (last + 1) * 16;
+  }
+
+  scansOf(codeNo: CodeNo): number {
+    return this.#scans.get(codeNo, () => undefined) ?? 0;
+  }
+
+  /** A connection begins: what the one before it has left undone is of no use. */
+  begin(): void {
+    this.#refill = undefined;
+  }
+
+  /** Links were lost here: the next connection brings them all. */
+  async distrust(): Promise<void> {
+    const [cluster = ''] = this.#feed.get(feedKey, () => undefined) ?? [];
+    await this.#store.environment.transaction(() => this.#putState(cluster, 'refilling'));
+  }
+
+  /** @throws LinkFrameError; Failure storage_full; then nothing of it was done, and `begin` comes next */
+  async apply(frames: readonly LinkFrame[]): Promise<AppliedFrames> {
+    let isWhole = false;
+    let areMoreCounted = false;
+    await this.#store.environment.transaction(() => {
+      let last = this.#store.last('link');
+      const before = last;
+      for (const frame of frames) {
+        if (frame.kind === 'reset') this.#beginRefill(frame.cluster);
+        else if (frame.kind === 'block') this.#putBlock(frame.blockNo, frame.bytes);
+        else if (frame.kind === 'change') last = this.#putChange(frame, last);
+        else if (frame.kind === 'at') {
+          last = this.#endRefill(frame.number);
+          isWhole = true;
+        } else if (frame.kind === 'used') {
+          this.#scans.put(frame.codeNo, frame.scans);
+          areMoreCounted = true;
+        }
+      }
+      if (last !== before) this.#store.meta.put(nextKey, last + 1);
+    });
+    return { isWhole, areMoreCounted };
+  }
+
+  #putState(cluster: string, state: State): void {
+    this.#feed.put(feedKey, [cluster, state]);
+  }
+
+  #beginRefill(cluster: string): void {
+    this.#refill = { cluster, next: 0, vanished: new Set() };
+    this.#putState(cluster, this.hasLinks ? 'refilling' : 'filling');
+    removeImageRow(this.#store);
+  }
+
+  #putBlock(blockNo: number, bytes: Uint8Array): void {
+    const { links } = this.#store;
+    const refill = this.#refill;
+    if (refill === undefined) return links.put(blockNo, bytes);
+    if (blockNo < refill.next) {
+      throw new LinkFrameError(`Cannot read links: block ${blockNo} is not in its place`);
+    }
+    this.#removeBlocks(refill, blockNo);
+    refill.next = blockNo + 1;
+    const before = links.get(blockNo, () => undefined);
+    if (before !== undefined && Buffer.compare(before, bytes) === 0) return;
+    if (before !== undefined) {
+      const keys = new Set(linksIn(blockNo, bytes).map(({ key }) => key));
+      for (const { key } of linksIn(blockNo, before)) if (!keys.has(key)) refill.vanished.add(key);
+    }
+    links.put(blockNo, bytes);
+  }
+
+  /** Those that the snapshot does not have, up to the one before `end`. */
+  #removeBlocks({ next, vanished }: Refill, end: number): void {
+    if (next >= end) return;
+    const { links } = this.#store;
+    // Read before the first is removed.
+    const blockNos = Array.from(links.keys({ start: next, end }));
+    for (const blockNo of blockNos) {
+      const block = links.get(blockNo, () => undefined);
+      if (block !== undefined) for (const { key } of linksIn(blockNo, block)) vanished.add(key);
+      links.remove(blockNo);
+    }
+  }
+
+  #putChange({ number, codeNo }: LinkFrame & { readonly kind: 'change' }, last: number): number {
+    if (number !== last + 1 || this.#refill !== undefined) {
+      throw new LinkFrameError(`Cannot read links: change ${number} follows ${last}`);
+    }
+    const { linkChanges } = this.#store.bulk;
+    linkChanges.put(number, codeNo);
+    if (number > linkChangesKept) linkChanges.remove(number - linkChangesKept);
+    return number;
+  }
+
+  #endRefill(number: number): number {
+    const refill = this.#refill;
+    if (refill === undefined) throw new LinkFrameError('Cannot read links: no snapshot has begun');
+    this.#removeBlocks(refill, 2 ** 32 - 1);
+    this.#refill = undefined;
+    for (const key of refill.vanished) this.#vanished.add(key);
+    this.#store.environment.clear('link_changes');
+    if (number > 0) this.#store.bulk.linkChanges.put(number, noCode);
+    this.#putState(refill.cluster, 'complete');
+    return number;
+  }
+
+  /** Keys that snapshots have taken away since the last call, and that no code has now. */
+  takeVanished(): readonly string[] {
+    const keys = this.#vanished;
+    this.#vanished = new Set();
+    if (keys.size === 0) return [];
+    // A key may have been given to another code; rare, and then 1 us a link.
+    this.#store.environment.refresh();
+    for (const { key: blockNo, value } of this.#store.links.range({}, () => undefined)) {
+      for (const { key } of linksIn(blockNo, value)) keys.delete(key);
+    }
+    return [...keys];
+  }
+}

@@ -1,0 +1,163 @@
+/** A core that feeds edges with links: its codes, and the feed on a socket; and a replica with a link table of its own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { LinkFeed } from '../../../src/cluster/links/link-feed.ts';
+import { LinkReplica } from '../../../src/cluster/links/link-replica.ts';
+import { ReplicaStore } from '../../../src/cluster/links/replica-store.ts';
+import type { Codes } from '../../../src/codes/codes.ts';
+import { EdgeTable } from '../../../src/codes/links/edge-table.ts';
+import { LinkLoader } from '../../../src/codes/links/link-loader.ts';
+import { LinkRefresher } from '../../../src/codes/links/link-refresher.ts';
+import { ClientAddresses } from '../../../src/http/client-address.ts';
+import type { Reply, Request } from '../../../src/http/request.ts';
+import { HttpServer } from '../../../src/http/server.ts';
+import { createLinkTableMemory } from '../../../src/links/layout.ts';
+import { LinkReader } from '../../../src/links/reader.ts';
+import { LinkWriter } from '../../../src/links/writer.ts';
+import { type Management, openManagement } from '../../../src/store/management/management.ts';
+import { systemClock } from '../../../src/system-clock.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { openTestApp, type TestApp } from '../../support/test-app.ts';
+
+const edgeToken = 'edge-1.token';
+const notFound: Reply = { status: 404, headers: {} };
+
+export class FeedServer {
+  readonly app: TestApp;
+  readonly feed: LinkFeed;
+  #server: HttpServer | undefined;
+  #requests = 0;
+  cluster = 'cl_1';
+  isLeading = true;
+  /** Scans that count as counted, of limited codes, by number. */
+  readonly totals = new Map<number, number>();
+  /** Positions that edges asked for; `all` without one. */
+  readonly asked: string[] = [];
+
+  private constructor(app: TestApp) {
+    this.app = app;
+    this.feed = new LinkFeed({
+      store: app.store,
+      clock: systemClock,
+      cluster: () => this.cluster,
+      isLeading: () => this.isLeading,
+      isAllowed: (given) => given === edgeToken,
+      limitedTotals: () => this.totals,
+      docsUrl: 'http://localhost/docs',
+    });
+  }
+
+  static async open(app?: TestApp): Promise<FeedServer> {
+    const server = new FeedServer(app ?? (await openTestApp()));
+    await server.listen();
+    onTestFinished(() => server.close());
+    return server;
+  }
+
+  get codes(): Codes {
+    return this.app.codes;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server?.port}`;
+  }
+
+  /** On a free port. */
+  async listen(): Promise<void> {
+    this.#server = await HttpServer.open({
+      host: '127.0.0.1',
+      port: 0,
+      addresses: new ClientAddresses([]),
+      newRequestId: () => `req_${(this.#requests += 1)}`,
+      handler: {
+        handle: async (request) => this.#answer(request),
+        refuse: () => notFound,
+      },
+      onDefect: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  #answer(request: Request): Reply {
+    this.asked.push(new URLSearchParams(request.query).get('after') ?? 'all');
+    return this.feed.reply(request) ?? notFound;
+  }
+
+  /** As a network that is cut: connections end, and none can be made. */
+  cut(): void {
+    this.#server?.close();
+  }
+
+  close(): void {
+    this.feed.close();
+    this.cut();
+  }
+}
+
+export interface OpenReplica {
+  readonly replica: LinkReplica;
+  readonly store: Management;
+  readonly writer: LinkWriter;
+  /** Target of a live link, `unknown`, or what became of it. */
+  see(code: string): string;
+  /** As a scan does. */
+  scan(code: string): void;
+  close(): Promise<void>;
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quietzone-edge-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function openReplica(
+  folder: string,
+  cores: () => readonly string[],
+  given = edgeToken,
+): Promise<OpenReplica> {
+  const log = createLog('silent');
+  const store = openManagement(join(folder, 'management.mdb'), 'create');
+  const memory = createLinkTableMemory({
+    slotBytesMax: 2 ** 24,
+    arenaBytesMax: 2 ** 28,
+    readersMax: 1,
+    linksExpected: 16,
+  });
+  const writer = new LinkWriter(memory);
+  const reader = new LinkReader(memory, 0);
+  const copy = new ReplicaStore(store);
+  const openTable = async (): Promise<EdgeTable> => {
+    const links = new LinkLoader(store, writer, (codeNo) => copy.scansOf(codeNo));
+    const refresher = new LinkRefresher(store, links, log);
+    links.load();
+    links.loadLimited();
+    return new EdgeTable({ writer, links, refresher });
+  };
+  const token = (): string => given;
+  const random = (): number => 0.5;
+  const options = { store, clock: systemClock, random, log, cores, token, openTable };
+  const replica = new LinkReplica(options, copy);
+  await replica.open();
+  let isClosed = false;
+  const close = async (): Promise<void> => {
+    if (isClosed) return;
+    isClosed = true;
+    await replica.close();
+    await store.close();
+  };
+  onTestFinished(close);
+  const see = (code: string): string => {
+    const handle = reader.find(`/${code}`, 1);
+    if (handle === 0) return 'unknown';
+    const state = reader.state(handle);
+    if (state !== 'live') return state;
+    if (reader.scansLeft(handle) === 0) return 'over its limit';
+    return Buffer.from(reader.target(handle)).toString('latin1');
+  };
+  const scan = (code: string): void => void reader.takeScan(reader.find(`/${code}`, 1));
+  return { replica, store, writer, see, scan, close };
+}

@@ -1,0 +1,58 @@
+/** src/cluster/links/link-frames.ts: frames survive any cut, and other bytes are refused. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  encodeFrame,
+  type LinkFrame,
+  LinkFrameDecoder,
+  LinkFrameError,
+} from '../../../src/cluster/links/link-frames.ts';
+
+const count = fc.nat().map((half) => half * 2 ** 20);
+const word = fc.integer({ min: 0, max: 0xffffffff });
+const frame: fc.Arbitrary<LinkFrame> = fc.oneof(
+  fc.record({ kind: fc.constant('reset' as const), cluster: fc.string({ maxLength: 64 }) }),
+  fc.record({
+    kind: fc.constant('block' as const),
+    blockNo: word,
+    bytes: fc.uint8Array({ maxLength: 4_000 }).map((bytes) => Buffer.from(bytes)),
+  }),
+  fc.record({ kind: fc.constant('change' as const), number: count, codeNo: word }),
+  fc.record({ kind: fc.constant('used' as const), codeNo: word, scans: count }),
+  fc.record({ kind: fc.constant('at' as const), number: count }),
+  fc.record({ kind: fc.constant('beat' as const), number: count, isLeading: fc.boolean() }),
+);
+
+it('reads what was encoded, however it is cut', () => {
+  const cases = fc.tuple(fc.array(frame, { maxLength: 20 }), fc.integer({ min: 1, max: 700 }));
+  fc.assert(
+    fc.property(cases, ([frames, pieceBytes]) => {
+      const bytes = Buffer.concat(frames.map(encodeFrame));
+      const decoder = new LinkFrameDecoder();
+      const read: LinkFrame[] = [];
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        read.push(...decoder.read(bytes.subarray(at, at + pieceBytes)));
+      }
+      expect(read).toEqual(frames);
+    }),
+  );
+});
+
+it('takes a block of the longest links', () => {
+  const bytes = Buffer.alloc(16 * (21 + 64 + 8_192), 7);
+  const encoded = encodeFrame({ kind: 'block', blockNo: 3, bytes });
+  expect(new LinkFrameDecoder().read(encoded)).toEqual([{ kind: 'block', blockNo: 3, bytes }]);
+});
+
+it.each([
+  ['longer than any frame', Buffer.from([0, 0, 16, 0, 2])],
+  ['without a kind', Buffer.from([0, 0, 0, 0, 0])],
+  ['of an unknown kind', Buffer.from([1, 0, 0, 0, 9])],
+  ['that is cut short', Buffer.from([5, 0, 0, 0, 5, 1, 2, 3, 4])],
+  [
+    'whose number is not a count',
+    Buffer.from([9, 0, 0, 0, 5, 255, 255, 255, 255, 255, 255, 255, 255]),
+  ],
+])('refuses a frame %s', (_what, bytes) => {
+  expect(() => new LinkFrameDecoder().read(bytes)).toThrow(LinkFrameError);
+});

@@ -1,0 +1,178 @@
+/** src/cluster/links/: what a core commits is in the link table of an edge, over a real server and real stores. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { soon } from '../../support/soon.ts';
+import { FeedServer, openReplica, temporaryFolder } from './feed-server.ts';
+
+const target = 'https://example.com/';
+const other = 'https://example.org/';
+
+test('a new edge gets all links, then each change as it is committed', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const first = await codes.create(app.actor, { target, slug: 'first' });
+  const deleted = await codes.create(app.actor, { target, slug: 'deleted' });
+  await codes.delete(app.actor, deleted.id);
+  const edge = await openReplica(temporaryFolder(), () => [core.url]);
+  expect(edge.replica.hasLinks).toBe(false);
+  await expect.poll(() => edge.see('first'), soon).toBe(target);
+  expect(edge.see('deleted')).toBe('deleted');
+  expect(edge.replica.number).toBe(app.store.last('link'));
+
+  await codes.change(app.actor, first.id, { target: other });
+  await expect.poll(() => edge.see('first'), soon).toBe(other);
+  const later = await codes.create(app.actor, { target, slug: 'later' });
+  await expect.poll(() => edge.see('later'), soon).toBe(target);
+  await codes.delete(app.actor, later.id);
+  await expect.poll(() => edge.see('later'), soon).toBe('deleted');
+  await expect.poll(() => edge.replica.isFresh, soon).toBe(true);
+  expect(edge.replica.number).toBe(app.store.last('link'));
+  expect(edge.replica.behind).toBe(0);
+  expect(core.asked).toEqual(['all']);
+});
+
+test('an edge that was away gets what has changed since, and no more', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const folder = temporaryFolder();
+  const code = await codes.create(app.actor, { target, slug: 'away' });
+  const before = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => before.see('away'), soon).toBe(target);
+  await before.close();
+  const number = app.store.last('link');
+  await codes.change(app.actor, code.id, { target: other });
+  await codes.create(app.actor, { target, slug: 'new' });
+
+  const after = await openReplica(folder, () => [core.url]);
+  expect(after.replica.hasLinks).toBe(true);
+  await expect.poll(() => after.see('new'), soon).toBe(target);
+  expect(after.see('away')).toBe(other);
+  expect(core.asked).toEqual(['all', String(number)]);
+});
+
+test('without a core an edge has what it had; a connection that is cut is made again', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const folder = temporaryFolder();
+  const code = await codes.create(app.actor, { target, slug: 'kept' });
+  const first = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => first.see('kept'), soon).toBe(target);
+  core.cut();
+  await expect.poll(() => first.replica.fault, soon).toBeDefined();
+  await codes.change(app.actor, code.id, { target: other });
+  expect(first.see('kept')).toBe(target);
+  await first.close();
+
+  const edge = await openReplica(folder, () => ['http://127.0.0.1:9', core.url]);
+  expect(edge.see('kept')).toBe(target);
+  expect(edge.replica.isFresh).toBe(false);
+  await core.listen();
+  await expect.poll(() => edge.see('kept'), soon).toBe(other);
+  await expect.poll(() => edge.replica.fault, soon).toBeUndefined();
+});
+
+test('numbers that were lost, or another cluster: all links are brought, and what is no more ends', async () => {
+  const older = await FeedServer.open();
+  const folder = temporaryFolder();
+  for (const slug of ['shared', 'lost-1', 'lost-2']) {
+    await older.codes.create(older.app.actor, { target, slug });
+  }
+  const newer = await FeedServer.open();
+  // Under the number that is a lost one's there.
+  await newer.codes.create(newer.app.actor, { target: other, slug: 'found' });
+  await newer.codes.create(newer.app.actor, { target: other, slug: 'shared' });
+  let core = older;
+  const edge = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => edge.see('lost-2'), soon).toBe(target);
+  core = newer;
+  older.close();
+  await expect.poll(() => edge.see('found'), soon).toBe(other);
+  expect(edge.see('shared')).toBe(other);
+  await expect
+    .poll(() => [edge.see('lost-1'), edge.see('lost-2')], soon)
+    .toEqual(['deleted', 'deleted']);
+  expect(newer.asked).toEqual(['3']);
+  await expect.poll(() => edge.replica.number, soon).toBe(newer.app.store.last('link'));
+  await edge.close();
+  const again = await openReplica(folder, () => [core.url]);
+  expect([again.see('found'), again.see('shared'), again.see('lost-1')]).toEqual([
+    other,
+    other,
+    'unknown',
+  ]);
+});
+
+test('a core that does not lead is left for one that does', async () => {
+  const standby = await FeedServer.open();
+  standby.isLeading = false;
+  const leader = await FeedServer.open();
+  const edge = await openReplica(temporaryFolder(), () => [standby.url, leader.url]);
+  await expect.poll(() => leader.asked.length, soon).toBeGreaterThan(0);
+  await expect.poll(() => edge.replica.isFresh, soon).toBe(true);
+  expect(leader.feed.count).toBe(1);
+});
+
+test('a core that is behind does not take an edge back, and a wrong token gets nothing', async () => {
+  const core = await FeedServer.open();
+  const folder = temporaryFolder();
+  await core.codes.create(core.app.actor, { target, slug: 'ahead' });
+  const edge = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => edge.see('ahead'), soon).toBe(target);
+  await edge.close();
+  const behind = await FeedServer.open();
+  behind.isLeading = false;
+  const headers = { authorization: 'Bearer edge-1.token' };
+  const asked = await fetch(`${behind.url}/cluster/links?cluster=cl_1&after=1`, { headers });
+  expect(asked.status).toBe(503);
+  const wrong = await fetch(`${core.url}/cluster/links`, {
+    headers: { authorization: 'Bearer no' },
+  });
+  expect(wrong.status).toBe(401);
+  const posted = await fetch(`${core.url}/cluster/links`, { method: 'POST' });
+  expect(posted.status).toBe(405);
+  expect((await fetch(`${core.url}/cluster/other`)).status).toBe(404);
+});
+
+test('a limit holds over all machines, as far as scans are counted', async () => {
+  const core = await FeedServer.open();
+  const { codes, app, totals } = core;
+  const folder = temporaryFolder();
+  const code = await codes.create(app.actor, { target, slug: 'limited', scanLimit: 10 });
+  totals.set(code.no, 4);
+  const edge = await openReplica(folder, () => [core.url]);
+  await expect.poll(() => edge.see('limited'), soon).toBe(target);
+  expect(edge.writer.scansLeft('LIMITED')).toBe(6);
+  edge.scan('limited');
+  expect(edge.writer.scansLeft('LIMITED')).toBe(5);
+  // Its own scan and five of another machine.
+  totals.set(code.no, 10);
+  await expect.poll(() => edge.see('limited'), soon).toBe('over its limit');
+  await edge.close();
+  const again = await openReplica(folder, () => []);
+  expect(again.see('limited')).toBe('over its limit');
+  await again.close();
+  const raised = await openReplica(folder, () => [core.url]);
+  await codes.change(app.actor, code.id, { scanLimit: 12 });
+  await expect.poll(() => raised.writer.scansLeft('LIMITED'), soon).toBe(2);
+});
+
+test('a slow edge gets a snapshot of many blocks whole, with what changes meanwhile', async () => {
+  const core = await FeedServer.open();
+  const { codes, app } = core;
+  const made = [];
+  for (let batch = 0; batch < 40; batch++) {
+    const drafts = Array.from({ length: 50 }, (_, at) => ({
+      target: `${target}${'x'.repeat(1_500)}/${batch}/${at}`,
+      slug: `slug-${batch}-${at}`,
+    }));
+    made.push(...(await Promise.all(drafts.map((draft) => codes.create(app.actor, draft)))));
+  }
+  const edge = await openReplica(temporaryFolder(), () => [core.url]);
+  const first = made[0]!;
+  await pause(1);
+  await codes.change(app.actor, first.id, { target: other });
+  await expect.poll(() => edge.see('slug-0-0'), soon).toBe(other);
+  for (const { shortCode = '' } of made.slice(1)) {
+    expect(edge.see(shortCode)).toMatch(/^https:\/\/example\.com\/x+\//);
+  }
+});
