@@ -343,6 +343,8 @@ export class Shard {
     const isEmpty = this.#window.scans === 0;
     store.environment.transactionSync(() => {
       for (const consumer of this.#consumers) {
+        // Its marks stand as they are: most journals of a cluster have nothing in a window.
+        if (consumer.position === consumer.committed) continue;
         for (const partition of this.#partitions) {
           const mark = Math.max(consumer.position, consumer.watermarks[partition]!);
           store.watermarks.put(consumer.journal * partitionCount + partition, mark);

@@ -1,6 +1,15 @@
 /** A shard follows the journals that exist, whenever they appear, and waits for those that are not in place. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { JournalConsumers } from '../../src/scans/journal/consumers.ts';
+import { placeOf } from '../../src/scans/journal/place.ts';
+import { JournalPositions } from '../../src/scans/journal/positions.ts';
+import { journalFolder } from '../../src/scans/journal/segments.ts';
+import { JournalWriter } from '../../src/scans/journal/writer.ts';
 import { EngineHarness, type ScanInput } from './engine-harness.ts';
+import { frameOf } from './journal-files.ts';
 
 const input: ScanInput = {
   codeNo: 5,
@@ -65,3 +74,60 @@ it.each(['none', 'empty'] as const)(
     expect(engine.shards.map((shard) => shard.figures().damagedBytes)).toEqual([0, 0]);
   },
 );
+
+it('a cycle takes so many bytes of all journals together, and the next one goes on with the others', () => {
+  const root = mkdtempSync(join(tmpdir(), 'quietzone-consumers-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const [tails, consumed] = [new JournalPositions(), new JournalPositions()];
+  const journals = [3, 9, 40_000, 65_535];
+  // 100 KB a frame.
+  const agent = 'a'.repeat(200);
+  for (const journal of journals) {
+    const folder = journalFolder(root, journal);
+    mkdirSync(folder);
+    const writer = new JournalWriter({
+      folder,
+      journal,
+      position: 0,
+      segmentBytesMax: 1e9,
+      segmentMsMax: 1e9,
+      backlogBytesMax: 0,
+      tails,
+    });
+    for (let frame = 0; frame < 30; frame++) writer.append(frameOf(frame, 500, agent), 500);
+  }
+  const consumers = new JournalConsumers({
+    root: placeOf(root),
+    tails,
+    consumed,
+    bytesMax: 1_048_576,
+    watermarksOf: () => new Float64Array(64),
+  });
+  const seen = new Map<number, number>();
+  const order: number[][] = [];
+  while (consumers.hasMore) {
+    const now = new Map<number, number>();
+    consumers.follow();
+    consumers.read(({ journal }) => void now.set(journal, (now.get(journal) ?? 0) + 1));
+    expect([...now.values()].reduce((sum, count) => sum + count, 0)).toBeLessThan(22);
+    for (const [journal, count] of now) seen.set(journal, (seen.get(journal) ?? 0) + count);
+    order.push([...now.keys()]);
+  }
+  consumers.close();
+  expect(seen).toEqual(new Map(journals.map((journal) => [journal, 30])));
+  expect(new Set(order.slice(0, 4).flat())).toEqual(new Set(journals));
+});
+
+it('writes the marks of those journals alone that it has read', () => {
+  engine.startShards(2);
+  engine.openJournal(7);
+  for (const journal of [0, 1, 7]) engine.scan(journal, 1_000, [input]);
+  engine.settle();
+  const put = vi.spyOn(engine.store.watermarks, 'put');
+  onTestFinished(() => put.mockRestore());
+  engine.scan(7, 2_000, [input]);
+  engine.settle();
+  expect(counted()).toBe(4);
+  const written = put.mock.calls.map(([key]) => Math.floor(key / 64));
+  expect([new Set(written), written.length]).toEqual([new Set([7]), 64]);
+});

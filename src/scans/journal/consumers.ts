@@ -5,10 +5,13 @@
  *   follow   tails -> how far this cycle reads         read       [position, seen) -> visitor
  *   committed   position -> shared memory: what the control thread takes from the tails to know what is not counted
  *
+ * One read takes `bytesMax` of all journals together, so that memory does not grow by their number: where more waits, the
+ * next one goes on with the journals that this one has left out.
+ *
  * A journal that cannot be read (its folder was moved away, a bad disk) stays where it is, is tried again at each cycle,
  * and keeps no other from being read.
  */
-import { type FrameVisitor, JournalReader } from './reader.ts';
+import { type FrameVisitor, JournalReader, readSpace } from './reader.ts';
 import { PlaceError, type Place } from './place.ts';
 import type { JournalPositions } from './positions.ts';
 import { journalFolder } from './segments.ts';
@@ -17,7 +20,7 @@ export interface JournalConsumersOptions {
   readonly root: Place;
   readonly tails: JournalPositions;
   readonly consumed: JournalPositions;
-  /** What one read takes at most. */
+  /** After so many bytes a read ends; of one journal it takes no more. */
   readonly bytesMax: number;
   /** What is stored of a journal: by partition, the position below which its scans are in blocks. */
   readonly watermarksOf: (journal: number) => Float64Array;
@@ -40,9 +43,14 @@ export interface JournalConsumer {
 export class JournalConsumers implements Iterable<JournalConsumer> {
   readonly #options: JournalConsumersOptions;
   readonly #consumers = new Map<number, JournalConsumer>();
+  /** The same, in the order in which they are read. */
+  #queue: JournalConsumer[] = [];
+  /** Of all readers: what one has read is taken up before the next one reads. */
+  readonly #space: Buffer;
 
   constructor(options: JournalConsumersOptions) {
     this.#options = options;
+    this.#space = readSpace(options.bytesMax);
     this.follow();
   }
 
@@ -72,15 +80,21 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
 
   /** @returns whether there was anything */
   read(visit: (consumer: JournalConsumer, ...frame: Parameters<FrameVisitor>) => void): boolean {
-    let hasMoved = false;
-    for (const consumer of this.#consumers.values()) {
+    let moved = 0;
+    let looked = 0;
+    for (const consumer of this.#queue) {
+      if (moved >= this.#options.bytesMax) break;
       const from = consumer.position;
       consumer.position = readFrom(consumer, (bytes, frameAt, base) =>
         visit(consumer, bytes, frameAt, base),
       );
-      hasMoved ||= consumer.position !== from;
+      moved += consumer.position - from;
+      looked++;
     }
-    return hasMoved;
+    if (looked < this.#queue.length) {
+      this.#queue = [...this.#queue.slice(looked), ...this.#queue.slice(0, looked)];
+    }
+    return moved > 0;
   }
 
   /** Whether more waits, of what can be read, than this cycle took. */
@@ -109,14 +123,15 @@ export class JournalConsumers implements Iterable<JournalConsumer> {
   }
 
   #open(journal: number, seen: number): void {
-    const { root, consumed, bytesMax, watermarksOf } = this.#options;
+    const { root, consumed, watermarksOf } = this.#options;
     const watermarks = watermarksOf(journal);
     const position = watermarks.reduce((lowest, mark) => Math.min(lowest, mark));
-    const reader = new JournalReader(journalFolder(root.path, journal), bytesMax, root);
+    const reader = new JournalReader(journalFolder(root.path, journal), this.#space, root);
     consumed.publish(journal, position);
     const fault = undefined;
     const consumer = { journal, reader, watermarks, position, committed: position, seen, fault };
     this.#consumers.set(journal, consumer);
+    this.#queue.push(consumer);
   }
 }
 

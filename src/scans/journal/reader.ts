@@ -20,10 +20,14 @@ import { findFrameHeader, listSegments, segmentFile } from './segments.ts';
 /** Called per sound frame: `bytes` and `frameAt` feed a RecordCursor, `base + offset` is a position. */
 export type FrameVisitor = (bytes: Buffer, frameAt: number, base: number) => void;
 
+/** Of `bytesMax` bytes, and one largest frame at least. */
+export const readSpace = (bytesMax: number): Buffer =>
+  Buffer.allocUnsafeSlow(Math.max(bytesMax, frameBytesMax));
+
 export class JournalReader {
   readonly #folder: string;
   readonly #root: Place | undefined;
-  #buffer: Buffer;
+  readonly #buffer: Buffer;
   #segments: number[] = [];
   #descriptor = -1;
   #openStart = -1;
@@ -33,14 +37,15 @@ export class JournalReader {
   damagedBytes = 0;
 
   /**
-   * @param bytesMax what one read takes at most; at least one largest frame
+   * @param space for what one read takes: so many bytes, at least one largest frame, or what `readSpace` has made for
+   *   readers that read in turn
    * @param root the folder of all journals, where it must still be the one of the start: a list of segments that
    *   is short because it is another's would make bytes that are elsewhere look damaged
    */
-  constructor(folder: string, bytesMax: number, root?: Place) {
+  constructor(folder: string, space: number | Buffer, root?: Place) {
     this.#folder = folder;
     this.#root = root;
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytesMax, frameBytesMax));
+    this.#buffer = typeof space === 'number' ? readSpace(space) : space;
   }
 
   /**
