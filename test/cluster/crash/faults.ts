@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../crash/random.ts';
 import { pause } from '../../support/process.ts';
-import type { Broker, Brokers } from '../nats/brokers.ts';
+import type { Broker, Brokers } from '../../../config/demo/brokers.ts';
 import type { Failovers } from './failovers.ts';
 import type { FaultKind } from './fault-kinds.ts';
 import type { Victim } from './victim.ts';

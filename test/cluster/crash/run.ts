@@ -13,7 +13,7 @@
  * Without a nats-server it says why it does not run, and exits with 0.
  */
 import { parseArgs } from 'node:util';
-import { findNatsServer } from '../nats/nats-server.ts';
+import { findNatsServer } from '../../../config/demo/nats-server.ts';
 import { type CrashOptions, runCrashes } from './crash.ts';
 import { faultKinds } from './fault-kinds.ts';
 import { rowsOf } from './report.ts';

@@ -7,9 +7,14 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { isListening } from '../../support/leaks.ts';
 import { pause } from '../../support/process.ts';
-import { type Brokers, startBrokers } from './brokers.ts';
+import type { Brokers } from '../../../config/demo/brokers.ts';
+import { startBrokers } from './brokers.ts';
 import { CuttablePath } from './cuttable-path.ts';
-import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.ts';
+import {
+  findNatsServer,
+  findNatsServers,
+  type NatsServer,
+} from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 
 const found = await findNatsServer();

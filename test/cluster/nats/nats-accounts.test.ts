@@ -16,7 +16,11 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { expect, it } from 'vitest';
 import { pause } from '../../support/process.ts';
 import { startBrokers } from './brokers.ts';
-import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.ts';
+import {
+  findNatsServer,
+  findNatsServers,
+  type NatsServer,
+} from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 
 const shipped = (name: string): string =>

@@ -8,7 +8,7 @@ import { NatsAppliedReports } from '../../../src/cluster/nats/nats-applied-repor
 import { openNats } from '../../../src/cluster/nats/nats-connection.ts';
 import { packPlain } from '../../../src/store/codec.ts';
 import { startBrokers } from './brokers.ts';
-import { findNatsServer, type NatsServer } from './nats-server.ts';
+import { findNatsServer, type NatsServer } from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 
 const subject = 'applied';

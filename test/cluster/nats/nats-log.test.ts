@@ -4,8 +4,13 @@ import { join } from 'node:path';
 import { openNats, type NatsConnection } from '../../../src/cluster/nats/nats-connection.ts';
 import { NatsLog } from '../../../src/cluster/nats/nats-log.ts';
 import { ensureStream } from '../../../src/cluster/nats/nats-stream.ts';
-import { startBrokers, type Brokers } from './brokers.ts';
-import { findNatsServer, findNatsServers, type NatsServer } from './nats-server.ts';
+import type { Brokers } from '../../../config/demo/brokers.ts';
+import { startBrokers } from './brokers.ts';
+import {
+  findNatsServer,
+  findNatsServers,
+  type NatsServer,
+} from '../../../config/demo/nats-server.ts';
 import { notRun } from './not-run.ts';
 import { orderedLogContract } from '../log/ordered-log-contract.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { findNatsServer, findNatsServers, type Places } from './nats-server.ts';
+import { findNatsServer, findNatsServers, type Places } from '../../../config/demo/nats-server.ts';
 
 let root: string;
 let places: Places;

@@ -1,5 +1,5 @@
 /**
- * Fetches a nats-server for the tests: `npm run fetch:nats`, with `-- --all` the oldest that cluster mode runs on and a
+ * Fetches a nats-server for the demo and the tests: `npm run fetch:nats`, with `-- --all` the oldest that cluster mode runs on and a
  * newest one. Where that cannot be done, one line says why and the exit code is 0: the tests then run without.
  *
  * It is the package of a newer Debian suite, from the archive that the machine's apt uses already, unpacked beside and

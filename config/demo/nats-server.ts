@@ -1,7 +1,7 @@
 /**
- * The nats-server that tests run, where the machine has one: `QUIETZONE_NATS_SERVER` names it; else the first in PATH that
- * will do; else the newest that fetch-nats-server.ts fetched. Tests of brokers are registered only where one is found,
- * and print why where none is.
+ * The nats-server that the demo and tests run, where the machine has one: `QUIETZONE_NATS_SERVER` names it; else the first
+ * in PATH that will do; else the newest that fetch-nats-server.ts fetched. Tests of brokers are registered only where one
+ * is found, and print why where none is.
  *
  * Below 2.10.27 none will do: on 2.9.10, which Debian 12 has, more than one writer won 130 of 300 races for one sequence.
  */
@@ -36,7 +36,7 @@ const oldestVersion = '2.10.27';
 const versionMsMax = 10_000;
 
 export const fetchedServers = fileURLToPath(
-  new URL('../../../node_modules/.cache/quietzone-nats', import.meta.url),
+  new URL('../../node_modules/.cache/quietzone-nats', import.meta.url),
 );
 
 const placesHere = (): Places => ({
