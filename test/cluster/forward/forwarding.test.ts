@@ -30,7 +30,7 @@ async function cluster(
   const handler: Handler = {
     handle: async (request) => answer(request),
     refuse: (_, failure) => ({ status: 413, headers: {}, body: failure.message }),
-    bodyBytesMax: (_, path) => (path === '/large' ? 25_165_824 : undefined),
+    bodyBytesMax: (_, path) => (path === '/v1/qr-codes/bulk' ? 25_165_824 : undefined),
   };
   const forwarded = proofBy(new TestClock());
   const leader = await listen(handler, { forwarded, newRequestId: () => 'req_leader' });
@@ -156,14 +156,29 @@ describe('what is sent on', () => {
         for await (const piece of request.chunks()) bytes += piece.byteLength;
         return text(String(bytes));
       } catch (error) {
-        return { status: 413, headers: plain, body: String(error) };
+        return { status: 413, headers: plain, body: `of the leader: ${String(error)}` };
       }
     });
     const client = new Client(url);
-    const large = await client.call('POST', '/large', { raw: Buffer.alloc(20_000_000) });
+    const large = await client.call('POST', '/v1/qr-codes/bulk', { raw: Buffer.alloc(20_000_000) });
     expect(large).toMatchObject({ status: 200, text: '20000000' });
     const refused = await client.call('POST', '/small', { raw: Buffer.alloc(70_000) });
     expect(refused.status).toBe(413);
+    const first = await client.call('POST', '/small', { raw: Buffer.alloc(1_000_000) });
+    expect(first).toMatchObject({ status: 413, text: expect.stringContaining('of the leader') });
+    const far = await client.call('POST', '/small', { raw: Buffer.alloc(1_100_000) });
+    expect(far).toMatchObject({ status: 413, json: { code: 'body_too_large' } });
+  });
+
+  test('only methods that the API has', async () => {
+    const { server } = await cluster(({ method }) => text(method));
+    const head = 'Host: a\r\nContent-Length: 0\r\n\r\n';
+    const statuses = [];
+    for (const method of ['PUT', 'CONNECT', 'TRACE', 'OPTIONS']) {
+      const answer = await sendRaw(server.port, [`${method} /v1/a HTTP/1.1\r\n${head}`]);
+      statuses.push(...answer.statuses);
+    }
+    expect(statuses).toEqual([200, 405, 405, 405]);
   });
 });
 
